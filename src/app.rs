@@ -1,0 +1,47 @@
+//! The application: builds the rooms on the ground, knows who is connected, and owns shutdown.
+
+pub(crate) mod activity;
+pub(crate) mod clients;
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::events::Events;
+use crate::prompts::Prompts;
+use activity::Activity;
+use clients::Clients;
+
+/// Everything a door needs, shared by all connections of one process.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) config: Config,
+    pub(crate) events: Events,
+    pub(crate) prompts: Prompts,
+    /// Who is connected now.
+    pub(crate) clients: Clients,
+    /// What happened lately, newest last, bounded.
+    pub(crate) activity: Activity,
+    /// Cancelled once, when the process is to stop in order.
+    pub(crate) shutdown: CancellationToken,
+    pub(crate) started: SystemTime,
+}
+
+impl App {
+    /// Builds the rooms. Reads nothing from disk yet: a room loads when it is first asked.
+    pub(crate) fn new(config: Config) -> Arc<Self> {
+        let events = Events::new();
+        let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits);
+        Arc::new(Self {
+            clients: Clients::new(events.clone()),
+            activity: Activity::default(),
+            shutdown: CancellationToken::new(),
+            started: SystemTime::now(),
+            config,
+            events,
+            prompts,
+        })
+    }
+}

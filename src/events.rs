@@ -1,0 +1,43 @@
+//! What happens by itself, as one closed enum on one broadcast channel.
+//!
+//! Rooms and doors send; doors that show something live subscribe. A receiver that lags loses the oldest
+//! events and is told so by the channel; it then reads the state again.
+
+use tokio::sync::broadcast;
+
+/// How many events a slow subscriber may lag behind before it loses the oldest.
+const BACKLOG: usize = 256;
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    /// A client opened a connection or an HTTP session; the id is [`crate::app::clients::ClientId`]'s number.
+    ClientConnected { client: u64 },
+    /// A client said who it is (or changed what it says).
+    ClientIdentified { client: u64 },
+    /// A client's connection ended.
+    ClientLeft { client: u64 },
+    /// A prompt command was expanded; `bytes` is the length of the expanded text.
+    PromptExpanded { client: Option<u64>, name: String, bytes: usize },
+    /// The set of prompts, or the text of one, changed on disk.
+    PromptsChanged { generation: u64 },
+}
+
+/// The sending side, cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Events(broadcast::Sender<Event>);
+
+impl Events {
+    pub(crate) fn new() -> Self {
+        Self(broadcast::Sender::new(BACKLOG))
+    }
+
+    /// Sends to whoever listens; that nobody does is no error.
+    pub(crate) fn send(&self, event: Event) {
+        let _ = self.0.send(event);
+    }
+
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Event> {
+        self.0.subscribe()
+    }
+}

@@ -1,0 +1,198 @@
+//! Prompt commands: Markdown files that become full prompts (`:research topic`).
+//!
+//! [`Prompts`] is the room's face. It finds the files below its roots, keeps what it parsed, notices
+//! changes on disk, and expands a prompt by name. A name is looked up in the index of what was found; it is
+//! never joined to a path.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+/// A folder that prompts are read from. Earlier roots win over later ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Root {
+    /// What a person reads: `project`, `user`, `bundled`, or the folder as it was named on the command line.
+    pub(crate) label: String,
+    /// `None` for the prompts that are compiled into the binary.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// What one prompt, and one expansion, may cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Bytes of one prompt file.
+    pub(crate) file: usize,
+    /// Bytes of one expanded prompt; computed before it is built.
+    pub(crate) expansion: usize,
+    /// Number of files below all roots.
+    pub(crate) files: usize,
+    /// Depth of subfolders.
+    pub(crate) depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { file: 256 * 1024, expansion: 4 * 1024 * 1024, files: 20_000, depth: 8 }
+    }
+}
+
+/// How a body is filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Engine {
+    /// `{{input}}` and `{{argument}}` are replaced in one pass; the contract's rule.
+    Literal,
+    /// `$ARGUMENTS`, `$1`, `${input:x}`, `KEY=value`: what imported files use.
+    Args,
+    /// Jinja, strict, with fuel.
+    Jinja,
+}
+
+/// The type of a declared argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ArgumentType {
+    String,
+    Integer,
+    Number,
+    Boolean,
+}
+
+/// An argument declared in a prompt's front matter.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Argument {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) kind: ArgumentType,
+    pub(crate) required: bool,
+    pub(crate) default: Option<Value>,
+    /// The only values allowed; empty means any.
+    pub(crate) choices: Vec<Value>,
+    /// A regular expression that a string must match (JSON Schema `pattern`).
+    pub(crate) pattern: Option<String>,
+}
+
+/// Where a prompt came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The root's label.
+    pub(crate) root: String,
+    /// The path below the root, with `/`, as shown to people and clients.
+    pub(crate) relative: String,
+    /// The file itself; `None` when compiled in. Never shown to an MCP client.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// One prompt command, parsed and checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Prompt {
+    /// The path below the root without extension, `/` for subfolders.
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) description: String,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) aliases: Vec<String>,
+    pub(crate) engine: Engine,
+    /// The template, trimmed.
+    pub(crate) body: String,
+    /// `sha256:` and the hex digest of the file's bytes.
+    pub(crate) digest: String,
+    pub(crate) source: Source,
+}
+
+/// A file that is not served, or served with a fault, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) source: Source,
+    /// A lower-case sentence fragment that names the fault.
+    pub(crate) message: String,
+}
+
+/// Everything that was found at one moment.
+#[derive(Debug, Default)]
+pub(crate) struct Catalogue {
+    /// Grows with every change; what is derived from a catalogue is cached by it.
+    pub(crate) generation: u64,
+    /// By name.
+    pub(crate) prompts: BTreeMap<String, Arc<Prompt>>,
+    /// Alias to name.
+    pub(crate) aliases: BTreeMap<String, String>,
+    /// Prompts hidden by one of the same name in an earlier root.
+    pub(crate) shadowed: Vec<Arc<Prompt>>,
+    /// Files left out.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// What a caller puts into a prompt.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Inputs<'a> {
+    /// The text behind the command, as the contract's `input`.
+    pub(crate) text: &'a str,
+    /// Values by argument name.
+    pub(crate) named: Option<&'a Map<String, Value>>,
+}
+
+/// A prompt with its inputs put in.
+#[derive(Clone, Debug)]
+pub(crate) struct Expansion {
+    pub(crate) prompt: Arc<Prompt>,
+    pub(crate) text: String,
+}
+
+/// Why there is no expansion.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("unknown prompt `{name}`{}", near_hint(.near))]
+    Unknown { name: String, near: Vec<String> },
+    /// An argument is missing or not as declared: the members of the contract's error data.
+    #[error("{message}")]
+    Argument { message: String, path: Vec<String>, validator: &'static str, validator_value: Value },
+    #[error("prompt `{name}` would expand to {bytes} bytes, over the limit of {limit}")]
+    TooLarge { name: String, bytes: usize, limit: usize },
+    #[error("prompt `{name}` cannot be expanded: {reason}")]
+    Template { name: String, reason: String },
+    /// The file is there, but it cannot be served.
+    #[error("prompt `{name}` cannot be read: {reason}")]
+    Broken { name: String, reason: String },
+}
+
+fn near_hint(near: &[String]) -> String {
+    match near {
+        [] => String::new(),
+        near => format!("; did you mean {}?", near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")),
+    }
+}
+
+/// The room.
+#[derive(Debug)]
+pub(crate) struct Prompts {
+    roots: Vec<Root>,
+    limits: Limits,
+}
+
+impl Prompts {
+    /// Does no I/O: the files are read when they are first asked for.
+    pub(crate) fn new(roots: Vec<Root>, limits: Limits) -> Self {
+        Self { roots, limits }
+    }
+
+    /// Returns the catalogue if it is known to be fresh; never blocks. `None` means [`Self::load`] is due.
+    pub(crate) fn ready(&self) -> Option<Arc<Catalogue>> {
+        todo!()
+    }
+
+    /// Returns a fresh catalogue, reading what is new or changed. Blocks on the disk.
+    pub(crate) fn load(&self) -> Arc<Catalogue> {
+        todo!()
+    }
+
+    /// Returns a receiver of the catalogue's generation, and starts watching the folders if nobody did yet.
+    pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
+        todo!()
+    }
+
+    /// Expands a prompt of `catalogue` by name or alias.
+    pub(crate) fn expand(&self, catalogue: &Catalogue, name: &str, inputs: Inputs<'_>) -> Result<Expansion, Error> {
+        todo!()
+    }
+}
