@@ -3,7 +3,9 @@
 pub(crate) mod activity;
 pub(crate) mod clients;
 
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use tokio_util::sync::CancellationToken;
@@ -24,9 +26,19 @@ pub(crate) struct App {
     pub(crate) clients: Clients,
     /// What happened lately, newest last, bounded.
     pub(crate) activity: Activity,
+    /// Where others can reach this process.
+    pub(crate) listening: Listening,
     /// Cancelled once, when the process is to stop in order.
     pub(crate) shutdown: CancellationToken,
     pub(crate) started: SystemTime,
+}
+
+/// Where this process listens: each door sets its own once it is bound, and the console shows it.
+#[derive(Debug, Default)]
+pub(crate) struct Listening {
+    /// The bound address, so port 0 is already a real port.
+    pub(crate) http: OnceLock<SocketAddr>,
+    pub(crate) socket: OnceLock<PathBuf>,
 }
 
 impl App {
@@ -37,6 +49,7 @@ impl App {
         Arc::new(Self {
             clients: Clients::new(events.clone()),
             activity: Activity::default(),
+            listening: Listening::default(),
             shutdown: CancellationToken::new(),
             started: SystemTime::now(),
             config,
