@@ -1,1 +1,5 @@
-fn main(){}
+//! The one integration binary: every test drives the real `adjutant` at its boundary, bytes in, bytes out.
+
+mod support;
+
+mod architecture;

@@ -1,0 +1,246 @@
+//! What the tests share: a hermetic home, the binary as a child, and a line client with deadlines.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// How long any single wait may take before the test fails.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// A home of its own in a temporary folder, gone with the value.
+pub struct Home {
+    folder: tempfile::TempDir,
+}
+
+impl Home {
+    pub fn new() -> Self {
+        Self { folder: tempfile::Builder::new().prefix("adj").tempdir().unwrap() }
+    }
+
+    /// `$HOME`; the hub's own folder is `.adjutant` below it.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes a file below `$HOME`, making its folders, and returns its path.
+    pub fn write(&self, relative: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(relative);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// `adjutant` with `arguments`, the environment cleared but for what a client like Codex passes.
+    pub fn adjutant<S: AsRef<std::ffi::OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
+        command
+            .args(arguments)
+            .env_clear()
+            .env("HOME", self.path())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("LANG", "C.UTF-8")
+            .current_dir(self.path());
+        command
+    }
+
+    /// Runs `adjutant` to its end with `input` on stdin.
+    pub fn run<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+        input: impl AsRef<[u8]>,
+    ) -> Finished {
+        let mut child = self
+            .adjutant(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.as_ref().to_vec();
+        let writer = std::thread::spawn(move || {
+            let _ = stdin.write_all(&input);
+        });
+        let stdout = collect(child.stdout.take().unwrap());
+        let stderr = collect(child.stderr.take().unwrap());
+        let status = wait(&mut child, DEADLINE);
+        writer.join().unwrap();
+        Finished {
+            status,
+            stdout: stdout.recv_timeout(DEADLINE).unwrap(),
+            stderr: stderr.recv_timeout(DEADLINE).unwrap(),
+        }
+    }
+}
+
+/// What a finished run left behind.
+pub struct Finished {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Finished {
+    /// stdout as one JSON value a line.
+    pub fn lines(&self) -> Vec<Value> {
+        self.stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON ({e}): {line:?}")))
+            .collect()
+    }
+}
+
+fn collect(mut stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (send, receive) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        let _ = send.send(String::from_utf8_lossy(&bytes).into_owned());
+    });
+    receive
+}
+
+/// Waits for a child's end; past the deadline it is killed and the test fails.
+pub fn wait(child: &mut Child, deadline: Duration) -> ExitStatus {
+    let end = Instant::now() + deadline;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if Instant::now() > end {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("the process did not end within {deadline:?}");
+        }
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
+}
+
+/// A child that speaks newline-delimited JSON-RPC on its stdin and stdout.
+pub struct Peer {
+    pub child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    stderr: Receiver<String>,
+}
+
+impl Peer {
+    pub fn start(command: &mut Command) -> Self {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (send, lines) = channel();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            for line in stdout.lines() {
+                let Ok(line) = line else { break };
+                if send.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let stderr = collect(child.stderr.take().unwrap());
+        Self { stdin: child.stdin.take(), child, lines, stderr }
+    }
+
+    /// `adjutant mcp prompts` over one folder.
+    pub fn prompts(home: &Home, folder: &Path) -> Self {
+        let arguments = ["mcp", "prompts", "--prompts-dir", folder.to_str().unwrap()];
+        Self::start(&mut home.adjutant(arguments))
+    }
+
+    /// Writes bytes as they are.
+    pub fn write(&mut self, bytes: impl AsRef<[u8]>) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        stdin.write_all(bytes.as_ref()).unwrap();
+        stdin.flush().unwrap();
+    }
+
+    /// Writes one message as a line.
+    pub fn send(&mut self, message: &Value) {
+        self.write(format!("{message}\n"));
+    }
+
+    /// The next line, byte for byte.
+    pub fn line(&self) -> String {
+        match self.lines.recv_timeout(DEADLINE) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => panic!("no line within {DEADLINE:?}"),
+            Err(RecvTimeoutError::Disconnected) => panic!("stdout ended; stderr: {}", self.stderr_now()),
+        }
+    }
+
+    /// The next line as JSON.
+    pub fn receive(&self) -> Value {
+        let line = self.line();
+        serde_json::from_str(&line).unwrap_or_else(|e| panic!("not JSON ({e}): {line:?}"))
+    }
+
+    /// Asserts that the output has ended without another line.
+    pub fn ended(&self) {
+        match self.lines.recv_timeout(DEADLINE) {
+            Ok(line) => panic!("one line too many: {line}"),
+            Err(RecvTimeoutError::Disconnected) => {}
+            Err(RecvTimeoutError::Timeout) => panic!("stdout is still open after {DEADLINE:?}"),
+        }
+    }
+
+    /// Sends a request and returns the answer to it; notifications and other answers in between are dropped.
+    pub fn call(&mut self, id: impl Into<Value>, method: &str, params: Value) -> Value {
+        let id = id.into();
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        loop {
+            let message = self.receive();
+            if message.get("id") == Some(&id) && message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+
+    /// The handshake of one legacy revision; returns the `initialize` answer.
+    pub fn initialize(&mut self, revision: &str) -> Value {
+        let params = json!({
+            "protocolVersion": revision,
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        });
+        let answer = self.call("init", "initialize", params);
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        answer
+    }
+
+    /// Ends the input.
+    pub fn close(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Ends the input, waits for the child's end, and returns what it wrote to stderr.
+    pub fn finish(mut self) -> (ExitStatus, String) {
+        self.close();
+        let status = wait(&mut self.child, DEADLINE);
+        (status, self.stderr_now())
+    }
+
+    fn stderr_now(&self) -> String {
+        self.stderr.recv_timeout(Duration::from_secs(5)).unwrap_or_default()
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The `_meta` of a stateless 2026-07-28 request.
+pub fn modern_meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
