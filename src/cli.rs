@@ -1,10 +1,106 @@
-//! The command line.
+//! The command line: the grammar, and one file per command below.
+
+mod connect;
+mod mcp;
+mod open;
+mod output;
+mod prompts;
+mod serve;
+mod status;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Parser, Subcommand};
+use tracing::level_filters::LevelFilter;
+
+use crate::config::{Config, Overrides, Roots};
+use crate::telemetry::{self, Format};
+use output::Failure;
+
+/// The desk between you and your coding agents: one local hub for prompts and MCP servers
+#[derive(Debug, Parser)]
+#[command(name = "adjutant", version, max_term_width = 100, arg_required_else_help = true)]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command understands.
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// Keep everything in this folder instead of $ADJUTANT_HOME or ~/.adjutant
+    #[arg(long, global = true, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// How log lines on stderr look
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text", value_parser = log_format())]
+    log_format: Format,
+    /// What is logged: error, warn, info, debug, trace, or a list like info,adjutant::relay=debug
+    #[arg(long, global = true, value_name = "FILTER")]
+    log_level: Option<String>,
+}
+
+fn log_format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(["text", "json"])
+        .map(|name| if name == "json" { Format::Json } else { Format::Text })
+}
+
+impl Common {
+    /// Starts logging; `usual` is the level when nobody asked for another.
+    fn start_log(&self, usual: LevelFilter) -> Result<(), Failure> {
+        telemetry::start(self.log_format, self.log_level.as_deref(), usual).map_err(|error| {
+            Failure::usage(format!("the log filter cannot be read: {error}"))
+                .hint("use a level such as info, or a list like warn,adjutant::relay=debug")
+        })
+    }
+
+    /// Reads the configuration for a command that overrides nothing but the home folder.
+    fn config(self, roots: Roots) -> Result<Config, Failure> {
+        Ok(Config::load(Overrides { home: self.home, ..Overrides::default() }, roots)?)
+    }
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the hub: the console, the MCP endpoint and the socket that `connect` uses
+    Serve(serve::ServeArgs),
+    /// Relay stdin and stdout to the hub, for an agent's MCP configuration
+    Connect(connect::ConnectArgs),
+    /// Run one MCP server on stdin and stdout, without a hub
+    Mcp(mcp::McpArgs),
+    /// Work with prompt commands
+    Prompts(prompts::PromptsArgs),
+    /// Open the console in the browser, logged in
+    Open(open::OpenArgs),
+    /// Say which hub runs, where it listens and who is connected
+    Status(status::StatusArgs),
+}
 
 /// Runs one command and returns its exit code: 0 done, 1 failed, 2 wrong usage.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let _ = arguments.into_iter().count();
-    ExitCode::SUCCESS
+    let Cli { common, command } = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are errors to clap; it knows their stream and their code.
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let done = match command {
+        Command::Serve(args) => serve::run(args, common),
+        Command::Connect(args) => connect::run(args, common),
+        Command::Mcp(args) => mcp::run(args, common),
+        Command::Prompts(args) => prompts::run(args, common),
+        Command::Open(args) => open::run(args, common),
+        Command::Status(args) => status::run(args, common),
+    };
+    match done {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
 }

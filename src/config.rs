@@ -1,15 +1,17 @@
 //! The checked configuration: ready values, each from the command line, else `config.toml`, else a default.
 
 pub(crate) mod env;
+mod file;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::prompts::{Limits, Root};
 
 /// Who may use `/mcp` and the console.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Auth {
     /// A bearer token for `/mcp`, a login cookie for the console.
     Token,
@@ -30,6 +32,8 @@ pub(crate) struct PromptsConfig {
 pub(crate) struct HttpConfig {
     /// `None` switches the door off.
     pub(crate) address: Option<SocketAddr>,
+    /// Whether nobody chose the address, so that another port would do as well.
+    pub(crate) default_address: bool,
     pub(crate) auth: Auth,
     /// Bytes of one request body.
     pub(crate) body_limit: usize,
@@ -43,10 +47,11 @@ impl Default for HttpConfig {
     fn default() -> Self {
         Self {
             address: Some(SocketAddr::from(([127, 0, 0, 1], 7437))),
+            default_address: true,
             auth: Auth::Token,
             body_limit: 16 * 1024 * 1024,
             sessions: 1024,
-            session_idle: Duration::from_secs(30 * 60),
+            session_idle: Duration::from_mins(30),
         }
     }
 }
@@ -54,10 +59,168 @@ impl Default for HttpConfig {
 /// Everything that can be set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
-    /// `$ADJUTANT_HOME`, else `~/.adjutant`.
+    /// `$ADJUTANT_HOME`, else `~/.adjutant`. Empty for a process that was given all it needs otherwise.
     pub(crate) home: PathBuf,
     pub(crate) prompts: PromptsConfig,
     pub(crate) http: HttpConfig,
+    /// The hub's Unix socket; `None` switches that door off.
+    pub(crate) socket: Option<PathBuf>,
     /// How long requests in flight may go on after end of input or a stop signal.
     pub(crate) grace: Duration,
+}
+
+/// A setting that can be switched off.
+#[derive(Clone, Debug)]
+pub(crate) enum Switch<T> {
+    Off,
+    On(T),
+}
+
+impl<T> Switch<T> {
+    fn into_option(self) -> Option<T> {
+        match self {
+            Self::Off => None,
+            Self::On(value) => Some(value),
+        }
+    }
+}
+
+impl Switch<SocketAddr> {
+    /// Reads `off`, `ADDRESS:PORT`, or `localhost:PORT`.
+    pub(crate) fn address(text: &str) -> Result<Self, Error> {
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        let numeric = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+        let address: SocketAddr = numeric
+            .as_deref()
+            .unwrap_or(text)
+            .parse()
+            .map_err(|_| Error::Address { text: text.to_owned() })?;
+        if address.ip().is_loopback() { Ok(Self::On(address)) } else { Err(Error::NotLoopback { address }) }
+    }
+}
+
+impl Switch<PathBuf> {
+    /// Reads `off`, or a path.
+    pub(crate) fn path(text: &str) -> Self {
+        if text == "off" { Self::Off } else { Self::On(PathBuf::from(text)) }
+    }
+}
+
+/// What the command line says; it wins over the file.
+#[derive(Debug, Default)]
+pub(crate) struct Overrides {
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) http: Option<Switch<SocketAddr>>,
+    pub(crate) socket: Option<Switch<PathBuf>>,
+    pub(crate) auth: Option<Auth>,
+}
+
+/// Where prompts come from.
+#[derive(Debug)]
+pub(crate) enum Roots {
+    /// The user's and the bundled ones: a hub belongs to no workspace.
+    User,
+    /// Those of the workspace around the current folder, then the user's and the bundled ones.
+    Workspace,
+    /// These folders alone.
+    Exactly(Vec<PathBuf>),
+}
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("no home folder: neither --home nor ADJUTANT_HOME nor HOME is an absolute path")]
+    NoHome,
+    #[error("cannot read {}: {reason}", path.display())]
+    Unreadable { path: PathBuf, reason: String },
+    #[error("{} is not valid: {reason}", path.display())]
+    Invalid { path: PathBuf, reason: String },
+    #[error("`{text}` is not an address; expected one like 127.0.0.1:7437, or `off`")]
+    Address { text: String },
+    #[error("{address} can be reached by other machines, and adjutant speaks no TLS yet")]
+    NotLoopback { address: SocketAddr },
+}
+
+impl Error {
+    /// Says what to do about it.
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoHome => Some("set ADJUTANT_HOME to the folder that adjutant may keep its files in"),
+            Self::NotLoopback { .. } => {
+                Some("listen on 127.0.0.1 or [::1] and tunnel to it, for example with ssh -L")
+            }
+            Self::Unreadable { .. } | Self::Invalid { .. } | Self::Address { .. } => None,
+        }
+    }
+}
+
+impl Config {
+    /// Puts command line, `config.toml` and defaults together. Reads that one file, and looks for the
+    /// workspace's folder when `roots` asks for it.
+    pub(crate) fn load(overrides: Overrides, roots: Roots) -> Result<Self, Error> {
+        let home = match overrides.home {
+            Some(folder) => Some(std::path::absolute(folder).map_err(|_| Error::NoHome)?),
+            None => env::home(),
+        };
+        let mut config = Self { grace: Duration::from_secs(5), ..Self::default() };
+        let mut configured = Vec::new();
+        match (home, &roots) {
+            (Some(home), _) => {
+                config.socket = Some(home.join("hub.sock"));
+                config.home = home;
+                configured = file::File::read(&config.home)?.apply(&mut config)?;
+            }
+            // A server that was given its folders needs no home.
+            (None, Roots::Exactly(_)) => {}
+            (None, Roots::User | Roots::Workspace) => return Err(Error::NoHome),
+        }
+        if let Some(address) = overrides.http {
+            config.http.address = address.into_option();
+            config.http.default_address = false;
+        }
+        if let Some(socket) = overrides.socket {
+            config.socket = match socket {
+                Switch::Off => None,
+                Switch::On(path) => Some(std::path::absolute(&path).unwrap_or(path)),
+            };
+        }
+        config.http.auth = overrides.auth.unwrap_or(config.http.auth);
+        config.prompts.roots = match roots {
+            Roots::Exactly(folders) => folders
+                .into_iter()
+                .map(|folder| Root { label: folder.display().to_string(), folder: Some(folder) })
+                .collect(),
+            Roots::User => defaults(&config.home, None, configured),
+            Roots::Workspace => defaults(&config.home, workspace(), configured),
+        };
+        Ok(config)
+    }
+}
+
+fn defaults(home: &Path, workspace: Option<PathBuf>, configured: Vec<Root>) -> Vec<Root> {
+    let project = workspace.map(|folder| Root {
+        label: "project".to_owned(),
+        folder: Some(folder.join(".adjutant").join("prompts")),
+    });
+    let user = Root { label: "user".to_owned(), folder: Some(home.join("prompts")) };
+    let bundled = Root { label: "bundled".to_owned(), folder: None };
+    project.into_iter().chain([user]).chain(configured).chain([bundled]).collect()
+}
+
+/// Returns the nearest folder from the current one up to the repository's that has `.adjutant/prompts`.
+///
+/// A prompt file starts no process, so a project's prompts need no trust question.
+fn workspace() -> Option<PathBuf> {
+    let current = std::env::current_dir().ok()?;
+    for folder in current.ancestors() {
+        if folder.join(".adjutant").join("prompts").is_dir() {
+            return Some(folder.to_owned());
+        }
+        if folder.join(".git").exists() {
+            return None;
+        }
+    }
+    None
 }

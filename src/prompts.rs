@@ -159,7 +159,10 @@ pub(crate) enum Error {
 fn near_hint(near: &[String]) -> String {
     match near {
         [] => String::new(),
-        near => format!("; did you mean {}?", near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")),
+        near => format!(
+            "; did you mean {}?",
+            near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")
+        ),
     }
 }
 
@@ -192,7 +195,12 @@ impl Prompts {
     }
 
     /// Expands a prompt of `catalogue` by name or alias.
-    pub(crate) fn expand(&self, catalogue: &Catalogue, name: &str, inputs: Inputs<'_>) -> Result<Expansion, Error> {
+    pub(crate) fn expand(
+        &self,
+        catalogue: &Catalogue,
+        name: &str,
+        inputs: Inputs<'_>,
+    ) -> Result<Expansion, Error> {
         todo!()
     }
 }

@@ -1,1 +1,44 @@
-//! TODO
+//! Logs: always on stderr, because stdout belongs to the protocol and to data.
+
+use std::io::IsTerminal;
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::config::env;
+
+/// How a log line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+/// Starts logging to stderr.
+///
+/// `filter` is a level or a list like `info,adjutant::prompts=debug`; without one `ADJUTANT_LOG` counts, then
+/// `usual`. Fails when the filter cannot be read.
+pub(crate) fn start(format: Format, filter: Option<&str>, usual: LevelFilter) -> Result<(), ParseError> {
+    let asked = filter.map(str::to_owned).or_else(env::log_filter);
+    let targets = match asked {
+        Some(text) => text.parse::<Targets>()?,
+        None => Targets::new().with_default(usual),
+    };
+    // The SDK logs whole messages at its lower levels, and those are the user's data.
+    let targets =
+        targets.with_target("rmcp", LevelFilter::ERROR).with_target("rmcp::service", LevelFilter::OFF);
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let subscriber = tracing_subscriber::registry();
+    // A second start in one process would be a bug of ours, and no reason to stop.
+    let _ = match format {
+        Format::Json => subscriber.with(layer.json().flatten_event(true).with_filter(targets)).try_init(),
+        Format::Text => {
+            let colour = std::io::stderr().is_terminal() && !env::no_color();
+            subscriber.with(layer.with_ansi(colour).with_filter(targets)).try_init()
+        }
+    };
+    Ok(())
+}

@@ -22,9 +22,15 @@ pub(crate) enum What {
     Connected,
     Left,
     /// A prompt was expanded; `bytes` is the length of the result. The input itself is never kept.
-    Expanded { prompt: String, bytes: usize },
+    Expanded {
+        prompt: String,
+        bytes: usize,
+    },
     /// An expansion was refused; `reason` is the message the caller got.
-    Refused { prompt: String, reason: String },
+    Refused {
+        prompt: String,
+        reason: String,
+    },
     /// Prompt files changed on disk.
     PromptsChanged,
 }

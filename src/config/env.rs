@@ -1,1 +1,41 @@
 //! The only reader of the environment.
+//!
+//! Clients start us with a handful of variables (`HOME`, `LANG`, `PATH`, `SHELL`, `TERM`), so nothing here
+//! may be needed but `HOME`.
+#![expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+
+use std::path::{Path, PathBuf};
+
+/// Returns `$ADJUTANT_HOME`, else `$HOME/.adjutant`; `None` when neither is set to an absolute path.
+pub(super) fn home() -> Option<PathBuf> {
+    path("ADJUTANT_HOME").or_else(|| Some(path("HOME")?.join(".adjutant")))
+}
+
+/// Returns the folder for sockets whose usual path is too long: `$XDG_RUNTIME_DIR`, else the temporary folder.
+pub(crate) fn runtime_folder() -> PathBuf {
+    path("XDG_RUNTIME_DIR").unwrap_or_else(std::env::temp_dir)
+}
+
+/// Returns the log filter of `ADJUTANT_LOG`, when it is set and not empty.
+pub(crate) fn log_filter() -> Option<String> {
+    std::env::var("ADJUTANT_LOG").ok().filter(|filter| !filter.is_empty())
+}
+
+/// Tells whether the person asked for output without colour (<https://no-color.org>).
+pub(crate) fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// Returns the programs of `$PATH` that could be `program`, in order.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|file| is_program(file))
+}
+
+fn is_program(file: &Path) -> bool {
+    rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok() && file.is_file()
+}
+
+fn path(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}

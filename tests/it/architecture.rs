@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 /// Which top-level module may name which others. Doors → app → rooms → ground.
 const EDGES: &[(&str, &[&str])] = &[
     // Doors.
-    ("cli", &["app", "config", "events", "http", "mcp", "process", "prompts", "relay", "socket", "telemetry"]),
+    (
+        "cli",
+        &["app", "config", "events", "http", "mcp", "process", "prompts", "relay", "socket", "telemetry"],
+    ),
     ("http", &["app", "config", "events", "mcp", "web"]),
     ("mcp", &["app", "config", "events", "prompts"]),
     ("relay", &["config", "mcp", "process", "socket"]),
@@ -97,7 +100,11 @@ fn modules_name_only_what_the_table_allows() {
             continue;
         };
         for (number, line) in product_lines(&text) {
-            assert!(!line.contains("use crate::{"), "{}:{number}: one `use crate::…` a module", path.display());
+            assert!(
+                !line.contains("use crate::{"),
+                "{}:{number}: one `use crate::…` a module",
+                path.display()
+            );
             for target in names_after(line, "crate::") {
                 if target != module && edges.contains_key(target) && !allowed.contains(&target) {
                     faults.push(format!("{}:{number}: `{module}` must not name `{target}`", path.display()));
@@ -131,7 +138,11 @@ fn error_codes_stand_in_one_file() {
             continue;
         }
         for (number, line) in product_lines(&text) {
-            assert!(!line.contains("-32"), "{}:{number}: codes belong to mcp/error.rs: {line}", path.display());
+            assert!(
+                !line.contains("-32"),
+                "{}:{number}: codes belong to mcp/error.rs: {line}",
+                path.display()
+            );
         }
     }
 }
@@ -168,13 +179,17 @@ fn no_test_file_is_forgotten() {
 
 #[test]
 fn the_page_of_the_map_tells_the_same_edges() {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")).unwrap();
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")).unwrap();
     assert!(page.lines().count() <= 250, "ARCHITECTURE.md is over 250 lines");
     for (module, allowed) in EDGES {
-        let row = format!("| `{module}` | {} |", match allowed {
-            [] => "nothing".to_owned(),
-            some => some.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
-        });
+        let row = format!(
+            "| `{module}` | {} |",
+            match allowed {
+                [] => "nothing".to_owned(),
+                some => some.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+            }
+        );
         assert!(page.contains(&row), "ARCHITECTURE.md lacks the row:\n{row}");
     }
 }

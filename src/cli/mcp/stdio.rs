@@ -1,0 +1,50 @@
+//! stdin and stdout as a client sets them up, without a thread of their own where that is possible.
+//!
+//! tokio's stdin and stdout hand every read and write to a helper thread, which costs more than the work
+//! itself. Clients connect pipes (most) or socket pairs (Node.js), and both can be polled.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::fs::FileType;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::unix::pipe;
+
+/// Bytes that a pipe should hold, so that a large answer needs few turns; Linux allows this much to anybody.
+const PIPE: usize = 1024 * 1024;
+
+type Input = Box<dyn AsyncRead + Send + Unpin>;
+type Output = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// Opens both. Must be called within a runtime.
+pub(super) fn open() -> io::Result<(Input, Output)> {
+    let (stdin, stdout) = (io::stdin(), io::stdout());
+    let input: Input = match kind(stdin.as_fd())? {
+        FileType::Fifo => Box::new(pipe::Receiver::from_owned_fd(pipe_end(stdin.as_fd())?)?),
+        FileType::Socket => Box::new(socket(stdin.as_fd())?),
+        _ => Box::new(tokio::io::stdin()),
+    };
+    let output: Output = match kind(stdout.as_fd())? {
+        FileType::Fifo => Box::new(pipe::Sender::from_owned_fd(pipe_end(stdout.as_fd())?)?),
+        FileType::Socket => Box::new(socket(stdout.as_fd())?),
+        _ => Box::new(tokio::io::stdout()),
+    };
+    Ok((input, output))
+}
+
+fn kind(stream: BorrowedFd<'_>) -> io::Result<FileType> {
+    Ok(FileType::from_raw_mode(rustix::fs::fstat(stream)?.st_mode))
+}
+
+fn pipe_end(stream: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    // A smaller pipe works as well, only slower.
+    let _ = rustix::pipe::fcntl_setpipe_size(stream, PIPE);
+    stream.try_clone_to_owned()
+}
+
+fn socket(stream: BorrowedFd<'_>) -> io::Result<tokio::net::UnixStream> {
+    let socket = UnixStream::from(stream.try_clone_to_owned()?);
+    socket.set_nonblocking(true)?;
+    tokio::net::UnixStream::from_std(socket)
+}

@@ -1,0 +1,99 @@
+//! The only place that prints: data on stdout, everything else on stderr.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::config::{self, env};
+
+/// Why a command ends without having done its work, as a person reads it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(super) message: String,
+    /// What to do about it, one sentence each.
+    pub(super) hints: Vec<String>,
+    code: u8,
+}
+
+impl Failure {
+    /// Makes a failure of the work itself: exit code 1.
+    pub(crate) fn new(message: impl Display) -> Self {
+        Self { message: message.to_string(), hints: Vec::new(), code: 1 }
+    }
+
+    /// Makes a failure of the command line: exit code 2.
+    pub(crate) fn usage(message: impl Display) -> Self {
+        Self { code: 2, ..Self::new(message) }
+    }
+
+    /// Adds a sentence that says what to do.
+    pub(crate) fn hint(mut self, hint: impl Display) -> Self {
+        self.hints.push(hint.to_string());
+        self
+    }
+
+    /// Says it on stderr and returns the exit code.
+    pub(super) fn report(&self) -> ExitCode {
+        let (red, cyan, plain) =
+            if colour(&io::stderr()) { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
+        let mut text = format!("{red}error:{plain} {}\n", self.message);
+        for hint in &self.hints {
+            text.push_str(&format!("{cyan}hint:{plain} {hint}\n"));
+        }
+        to_stderr(&text);
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<config::Error> for Failure {
+    fn from(error: config::Error) -> Self {
+        let failure = Self::new(&error);
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::new(error)
+    }
+}
+
+/// Writes a line of data to stdout. A reader that went away is no failure; a full disk is.
+pub(crate) fn data(line: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout
+        .write_all(line.as_bytes())
+        .and_then(|()| stdout.write_all(b"\n"))
+        .and_then(|()| stdout.flush());
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::new(format!("cannot write to stdout: {error}")))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Writes `value` to stdout as indented JSON.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
+    data(&serde_json::to_string_pretty(value).map_err(Failure::new)?)
+}
+
+/// Writes a line for the person to stderr.
+pub(crate) fn note(line: impl Display) {
+    to_stderr(&format!("{line}\n"));
+}
+
+/// Tells whether `stream` shows colours: a terminal, and nobody said `NO_COLOR`.
+pub(crate) fn colour(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && !env::no_color()
+}
+
+fn to_stderr(text: &str) {
+    // Nobody is left to tell when stderr itself is gone.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
