@@ -1,0 +1,159 @@
+"""Judges what scripts/bench measured: one Markdown row per figure, then every section's table.
+
+verdict.py FOLDER
+
+A rate is compared round by round with the servers that took turns in the same minutes; the ratio
+shown is the median of the rounds' ratios. Exits 1 when a figure is missed.
+"""
+
+import json
+import statistics
+import sys
+from pathlib import Path
+
+folder = Path(sys.argv[1])
+rows, failed = [], []
+
+
+def section(name):
+    """What mcpload said about each server, by name; empty when the section was not run or failed."""
+    path = folder / f"{name}.json"
+    if not path.exists():
+        return {}
+    objects = [json.loads(row) for row in path.read_text().splitlines() if row.startswith("{")]
+    servers = {row["target"]: row for row in objects if row.get("all")}
+    if "adjutant" not in servers:
+        rows.append(f"| {name} | an answer | no figures: see `{path}` | **no** |")
+        failed.append(name)
+        return {}
+    return servers
+
+
+def probe(name):
+    """What a probe said; None when it was not run or failed."""
+    path = folder / f"{name}.json"
+    if not path.exists():
+        return None
+    said = json.loads(path.read_text() or '{"failed": "no output"}')
+    if "failed" in said:
+        rows.append(f"| {name} | an answer | {said['failed']} | **no** |")
+        failed.append(name)
+        return None
+    return said
+
+
+def ratio(servers, other):
+    """Ours to the other's, per round; the lead figure is calls/s, or ms for starts."""
+    ours, theirs = servers["adjutant"]["all"], servers[other]["all"]
+    if len(ours) != len(theirs):
+        return statistics.median(ours) / statistics.median(theirs)
+    return statistics.median(a / b for a, b in zip(ours, theirs))
+
+
+def row(what, demanded, measured, holds):
+    rows.append(f"| {what} | {demanded} | {measured} | {'yes' if holds else '**no**'} |")
+    return holds
+
+
+def faults(servers):
+    return int(servers["adjutant"].get("errors") or 0)
+
+
+def judge():
+    start, one, many = section("start"), section("calls-1"), section("calls-32")
+    if start:
+        r = ratio(start, "limit")
+        others = ", ".join(f"{n} {ratio_to_limit(start, n):.2f}" for n in ("byhand", "go-plain", "rmcp") if n in start)
+        yield row("start to the `tools/list` answer", "≤ 1.4 × limit", f"{r:.2f} × limit ({others})", r <= 1.4)
+    if one and many:
+        mb = max(s["adjutant"][k] for s in (one, many) for k in ("idle MB", "end MB"))
+        idle = one["adjutant"]["idle MB"]
+        yield row("resident, idle and after both loops", "< 8 MB", f"{idle:.1f} MB idle, {mb:.1f} MB at most", mb < 8)
+    if one:
+        go, sdk = ratio(one, "go-plain"), ratio(one, "rmcp")
+        yield row("`expand_prompt`, 1 in flight", "≥ 1 × go-plain, ≥ 3 × rmcp",
+                  f"{go:.2f} × go-plain, {sdk:.2f} × rmcp{errors(one)}", go >= 1 and sdk >= 3 and not faults(one))
+    if many:
+        go, sdk = ratio(many, "go-plain"), ratio(many, "rmcp")
+        yield row("`expand_prompt`, 32 in flight", "≥ 2 × go-plain",
+                  f"{go:.2f} × go-plain, {sdk:.2f} × rmcp{errors(many)}", go >= 2 and not faults(many))
+    listing = section("list")
+    if listing:
+        r = ratio(listing, "limit")
+        peers = ", ".join(f"{n} {ratio_to_limit(listing, n):.3f}" for n in ("go-plain", "rmcp"))
+        yield row("`list_prompts`, 10,000 files", "> 0.4 × the canned answer",
+                  f"{r:.2f} ({peers}){errors(listing)}", r > 0.4 and not faults(listing))
+    if said := probe("changed"):
+        yield row("a changed file shows among 10,000", "≤ 500 ms",
+                  f"{said['median ms']:.0f} ms, at most {said['max ms']:.0f} of {said['changes']}", said["max ms"] <= 500)
+    for name, what in (("large-input", "1 MiB into one place"), ("many-places", "1 KiB into 1,000 places")):
+        servers = section(name)
+        if servers:
+            peers = [n for n in servers if n not in ("limit", "byhand", "adjutant")]
+            best = max(peers, key=lambda n: servers[n]["req/s"])
+            r = ratio(servers, best)
+            yield row(what, "≥ the best peer",
+                      f"{r:.2f} × {best}, {ratio(servers, 'limit'):.2f} × limit{errors(servers)}",
+                      r >= 1 and not faults(servers))
+    if said := probe("refused"):
+        yield row("1 MiB into 1,000 places", "refused before memory is spent",
+                  f"{'refused' if said['refused'] else 'served'} in {said['ms']:.1f} ms, peak {said['peak MB']:.1f} MB",
+                  said["refused"] and said["lives"] and said["peak MB"] < 20)
+    if said := probe("pipelined"):
+        whole = said["answered"] + said["busy"] == said["calls"] and not said["answered twice"]
+        yield row("50,000 pipelined calls", "< 20 MB, one answer each",
+                  f"peak {said['peak MB']:.1f} MB, {said['answered']} answered, {said['busy']} refused as busy",
+                  whole and said["peak MB"] < 20)
+    if said := probe("connect"):
+        yield row("`connect`, resident", "< 4 MB",
+                  f"{said['connect MB']:.1f} MB, {said['connect used MB']:.1f} MB after 2 MB answers",
+                  said["connect MB"] < 4)
+        yield row("`connect`, added to the first answer with a hub running", "< 5 ms",
+                  f"{said['added ms']:.2f} ms, 90 % under {said['added p90 ms']:.2f}", said["added ms"] < 5)
+        cold = max(said["cold max ms"], said["cold 10,000 max ms"])
+        yield row("`connect` starts the hub, first answers", "≤ 500 ms",
+                  f"{said['cold ms']:.0f} ms; {said['cold 10,000 ms']:.0f} ms with 10,000 prompts; at most {cold:.0f}",
+                  cold <= 500)
+    for c in (1, 32, 256):
+        for kind, what in (("sessions", "sessions"), ("stateless", "2026-07-28")):
+            servers = section(f"http-{kind}-{c}")
+            if servers:
+                sdk, bare = ratio(servers, "rmcp-nodelay"), ratio(servers, "limit")
+                demanded = "≥ rmcp with TCP_NODELAY, no error" if c > 1 else "no 40 ms stall, no error"
+                holds = sdk >= 1 if c > 1 else servers["adjutant"]["p50 us"] < 5000
+                yield row(f"HTTP, {what}, {c} connection{'s' * (c > 1)}", demanded,
+                          f"{sdk:.2f} × rmcp-nodelay, {bare:.2f} × limit, {faults(servers)} errors",
+                          holds and not faults(servers))
+    start = section("http-start")
+    if start:
+        stall = {n: start[n]["list ms"] - start[n]["hello ms"] for n in start}
+        yield row("HTTP, greeting to the first `tools/list` answer", "no 40 ms stall",
+                  f"{stall['adjutant']:.1f} ms (rmcp-nodelay {stall['rmcp-nodelay']:.1f}, rmcp {stall['rmcp']:.1f})",
+                  stall["adjutant"] < 20)
+
+
+def ratio_to_limit(servers, name):
+    return servers[name]["ratio"]
+
+
+def errors(servers):
+    return f", {faults(servers)} errors" if faults(servers) else ""
+
+
+def main():
+    verdicts = list(judge())
+    print("| figure | demanded | measured | holds |\n|---|---|---|---|")
+    print("\n".join(rows))
+    order = ["start", "calls-1", "calls-32", "list", "large-input", "many-places"]
+    order += [f"http-{kind}-{c}" for c in (1, 32, 256) for kind in ("sessions", "stateless")] + ["http-start"]
+    for name in order:
+        if (folder / f"{name}.md").exists():
+            print(f"\n## {name}\n{(folder / f'{name}.md').read_text().strip()}")
+    for name in ("changed", "refused", "pipelined", "connect"):
+        if name not in failed and (said := probe(name)):
+            print(f"\n## {name}")
+            print("\n".join(f"- {k}: {v:.2f}" if isinstance(v, float) else f"- {k}: {v}" for k, v in said.items()))
+    sys.exit(0 if verdicts and all(verdicts) and not failed else 1)
+
+
+main()
