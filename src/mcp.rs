@@ -1,22 +1,46 @@
-//! TODO
+//! The MCP door: newline-delimited JSON-RPC on stdio and the hub's socket, and the handler that HTTP mounts.
+//!
+//! Read in this order: [`edge`] (bytes to messages), [`service`] (panics and the contracts' shapes), [`handler`]
+//! (methods), [`tools`] (what the tools do), [`dialect`] (what differs between revisions), [`error`] (all codes).
+
+pub(crate) mod arguments;
+pub(crate) mod completion;
+pub(crate) mod connection;
+pub(crate) mod dialect;
+pub(crate) mod edge;
+pub(crate) mod error;
+pub(crate) mod handler;
+pub(crate) mod prompts;
+pub(crate) mod service;
+pub(crate) mod tools;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::app::clients::Transport;
+use connection::Connection;
+use edge::Edge;
+pub(crate) use handler::Handler;
+use service::Service;
 
+/// How long the last answers may take to be written once everything else has ended.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Which server a connection asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Server {
+    /// All rooms in one.
     All,
     Prompts,
 }
 
 impl Server {
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        [Self::All, Self::Prompts].into_iter().find(|server| server.name() == name)
-    }
+    /// All that can be asked for by name.
+    pub(crate) const NAMES: [&'static str; 2] = ["all", "prompts"];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -24,14 +48,47 @@ impl Server {
             Self::Prompts => "prompts",
         }
     }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        [Self::All, Self::Prompts].into_iter().find(|server| server.name() == name)
+    }
 }
 
+/// Serves one connection until its input has ended and what was in flight is answered, or until the
+/// application stops. `pid` is the client's process, where the transport knows it.
 pub(crate) async fn serve_stream(
-    _app: Arc<App>,
-    _server: Server,
-    _transport: Transport,
-    _pid: Option<u32>,
-    _input: impl AsyncRead + Send + Unpin + 'static,
-    _output: impl AsyncWrite + Send + Unpin + 'static,
+    app: Arc<App>,
+    server: Server,
+    transport: Transport,
+    pid: Option<u32>,
+    input: impl AsyncRead + Unpin + Send + 'static,
+    output: impl AsyncWrite + Unpin,
 ) {
+    let grace = app.config.grace;
+    let stop = app.shutdown.clone();
+    let connection = Arc::new(Connection::default());
+    let connected = app.clients.enter(transport, server.name(), pid);
+    let handler = Handler::new(app, server, connected).with_connection(connection.clone());
+    let edge = Edge::new(input, connection.clone(), grace, stop);
+    let ended = CancellationToken::new();
+    let running = rmcp::service::serve_directly_with_ct(
+        Service::new(handler, connection.clone()),
+        edge,
+        None,
+        ended.clone(),
+    );
+    let serve = async {
+        // The edge ends by itself a grace period after its input; a handler that ignores its cancellation is left.
+        let _ = running.waiting().await;
+        connection.output.close();
+    };
+    let write = connection.output.write_to(output);
+    tokio::pin!(serve, write);
+    tokio::select! {
+        () = &mut serve => {
+            let _ = tokio::time::timeout(LAST_WORDS, write).await;
+        }
+        // The client reads no more: nothing that is still running could be told to it.
+        _ = &mut write => ended.cancel(),
+    }
 }

@@ -4,9 +4,11 @@
 //! changes on disk, and expands a prompt by name. A name is looked up in the index of what was found; it is
 //! never joined to a path.
 
+mod lookup;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
@@ -121,6 +123,10 @@ pub(crate) struct Catalogue {
     pub(crate) shadowed: Vec<Arc<Prompt>>,
     /// Files left out.
     pub(crate) problems: Vec<Problem>,
+    /// What a door rendered of this catalogue, kept as long as the catalogue is.
+    pub(crate) listing: OnceLock<Arc<str>>,
+    /// The same in the contract's shape.
+    pub(crate) contract_listing: OnceLock<Arc<str>>,
 }
 
 /// What a caller puts into a prompt.

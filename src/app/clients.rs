@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use crate::events::{Event, Events};
+
+/// Characters kept of what a client calls itself.
+const NAME: usize = 80;
 
 /// How a client reached us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,41 +36,47 @@ pub(crate) struct Client {
     pub(crate) calls: u64,
 }
 
+/// A client's row; what changes with every request stands outside the lock.
+#[derive(Debug)]
+struct Row {
+    client: Client,
+    calls: Arc<AtomicU64>,
+}
+
+type Rows = Arc<Mutex<BTreeMap<u64, Row>>>;
+
 /// The registry.
 #[derive(Debug)]
 pub(crate) struct Clients {
     next: AtomicU64,
-    rows: Arc<Mutex<BTreeMap<u64, Client>>>,
+    rows: Rows,
     events: Events,
 }
 
 impl Clients {
     pub(crate) fn new(events: Events) -> Self {
-        Self { next: AtomicU64::new(1), rows: Arc::default(), events }
+        Self { next: AtomicU64::new(1), rows: Rows::default(), events }
     }
 
     /// Enters a client; it is taken out again when the returned guard is dropped.
     pub(crate) fn enter(&self, transport: Transport, server: &'static str, pid: Option<u32>) -> Connected {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let client = Client {
-            id,
-            transport,
-            server,
-            name: None,
-            version: None,
-            revision: None,
-            pid,
-            since: SystemTime::now(),
-            calls: 0,
-        };
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(id, client);
+        let since = SystemTime::now();
+        let client =
+            Client { id, transport, server, name: None, version: None, revision: None, pid, since, calls: 0 };
+        let calls = Arc::new(AtomicU64::new(0));
+        let row = Row { client, calls: calls.clone() };
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(id, row);
         self.events.send(Event::ClientConnected { client: id });
-        Connected { id, rows: self.rows.clone(), events: self.events.clone() }
+        Connected { id, label: OnceLock::new(), calls, rows: self.rows.clone(), events: self.events.clone() }
     }
 
     /// Returns all rows, oldest first.
     pub(crate) fn all(&self) -> Vec<Client> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.values()
+            .map(|row| Client { calls: row.calls.load(Ordering::Relaxed), ..row.client.clone() })
+            .collect()
     }
 }
 
@@ -75,39 +84,39 @@ impl Clients {
 #[derive(Debug)]
 pub(crate) struct Connected {
     pub(crate) id: u64,
-    rows: Arc<Mutex<BTreeMap<u64, Client>>>,
+    /// The client's name, once it has said who it is.
+    label: OnceLock<String>,
+    calls: Arc<AtomicU64>,
+    rows: Rows,
     events: Events,
 }
 
 impl Connected {
-    /// Notes what the client says of itself and which revision it speaks.
+    /// Notes what the client says of itself and which revision it speaks. The first name stays in what is logged.
     pub(crate) fn identify(&self, name: &str, version: &str, revision: &str) {
-        let known = self.update(|client| {
-            let known = client.name.as_deref() == Some(name) && client.revision.as_deref() == Some(revision);
-            if !known {
-                client.name = Some(name.to_owned());
-                client.version = Some(version.to_owned());
-                client.revision = Some(revision.to_owned());
-            }
-            known
-        });
-        if known == Some(false) {
-            self.events.send(Event::ClientIdentified { client: self.id });
+        let name: String = name.chars().take(NAME).collect();
+        if let Some(row) = self.rows.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&self.id) {
+            row.client.name = Some(name.clone());
+            row.client.version = Some(version.chars().take(NAME).collect());
+            row.client.revision = Some(revision.to_owned());
         }
+        let _ = self.label.set(name);
+        self.events.send(Event::ClientIdentified { client: self.id });
+    }
+
+    /// Whether the client has said who it is.
+    pub(crate) fn identified(&self) -> bool {
+        self.label.get().is_some()
     }
 
     /// Counts one request.
     pub(crate) fn count(&self) {
-        self.update(|client| client.calls += 1);
+        self.calls.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns the name to show for this client.
-    pub(crate) fn label(&self) -> String {
-        self.update(|client| client.name.clone()).flatten().unwrap_or_else(|| format!("client {}", self.id))
-    }
-
-    fn update<T>(&self, change: impl FnOnce(&mut Client) -> T) -> Option<T> {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&self.id).map(change)
+    pub(crate) fn label(&self) -> &str {
+        self.label.get().map_or("a client without a name", String::as_str)
     }
 }
 

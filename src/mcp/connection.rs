@@ -1,0 +1,59 @@
+//! What the two halves of one stdio or socket connection share: the edge that reads and writes, and the
+//! service that answers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::RequestId;
+use tokio::sync::Notify;
+
+use crate::mcp::dialect::Revision;
+use crate::mcp::edge::flight::Flight;
+use crate::mcp::edge::output::Output;
+
+/// The shared state of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Connection {
+    pub(crate) output: Output,
+    /// A request landed.
+    pub(crate) landed: Notify,
+    flight: Mutex<Flight>,
+    revision: Mutex<Option<Revision>>,
+    prepared: Mutex<HashMap<RequestId, Arc<str>>>,
+}
+
+impl Connection {
+    /// The revision that `initialize` agreed on.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        *self.revision.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn negotiated(&self, revision: Revision) {
+        *self.revision.lock().unwrap_or_else(PoisonError::into_inner) = Some(revision);
+    }
+
+    /// Keeps the ready-made members of an answer (`"content":…,"structuredContent":…`) for the moment it is
+    /// written. rmcp's model would copy a large one several times; these bytes are written as they are.
+    pub(crate) fn prepare(&self, id: RequestId, members: Arc<str>) {
+        self.prepared().insert(id, members);
+    }
+
+    /// Takes what was prepared for an answer.
+    pub(crate) fn take_prepared(&self, id: &RequestId) -> Option<Arc<str>> {
+        self.prepared().remove(id)
+    }
+
+    /// Whether an `initialize` waits for its answer, and whether the handlers have much to do.
+    pub(crate) fn load(&self) -> (bool, bool) {
+        let flight = self.flight();
+        (flight.initializing(), flight.crowded())
+    }
+
+    pub(crate) fn flight(&self) -> MutexGuard<'_, Flight> {
+        self.flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn prepared(&self) -> MutexGuard<'_, HashMap<RequestId, Arc<str>>> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,111 @@
+//! The one wire rule: a client that speaks 2024-11-05 gets the contracts to the letter, a client that speaks a
+//! newer revision gets the MCP specification of that revision. What differs stands here.
+
+use rmcp::RoleServer;
+use rmcp::model::{Implementation, InitializeResult, ServerCapabilities};
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+
+use crate::mcp::Server;
+
+/// A revision of the Model Context Protocol, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Revision {
+    V2024_11_05,
+    V2025_03_26,
+    V2025_06_18,
+    V2025_11_25,
+    /// Stateless: every request carries its revision.
+    V2026_07_28,
+}
+
+impl Revision {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|revision| revision.as_str() == name)
+    }
+
+    /// The revision of a request: what its `_meta` says, else what `initialize` agreed on, else 2024-11-05.
+    pub(crate) fn of(context: &RequestContext<RoleServer>) -> Self {
+        context
+            .protocol_version()
+            .and_then(|version| Self::parse(version.as_str()))
+            .unwrap_or(Self::V2024_11_05)
+    }
+
+    /// Whether a tool carries annotations.
+    pub(crate) fn has_annotations(self) -> bool {
+        self >= Self::V2025_03_26
+    }
+
+    /// Whether a tool, a prompt and an argument carry a title, and a tool its output schema.
+    pub(crate) fn has_titles(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// Whether a faulty argument is an answer that the model reads (`isError`) and not a protocol error.
+    pub(crate) fn argument_faults_are_results(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+}
+
+/// Who we say we are.
+pub(crate) fn server_info(server: Server) -> Implementation {
+    match server {
+        Server::Prompts => Implementation::new("codex-subagents", "0.1.0"),
+        Server::All => Implementation::new("adjutant", env!("CARGO_PKG_VERSION")),
+    }
+}
+
+/// What we say we can. 2024-11-05 is told what the contract tells and no more.
+pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabilities {
+    let value = match (server, revision) {
+        (Server::Prompts, Revision::V2024_11_05) => json!({"tools": {}}),
+        (Server::All, Revision::V2024_11_05) => {
+            json!({"prompts": {"listChanged": true}, "resources": {"listChanged": true}, "tools": {}})
+        }
+        (_, Revision::V2025_03_26 | Revision::V2025_06_18 | Revision::V2025_11_25) => json!({
+            "completions": {},
+            "prompts": {"listChanged": true},
+            "resources": {"listChanged": true},
+            "tools": {},
+        }),
+        (_, Revision::V2026_07_28) => json!({
+            "extensions": {"io.modelcontextprotocol/skills": {}},
+            "completions": {},
+            "prompts": {"listChanged": true},
+            "resources": {"listChanged": true},
+            "tools": {},
+        }),
+    };
+    // The values above are capability objects; a mistake would show as empty capabilities in every transcript.
+    serde_json::from_value(value).unwrap_or_default()
+}
+
+/// The `initialize` result as the contract of `server` shows it, if it differs from the specification's: the
+/// contracts of `prompts` and `agents` echo the client's description of itself.
+pub(crate) fn contract_initialize(
+    server: Server,
+    revision: Revision,
+    result: &InitializeResult,
+    client_info: &Implementation,
+) -> Option<Value> {
+    if server != Server::Prompts || revision != Revision::V2024_11_05 {
+        return None;
+    }
+    let mut value = serde_json::to_value(result).ok()?;
+    value.as_object_mut()?.insert("clientInfo".to_owned(), serde_json::to_value(client_info).ok()?);
+    Some(value)
+}

@@ -1,0 +1,355 @@
+//! The protocol edge: newline-delimited JSON-RPC on any byte stream, as rmcp's `Transport`.
+//!
+//! Every accepted request gets exactly one answer, whatever the client sends. rmcp's own stdio transport drops
+//! bad lines in silence, takes work without bound and ends on a notification before `initialize`; what this one
+//! does instead stands in `tests/it/edge.rs`, line by line.
+
+pub(crate) mod envelope;
+pub(crate) mod flight;
+pub(crate) mod lines;
+pub(crate) mod message;
+pub(crate) mod output;
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
+    ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
+use rmcp::service::RxJsonRpcMessage;
+use rmcp::transport::Transport;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::io::AsyncRead;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::mcp::connection::Connection;
+use crate::mcp::dialect::Revision;
+use crate::mcp::error::{self, Refusal};
+use flight::{Kind, Landing, NotTaken};
+use lines::{Line, Lines};
+
+/// How long the reader waits for the handlers when many requests are in flight.
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// The reading half, and rmcp's way to the writing half.
+#[derive(Debug)]
+pub(crate) struct Edge<R> {
+    lines: Lines<R>,
+    connection: Arc<Connection>,
+    /// Messages that were read and not handed to rmcp yet.
+    read: VecDeque<ClientJsonRpcMessage>,
+    grace: Duration,
+    /// Ends the reading as the end of the input does.
+    stop: CancellationToken,
+    /// When the requests in flight are given up, once the input has ended.
+    until: Option<Instant>,
+    first: bool,
+}
+
+impl<R: AsyncRead + Unpin + Send> Edge<R> {
+    /// `grace` is how long requests in flight may go on after the end of the input.
+    pub(crate) fn new(
+        input: R,
+        connection: Arc<Connection>,
+        grace: Duration,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            lines: Lines::new(input),
+            connection,
+            read: VecDeque::new(),
+            grace,
+            stop,
+            until: None,
+            first: true,
+        }
+    }
+
+    fn accept(&mut self, line: std::ops::Range<usize>) {
+        let mut bytes = self.lines.bytes(&line);
+        if std::mem::take(&mut self.first) {
+            bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        }
+        let bytes = bytes.trim_ascii();
+        if bytes.is_empty() {
+            return;
+        }
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(_) => {
+                return self.refuse(&Refusal { id: None, error: error::not_json("the line is not UTF-8") });
+            }
+        };
+        if text.starts_with('[') && self.connection.revision() == Some(Revision::V2025_03_26) {
+            match serde_json::from_str::<Vec<&RawValue>>(text) {
+                Ok(members) if !members.is_empty() => {
+                    let members: Vec<String> = members.iter().map(|raw| raw.get().to_owned()).collect();
+                    return self.accept_batch(&members);
+                }
+                Ok(_) => {
+                    let error = error::invalid_request("the batch is empty");
+                    return self.refuse(&Refusal { id: None, error });
+                }
+                Err(_) => {}
+            }
+        }
+        match read(text) {
+            Ok(Some(message)) => {
+                if let Err(refusal) = self.dispatch(message, text.len(), None) {
+                    self.refuse(&refusal);
+                }
+            }
+            Ok(None) => {}
+            Err(refusal) => self.refuse(&refusal),
+        }
+    }
+
+    fn accept_batch(&mut self, members: &[String]) {
+        let number = self.connection.flight().open_batch();
+        for text in members {
+            let taken = match read(text) {
+                Ok(Some(JsonRpcMessage::Request(request)))
+                    if matches!(request.request, ClientRequest::InitializeRequest(_)) =>
+                {
+                    Err(Refusal {
+                        id: Some(request.id),
+                        error: error::invalid_request("`initialize` must not be part of a batch"),
+                    })
+                }
+                Ok(Some(message)) => self.dispatch(message, text.len(), Some(number)),
+                Ok(None) => Ok(()),
+                Err(refusal) => Err(refusal),
+            };
+            if let Err(refusal) = taken {
+                self.connection.flight().refuse_in_batch(number, refusal.to_json());
+            }
+        }
+        let answers = self.connection.flight().seal_batch(number);
+        self.write_batch(answers);
+    }
+
+    /// Enters a request into the table and hands the message on.
+    fn dispatch(
+        &mut self,
+        message: ClientJsonRpcMessage,
+        bytes: usize,
+        batch: Option<u64>,
+    ) -> Result<(), Refusal> {
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                let kind = match &request.request {
+                    ClientRequest::InitializeRequest(_) => Kind::Initialize,
+                    ClientRequest::SubscriptionsListenRequest(_) => Kind::Listen,
+                    _ => Kind::Plain,
+                };
+                let taken = self.connection.flight().take(&request.id, kind, bytes, batch);
+                if let Err(reason) = taken {
+                    let modern =
+                        self.connection.revision().is_none_or(|revision| revision >= Revision::V2026_07_28);
+                    let error = match reason {
+                        NotTaken::Duplicate => error::invalid_request(format!(
+                            "request {} is still in flight; its answer is on the way",
+                            request.id
+                        )),
+                        NotTaken::Full => error::busy(modern, flight::MAX_IN_FLIGHT),
+                    };
+                    return Err(Refusal { id: Some(request.id.clone()), error });
+                }
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    let initializing = self.connection.flight().ids(Some(Kind::Initialize)).contains(id);
+                    if initializing {
+                        return Ok(());
+                    }
+                    let answers = self.connection.flight().cancel(id);
+                    self.write_batch(answers);
+                    self.connection.take_prepared(id);
+                    self.connection.landed.notify_one();
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+        self.read.push_back(message);
+        Ok(())
+    }
+
+    fn refuse(&self, refusal: &Refusal) {
+        // Writing JSON into a vector fails for no value that we make.
+        let _ = self.connection.output.line(|bytes| serde_json::to_writer(bytes, &refusal.to_json()));
+    }
+
+    fn write_batch(&self, answers: Option<Vec<Value>>) {
+        if let Some(answers) = answers {
+            let _ = self.connection.output.line(|bytes| serde_json::to_writer(bytes, &answers));
+        }
+    }
+
+    /// After the end of the input: open subscriptions end at once, calls get their grace, then they are given up.
+    async fn wind_down(&mut self) -> Option<ClientJsonRpcMessage> {
+        let until = *self.until.get_or_insert_with(|| Instant::now() + self.grace);
+        if let Some(id) = self.connection.flight().ids(Some(Kind::Listen)).pop() {
+            return Some(self.give_up(id));
+        }
+        loop {
+            let landed = self.connection.landed.notified();
+            if self.connection.flight().is_empty() {
+                return None;
+            }
+            if timeout_at(until, landed).await.is_err() {
+                let id = self.connection.flight().ids(None).pop()?;
+                return Some(self.give_up(id));
+            }
+        }
+    }
+
+    /// Cancels a request in the client's name.
+    fn give_up(&self, id: RequestId) -> ClientJsonRpcMessage {
+        let mut flight = self.connection.flight();
+        let answers = flight.cancel(&id);
+        flight.land(&id);
+        drop(flight);
+        self.write_batch(answers);
+        let params = CancelledNotificationParam::new(Some(id), Some("the input ended".to_owned()));
+        JsonRpcMessage::notification(ClientNotification::CancelledNotification(CancelledNotification::new(
+            params,
+        )))
+    }
+}
+
+/// Waits until the next line may be read: no handshake is open, the client reads its answers, and the
+/// handlers keep up. Cancels and answers to our own requests come on the same stream, so long calls in flight
+/// delay the reader by a moment and no more.
+async fn admit(connection: &Connection) {
+    connection.output.room().await;
+    loop {
+        let landed = connection.landed.notified();
+        let (initializing, crowded) = connection.load();
+        if initializing {
+            landed.await;
+        } else if crowded {
+            let _ = tokio::time::timeout(MOMENT, landed).await;
+            return;
+        } else {
+            return;
+        }
+    }
+}
+
+/// Reads one message out of its text.
+pub(crate) fn read(text: &str) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    message::typed(envelope::open(text)?)
+}
+
+impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Edge<R> {
+    type Error = serde_json::Error;
+
+    /// Puts the message into the output at once, in the order of the calls; only a slow client makes this wait.
+    fn send(
+        &mut self,
+        item: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let written = put(&self.connection, &item);
+        let connection = self.connection.clone();
+        async move {
+            written?;
+            connection.output.room().await;
+            Ok(())
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if let Some(message) = self.read.pop_front() {
+                return Some(message);
+            }
+            if self.until.is_some() {
+                return self.wind_down().await;
+            }
+            admit(&self.connection).await;
+            let line = tokio::select! {
+                biased;
+                line = self.lines.next() => line,
+                () = self.stop.cancelled() => Line::End,
+            };
+            match line {
+                Line::Whole(line) => self.accept(line),
+                Line::TooLong(head) => self.refuse(&Refusal {
+                    id: envelope::id_in_head(&head),
+                    error: error::invalid_request(format!(
+                        "the line is longer than {} bytes",
+                        lines::MAX_LINE
+                    )),
+                }),
+                Line::End => return self.wind_down().await,
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.connection.output.close();
+        Ok(())
+    }
+}
+
+/// Writes a message of ours; an answer leaves the table of requests in flight.
+fn put(connection: &Connection, item: &ServerJsonRpcMessage) -> Result<(), serde_json::Error> {
+    let id = match item {
+        JsonRpcMessage::Response(response) => Some(&response.id),
+        JsonRpcMessage::Error(error) => error.id.as_ref(),
+        JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+    };
+    let Some(id) = id else {
+        return connection.output.line(|bytes| serde_json::to_writer(bytes, item));
+    };
+    let prepared = connection.take_prepared(id);
+    let landing = connection.flight().land(id);
+    let result = match (landing, prepared) {
+        (Landing::Nobody, _) => Ok(()),
+        (Landing::Line, None) => connection.output.line(|bytes| serde_json::to_writer(bytes, item)),
+        (Landing::Line, Some(members)) => connection.output.line(|bytes| splice(bytes, item, &members)),
+        (Landing::Batch(number), prepared) => {
+            let mut bytes = Vec::new();
+            match &prepared {
+                None => serde_json::to_writer(&mut bytes, item)?,
+                Some(members) => splice(&mut bytes, item, members)?,
+            }
+            let answers = connection.flight().answer_in_batch(number, serde_json::from_slice(&bytes)?);
+            match answers {
+                Some(answers) => connection.output.line(|bytes| serde_json::to_writer(bytes, &answers)),
+                None => Ok(()),
+            }
+        }
+    };
+    connection.landed.notify_one();
+    result
+}
+
+/// Writes a tool's answer with prepared members in the place of its empty `content`.
+fn splice(bytes: &mut Vec<u8>, item: &ServerJsonRpcMessage, members: &str) -> Result<(), serde_json::Error> {
+    let mut message = serde_json::to_value(item)?;
+    let id = message["id"].take();
+    let mut rest = match message["result"].take() {
+        Value::Object(rest) => rest,
+        _ => serde_json::Map::new(),
+    };
+    rest.shift_remove("content");
+    let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{members}"#);
+    bytes.extend_from_slice(head.as_bytes());
+    for (name, value) in &rest {
+        bytes.push(b',');
+        serde_json::to_writer(&mut *bytes, name)?;
+        bytes.push(b':');
+        serde_json::to_writer(&mut *bytes, value)?;
+    }
+    bytes.extend_from_slice(b"}}");
+    Ok(())
+}

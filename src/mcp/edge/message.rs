@@ -1,0 +1,230 @@
+//! From a well-formed envelope to rmcp's typed message, by the method's name and never by trial.
+//!
+//! rmcp's own types are an untagged union: parameters that do not fit turn a known method into an unknown one.
+//! Here a known method with malformed parameters is an error that names the member at fault.
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult, CustomNotification, CustomRequest,
+    CustomResult, Extensions, GetExtensions, JsonRpcMessage, Notification, NotificationMetaObject,
+    NotificationNoParam, Request, RequestMetaObject, RequestNoParam, RequestOptionalParam,
+};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::mcp::edge::envelope::Envelope;
+use crate::mcp::error::{self, Refusal};
+
+/// Builds the typed message. `Ok(None)` is a notification or an error that nobody can use.
+pub(crate) fn typed(envelope: Envelope<'_>) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    match envelope {
+        Envelope::Request { id, method, params } => match request(&method, params) {
+            Ok(request) => Ok(Some(JsonRpcMessage::request(request, id))),
+            Err(error) => Err(Refusal { id: Some(id), error }),
+        },
+        Envelope::Notification { method, params } => {
+            Ok(notification(&method, params).map(JsonRpcMessage::notification))
+        }
+        Envelope::Result { id, result } => {
+            let value = serde_json::from_str(result.get()).unwrap_or_default();
+            Ok(Some(JsonRpcMessage::response(client_result(value), id)))
+        }
+        Envelope::Error { id, error } => {
+            Ok(serde_json::from_str(error.get()).ok().map(|error| JsonRpcMessage::error(error, id)))
+        }
+    }
+}
+
+/// What a client answers to a request of ours: one of the shapes rmcp knows, else the value as it is.
+fn client_result(value: Value) -> ClientResult {
+    serde_json::from_value(value.clone()).unwrap_or(ClientResult::CustomResult(CustomResult(value)))
+}
+
+/// The parameters of a message, `_meta` taken out.
+struct Params {
+    map: Map<String, Value>,
+    meta: Option<Map<String, Value>>,
+    /// Whether there was a `params` member at all.
+    given: bool,
+}
+
+fn params(raw: Option<&RawValue>) -> Result<Params, ErrorData> {
+    let Some(raw) = raw else {
+        return Ok(Params { map: Map::new(), meta: None, given: false });
+    };
+    let fault = |message: &str, path: &[String], kind: &str| {
+        Err(error::invalid_params(message, path, "type", &Value::from(kind)))
+    };
+    let mut map = match serde_json::from_str(raw.get()) {
+        Ok(Value::Object(map)) => map,
+        Ok(Value::Null) => return Ok(Params { map: Map::new(), meta: None, given: false }),
+        Ok(_) => return fault("params must be an object", &[], "object"),
+        // The brackets were right when the envelope was read: this is a depth or an escape we do not take.
+        Err(reason) => return Err(error::invalid_request(format!("params cannot be read: {reason}"))),
+    };
+    let meta = match map.shift_remove("_meta") {
+        None | Some(Value::Null) => None,
+        Some(Value::Object(meta)) => Some(meta),
+        Some(_) => return fault("params._meta must be an object", &["_meta".to_owned()], "object"),
+    };
+    Ok(Params { map, meta, given: true })
+}
+
+fn request(method: &str, raw: Option<&RawValue>) -> Result<ClientRequest, ErrorData> {
+    let mut params = params(raw)?;
+    let mut extensions = Extensions::new();
+    if let Some(meta) = params.meta.take() {
+        extensions.insert(RequestMetaObject::from(meta));
+    }
+    check(method, &params.map)?;
+    macro_rules! with {
+        ($variant:ident) => {{
+            let mut request = Request::new(read(params.map)?);
+            *request.extensions_mut() = extensions;
+            ClientRequest::$variant(request)
+        }};
+    }
+    macro_rules! optional {
+        ($variant:ident) => {{
+            let mut request = RequestOptionalParam::default();
+            request.params = params.given.then(|| read(params.map)).transpose()?;
+            request.extensions = extensions;
+            ClientRequest::$variant(request)
+        }};
+    }
+    Ok(match method {
+        "ping" => {
+            let mut request = RequestNoParam::default();
+            request.extensions = extensions;
+            ClientRequest::PingRequest(request)
+        }
+        "initialize" => {
+            // The contracts' own example has no capabilities.
+            params.map.entry("capabilities").or_insert_with(|| json!({}));
+            with!(InitializeRequest)
+        }
+        "server/discover" => with!(DiscoverRequest),
+        "completion/complete" => with!(CompleteRequest),
+        "logging/setLevel" => with!(SetLevelRequest),
+        "prompts/get" => with!(GetPromptRequest),
+        "prompts/list" => optional!(ListPromptsRequest),
+        "resources/list" => optional!(ListResourcesRequest),
+        "resources/templates/list" => optional!(ListResourceTemplatesRequest),
+        "resources/read" => with!(ReadResourceRequest),
+        "resources/subscribe" => with!(SubscribeRequest),
+        "resources/unsubscribe" => with!(UnsubscribeRequest),
+        "resources/directory/read" => with!(ReadResourceDirectoryRequest),
+        "subscriptions/listen" => with!(SubscriptionsListenRequest),
+        "tools/call" => with!(CallToolRequest),
+        "tools/list" => optional!(ListToolsRequest),
+        "tasks/get" => with!(GetTaskRequest),
+        "tasks/update" => with!(UpdateTaskRequest),
+        "tasks/cancel" => with!(CancelTaskRequest),
+        "skills/list" => optional!(ListSkillsRequest),
+        "skills/get" => with!(GetSkillRequest),
+        _ => {
+            let mut request = CustomRequest::new(method, params.given.then(|| Value::Object(params.map)));
+            request.extensions = extensions;
+            ClientRequest::CustomRequest(request)
+        }
+    })
+}
+
+/// The members without which a method means nothing, so that their fault can be named.
+fn check(method: &str, params: &Map<String, Value>) -> Result<(), ErrorData> {
+    let required: &[(&str, &str)] = match method {
+        "initialize" => &[("protocolVersion", "string"), ("clientInfo", "object")],
+        "tools/call" | "prompts/get" => &[("name", "string")],
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" | "skills/get" => {
+            &[("uri", "string")]
+        }
+        "completion/complete" => &[("ref", "object"), ("argument", "object")],
+        "logging/setLevel" => &[("level", "string")],
+        "subscriptions/listen" => &[("notifications", "object")],
+        _ => &[],
+    };
+    let optional: &[(&str, &str)] = match method {
+        "tools/call" | "prompts/get" => &[("arguments", "object")],
+        "prompts/list" | "resources/list" | "resources/templates/list" | "skills/list" | "tools/list" => {
+            &[("cursor", "string")]
+        }
+        _ => &[],
+    };
+    let kind_of = |value: &Value| match value {
+        Value::Object(_) => "object",
+        Value::String(_) => "string",
+        _ => "other",
+    };
+    for (name, kind) in required {
+        let path = [(*name).to_owned()];
+        match params.get(*name) {
+            None => {
+                let message = format!("params.{name} is missing");
+                return Err(error::invalid_params(message, &path, "required", &Value::Null));
+            }
+            Some(value) if kind_of(value) != *kind => {
+                let message = format!("params.{name} must be of type {kind}");
+                return Err(error::invalid_params(message, &path, "type", &Value::from(*kind)));
+            }
+            Some(_) => {}
+        }
+    }
+    for (name, kind) in optional {
+        match params.get(*name) {
+            None | Some(Value::Null) => {}
+            Some(value) if kind_of(value) != *kind => {
+                let message = format!("params.{name} must be of type {kind}");
+                return Err(error::invalid_params(
+                    message,
+                    &[(*name).to_owned()],
+                    "type",
+                    &Value::from(*kind),
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn read<T: DeserializeOwned>(params: Map<String, Value>) -> Result<T, ErrorData> {
+    serde_json::from_value(Value::Object(params)).map_err(|reason| {
+        error::invalid_params(format!("params do not fit the method: {reason}"), &[], "schema", &Value::Null)
+    })
+}
+
+/// `None` for a notification whose parameters cannot be read: nobody waits for an answer to it.
+fn notification(method: &str, raw: Option<&RawValue>) -> Option<ClientNotification> {
+    let mut params = params(raw).ok()?;
+    let mut extensions = Extensions::new();
+    if let Some(meta) = params.meta.take() {
+        extensions.insert(NotificationMetaObject::from(meta));
+    }
+    macro_rules! with {
+        ($variant:ident) => {{
+            let mut notification = Notification::new(read(params.map).ok()?);
+            notification.extensions = extensions;
+            ClientNotification::$variant(notification)
+        }};
+    }
+    macro_rules! plain {
+        ($variant:ident) => {{
+            let mut notification = NotificationNoParam::default();
+            notification.extensions = extensions;
+            ClientNotification::$variant(notification)
+        }};
+    }
+    Some(match method {
+        "notifications/cancelled" => with!(CancelledNotification),
+        "notifications/progress" => with!(ProgressNotification),
+        // The contracts' short form means the same.
+        "notifications/initialized" | "initialized" => plain!(InitializedNotification),
+        "notifications/roots/list_changed" => plain!(RootsListChangedNotification),
+        _ => {
+            let mut custom = CustomNotification::new(method, params.given.then(|| Value::Object(params.map)));
+            custom.extensions = extensions;
+            ClientNotification::CustomNotification(custom)
+        }
+    })
+}

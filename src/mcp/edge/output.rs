@@ -1,0 +1,115 @@
+//! The one writer of a connection: messages become lines in order, one write takes all that is there.
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::Notify;
+
+/// Bytes that may wait for a client that reads slowly before we stop reading what it sends.
+const BACKLOG: usize = 1024 * 1024;
+/// A buffer that grew past this for one large answer is given back.
+const KEEP: usize = 256 * 1024;
+
+/// What waits to be written.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    waiting: Mutex<Waiting>,
+    /// There is something to write, or the end was asked for.
+    filled: Notify,
+    /// Something was written.
+    drained: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    /// Bytes that the writer took and has not written yet.
+    writing: usize,
+    closing: bool,
+    /// The other side is gone: what is put in is dropped.
+    broken: bool,
+}
+
+impl Output {
+    /// Appends one line. `write` puts the message into the buffer; what it leaves there on an error is taken
+    /// back.
+    pub(crate) fn line<E>(&self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+        let mut waiting = self.lock();
+        if waiting.broken {
+            return Ok(());
+        }
+        let start = waiting.bytes.len();
+        if let Err(error) = write(&mut waiting.bytes) {
+            waiting.bytes.truncate(start);
+            return Err(error);
+        }
+        waiting.bytes.push(b'\n');
+        drop(waiting);
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// Waits until the client has read enough of what was written before.
+    pub(crate) async fn room(&self) {
+        loop {
+            let drained = self.drained.notified();
+            {
+                let waiting = self.lock();
+                if waiting.bytes.len() + waiting.writing < BACKLOG || waiting.broken {
+                    return;
+                }
+            }
+            drained.await;
+        }
+    }
+
+    /// Asks [`Self::write_to`] to end when everything is written.
+    pub(crate) fn close(&self) {
+        self.lock().closing = true;
+        self.filled.notify_one();
+    }
+
+    /// Writes until [`Self::close`], or until the other side is gone.
+    pub(crate) async fn write_to(&self, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
+        let mut batch = Vec::new();
+        loop {
+            let closing = {
+                let mut waiting = self.lock();
+                std::mem::swap(&mut batch, &mut waiting.bytes);
+                waiting.writing = batch.len();
+                waiting.closing
+            };
+            if batch.is_empty() {
+                if closing {
+                    return output.shutdown().await;
+                }
+                self.filled.notified().await;
+                continue;
+            }
+            let written = match output.write_all(&batch).await {
+                Ok(()) => output.flush().await,
+                Err(error) => Err(error),
+            };
+            batch.clear();
+            if batch.capacity() > KEEP {
+                batch = Vec::new();
+            }
+            let mut waiting = self.lock();
+            waiting.writing = 0;
+            if let Err(error) = written {
+                waiting.broken = true;
+                waiting.bytes = Vec::new();
+                drop(waiting);
+                self.drained.notify_waiters();
+                return Err(error);
+            }
+            drop(waiting);
+            self.drained.notify_waiters();
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

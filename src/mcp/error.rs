@@ -1,0 +1,98 @@
+//! The one table of failures on the wire: every code that Adjutant sends stands here and nowhere else.
+//!
+//! | failure | 2024-11-05 | newer |
+//! |---|---|---|
+//! | not JSON | -32700 | -32700 |
+//! | not a JSON-RPC message, a batch, a bad id, a line too long | -32600 | -32600 |
+//! | unknown method | -32601 | -32601 |
+//! | unknown tool, unknown prompt in `prompts/get` | -32601 | -32602 |
+//! | malformed parameters | -32602 | -32602 |
+//! | argument missing or not as declared | -32602 with `data` | up to 2025-06-18 the same, then `isError` |
+//! | too many requests in flight | -32000 | -32000, from 2026-07-28 on -32603 |
+//! | a fault of ours, the hub gone | -32603 | -32603 |
+
+use rmcp::ErrorData;
+use rmcp::model::{ErrorCode, RequestId};
+use serde_json::{Value, json};
+
+use crate::mcp::dialect::Revision;
+
+const SERVER_BUSY: ErrorCode = ErrorCode(-32000);
+const METHOD_NOT_FOUND: ErrorCode = ErrorCode(-32601);
+const INTERNAL: i32 = -32603;
+
+/// An error and the request it answers; `None` is `"id": null`.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) id: Option<RequestId>,
+    pub(crate) error: ErrorData,
+}
+
+impl Refusal {
+    /// The refusal as one JSON-RPC message. An unreadable id is `null`, as JSON-RPC 2.0 section 5 asks.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "jsonrpc": "2.0",
+            "id": self.id.clone().map_or(Value::Null, RequestId::into_json_value),
+            "error": self.error,
+        })
+    }
+}
+
+/// The bytes are not one JSON text in UTF-8.
+pub(crate) fn not_json(reason: &str) -> ErrorData {
+    ErrorData::parse_error(format!("not JSON: {reason}"), None)
+}
+
+/// The JSON is not a JSON-RPC 2.0 message that can be served.
+pub(crate) fn invalid_request(reason: impl Into<String>) -> ErrorData {
+    ErrorData::invalid_request(reason.into(), None)
+}
+
+/// A known method with parameters that do not fit it, named as the contracts name an argument's fault.
+pub(crate) fn invalid_params(
+    message: impl Into<String>,
+    path: &[String],
+    validator: &str,
+    value: &Value,
+) -> ErrorData {
+    ErrorData::invalid_params(message.into(), Some(validation(path, validator, value)))
+}
+
+/// The contracts' error data for one argument.
+pub(crate) fn validation(path: &[String], validator: &str, value: &Value) -> Value {
+    json!({"path": path, "validator": validator, "validator_value": value})
+}
+
+/// A tool, or a prompt of `prompts/get`, that is not there.
+pub(crate) fn unknown_name(revision: Revision, message: String) -> ErrorData {
+    match revision {
+        Revision::V2024_11_05 => ErrorData::new(METHOD_NOT_FOUND, message, None),
+        Revision::V2025_03_26 | Revision::V2025_06_18 | Revision::V2025_11_25 | Revision::V2026_07_28 => {
+            ErrorData::invalid_params(message, None)
+        }
+    }
+}
+
+/// More requests in flight than one client may have.
+pub(crate) fn busy(modern: bool, limit: usize) -> ErrorData {
+    let message = format!("busy: {limit} requests are in flight; wait for an answer before sending more");
+    if modern {
+        // 2026-07-28 leaves no code below -32000 to servers.
+        ErrorData::internal_error(message, None)
+    } else {
+        ErrorData::new(SERVER_BUSY, message, None)
+    }
+}
+
+/// A fault of ours. The reason stays in the log.
+pub(crate) fn internal() -> ErrorData {
+    ErrorData::internal_error("internal error; the log of the server names the reason", None)
+}
+
+/// What a relay answers for a request that was with the hub when the hub went away.
+/// `id` is the request's id as it stood on the wire.
+pub(crate) fn hub_gone(id: &str, reason: &str) -> String {
+    let message = Value::from(reason);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{INTERNAL},"message":{message}}}}}"#)
+}

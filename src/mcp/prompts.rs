@@ -1,0 +1,87 @@
+//! The protocol's own prompts: `prompts/list` and `prompts/get` from the same files as the tools.
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role,
+};
+use serde_json::Value;
+
+use crate::mcp::dialect::Revision;
+use crate::mcp::tools::prompts::{expanded, refused};
+use crate::mcp::{Handler, error};
+use crate::prompts::{self, Catalogue, Error, Inputs};
+
+/// Prompts on one page of `prompts/list`.
+const PAGE: usize = 1000;
+
+/// Returns the page behind `cursor`, which is the last name of the page before.
+pub(crate) fn list(catalogue: &Catalogue, revision: Revision, cursor: Option<&str>) -> ListPromptsResult {
+    use std::ops::Bound::{Excluded, Unbounded};
+    let from = cursor.map_or(Unbounded, Excluded);
+    let mut rest = catalogue.prompts.range::<str, _>((from, Unbounded)).map(|(_, prompt)| prompt);
+    let page: Vec<Prompt> = rest.by_ref().take(PAGE).map(|prompt| entry(prompt, revision)).collect();
+    let next = rest.next().and_then(|_| page.last().map(|prompt| prompt.name.clone()));
+    let mut result = ListPromptsResult::with_all_items(page);
+    result.next_cursor = next;
+    result
+}
+
+fn entry(prompt: &prompts::Prompt, revision: Revision) -> Prompt {
+    let arguments = if prompt.arguments.is_empty() {
+        vec![
+            PromptArgument::new("input")
+                .with_description("Text to inject into the prompt template")
+                .with_required(false),
+        ]
+    } else {
+        let argument = |argument: &prompts::Argument| {
+            PromptArgument::new(argument.name.clone())
+                .with_description(argument.description.clone())
+                .with_required(argument.required)
+        };
+        prompt.arguments.iter().map(argument).collect()
+    };
+    let mut entry = Prompt::new(prompt.name.clone(), Some(prompt.description.clone()), Some(arguments));
+    entry.title = prompt.title.clone().filter(|_| revision.has_titles());
+    entry
+}
+
+/// Expands a prompt for `prompts/get`. The revision of 2024-11-05 of the prompts contract knows no `prompts/get`;
+/// the specification's shape is served then too.
+pub(crate) async fn get(
+    handler: &Handler,
+    revision: Revision,
+    request: &GetPromptRequestParams,
+) -> Result<GetPromptResult, ErrorData> {
+    let catalogue = handler.catalogue().await;
+    let mut named = request.arguments.clone().unwrap_or_default();
+    let declared = catalogue.find(&request.name).is_some_and(|prompt| prompt.declares("input"));
+    // `input` is the text behind the command unless the prompt declares an argument of that name itself.
+    let text = match named.get("input") {
+        Some(Value::String(_)) if !declared => match named.shift_remove("input") {
+            Some(Value::String(text)) => text,
+            _ => String::new(),
+        },
+        _ => String::new(),
+    };
+    let inputs = Inputs { text: &text, named: Some(&named).filter(|named| !named.is_empty()) };
+    match handler.app().prompts.expand(&catalogue, &request.name, inputs) {
+        Ok(expansion) => {
+            expanded(handler, &expansion.prompt.name, expansion.text.len());
+            let message = PromptMessage::new_text(Role::User, expansion.text);
+            Ok(GetPromptResult::new(vec![message]).with_description(expansion.prompt.description.clone()))
+        }
+        Err(error) => {
+            refused(handler, &request.name, &error);
+            Err(match error {
+                Error::Unknown { .. } => error::unknown_name(revision, error.to_string()),
+                Error::Argument { message, path, validator, validator_value } => {
+                    error::invalid_params(message, &path, validator, &validator_value)
+                }
+                Error::TooLarge { .. } | Error::Template { .. } | Error::Broken { .. } => {
+                    ErrorData::invalid_params(error.to_string(), None)
+                }
+            })
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Around rmcp's dispatch: a panic becomes an answer, and 2024-11-05 gets the contracts' shapes.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use rmcp::model::{
+    ClientNotification, ClientRequest, CustomResult, InitializeRequestParams, ProtocolVersion, ServerConfig,
+    ServerResult,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ErrorData, RoleServer};
+
+use crate::mcp::connection::Connection;
+use crate::mcp::dialect::{self, Revision};
+use crate::mcp::{Handler, error};
+
+/// The service of one stdio or socket connection.
+#[derive(Debug)]
+pub(crate) struct Service {
+    handler: Handler,
+    connection: Arc<Connection>,
+}
+
+impl Service {
+    pub(crate) fn new(handler: Handler, connection: Arc<Connection>) -> Self {
+        Self { handler, connection }
+    }
+
+    async fn answer(
+        &self,
+        request: ClientRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let asked = match &request {
+            ClientRequest::InitializeRequest(request) => Some(request.params.clone()),
+            _ => None,
+        };
+        let result = rmcp::Service::handle_request(&self.handler, request, context).await?;
+        Ok(match (asked, result) {
+            (Some(asked), ServerResult::InitializeResult(result)) => self.initialized(&asked, result),
+            (_, result) => result,
+        })
+    }
+
+    fn initialized(
+        &self,
+        asked: &InitializeRequestParams,
+        result: rmcp::model::InitializeResult,
+    ) -> ServerResult {
+        let Some(revision) = Revision::parse(result.protocol_version.as_str()) else {
+            return ServerResult::InitializeResult(result);
+        };
+        self.connection.negotiated(revision);
+        match dialect::contract_initialize(self.handler.server(), revision, &result, &asked.client_info) {
+            Some(value) => ServerResult::CustomResult(CustomResult(value)),
+            None => ServerResult::InitializeResult(result),
+        }
+    }
+}
+
+impl rmcp::Service<RoleServer> for Service {
+    async fn handle_request(
+        &self,
+        request: ClientRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let id = context.id.clone();
+        match AssertUnwindSafe(self.answer(request, context)).catch_unwind().await {
+            Ok(result) => result,
+            Err(_) => {
+                tracing::error!(request.id = %id, "a handler panicked");
+                Err(error::internal())
+            }
+        }
+    }
+
+    async fn handle_notification(
+        &self,
+        notification: ClientNotification,
+        context: NotificationContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        rmcp::Service::handle_notification(&self.handler, notification, context).await
+    }
+
+    fn get_info(&self) -> ServerConfig {
+        rmcp::ServerHandler::get_info(&self.handler)
+    }
+
+    fn supported_protocol_versions(&self) -> std::borrow::Cow<'static, [ProtocolVersion]> {
+        rmcp::ServerHandler::supported_protocol_versions(&self.handler)
+    }
+}
