@@ -4,13 +4,27 @@
 //! changes on disk, and expands a prompt by name. A name is looked up in the index of what was found; it is
 //! never joined to a path.
 
+mod arguments;
+mod bundled;
+mod engine;
+mod expand;
+mod fresh;
+pub(crate) mod front_matter;
+mod index;
+mod load;
 mod lookup;
+mod near;
+pub(crate) mod parse;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
+
+use engine::Template;
+use fresh::Keeper;
+pub(crate) use near::near_names;
 
 /// A folder that prompts are read from. Earlier roots win over later ones.
 #[derive(Clone, Debug)]
@@ -100,6 +114,18 @@ pub(crate) struct Prompt {
     /// `sha256:` and the hex digest of the file's bytes.
     pub(crate) digest: String,
     pub(crate) source: Source,
+    /// The text between the `---` lines as it stands in the file; empty if there is none.
+    pub(crate) front_matter: String,
+    /// What is odd about the file, though it is served; sentence fragments.
+    pub(crate) warnings: Vec<String>,
+    template: Template,
+}
+
+impl Prompt {
+    /// Returns the declared argument of a name.
+    pub(crate) fn argument(&self, name: &str) -> Option<&Argument> {
+        self.arguments.iter().find(|argument| argument.name == name)
+    }
 }
 
 /// A file that is not served, or served with a fault, and why.
@@ -121,12 +147,14 @@ pub(crate) struct Catalogue {
     pub(crate) aliases: BTreeMap<String, String>,
     /// Prompts hidden by one of the same name in an earlier root.
     pub(crate) shadowed: Vec<Arc<Prompt>>,
-    /// Files left out.
+    /// Files left out, or served with a fault.
     pub(crate) problems: Vec<Problem>,
     /// What a door rendered of this catalogue, kept as long as the catalogue is.
     pub(crate) listing: OnceLock<Arc<str>>,
     /// The same in the contract's shape.
     pub(crate) contract_listing: OnceLock<Arc<str>>,
+    /// Parts for Jinja templates: by root, by path below it.
+    partials: BTreeMap<String, BTreeMap<String, Arc<str>>>,
 }
 
 /// What a caller puts into a prompt.
@@ -175,29 +203,28 @@ fn near_hint(near: &[String]) -> String {
 /// The room.
 #[derive(Debug)]
 pub(crate) struct Prompts {
-    roots: Vec<Root>,
-    limits: Limits,
+    keeper: Arc<Keeper>,
 }
 
 impl Prompts {
     /// Does no I/O: the files are read when they are first asked for.
     pub(crate) fn new(roots: Vec<Root>, limits: Limits) -> Self {
-        Self { roots, limits }
+        Self { keeper: Arc::new(Keeper::new(roots, limits)) }
     }
 
     /// Returns the catalogue if it is known to be fresh; never blocks. `None` means [`Self::load`] is due.
     pub(crate) fn ready(&self) -> Option<Arc<Catalogue>> {
-        todo!()
+        self.keeper.ready()
     }
 
     /// Returns a fresh catalogue, reading what is new or changed. Blocks on the disk.
     pub(crate) fn load(&self) -> Arc<Catalogue> {
-        todo!()
+        self.keeper.load()
     }
 
     /// Returns a receiver of the catalogue's generation, and starts watching the folders if nobody did yet.
     pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
-        todo!()
+        self.keeper.changes()
     }
 
     /// Expands a prompt of `catalogue` by name or alias.
@@ -207,6 +234,6 @@ impl Prompts {
         name: &str,
         inputs: Inputs<'_>,
     ) -> Result<Expansion, Error> {
-        todo!()
+        expand::expand(catalogue, name, inputs, self.keeper.limits.expansion)
     }
 }

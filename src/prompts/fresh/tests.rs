@@ -1,0 +1,293 @@
+//! The room as its callers see it, on real folders.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::prompts::{Catalogue, Error, Inputs, Limits, Prompts, Root};
+
+fn root(label: &str, folder: &Path) -> Root {
+    Root { label: label.to_owned(), folder: Some(folder.to_owned()) }
+}
+
+fn room(folder: &Path) -> Prompts {
+    Prompts::new(vec![root("here", folder)], Limits::default())
+}
+
+fn write(folder: &Path, relative: &str, text: impl AsRef<[u8]>) {
+    let file = folder.join(relative);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+fn names(catalogue: &Catalogue) -> Vec<&str> {
+    catalogue.prompts.keys().map(String::as_str).collect()
+}
+
+/// Problems as `path: message`, sorted.
+fn problems(catalogue: &Catalogue) -> Vec<String> {
+    let mut all: Vec<_> =
+        catalogue.problems.iter().map(|p| format!("{}: {}", p.source.relative, p.message)).collect();
+    all.sort();
+    all
+}
+
+/// Asks as a door does, until the answer is as wanted; at most as long as a change may take to show.
+fn until(room: &Prompts, wanted: impl Fn(&Catalogue) -> bool) -> Arc<Catalogue> {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    loop {
+        let catalogue = room.ready().unwrap_or_else(|| room.load());
+        if wanted(&catalogue) {
+            return catalogue;
+        }
+        assert!(Instant::now() < deadline, "{:?} {:?}", names(&catalogue), problems(&catalogue));
+        std::thread::yield_now();
+    }
+}
+
+fn expand(room: &Prompts, name: &str, text: &str) -> Result<String, Error> {
+    room.expand(&room.load(), name, Inputs { text, named: None }).map(|expansion| expansion.text)
+}
+
+#[test]
+fn bundled_prompts_follow_the_contract() {
+    let room = Prompts::new(vec![Root { label: "bundled".to_owned(), folder: None }], Limits::default());
+    let catalogue = room.load();
+    assert_eq!(catalogue.problems, []);
+    let described = |name: &str| catalogue.prompts[name].description.clone();
+    assert_eq!(described("research"), "Research a topic and provide a concise summary with key sources.");
+    assert_eq!(described("summarize"), "Summarize provided text into a tight digest with bullets.");
+    assert_eq!(
+        expand(&room, "research", "Example topic").unwrap(),
+        "You are a focused researcher. Investigate the topic below and return:\n- A 3-5 sentence summary\n- 3 key findings\n- Source names or links if mentioned in provided context\n\nTopic:\nExample topic"
+    );
+}
+
+#[test]
+fn finds_what_is_a_prompt() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for file in ["b.md", "a.MD", "team/review.md", "team/deep/x.Md", "with blank.md"] {
+        write(here, file, "Body");
+    }
+    for file in [".hidden.md", ".git/x.md", "notes.txt", "_part.md", "team/_part.jinja", "md", ".md"] {
+        write(here, file, "Body");
+    }
+    let catalogue = room(here).load();
+    assert_eq!(names(&catalogue), ["a", "b", "team/deep/x", "team/review", "with blank"]);
+    assert_eq!(problems(&catalogue), Vec::<String>::new());
+}
+
+#[test]
+fn earlier_roots_win() {
+    let (project, user) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(project.path(), "a.md", "project");
+    write(user.path(), "a.md", "user");
+    write(user.path(), "b.md", "user");
+    write(user.path(), "B.md", "look-alike");
+    write(user.path(), "c.md", "usual");
+    write(user.path(), "c.MD", "odd");
+    let roots = vec![root("project", project.path()), root("user", user.path())];
+    let catalogue = Prompts::new(roots, Limits::default()).load();
+    assert_eq!(names(&catalogue), ["B", "a", "b", "c"]);
+    assert_eq!(
+        (catalogue.prompts["a"].body.as_str(), catalogue.prompts["c"].body.as_str()),
+        ("project", "usual")
+    );
+    let shadowed: Vec<_> =
+        catalogue.shadowed.iter().map(|p| (p.name.as_str(), p.source.root.as_str())).collect();
+    assert_eq!(shadowed, [("a", "user")]);
+    assert_eq!(
+        problems(&catalogue),
+        [
+            "b.md: its name differs from `B` in letter case only",
+            "c.MD: it has the same name as `c.md`, which is served"
+        ]
+    );
+}
+
+#[test]
+fn aliases_lead_to_their_prompt() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.md", "---\naliases: [old, b, same]\n---\nA {{input}}");
+    write(folder.path(), "b.md", "---\naliases: same\n---\nB");
+    let room = room(folder.path());
+    assert_eq!(expand(&room, "old", "x").unwrap(), "A x");
+    assert_eq!(
+        problems(&room.load()),
+        [
+            "a.md: alias `b` cannot be reached: it is the name of a prompt",
+            "b.md: alias `same` cannot be reached: it stands for `a` already"
+        ]
+    );
+}
+
+#[test]
+fn a_bad_file_hides_no_good_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    write(elsewhere.path(), "secret.md", "secret");
+    write(here, "good.md", "Body");
+    write(here, "broken.md", "---\ndescription: a\nno end");
+    write(here, "empty.md", "---\ndescription: a\n---\n  \n");
+    write(here, "engine.md", "---\nengine: mustache\n---\nBody");
+    write(here, "latin.md", b"caf\xe9");
+    write(
+        here,
+        "lenient.md",
+        "---\nargument-hint: [app] [environment]\ndescription: Deploy: fast\n---\nBody",
+    );
+    fs::File::create(here.join("huge.md")).unwrap().set_len(50 << 20).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        here.join("pipe.md"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(here.join("socket.md")).unwrap();
+    symlink(elsewhere.path().join("secret.md"), here.join("out.md")).unwrap();
+    symlink(elsewhere.path(), here.join("folder")).unwrap();
+    symlink("good.md", here.join("in.md")).unwrap();
+    symlink(here.join("good.md"), here.join("in-absolute.md")).unwrap();
+    symlink("pipe.md", here.join("to-pipe.md")).unwrap();
+    symlink("loop.md", here.join("loop.md")).unwrap();
+    symlink("/dev/zero", here.join("zero.md")).unwrap();
+    fs::create_dir(here.join("folder.md")).unwrap();
+    write(here, "1/2/3/4/5/6/7/8/nine/deep.md", "Body");
+    let room = room(here);
+    let catalogue = room.load();
+    assert_eq!(names(&catalogue), ["good", "in", "in-absolute", "lenient"]);
+    assert_eq!(catalogue.prompts["lenient"].description, "Deploy: fast");
+    assert_eq!(catalogue.prompts["lenient"].warnings.len(), 1);
+    assert_eq!(
+        problems(&catalogue),
+        [
+            "1/2/3/4/5/6/7/8/nine: the folder is deeper than 8 levels",
+            "broken.md: the front matter is not closed by a line of `---`",
+            "empty.md: the file has no text besides its front matter",
+            "engine.md: unknown engine `mustache`; use literal, args or jinja",
+            "folder: it is a link that leaves its root",
+            "huge.md: the file has 52428800 bytes, over the limit of 262144",
+            "latin.md: the file is not UTF-8",
+            "loop.md: it is a link to nothing, or to itself",
+            "out.md: it is a link that leaves its root",
+            "pipe.md: it is not a regular file",
+            "socket.md: it is not a regular file",
+            "to-pipe.md: it is a link to something that is not a regular file",
+            "zero.md: it is a link that leaves its root",
+        ]
+    );
+    let broken = expand(&room, "latin", "").unwrap_err().to_string();
+    assert_eq!(broken, "prompt `latin` cannot be read: the file is not UTF-8");
+}
+
+#[test]
+fn names_are_never_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "secret.md", "secret");
+    write(folder.path(), "root/review.md", "Body");
+    let room = room(&folder.path().join("root"));
+    let long = "x".repeat(1 << 20);
+    let absolute = folder.path().join("root/review");
+    for name in [
+        "../secret",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "",
+        "\0",
+        "review\0",
+        "./review",
+        "a/../review",
+        &long,
+        absolute.to_str().unwrap(),
+    ] {
+        let error = expand(&room, name, "").unwrap_err();
+        assert!(matches!(error, Error::Unknown { .. }), "{error}");
+        assert!(error.to_string().len() < 400, "{error}");
+    }
+    assert_eq!(
+        expand(&room, "reveiw", "").unwrap_err().to_string(),
+        "unknown prompt `reveiw`; did you mean `review`?"
+    );
+}
+
+#[test]
+fn a_file_past_the_limit_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..20 {
+        write(folder.path(), &format!("{number:02}.md"), "Body");
+    }
+    let limits = Limits { files: 10, ..Limits::default() };
+    let catalogue = Prompts::new(vec![root("here", folder.path())], limits).load();
+    assert_eq!(names(&catalogue).len(), 10);
+    assert_eq!(problems(&catalogue), [": there are more than 10 files; the rest is left out"]);
+}
+
+#[test]
+fn a_changed_file_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.md", "one");
+    let room = room(folder.path());
+    assert_eq!(names(&room.load()), ["a"]);
+    // Same length, and as good as the same time stamp.
+    for text in ["two", "six", "ten"] {
+        write(folder.path(), "a.md", text);
+        until(&room, |catalogue| catalogue.prompts["a"].body == text);
+    }
+    write(folder.path(), "new/b.md", "Body");
+    until(&room, |catalogue| names(catalogue) == ["a", "new/b"]);
+    write(folder.path(), "new/c.md", "Body");
+    until(&room, |catalogue| names(catalogue) == ["a", "new/b", "new/c"]);
+    fs::rename(folder.path().join("new"), folder.path().join("old")).unwrap();
+    until(&room, |catalogue| names(catalogue) == ["a", "old/b", "old/c"]);
+    write(folder.path(), "old/b.md", "changed");
+    until(&room, |catalogue| catalogue.prompts["old/b"].body == "changed");
+    fs::remove_file(folder.path().join("a.md")).unwrap();
+    until(&room, |catalogue| names(catalogue) == ["old/b", "old/c"]);
+}
+
+#[test]
+fn a_root_may_come_and_go() {
+    let parent = tempfile::tempdir().unwrap();
+    let here = parent.path().join("prompts");
+    let room = room(&here);
+    assert_eq!(problems(&room.load()), [": the folder does not exist"]);
+    write(&here, "a.md", "one");
+    until(&room, |catalogue| names(catalogue) == ["a"]);
+    fs::rename(&here, parent.path().join("away")).unwrap();
+    until(&room, |catalogue| {
+        names(catalogue).is_empty() && problems(catalogue) == [": the folder does not exist"]
+    });
+    // Permissions do not bind root, so a file in the folder's place stands for a folder that cannot be read.
+    fs::write(&here, "a file").unwrap();
+    until(&room, |catalogue| problems(catalogue) == [": the folder is not a folder"]);
+    fs::remove_file(&here).unwrap();
+    write(&here, "b.md", "two");
+    until(&room, |catalogue| names(catalogue) == ["b"]);
+    // Swapped for another in one move.
+    write(parent.path(), "other/c.md", "three");
+    fs::rename(&here, parent.path().join("before")).unwrap();
+    fs::rename(parent.path().join("other"), &here).unwrap();
+    until(&room, |catalogue| names(catalogue) == ["c"]);
+    write(&here, "c.md", "four");
+    until(&room, |catalogue| catalogue.prompts["c"].body == "four");
+}
+
+#[test]
+fn the_generation_grows_with_changes_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.md", "one");
+    let room = room(folder.path());
+    let first = room.load().generation;
+    write(folder.path(), "a.md", "one");
+    write(folder.path(), "b.txt", "not a prompt");
+    write(folder.path(), "z.md", "last");
+    let second = until(&room, |catalogue| catalogue.prompts.contains_key("z"));
+    assert_eq!((first, second.generation), (1, 2));
+    assert!(Arc::ptr_eq(&room.load(), &second));
+}

@@ -1,0 +1,103 @@
+//! From what the roots hold to one catalogue: who wins, who is hidden, what an alias means.
+
+use std::collections::{BTreeMap, btree_map};
+use std::sync::Arc;
+
+use super::load::{Found, Scan};
+use super::{Catalogue, Limits, Problem, Prompt, Root, Source};
+
+/// Joins the roots' scans, which stand in the order of precedence.
+pub(super) fn catalogue<'a>(
+    roots: &[Root],
+    scans: impl Iterator<Item = &'a Scan>,
+    limits: Limits,
+    generation: u64,
+) -> Catalogue {
+    let mut catalogue = Catalogue { generation, ..Catalogue::default() };
+    let mut left = limits.files;
+    for (root, scan) in roots.iter().zip(scans) {
+        catalogue.problems.extend(scan.problems.iter().cloned());
+        add(&mut catalogue, root, scan, &mut left);
+    }
+    name_look_alikes(&mut catalogue);
+    add_aliases(&mut catalogue);
+    catalogue
+}
+
+fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan, left: &mut usize) {
+    let mut own: BTreeMap<&str, Arc<Prompt>> = BTreeMap::new();
+    for (relative, entry) in &scan.entries {
+        let source = || Source {
+            root: root.label.clone(),
+            relative: relative.clone(),
+            file: root.folder.as_ref().map(|folder| folder.join(relative)),
+        };
+        let problem = |message| Problem { source: source(), message };
+        if *left == 0 {
+            let message = "there are too many files; this one and those behind it are left out".to_owned();
+            catalogue.problems.push(problem(message));
+            break;
+        }
+        *left -= 1;
+        match &entry.found {
+            Found::Fault(message) => catalogue.problems.push(problem(message.clone())),
+            Found::Partial(text) => {
+                let partials = catalogue.partials.entry(root.label.clone()).or_default();
+                partials.entry(relative.clone()).or_insert_with(|| text.clone());
+            }
+            Found::Prompt(prompt) => match own.entry(&prompt.name) {
+                btree_map::Entry::Vacant(place) => {
+                    place.insert(prompt.clone());
+                }
+                btree_map::Entry::Occupied(mut place) => {
+                    // `a.MD` sorts before `a.md`; the usual spelling is the one that is meant.
+                    let usual = relative.ends_with(".md");
+                    let loser = if usual { place.insert(prompt.clone()) } else { prompt.clone() };
+                    let winner = &place.get().source.relative;
+                    catalogue.problems.push(Problem {
+                        source: loser.source.clone(),
+                        message: format!("it has the same name as `{winner}`, which is served"),
+                    });
+                }
+            },
+        }
+    }
+    for (name, prompt) in own {
+        match catalogue.prompts.entry(name.to_owned()) {
+            btree_map::Entry::Vacant(place) => {
+                place.insert(prompt);
+            }
+            btree_map::Entry::Occupied(_) => catalogue.shadowed.push(prompt),
+        }
+    }
+}
+
+/// Both are served, but a person cannot tell them apart on a case-insensitive disk, or by ear.
+fn name_look_alikes(catalogue: &mut Catalogue) {
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    for (name, prompt) in &catalogue.prompts {
+        if let Some(first) = seen.insert(name.to_lowercase(), name) {
+            catalogue.problems.push(Problem {
+                source: prompt.source.clone(),
+                message: format!("its name differs from `{first}` in letter case only"),
+            });
+        }
+    }
+}
+
+fn add_aliases(catalogue: &mut Catalogue) {
+    let Catalogue { prompts, aliases, problems, .. } = catalogue;
+    for (name, prompt) in prompts.iter() {
+        for alias in &prompt.aliases {
+            let taken = if prompts.contains_key(alias) {
+                Some(format!("alias `{alias}` cannot be reached: it is the name of a prompt"))
+            } else if let Some(other) = aliases.get(alias).filter(|other| *other != name) {
+                Some(format!("alias `{alias}` cannot be reached: it stands for `{other}` already"))
+            } else {
+                aliases.insert(alias.clone(), name.clone());
+                None
+            };
+            problems.extend(taken.map(|message| Problem { source: prompt.source.clone(), message }));
+        }
+    }
+}

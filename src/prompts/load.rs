@@ -1,0 +1,400 @@
+//! Finds and reads the files below a root. The only place of the room that opens files.
+//!
+//! The walk goes from folder handle to folder handle and never follows a link, so a folder that is swapped for
+//! a link meanwhile leads nowhere else. Only regular files are opened, and without blocking: a FIFO, a device or
+//! a socket is named as a problem.
+
+mod beneath;
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, OsStr};
+use std::io::Read as _;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use sha2::{Digest as _, Sha256};
+
+use super::{Limits, Problem, Prompt, Root, Source, parse};
+
+/// A file whose last change is younger than this when it is read may change again without a new time stamp
+/// (file systems count in ticks of up to 10 ms, some in seconds): it is read again next time.
+const YOUNG: i128 = 2_000_000_000;
+/// Entries of any kind that are looked at, per file that is allowed.
+const ENTRIES_PER_FILE: usize = 8;
+
+const OPEN_FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOCTTY);
+const OPEN_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// What makes two folders the same: device and inode.
+pub(super) type Identity = (u64, u64);
+
+/// What one root held at one moment.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// By path below the root.
+    pub(super) entries: BTreeMap<String, Entry>,
+    /// Faults that are not of one file.
+    pub(super) problems: Vec<Problem>,
+    /// Every folder that was read, the root first, and what it was.
+    pub(super) folders: BTreeMap<PathBuf, Identity>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    stamp: Option<Stamp>,
+    pub(super) found: Found,
+}
+
+/// What a file turned out to be.
+#[derive(Clone, Debug)]
+pub(super) enum Found {
+    Prompt(Arc<Prompt>),
+    /// A part for Jinja templates: its text.
+    Partial(Arc<str>),
+    /// Why the file is not served.
+    Fault(String),
+}
+
+impl Found {
+    fn same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Prompt(one), Self::Prompt(two)) => Arc::ptr_eq(one, two) || one.digest == two.digest,
+            (Self::Partial(one), Self::Partial(two)) => one == two,
+            (Self::Fault(one), Self::Fault(two)) => one == two,
+            _ => false,
+        }
+    }
+}
+
+/// What changes when a file changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    identity: Identity,
+    length: i64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Scan {
+    /// Tells whether both hold the same prompts, partials and problems.
+    pub(super) fn same(&self, other: &Self) -> bool {
+        self.problems == other.problems
+            && self.entries.len() == other.entries.len()
+            && self.entries.iter().zip(&other.entries).all(|((path, entry), (other_path, other))| {
+                path == other_path && entry.found.same(&other.found)
+            })
+    }
+
+    /// Reads the prompts that are compiled in.
+    pub(super) fn bundled(root: &Root, files: &[(&str, &str)]) -> Self {
+        let read = |(relative, text): &(&str, &str)| {
+            let source = Source { root: root.label.clone(), relative: (*relative).to_owned(), file: None };
+            ((*relative).to_owned(), Entry { stamp: None, found: understood(source, text.as_bytes()) })
+        };
+        Self { entries: files.iter().map(read).collect(), ..Self::default() }
+    }
+
+    /// Reads what is new or changed below a folder since `before`. Blocks on the disk.
+    pub(super) fn read(root: &Root, folder: &Path, limits: Limits, before: &Self) -> Self {
+        let mut walk =
+            Walk { root, folder, limits, before, scan: Self::default(), looked_at: 0, full: false };
+        walk.start();
+        walk.scan
+    }
+}
+
+/// Returns what the folder at a path is now; `None` if there is none, or it cannot be reached.
+pub(super) fn identity(folder: &Path) -> Option<Identity> {
+    rustix::fs::stat(folder).ok().map(|stat| identity_of(&stat))
+}
+
+#[expect(
+    clippy::useless_conversion,
+    clippy::unnecessary_cast,
+    reason = "the fields' types differ between platforms"
+)]
+fn identity_of(stat: &Stat) -> Identity {
+    (stat.st_dev as u64, stat.st_ino.into())
+}
+
+#[expect(
+    clippy::useless_conversion,
+    clippy::unnecessary_cast,
+    reason = "the fields' types differ between platforms"
+)]
+fn stamp_of(stat: &Stat) -> Stamp {
+    Stamp {
+        identity: identity_of(stat),
+        length: stat.st_size.into(),
+        modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+        changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+    }
+}
+
+impl Stamp {
+    fn is_young(&self) -> bool {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let nanoseconds =
+            |(seconds, rest): (i64, i64)| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        i128::try_from(now).unwrap_or(i128::MAX) - nanoseconds(self.changed) < YOUNG
+    }
+}
+
+struct Walk<'a> {
+    root: &'a Root,
+    folder: &'a Path,
+    limits: Limits,
+    before: &'a Scan,
+    scan: Scan,
+    looked_at: usize,
+    full: bool,
+}
+
+impl Walk<'_> {
+    fn start(&mut self) {
+        // The standing folders need not exist; one that was named by hand should.
+        let may_be_absent = matches!(self.root.label.as_str(), "project" | "user");
+        match rustix::fs::open(self.folder, OPEN_FOLDER, Mode::empty()) {
+            Ok(handle) => self.walk(&handle, handle.as_fd(), "", 0),
+            Err(Errno::NOENT) if may_be_absent => {}
+            Err(error) => self.problem("", format!("the folder {}", reason(error))),
+        }
+        if self.full {
+            let message = format!("there are more than {} files; the rest is left out", self.limits.files);
+            self.problem("", message);
+        }
+    }
+
+    /// Reads one folder, in the order of names; `prefix` is empty or ends in a slash.
+    fn walk(&mut self, top: &OwnedFd, folder: BorrowedFd<'_>, prefix: &str, depth: usize) {
+        if depth > self.limits.depth {
+            let message = format!("the folder is deeper than {} levels", self.limits.depth);
+            return self.problem(prefix.trim_end_matches('/'), message);
+        }
+        let names = match rustix::fs::fstat(folder).and_then(|stat| Ok((stat, self.names(folder)?))) {
+            Ok((stat, names)) => {
+                self.scan.folders.insert(self.folder.join(prefix), identity_of(&stat));
+                names
+            }
+            Err(error) => {
+                return self.problem(prefix.trim_end_matches('/'), format!("the folder {}", reason(error)));
+            }
+        };
+        for name in names {
+            if self.full {
+                return;
+            }
+            let Ok(stat) = rustix::fs::statat(folder, OsStr::from_bytes(&name), AtFlags::SYMLINK_NOFOLLOW)
+            else {
+                continue;
+            };
+            let relative = format!("{prefix}{}", String::from_utf8_lossy(&name));
+            let is_text = std::str::from_utf8(&name).is_ok();
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Directory if is_text => match open_folder(folder, &name) {
+                    Ok(inner) => self.walk(top, inner.as_fd(), &format!("{relative}/"), depth + 1),
+                    Err(Errno::NOENT) => {}
+                    Err(error) => self.problem(&relative, format!("the folder {}", reason(error))),
+                },
+                FileType::Symlink if is_text => self.link(top, &relative),
+                _ if !is_prompt_file(&name) => {}
+                _ if !is_text => self.problem(&relative, "its name is not UTF-8".to_owned()),
+                FileType::RegularFile => {
+                    self.file(&relative, &stat, || {
+                        rustix::fs::openat(folder, OsStr::from_bytes(&name), OPEN_FILE, Mode::empty())
+                    });
+                }
+                _ => self.fault(&relative, "it is not a regular file".to_owned()),
+            }
+        }
+    }
+
+    /// Returns the sorted names of a folder that are not hidden.
+    fn names(&mut self, folder: BorrowedFd<'_>) -> Result<Vec<Vec<u8>>, Errno> {
+        let most = self.limits.files.saturating_mul(ENTRIES_PER_FILE);
+        let mut names = Vec::new();
+        for entry in Dir::read_from(folder)? {
+            let entry = entry?;
+            let name = CStr::to_bytes(entry.file_name());
+            self.looked_at += 1;
+            if self.looked_at > most {
+                self.full = true;
+                break;
+            }
+            if !name.starts_with(b".") {
+                names.push(name.to_vec());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// A link is served if it names a file below the same root; folders are not followed, since their files are
+    /// served under their own names.
+    fn link(&mut self, top: &OwnedFd, relative: &str) {
+        let is_prompt = is_prompt_file(relative.as_bytes());
+        match beneath::resolve(self.folder, relative) {
+            Ok(target) => match beneath::open(top.as_fd(), &target) {
+                Ok((_, stat)) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
+                    self.problem(relative, "it is a link to a folder, which is not followed".to_owned());
+                }
+                Ok((handle, stat)) if is_prompt => {
+                    let within = target.parent().map(|parent| self.folder.join(parent));
+                    if let Some((within, identity)) =
+                        within.and_then(|path| Some((path.clone(), identity(&path)?)))
+                    {
+                        self.scan.folders.entry(within).or_insert(identity);
+                    }
+                    if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
+                        self.file(relative, &stat, || Ok(handle));
+                    } else {
+                        self.fault(
+                            relative,
+                            "it is a link to something that is not a regular file".to_owned(),
+                        );
+                    }
+                }
+                Err(error) if is_prompt => {
+                    self.fault(relative, format!("the file behind the link {}", reason(error)))
+                }
+                _ => {}
+            },
+            Err(fault) if is_prompt || fault.is_folder() => self.fault(relative, fault.to_string()),
+            Err(_) => {}
+        }
+    }
+
+    fn file(&mut self, relative: &str, stat: &Stat, open: impl FnOnce() -> Result<OwnedFd, Errno>) {
+        if self.scan.entries.len() >= self.limits.files {
+            self.full = true;
+            return;
+        }
+        let stamp = stamp_of(stat);
+        if let Some(known) = self.before.entries.get(relative).filter(|known| known.stamp == Some(stamp)) {
+            self.scan.entries.insert(relative.to_owned(), known.clone());
+            return;
+        }
+        let (stamp, found) = match open().and_then(|handle| Ok((rustix::fs::fstat(&handle)?, handle))) {
+            Err(Errno::NOENT) => return,
+            Err(error) => (None, Found::Fault(format!("the file {}", reason(error)))),
+            // A young file's stamp is not kept: it could change once more within the clock's tick.
+            Ok((stat, handle)) => {
+                (Some(stamp_of(&stat)).filter(|stamp| !stamp.is_young()), self.read(relative, handle, &stat))
+            }
+        };
+        let found = match self.before.entries.get(relative) {
+            Some(known) if known.found.same(&found) => known.found.clone(),
+            _ => found,
+        };
+        self.scan.entries.insert(relative.to_owned(), Entry { stamp, found });
+    }
+
+    fn read(&self, relative: &str, handle: OwnedFd, stat: &Stat) -> Found {
+        let limit = self.limits.file;
+        let too_large =
+            |length: u64| Found::Fault(format!("the file has {length} bytes, over the limit of {limit}"));
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Found::Fault("it is not a regular file".to_owned());
+        }
+        let length = u64::try_from(stat.st_size).unwrap_or(0);
+        let most = u64::try_from(limit).unwrap_or(u64::MAX);
+        if length > most {
+            return too_large(length);
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
+        match std::fs::File::from(handle).take(most.saturating_add(1)).read_to_end(&mut bytes) {
+            Ok(read) if read > limit => too_large(most + 1),
+            Ok(_) => understood(self.source(relative), &bytes),
+            Err(error) => Found::Fault(format!("the file cannot be read: {}", error.kind())),
+        }
+    }
+
+    fn source(&self, relative: &str) -> Source {
+        Source {
+            root: self.root.label.clone(),
+            relative: relative.to_owned(),
+            file: Some(self.folder.join(relative)),
+        }
+    }
+
+    fn problem(&mut self, relative: &str, message: String) {
+        let source = self.source(relative);
+        self.scan.problems.push(Problem { source, message });
+    }
+
+    fn fault(&mut self, relative: &str, message: String) {
+        if self.scan.entries.len() >= self.limits.files {
+            self.full = true;
+        } else {
+            self.scan
+                .entries
+                .insert(relative.to_owned(), Entry { stamp: None, found: Found::Fault(message) });
+        }
+    }
+}
+
+fn open_folder(folder: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(folder, OsStr::from_bytes(name), OPEN_FOLDER.union(OFlags::NOFOLLOW), Mode::empty())
+}
+
+/// Tells prompts (`*.md`) and partials (`_*.md`, `_*.jinja`) from other files.
+fn is_prompt_file(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    let ends_in = |extension: &[u8]| {
+        name.len() > extension.len() && name[name.len() - extension.len()..].eq_ignore_ascii_case(extension)
+    };
+    ends_in(b".md") || (is_partial(name) && ends_in(b".jinja"))
+}
+
+fn is_partial(name: &[u8]) -> bool {
+    name.starts_with(b"_")
+}
+
+/// Makes a prompt or a partial of a file's bytes.
+fn understood(source: Source, bytes: &[u8]) -> Found {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Found::Fault("the file is not UTF-8".to_owned());
+    };
+    let last = source.relative.rsplit('/').next().unwrap_or_default();
+    if is_partial(last.as_bytes()) {
+        return Found::Partial(text.into());
+    }
+    let name = source.relative.rsplit_once('.').map_or(source.relative.as_str(), |(name, _)| name).to_owned();
+    if name.contains(char::is_control) {
+        return Found::Fault("its name has control characters".to_owned());
+    }
+    match parse::prompt(&name, source, text, digest(bytes)) {
+        Ok(prompt) => Found::Prompt(Arc::new(prompt)),
+        Err(reason) => Found::Fault(reason),
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(7 + 64);
+    text.push_str("sha256:");
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// Says what went wrong, as it reads behind "the file" or "the folder"; without a path.
+fn reason(error: Errno) -> String {
+    match error {
+        Errno::ACCESS | Errno::PERM => "cannot be read: permission denied".to_owned(),
+        Errno::NOENT => "does not exist".to_owned(),
+        Errno::NOTDIR => "is not a folder".to_owned(),
+        Errno::LOOP => "changed while it was read".to_owned(),
+        error => format!("cannot be read: {}", std::io::Error::from(error).kind()),
+    }
+}

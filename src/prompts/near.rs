@@ -1,0 +1,80 @@
+//! Names that a person may have meant.
+
+/// How many candidates are offered.
+const OFFERED: usize = 3;
+/// Longer names are not compared: the work per candidate is the product of both lengths.
+const LONGEST: usize = 64;
+
+/// Returns up to three of `names` that are close to `wanted`, the closest first.
+///
+/// Close means: equal but for letter case, the same last part of the path, or an edit distance of at most a
+/// third of the name. Takes time in the number of names, times a constant.
+pub(crate) fn near_names<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let wanted = wanted.trim().trim_start_matches([':', '/', '!']).to_lowercase();
+    let length = wanted.chars().count();
+    if length == 0 || length > LONGEST {
+        return Vec::new();
+    }
+    let most = length.div_ceil(3).max(1);
+    let mut close: Vec<(usize, &str)> = names
+        .filter_map(|name| {
+            let candidate = name.to_lowercase();
+            let last = candidate.rsplit('/').next().unwrap_or(&candidate);
+            let distance = if last == wanted { 0 } else { distance_within(&wanted, &candidate, most)? };
+            Some((distance, name))
+        })
+        .collect();
+    close.sort_unstable();
+    close.into_iter().take(OFFERED).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// Returns the number of single-letter edits (insert, delete, replace, swap of neighbours) between two texts,
+/// or `None` if it is more than `most`.
+fn distance_within(one: &str, other: &str, most: usize) -> Option<usize> {
+    let one: Vec<char> = one.chars().collect();
+    let other: Vec<char> = other.chars().take(LONGEST + most + 1).collect();
+    if one.len().abs_diff(other.len()) > most {
+        return None;
+    }
+    let mut before = vec![0; other.len() + 1];
+    let mut above: Vec<usize> = (0..=other.len()).collect();
+    for (row, letter) in one.iter().enumerate() {
+        let mut current = vec![row + 1; other.len() + 1];
+        for (column, against) in other.iter().enumerate() {
+            let replaced = above[column] + usize::from(letter != against);
+            let mut best = replaced.min(above[column + 1] + 1).min(current[column] + 1);
+            if row > 0 && column > 0 && *letter == other[column - 1] && one[row - 1] == *against {
+                best = best.min(before[column - 1] + 1);
+            }
+            current[column + 1] = best;
+        }
+        before = std::mem::replace(&mut above, current);
+    }
+    Some(above[other.len()]).filter(|distance| *distance <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{distance_within, near_names};
+
+    #[test]
+    fn offers_what_was_meant() {
+        let names = ["research", "summarize", "team/review", "critique", "search"];
+        let near = |wanted: &str| near_names(wanted, names.into_iter());
+        assert_eq!(near("reserach"), ["research", "search"]);
+        assert_eq!(near(":Research"), ["research", "search"]);
+        assert_eq!(near("review"), ["team/review"]);
+        assert_eq!(near("zzz"), Vec::<String>::new());
+        assert_eq!(near(&"a".repeat(1 << 20)), Vec::<String>::new());
+        assert_eq!(near(""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn counts_single_edits() {
+        for (one, other, edits) in [("abc", "abc", 0), ("abc", "acb", 1), ("abc", "ab", 1), ("abc", "xbc", 1)]
+        {
+            assert_eq!(distance_within(one, other, 3), Some(edits), "{one} {other}");
+        }
+        assert_eq!(distance_within("abc", "xyz", 2), None);
+    }
+}

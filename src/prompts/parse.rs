@@ -1,0 +1,90 @@
+//! From the text of a file to a [`Prompt`].
+
+use serde_json::{Map, Value};
+
+use super::arguments::{clipped, declare, text_of};
+use super::engine::Template;
+use super::front_matter::{self, Parsed};
+use super::{Engine, Prompt, Source};
+
+/// The keys that mean something here. Others are kept in the front matter and named by lint.
+pub(crate) const KNOWN_KEYS: [&str; 5] = ["description", "title", "arguments", "aliases", "engine"];
+
+/// Makes a prompt of a file's text. The error says why the file is not served, as a fragment.
+pub(crate) fn prompt(name: &str, source: Source, text: &str, digest: String) -> Result<Prompt, String> {
+    let Parsed { front_matter, mut values, invalid, body } = front_matter::parse(text)?;
+    if body.is_empty() {
+        return Err("the file has no text besides its front matter".to_owned());
+    }
+    let mut warnings = Vec::new();
+    if let Some(reason) = invalid {
+        // A line cannot hold what these keys need; reading half of it would be worse than none.
+        values.retain(|key, value| !matches!(key.as_str(), "arguments") || value.as_str().is_some_and(plain));
+        warnings.push(format!("the front matter is not valid YAML and was read line by line: {reason}"));
+    }
+    let (arguments, unknown) = declare::declared(values.get("arguments").unwrap_or(&Value::Null))?;
+    warnings.extend(unknown);
+    let engine = engine(&values)?;
+    let description = one_text(&values, "description", &mut warnings).unwrap_or_default();
+    let template = Template::compile(engine, body, &arguments)?;
+    Ok(Prompt {
+        name: name.to_owned(),
+        title: one_text(&values, "title", &mut warnings),
+        description,
+        aliases: aliases(&values, &mut warnings),
+        arguments,
+        engine,
+        body: body.to_owned(),
+        digest,
+        source,
+        front_matter: front_matter.unwrap_or_default().to_owned(),
+        warnings,
+        template,
+    })
+}
+
+fn plain(text: &str) -> bool {
+    !text.is_empty()
+        && text.split_whitespace().all(|word| word.chars().all(|c| c.is_alphanumeric() || c == '_'))
+}
+
+fn engine(values: &Map<String, Value>) -> Result<Engine, String> {
+    match values.get("engine").map(text_of).as_deref() {
+        None | Some("literal" | "null") => Ok(Engine::Literal),
+        Some("args") => Ok(Engine::Args),
+        Some("jinja") => Ok(Engine::Jinja),
+        Some(other) => Err(format!("unknown engine `{}`; use literal, args or jinja", clipped(other))),
+    }
+}
+
+/// Returns a key's value as one text: people write lists and numbers where a sentence is meant.
+fn one_text(values: &Map<String, Value>, key: &str, warnings: &mut Vec<String>) -> Option<String> {
+    let text = match values.get(key)? {
+        Value::Null => return None,
+        Value::String(text) => text.trim().to_owned(),
+        Value::Array(list) if list.iter().all(|item| !item.is_array() && !item.is_object()) => {
+            warnings.push(format!("`{key}` is a list where a text is meant; put it in quotes"));
+            list.iter().map(text_of).collect::<Vec<_>>().join(", ")
+        }
+        other => {
+            warnings.push(format!("`{key}` is not a text; put it in quotes"));
+            text_of(other).into_owned()
+        }
+    };
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn aliases(values: &Map<String, Value>, warnings: &mut Vec<String>) -> Vec<String> {
+    let listed: Vec<String> = match values.get("aliases") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(list)) => list.iter().map(|alias| text_of(alias).trim().to_owned()).collect(),
+        Some(other) => text_of(other).split(',').map(|alias| alias.trim().to_owned()).collect(),
+    };
+    let (good, bad): (Vec<_>, Vec<_>) = listed.into_iter().partition(|alias| is_alias(alias));
+    warnings.extend(bad.iter().map(|alias| format!("`{}` cannot be an alias", clipped(alias))));
+    good
+}
+
+fn is_alias(alias: &str) -> bool {
+    !alias.is_empty() && alias.len() <= 256 && !alias.contains(char::is_control)
+}
