@@ -31,7 +31,7 @@ struct Cli {
 }
 
 /// What every command understands.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 struct Common {
     /// Keep everything in this folder instead of $ADJUTANT_HOME or ~/.adjutant
     #[arg(long, global = true, value_name = "DIR")]

@@ -17,6 +17,16 @@ pub(crate) enum Format {
     Json,
 }
 
+impl Format {
+    /// Returns the name that the command line knows.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+}
+
 /// Starts logging to stderr.
 ///
 /// `filter` is a level or a list like `info,adjutant::prompts=debug`; without one `ADJUTANT_LOG` counts, then

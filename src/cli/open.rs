@@ -1,17 +1,40 @@
-//! `adjutant open`.
+//! `adjutant open`: the console in the browser, logged in by a one-time link.
 
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 
-use super::Common;
-use super::output::Failure;
+use super::output::{self, Failure};
+use super::{Common, status};
+use crate::config::Roots;
+use crate::process;
+use crate::socket::Ask;
 
 /// Arguments of `adjutant open`.
 #[derive(Debug, Args)]
-pub(super) struct OpenArgs {}
+pub(super) struct OpenArgs {
+    /// Only print the link
+    #[arg(long)]
+    print: bool,
+    /// Only print the link, as JSON
+    #[arg(long)]
+    json: bool,
+}
 
-/// Runs it.
-pub(super) fn run(_args: OpenArgs, _common: Common) -> Result<ExitCode, Failure> {
-    Err(Failure::new("not built yet"))
+/// Asks the hub for a link and opens it.
+pub(super) fn run(args: OpenArgs, common: Common) -> Result<ExitCode, Failure> {
+    let config = common.config(Roots::User)?;
+    let link = status::ask(&config, Ask::Open)?.link.ok_or_else(|| Failure::new("the hub gave no link"))?;
+    if args.json {
+        output::json(&json!({"link": link}))?;
+    } else if args.print {
+        output::data(&link)?;
+    } else if let Err(error) = process::open_browser(&link) {
+        output::data(&link)?;
+        return Err(
+            Failure::new(format!("cannot open a browser: {error}")).hint("open the link above by hand")
+        );
+    }
+    Ok(ExitCode::SUCCESS)
 }

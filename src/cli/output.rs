@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::config::{self, env};
+use crate::socket;
 
 /// Why a command ends without having done its work, as a person reads it.
 #[derive(Debug)]
@@ -49,6 +50,16 @@ impl Failure {
 
 impl From<config::Error> for Failure {
     fn from(error: config::Error) -> Self {
+        let failure = Self::new(&error);
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<socket::Error> for Failure {
+    fn from(error: socket::Error) -> Self {
         let failure = Self::new(&error);
         match error.hint() {
             Some(hint) => failure.hint(hint),

@@ -1,17 +1,148 @@
-//! `adjutant serve`.
+//! `adjutant serve`: the hub.
 
+mod background;
+mod hub;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use tracing::level_filters::LevelFilter;
 
 use super::Common;
-use super::output::Failure;
+use super::output::{self, Failure};
+use crate::config::{Auth, Config, Overrides, Roots, Switch};
 
 /// Arguments of `adjutant serve`.
 #[derive(Debug, Args)]
-pub(super) struct ServeArgs {}
+pub(super) struct ServeArgs {
+    /// Listen here for the console and for MCP over HTTP [default: 127.0.0.1:7437]
+    #[arg(long, value_name = "ADDR|off")]
+    http: Option<String>,
+    /// Listen on this Unix socket instead of hub.sock in the home folder
+    #[arg(long, value_name = "PATH|off")]
+    socket: Option<String>,
+    /// Who may use /mcp and the console: `token` asks everybody, `none` nobody [default: token]
+    #[arg(long, value_name = "AUTH", hide_possible_values = true, value_parser = auth())]
+    auth: Option<Auth>,
+    /// Put example prompts into an empty home, and say what to try
+    #[arg(long)]
+    demo: bool,
+    /// Open the console in the browser
+    #[arg(long)]
+    open: bool,
+    /// Return when the hub runs, and leave it running
+    #[arg(long)]
+    background: bool,
+    /// Take any free port when nobody chose one and the usual one is taken
+    #[arg(long, hide = true)]
+    any_port: bool,
+    /// Run as the child that --background leaves behind
+    #[arg(long, hide = true, conflicts_with = "background")]
+    detached: bool,
+}
 
-/// Runs it.
-pub(super) fn run(_args: ServeArgs, _common: Common) -> Result<ExitCode, Failure> {
-    Err(Failure::new("not built yet"))
+fn auth() -> impl TypedValueParser<Value = Auth> {
+    PossibleValuesParser::new(["token", "none"])
+        .map(|name| if name == "none" { Auth::None } else { Auth::Token })
+}
+
+/// Runs the hub until it is told to stop, or starts one and returns.
+pub(super) fn run(args: ServeArgs, common: Common) -> Result<ExitCode, Failure> {
+    if args.background {
+        return background::start(&args, &common);
+    }
+    if !args.detached {
+        return foreground(&args, common);
+    }
+    let mut ready = background::Ready::new();
+    let served = foreground_detached(&args, common, &mut ready);
+    if let Err(failure) = &served {
+        ready.failed(failure);
+    }
+    served
+}
+
+fn foreground(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure> {
+    common.start_log(LevelFilter::INFO)?;
+    let config = config(args, common)?;
+    hub::run(config, args, |hub| {
+        output::note(hub.banner());
+        if args.open {
+            open_console(hub);
+        }
+    })
+}
+
+fn foreground_detached(
+    args: &ServeArgs,
+    common: Common,
+    ready: &mut background::Ready,
+) -> Result<ExitCode, Failure> {
+    // The caller made us no group leader, so this cannot fail; and if it did, only a terminal's signals reach us.
+    let _ = rustix::process::setsid();
+    common.start_log(LevelFilter::INFO)?;
+    let config = config(args, common)?;
+    hub::run(config, args, |hub| ready.serving(hub))
+}
+
+fn open_console(hub: &hub::Hub) {
+    let Some(link) = hub.link() else {
+        return output::note("the console is switched off, there is nothing to open");
+    };
+    if let Err(error) = crate::process::open_browser(&link) {
+        output::note(format!("cannot open a browser ({error}); open the link above"));
+    }
+}
+
+fn config(args: &ServeArgs, common: Common) -> Result<Config, Failure> {
+    let http = args.http.as_deref().map(Switch::address).transpose().map_err(|error| {
+        let hint = error.hint();
+        let failure = Failure::usage(&error);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => {
+                failure.hint("use --http 127.0.0.1:7437, --http 127.0.0.1:0 for any free port, or --http off")
+            }
+        }
+    })?;
+    let socket = args.socket.as_deref().map(Switch::path);
+    let config = Config::load(Overrides { home: common.home, http, socket, auth: args.auth }, Roots::User)?;
+    if config.http.address.is_none() && config.socket.is_none() {
+        return Err(Failure::usage("both doors are off, so nobody could reach this hub")
+            .hint("leave out --http off or --socket off"));
+    }
+    Ok(config)
+}
+
+impl ServeArgs {
+    /// Writes the arguments down again for the detached child; paths become absolute, it runs elsewhere.
+    fn again(&self, common: &Common) -> Vec<OsString> {
+        let absolute = |path: &std::path::Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut again: Vec<OsString> = vec!["serve".into(), "--detached".into()];
+        let mut push = |name: &str, value: OsString| again.extend([name.into(), value]);
+        if let Some(home) = &common.home {
+            push("--home", absolute(home).into());
+        }
+        if let Some(http) = &self.http {
+            push("--http", http.into());
+        }
+        match self.socket.as_deref().map(Switch::path) {
+            Some(Switch::Off) => push("--socket", "off".into()),
+            Some(Switch::On(path)) => push("--socket", absolute(&path).into()),
+            None => {}
+        }
+        if let Some(auth) = self.auth {
+            push("--auth", if auth == Auth::None { "none" } else { "token" }.into());
+        }
+        if let Some(filter) = &common.log_level {
+            push("--log-level", filter.into());
+        }
+        push("--log-format", common.log_format.name().into());
+        again.extend(self.demo.then(|| "--demo".into()));
+        again.extend(self.any_port.then(|| "--any-port".into()));
+        again
+    }
 }

@@ -1,17 +1,60 @@
-//! `adjutant status`.
+//! `adjutant status`: which hub runs for this home.
 
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 
 use super::Common;
-use super::output::Failure;
+use super::output::{self, Failure};
+use crate::config::{Config, Roots};
+use crate::socket::{self, Ask, Welcome};
 
 /// Arguments of `adjutant status`.
 #[derive(Debug, Args)]
-pub(super) struct StatusArgs {}
+pub(super) struct StatusArgs {
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
 
-/// Runs it.
-pub(super) fn run(_args: StatusArgs, _common: Common) -> Result<ExitCode, Failure> {
-    Err(Failure::new("not built yet"))
+/// Prints what the hub says of itself; exit code 1 when there is none.
+pub(super) fn run(args: StatusArgs, common: Common) -> Result<ExitCode, Failure> {
+    let config = common.config(Roots::User)?;
+    let welcome = ask(&config, Ask::Status)?;
+    let Welcome { adjutant, pid, status: Some(status), .. } = welcome else {
+        return Err(Failure::new("the hub did not say how it is"));
+    };
+    if args.json {
+        output::json(&json!({"adjutant": adjutant, "pid": pid, "status": status}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::data(&format!("adjutant {adjutant}, pid {pid}, up {} s", status.uptime_seconds))?;
+    if let Some(address) = status.http {
+        output::data(&format!("http    {address}"))?;
+    }
+    if let Some(path) = status.socket {
+        output::data(&format!("socket  {}", path.display()))?;
+    }
+    for client in status.clients {
+        let name = client.name.as_deref().unwrap_or("(unnamed)");
+        let version = client.version.as_deref().unwrap_or_default();
+        let pid = client.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
+        let line = format!("client  {name} {version} on {}, {} calls{pid}", client.server, client.calls);
+        output::data(&line)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks the hub of `config`'s home, wherever its socket lies.
+pub(super) fn ask(config: &Config, question: Ask) -> Result<Welcome, Failure> {
+    let signed = || socket::holder(&config.home)?.socket;
+    let usual = config.socket.clone().unwrap_or_else(|| config.home.join("hub.sock"));
+    match socket::ask(&usual, question) {
+        Err(error @ socket::Error::NoHub { .. }) => match signed().filter(|path| *path != usual) {
+            Some(other) => Ok(socket::ask(&other, question)?),
+            None => Err(error.into()),
+        },
+        answer => Ok(answer?),
+    }
 }

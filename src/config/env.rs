@@ -11,11 +11,6 @@ pub(super) fn home() -> Option<PathBuf> {
     path("ADJUTANT_HOME").or_else(|| Some(path("HOME")?.join(".adjutant")))
 }
 
-/// Returns the folder for sockets whose usual path is too long: `$XDG_RUNTIME_DIR`, else the temporary folder.
-pub(crate) fn runtime_folder() -> PathBuf {
-    path("XDG_RUNTIME_DIR").unwrap_or_else(std::env::temp_dir)
-}
-
 /// Returns the log filter of `ADJUTANT_LOG`, when it is set and not empty.
 pub(crate) fn log_filter() -> Option<String> {
     std::env::var("ADJUTANT_LOG").ok().filter(|filter| !filter.is_empty())

@@ -1,0 +1,140 @@
+//! `--background`: the hub as a process of its own, and how it tells its starter that it serves.
+//!
+//! The child's stdout is a pipe to the starter. One line of JSON on it says that the hub serves, or why not;
+//! then the child closes it. The child's own log goes to `logs/hub.log`.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::hub::Hub;
+use super::{Common, ServeArgs};
+use crate::cli::output::{self, Failure};
+use crate::process;
+use crate::socket;
+
+/// How long a hub may take until it serves.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// A log of this size is put aside when a hub starts.
+const LOG_SIZE: u64 = 8 * 1024 * 1024;
+
+/// What the child tells its starter.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Serving {
+        pid: u32,
+        http: Option<SocketAddr>,
+        socket: Option<PathBuf>,
+        banner: String,
+        link: Option<String>,
+    },
+    Failed {
+        message: String,
+        hints: Vec<String>,
+    },
+}
+
+/// The child's end of the pipe.
+pub(super) struct Ready {
+    told: bool,
+}
+
+impl Ready {
+    pub(super) fn new() -> Self {
+        Self { told: false }
+    }
+
+    /// Says that the hub serves.
+    pub(super) fn serving(&mut self, hub: &Hub) {
+        let listening = &hub.app.listening;
+        self.tell(&Word::Serving {
+            pid: std::process::id(),
+            http: listening.http.get().copied(),
+            socket: listening.socket.get().cloned(),
+            banner: hub.banner(),
+            link: hub.link(),
+        });
+    }
+
+    /// Says why there is no hub.
+    pub(super) fn failed(&mut self, failure: &Failure) {
+        self.tell(&Word::Failed { message: failure.message.clone(), hints: failure.hints.clone() });
+    }
+
+    fn tell(&mut self, word: &Word) {
+        if self.told {
+            return;
+        }
+        self.told = true;
+        if let Ok(line) = serde_json::to_string(word) {
+            // The starter may have given up; the hub serves nevertheless.
+            let _ = output::data(&line);
+        }
+        if let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") {
+            let _ = rustix::stdio::dup2_stdout(nowhere);
+        }
+    }
+}
+
+/// Starts a hub that lives on, waits until it serves, and says where.
+pub(super) fn start(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failure> {
+    let home = super::config(args, common.clone())?.home;
+    socket::private_folder(&home)?;
+    let mut child = process::start_detached(&args.again(common), &home, log(&home)?)
+        .map_err(|error| Failure::new(format!("cannot start the hub: {error}")))?;
+    let (send, word) = mpsc::sync_channel(1);
+    if let Some(stdout) = child.stdout.take() {
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let _ = BufReader::new(stdout).read_line(&mut line);
+            let _ = send.send(line);
+        });
+    }
+    let log_hint = || format!("its log is {}", log_file(&home).display());
+    let Ok(line) = word.recv_timeout(DEADLINE) else {
+        // Half a hub would only keep the next one from starting.
+        let _ = child.kill();
+        return Err(
+            Failure::new(format!("the hub did not serve within {} s", DEADLINE.as_secs())).hint(log_hint())
+        );
+    };
+    match serde_json::from_str(&line) {
+        Ok(Word::Serving { banner, link, .. }) => {
+            output::note(banner);
+            if args.open
+                && let Some(link) = link
+                && let Err(error) = process::open_browser(&link)
+            {
+                output::note(format!("cannot open a browser ({error}); open the link above"));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Ok(Word::Failed { message, hints }) => {
+            Err(hints.into_iter().fold(Failure::new(message), |failure, hint| failure.hint(hint)))
+        }
+        Err(_) => Err(Failure::new("the hub ended before it served").hint(log_hint())),
+    }
+}
+
+fn log_file(home: &Path) -> PathBuf {
+    home.join("logs").join("hub.log")
+}
+
+fn log(home: &Path) -> Result<File, Failure> {
+    let file = log_file(home);
+    let fault = |error| Failure::new(format!("cannot write the log {}: {error}", log_file(home).display()));
+    socket::private_folder(&home.join("logs"))?;
+    if std::fs::metadata(&file).is_ok_and(|found| found.len() > LOG_SIZE) {
+        std::fs::rename(&file, home.join("logs").join("hub.log.1")).map_err(fault)?;
+    }
+    OpenOptions::new().create(true).append(true).mode(0o600).open(&file).map_err(fault)
+}

@@ -1,0 +1,148 @@
+//! The hub's life: one per home, doors open, wait for a signal, stop in order.
+
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::task::TaskTracker;
+
+use super::ServeArgs;
+use crate::app::App;
+use crate::cli::output::Failure;
+use crate::config::{Auth, Config};
+use crate::socket::{self, Claim, Holder};
+
+/// Threads that serve. A hub waits most of its time; two keep one long answer from delaying the others.
+const THREADS: usize = 2;
+
+/// What the tasks may take beyond the grace for requests, before they are dropped.
+const AFTER_GRACE: Duration = Duration::from_secs(1);
+
+/// A hub that serves.
+pub(super) struct Hub {
+    pub(super) app: Arc<App>,
+    links: socket::Links,
+    demo: bool,
+}
+
+impl Hub {
+    /// Returns a one-time link to the console; `None` when there is no console.
+    pub(super) fn link(&self) -> Option<String> {
+        (self.links)()
+    }
+
+    /// Says where the hub listens, for a person at a terminal.
+    pub(super) fn banner(&self) -> String {
+        let listening = &self.app.listening;
+        let mut lines =
+            vec![format!("adjutant {} serves (pid {})", env!("CARGO_PKG_VERSION"), std::process::id())];
+        if let Some(address) = listening.http.get() {
+            let token = self.app.config.http.auth == Auth::Token;
+            if let Some(link) = self.link() {
+                let once =
+                    if token { "   (logs in once, within two minutes; later: adjutant open)" } else { "" };
+                lines.push(format!("  console  {link}{once}"));
+            }
+            let bearer = if token {
+                format!("   (bearer token: {})", self.app.config.home.join("token").display())
+            } else {
+                String::new()
+            };
+            lines.push(format!("  mcp      http://{address}/mcp{bearer}"));
+        }
+        if let Some(path) = listening.socket.get() {
+            lines.push(format!("  socket   {}   (agents run: adjutant connect)", path.display()));
+        }
+        if self.demo {
+            lines.push("  try      adjutant prompts list, or the prompts page of the console".to_owned());
+        }
+        lines.join("\n")
+    }
+}
+
+/// Runs a hub until SIGTERM, SIGINT or SIGHUP. `serving` is called once, when all doors are open.
+pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) -> Result<ExitCode, Failure> {
+    socket::private_folder(&config.home)?;
+    let claim = Claim::take(&config.home)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
+    let code = runtime.block_on(live(config, args, claim, serving));
+    runtime.shutdown_background();
+    code
+}
+
+async fn live(
+    config: Config,
+    args: &ServeArgs,
+    mut claim: Claim,
+    serving: impl FnOnce(&Hub),
+) -> Result<ExitCode, Failure> {
+    let mut stop = Stop::new()?;
+    let app = App::new(config);
+    let doors = TaskTracker::new();
+    let hub = Hub { app: app.clone(), links: Arc::new(|| None), demo: args.demo };
+    if let Some(wanted) = &app.config.socket {
+        let path = socket::place(wanted);
+        let listener = socket::listen(&path)?;
+        let _ = app.listening.socket.set(path);
+        let (app, links) = (app.clone(), hub.links.clone());
+        doors.spawn(async move {
+            if let Err(error) = socket::serve(app, listener, links).await {
+                tracing::error!(error = %error, "the socket's door is closed");
+            }
+        });
+    }
+    doors.close();
+    claim.sign(&Holder {
+        pid: std::process::id(),
+        adjutant: env!("CARGO_PKG_VERSION").to_owned(),
+        http: app.listening.http.get().copied(),
+        socket: app.listening.socket.get().cloned(),
+    })?;
+    serving(&hub);
+
+    stop.asked().await;
+    tracing::info!("stopping: what is in flight may end");
+    app.shutdown.cancel();
+    let code = tokio::select! {
+        ended = tokio::time::timeout(app.config.grace + AFTER_GRACE, doors.wait()) => {
+            if ended.is_err() {
+                tracing::warn!("stopped with connections still open");
+            }
+            ExitCode::SUCCESS
+        }
+        signal = stop.asked() => ExitCode::from(128 + signal),
+    };
+    if let Some(path) = app.listening.socket.get() {
+        let _ = std::fs::remove_file(path);
+    }
+    drop(claim);
+    Ok(code)
+}
+
+/// The signals that end a hub.
+struct Stop {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Stop {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for the next one and returns its number.
+    async fn asked(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.terminate.recv() => 15,
+            _ = self.interrupt.recv() => 2,
+            _ = self.hang_up.recv() => 1,
+        }
+    }
+}

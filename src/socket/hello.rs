@@ -1,0 +1,151 @@
+//! The first lines of a connection, and the client's side of them. Blocking: the relay has no runtime.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, place};
+
+/// The number of this form of hello. It changes when an older side could not go on.
+pub(super) const NUMBER: u32 = 1;
+
+/// Most bytes of a hello or an answer to one.
+pub(super) const LONGEST: usize = 64 * 1024;
+
+/// How long either side waits for the other's line.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a client says first.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Hello {
+    /// The client's version.
+    pub(super) adjutant: String,
+    pub(super) hello: u32,
+    /// The server it relays, or nothing when it only asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) server: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ask: Option<Ask>,
+    #[serde(default)]
+    pub(super) pid: u32,
+}
+
+impl Hello {
+    /// The hello of a relay for `server`.
+    pub(crate) fn relay(server: &str) -> Self {
+        Self { server: Some(server.to_owned()), ask: None, ..Self::new() }
+    }
+
+    fn new() -> Self {
+        Self {
+            adjutant: env!("CARGO_PKG_VERSION").to_owned(),
+            hello: NUMBER,
+            server: None,
+            ask: None,
+            pid: std::process::id(),
+        }
+    }
+}
+
+/// A question instead of a stream.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Ask {
+    /// Who are you, and who is connected?
+    Status,
+    /// A one-time link that logs a browser in.
+    Open,
+}
+
+/// What the hub says to a hello.
+#[derive(Debug, Default, Deserialize, Serialize)]
+pub(crate) struct Welcome {
+    /// The hub's version.
+    #[serde(default)]
+    pub(crate) adjutant: String,
+    #[serde(default)]
+    pub(crate) hello: u32,
+    #[serde(default)]
+    pub(crate) pid: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+    /// The answer to [`Ask::Status`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) status: Option<Status>,
+    /// The answer to [`Ask::Open`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) link: Option<String>,
+}
+
+impl Welcome {
+    pub(super) fn new() -> Self {
+        Self {
+            adjutant: env!("CARGO_PKG_VERSION").to_owned(),
+            hello: NUMBER,
+            pid: std::process::id(),
+            ..Self::default()
+        }
+    }
+}
+
+/// What a hub says of itself.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Status {
+    pub(crate) http: Option<SocketAddr>,
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) uptime_seconds: u64,
+    pub(crate) clients: Vec<ClientStatus>,
+}
+
+/// One connected client.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct ClientStatus {
+    pub(crate) server: String,
+    pub(crate) name: Option<String>,
+    pub(crate) version: Option<String>,
+    pub(crate) revision: Option<String>,
+    pub(crate) pid: Option<u32>,
+    pub(crate) calls: u64,
+}
+
+/// A connection behind its hello.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// The stream, with what the hub may already have sent behind its welcome.
+    pub(crate) input: BufReader<UnixStream>,
+    pub(crate) welcome: Welcome,
+}
+
+/// Connects to the hub at `path` and says `hello`.
+pub(crate) fn connect(path: &Path, hello: &Hello) -> Result<Connection, Error> {
+    let path = place(path);
+    let no_hub = |error: io::Error| Error::NoHub { path: path.clone(), reason: error.to_string() };
+    let mut stream = UnixStream::connect(&path).map_err(no_hub)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(no_hub)?;
+    let mut line = serde_json::to_vec(hello).map_err(|error| no_hub(error.into()))?;
+    line.push(b'\n');
+    stream.write_all(&line).map_err(no_hub)?;
+    let mut input = BufReader::with_capacity(LONGEST, stream);
+    line.clear();
+    input.by_ref().take(LONGEST as u64).read_until(b'\n', &mut line).map_err(no_hub)?;
+    let welcome: Welcome = serde_json::from_slice(&line)
+        .map_err(|_| no_hub(io::Error::new(ErrorKind::InvalidData, "what answers is not a hub")))?;
+    if welcome.hello != NUMBER {
+        let Welcome { pid, adjutant: version, hello, .. } = welcome;
+        return Err(Error::Skew { pid, version, hub_is_older: hello < NUMBER });
+    }
+    if let Some(reason) = welcome.error {
+        return Err(Error::Refused { reason });
+    }
+    input.get_ref().set_read_timeout(None).map_err(no_hub)?;
+    Ok(Connection { input, welcome })
+}
+
+/// Asks the hub at `path` a question.
+pub(crate) fn ask(path: &Path, question: Ask) -> Result<Welcome, Error> {
+    Ok(connect(path, &Hello { ask: Some(question), ..Hello::new() })?.welcome)
+}
