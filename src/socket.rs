@@ -11,9 +11,9 @@ mod serve;
 
 use std::path::PathBuf;
 
-pub(crate) use hello::{Ask, Connection, Hello, Status, Welcome, ask, connect};
+pub(crate) use hello::{Ask, Connection, Hello, Welcome, ask, connect};
 pub(crate) use listen::{listen, place, private_folder};
-pub(crate) use lock::{Claim, Holder, holder};
+pub(crate) use lock::{Claim, Holder, holder, vacant};
 pub(crate) use serve::{Links, serve};
 
 /// Why there is no socket, or no hub behind it.

@@ -1,17 +1,38 @@
-//! `adjutant connect`.
+//! `adjutant connect [SERVER]`: what an agent's MCP configuration runs.
 
 use std::process::ExitCode;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
+use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::Failure;
+use crate::config::Roots;
+use crate::relay::{self, Options, Start};
 
 /// Arguments of `adjutant connect`.
 #[derive(Debug, Args)]
-pub(super) struct ConnectArgs {}
+pub(super) struct ConnectArgs {
+    /// The server to connect to
+    #[arg(value_name = "SERVER", default_value = "all", value_parser = PossibleValuesParser::new(["all", "prompts"]))]
+    server: String,
+    /// Fail instead of starting a hub when none runs
+    #[arg(long)]
+    no_start: bool,
+}
 
-/// Runs it.
-pub(super) fn run(_args: ConnectArgs, _common: Common) -> Result<ExitCode, Failure> {
-    Err(Failure::new("not built yet"))
+/// Relays until the client closes stdin.
+pub(super) fn run(args: ConnectArgs, common: Common) -> Result<ExitCode, Failure> {
+    common.start_log(LevelFilter::WARN)?;
+    let config = common.config(Roots::User)?;
+    let start = if args.no_start { Start::Never } else { Start::IfNeeded };
+    relay::run(Options {
+        home: config.home,
+        socket: config.socket,
+        server: args.server,
+        start,
+        grace: config.grace,
+    })?;
+    Ok(ExitCode::SUCCESS)
 }

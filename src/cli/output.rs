@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::config::{self, env};
+use crate::relay;
 use crate::socket;
 
 /// Why a command ends without having done its work, as a person reads it.
@@ -60,6 +61,16 @@ impl From<config::Error> for Failure {
 
 impl From<socket::Error> for Failure {
     fn from(error: socket::Error) -> Self {
+        let failure = Self::new(&error);
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<relay::Error> for Failure {
+    fn from(error: relay::Error) -> Self {
         let failure = Self::new(&error);
         match error.hint() {
             Some(hint) => failure.hint(hint),

@@ -4,7 +4,6 @@ mod background;
 mod hub;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;

@@ -53,6 +53,7 @@ impl Claim {
             .open(&path)
             .map_err(fault)?;
         let end = Instant::now() + STARTING;
+        let mut second_look = false;
         loop {
             match file.try_lock() {
                 Ok(()) => {
@@ -60,11 +61,12 @@ impl Claim {
                     return Ok(Self(file));
                 }
                 Err(TryLockError::Error(error)) => return Err(fault(error)),
-                Err(TryLockError::WouldBlock) => {
-                    if let Some(holder) = holder(home) {
-                        return Err(Error::Taken { holder });
-                    }
-                }
+                Err(TryLockError::WouldBlock) => match holder(home) {
+                    // The first time it may be somebody who only asks whether the lock is free.
+                    Some(holder) if second_look => return Err(Error::Taken { holder }),
+                    Some(_) => second_look = true,
+                    None => {}
+                },
             }
             if Instant::now() > end {
                 return Err(Error::Starting);
@@ -91,4 +93,12 @@ impl Drop for Claim {
 /// Returns who signed the lock file last. After a crash that may be a hub that is gone.
 pub(crate) fn holder(home: &Path) -> Option<Holder> {
     serde_json::from_slice(&std::fs::read(home.join("hub.lock")).ok()?).ok()
+}
+
+/// Tells whether no hub holds the lock in `home`.
+pub(crate) fn vacant(home: &Path) -> bool {
+    match File::open(home.join("hub.lock")) {
+        Ok(file) => file.try_lock().is_ok(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }

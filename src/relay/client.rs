@@ -1,0 +1,50 @@
+//! The thread that reads the client.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::net::Shutdown;
+
+use super::envelope;
+use super::line::{self, Came};
+use super::shared::{Link, Shared};
+use crate::mcp::edge::envelope::id_in_head;
+use crate::mcp::edge::lines::MAX_LINE;
+use crate::mcp::error::{self, Refusal};
+
+/// Bytes read at once.
+const BUFFER: usize = 64 * 1024;
+
+/// Relays the client's lines until its end, and then lets the hub know that no more will come.
+pub(super) fn relay(shared: &Shared, input: File) {
+    let mut input = BufReader::with_capacity(BUFFER, input);
+    let mut line = Vec::new();
+    loop {
+        let relayed = match line::read(&mut input, &mut line, MAX_LINE) {
+            Ok(Came::Line) => shared.to_hub(&envelope::messages(&line), &line),
+            Ok(Came::Unfinished) => {
+                line.push(b'\n');
+                shared.to_hub(&envelope::messages(&line), &line)
+            }
+            Ok(Came::TooLong) => {
+                let reason = format!("the line is longer than {MAX_LINE} bytes");
+                let refusal = Refusal { id: id_in_head(&line), error: error::invalid_request(reason) };
+                shared.to_client(format!("{}\n", refusal.to_json()).as_bytes())
+            }
+            Ok(Came::End) => break,
+            Err(error) => {
+                tracing::warn!(error = %error, "cannot read the client");
+                break;
+            }
+        };
+        if relayed.is_err() {
+            // The client does not listen any more.
+            return shared.change(|state| state.link = Link::Over);
+        }
+    }
+    shared.change(|state| {
+        state.ending = true;
+        if let Link::Up(hub) = &state.link {
+            let _ = hub.shutdown(Shutdown::Write);
+        }
+    });
+}

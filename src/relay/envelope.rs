@@ -1,0 +1,119 @@
+//! As much of a message as a relay must know.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+/// A request's id, written in one way whichever way it came.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Id(String);
+
+impl Id {
+    /// Reads an id; `None` for what the protocol does not take as one.
+    fn read(raw: &str) -> Option<Self> {
+        if raw.starts_with('"') {
+            let text: String = serde_json::from_str(raw).ok()?;
+            return serde_json::to_string(&text).ok().map(Self);
+        }
+        // `1.0` is the number 1 to the hub, and comes back as that.
+        let number: i128 = raw.strip_suffix(".0").unwrap_or(raw).parse().ok()?;
+        Some(Self(number.to_string()))
+    }
+
+    /// Returns it as JSON.
+    pub(super) fn json(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What a message is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Message {
+    Request {
+        id: Id,
+        what: Request,
+    },
+    /// An answer, and whether it is a result.
+    Answer {
+        id: Id,
+        result: bool,
+    },
+    /// The client has taken notice of the answer to `initialize`.
+    Initialized,
+    /// The client gives up a request of its own.
+    Cancelled {
+        id: Id,
+    },
+    /// Another notification, or something that only the hub can judge.
+    Other,
+}
+
+/// The requests that a relay tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    Initialize,
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    result: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Cancelled<'a> {
+    #[serde(borrow, rename = "requestId")]
+    id: &'a RawValue,
+}
+
+/// Reads a line: one message, several of a batch, or none when it is no message.
+pub(super) fn messages(line: &[u8]) -> Vec<Message> {
+    // The hub tolerates a byte-order mark, so a line with one may be a request.
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    if line.trim_ascii_start().starts_with(b"[") {
+        let batch: Vec<Envelope<'_>> = serde_json::from_slice(line).unwrap_or_default();
+        return batch.iter().map(message).collect();
+    }
+    serde_json::from_slice(line).iter().map(message).collect()
+}
+
+fn message(envelope: &Envelope<'_>) -> Message {
+    let id = envelope.id.and_then(|raw| Id::read(raw.get()));
+    match (envelope.method.as_deref(), id) {
+        (Some("initialize"), Some(id)) => Message::Request { id, what: Request::Initialize },
+        (Some(_), Some(id)) => Message::Request { id, what: Request::Other },
+        (None, Some(id)) if envelope.result.is_some() || envelope.error.is_some() => {
+            Message::Answer { id, result: envelope.error.is_none() }
+        }
+        (Some("initialized" | "notifications/initialized"), None) => Message::Initialized,
+        (Some("notifications/cancelled"), None) => envelope
+            .params
+            .and_then(|params| serde_json::from_str::<Cancelled<'_>>(params.get()).ok())
+            .and_then(|cancelled| Id::read(cancelled.id.get()))
+            .map_or(Message::Other, |id| Message::Cancelled { id }),
+        (Some(_) | None, _) => Message::Other,
+    }
+}
+
+/// Returns the revision that an answer to `initialize` names.
+pub(super) fn revision(line: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Answer {
+        result: Initialized,
+    }
+    #[derive(Deserialize)]
+    struct Initialized {
+        #[serde(rename = "protocolVersion")]
+        revision: String,
+    }
+    serde_json::from_slice::<Answer>(line).ok().map(|answer| answer.result.revision)
+}

@@ -1,0 +1,154 @@
+//! The thread that reads the hub, and looks for another when it is gone.
+
+use std::io::{self, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::envelope::{self, Message};
+use super::line::{self, Came};
+use super::session::Handshake;
+use super::shared::{Link, Shared};
+use super::{Error, Options, Start, reach};
+
+/// Bytes of one line. More than a client may send: an answer holds a text twice, once in quotes within quotes.
+const LONGEST: usize = 64 * 1024 * 1024;
+
+/// How long a new hub may take for the repeated handshake.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+
+/// The first and the longest pause between two looks for a hub.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
+
+/// Relays the hub's lines until the client's end.
+pub(super) fn relay(shared: &Shared, options: &Options, mut hub: BufReader<UnixStream>) {
+    while pump(shared, &mut hub).is_ok() {
+        let (calls, ending) = shared.change(|state| {
+            state.link = if state.ending { Link::Over } else { Link::Down { failed: None } };
+            (state.session.cut(), state.ending)
+        });
+        if !ending {
+            tracing::warn!(calls.open = calls.len(), "the hub is gone");
+        }
+        let message = "the hub stopped before this call was finished";
+        if shared.refuse(&calls, message).is_err() {
+            break;
+        }
+        match find(shared, options) {
+            Some(next) => hub = next,
+            None => break,
+        }
+    }
+    shared.change(|state| state.link = Link::Over);
+}
+
+/// Relays until the hub's end. Fails when the client does not listen any more.
+fn pump(shared: &Shared, hub: &mut BufReader<UnixStream>) -> io::Result<()> {
+    let mut line = Vec::new();
+    loop {
+        match line::read(hub, &mut line, LONGEST) {
+            Ok(Came::Line) => {
+                let messages = envelope::messages(&line);
+                shared.state().session.from_hub(&messages, &line);
+                shared.to_client(&line)?;
+            }
+            // Half a message of a hub that died is worth nothing.
+            Ok(Came::End | Came::Unfinished) => return Ok(()),
+            Ok(Came::TooLong) => {
+                tracing::error!("the hub sent a line over {LONGEST} bytes");
+                return Ok(());
+            }
+            Err(error) => {
+                tracing::debug!(error = %error, "cannot read the hub");
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Looks for a hub until there is one; `None` when the client has ended. A hub is started only for a call that
+/// waits: a person who stops the hub wants it stopped.
+fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
+    let mut pause = PAUSES.0;
+    loop {
+        let (wanted, handshake) = {
+            let state = shared.state();
+            if state.ending || matches!(state.link, Link::Over) {
+                return None;
+            }
+            (state.wanted, state.session.handshake.clone())
+        };
+        let start = if wanted { options.start } else { Start::Never };
+        let found = reach::reach(options, start).and_then(|connection| {
+            let mut hub = connection.input;
+            repeat(&handshake, &mut hub)?;
+            Ok((hub.get_ref().try_clone()?, hub))
+        });
+        match found {
+            Ok((writer, hub)) => {
+                tracing::info!("the hub is back");
+                shared.change(|state| {
+                    state.link = Link::Up(Arc::new(writer));
+                    state.wanted = false;
+                });
+                return Some(hub);
+            }
+            Err(error) if wanted => {
+                tracing::warn!(error = %error, "there is no hub");
+                shared.change(|state| {
+                    state.wanted = false;
+                    state.link = Link::Down { failed: Some(refusal(&error).to_owned()) };
+                });
+            }
+            Err(_) => {}
+        }
+        let state = shared.state();
+        if !state.wanted && !state.ending {
+            drop(shared.pause(state, pause));
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+}
+
+/// Says why a call cannot be served, without what is the machine's own affair.
+fn refusal(error: &Error) -> &'static str {
+    match error {
+        Error::Socket(crate::socket::Error::Skew { .. }) => {
+            "the hub was replaced by another version; restart this connection"
+        }
+        Error::Socket(_) | Error::SocketOff | Error::Deaf { .. } | Error::Io(_) => {
+            "there is no hub; start one with `adjutant serve`"
+        }
+        Error::NotStarted { .. } => "there is no hub and none could be started; `adjutant serve` shows why",
+    }
+}
+
+/// Repeats the client's handshake to a new hub and swallows the answer.
+fn repeat(handshake: &Handshake, hub: &mut BufReader<UnixStream>) -> Result<(), Error> {
+    let Some((id, initialize)) = &handshake.initialize else { return Ok(()) };
+    hub.get_ref().set_read_timeout(Some(HANDSHAKE))?;
+    hub.get_mut().write_all(initialize)?;
+    let mut line = Vec::new();
+    loop {
+        if line::read(hub, &mut line, LONGEST)? != Came::Line {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        let answer = envelope::messages(&line).into_iter().find_map(|message| match message {
+            Message::Answer { id: answered, result } if answered == *id => Some(result),
+            _ => None,
+        });
+        match answer {
+            Some(true) => break,
+            Some(false) => return Err(io::Error::other("the new hub refuses the handshake").into()),
+            None => {}
+        }
+    }
+    if envelope::revision(&line) != handshake.revision {
+        tracing::warn!("the new hub speaks another revision of the protocol; restart this connection");
+    }
+    if let Some(initialized) = &handshake.initialized {
+        hub.get_mut().write_all(initialized)?;
+    }
+    hub.get_ref().set_read_timeout(None)?;
+    Ok(())
+}

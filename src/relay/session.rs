@@ -1,0 +1,98 @@
+//! What a relay remembers of a client's session: the open calls of both sides, and the handshake.
+
+use std::collections::{HashMap, HashSet};
+
+use super::envelope::{Id, Message, Request, revision};
+
+/// The memory.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    /// The client's requests that the hub has yet to answer. Counted: a client may use an id twice, and the hub
+    /// then answers twice.
+    calls: HashMap<Id, u32>,
+    /// The hub's requests that the client has yet to answer.
+    asked: HashSet<Id>,
+    /// An `initialize` that is not answered yet.
+    opening: Option<(Id, Vec<u8>)>,
+    pub(super) handshake: Handshake,
+}
+
+/// The client's handshake as the hub accepted it, to be repeated to the next hub.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Handshake {
+    pub(super) initialize: Option<(Id, Vec<u8>)>,
+    /// The revision that was agreed on.
+    pub(super) revision: Option<String>,
+    pub(super) initialized: Option<Vec<u8>>,
+}
+
+impl Session {
+    /// Notes a line of the client. Returns whether the hub should get it: an answer to a hub that is gone is
+    /// of no use to the next.
+    pub(super) fn from_client(&mut self, messages: &[Message], line: &[u8]) -> bool {
+        let mut wanted = messages.is_empty();
+        for message in messages {
+            wanted |= match message {
+                Message::Request { id, what } => {
+                    if *what == Request::Initialize {
+                        self.opening = Some((id.clone(), line.to_vec()));
+                    }
+                    *self.calls.entry(id.clone()).or_default() += 1;
+                    true
+                }
+                Message::Answer { id, .. } => self.asked.remove(id),
+                Message::Initialized => {
+                    self.handshake.initialized = Some(line.to_vec());
+                    true
+                }
+                Message::Cancelled { id } => {
+                    self.calls.remove(id);
+                    true
+                }
+                Message::Other => true,
+            };
+        }
+        wanted
+    }
+
+    /// Notes a line of the hub.
+    pub(super) fn from_hub(&mut self, messages: &[Message], line: &[u8]) {
+        for message in messages {
+            match message {
+                Message::Request { id, .. } => {
+                    self.asked.insert(id.clone());
+                }
+                Message::Answer { id, result } => {
+                    self.answered(id);
+                    if let Some((_, initialize)) = self.opening.take_if(|(opening, _)| opening == id)
+                        && *result
+                    {
+                        self.handshake = Handshake {
+                            initialize: Some((id.clone(), initialize)),
+                            revision: revision(line),
+                            initialized: None,
+                        };
+                    }
+                }
+                Message::Initialized | Message::Cancelled { .. } | Message::Other => {}
+            }
+        }
+    }
+
+    /// Takes a call out that was never sent. Returns whether it was still open.
+    pub(super) fn answered(&mut self, id: &Id) -> bool {
+        let Some(count) = self.calls.get_mut(id) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            self.calls.remove(id);
+        }
+        true
+    }
+
+    /// Forgets the connection, and returns the calls that nobody will answer any more.
+    pub(super) fn cut(&mut self) -> Vec<Id> {
+        self.asked.clear();
+        self.opening = None;
+        self.calls.drain().flat_map(|(id, count)| std::iter::repeat_n(id, count as usize)).collect()
+    }
+}

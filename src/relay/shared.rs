@@ -1,0 +1,183 @@
+//! What the two threads of a relay share: the link to the hub, the session, and the way to the client.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::envelope::{Id, Message};
+use super::session::Session;
+use crate::mcp::error;
+
+/// How long a call waits for a hub to come back before it is answered with an error.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// The hub as the relay sees it.
+#[derive(Clone, Debug)]
+pub(super) enum Link {
+    Up(Arc<UnixStream>),
+    /// Gone, and looked for. The reason why it could not be found last time, if a call asked for it.
+    Down {
+        failed: Option<String>,
+    },
+    /// The relay ends.
+    Over,
+}
+
+/// Everything behind the one lock.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) link: Link,
+    pub(super) session: Session,
+    /// A call waits for a hub, so one may be started.
+    pub(super) wanted: bool,
+    /// The client has closed its end.
+    pub(super) ending: bool,
+}
+
+/// The shared part of a relay.
+#[derive(Debug)]
+pub(super) struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    output: Mutex<File>,
+}
+
+impl Shared {
+    /// Starts with a hub.
+    pub(super) fn new(output: File, hub: UnixStream) -> Self {
+        let link = Link::Up(Arc::new(hub));
+        let state = State { link, session: Session::default(), wanted: false, ending: false };
+        Self { state: Mutex::new(state), changed: Condvar::new(), output: Mutex::new(output) }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state and wakes whoever waits for a change.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let changed = change(&mut self.state());
+        self.changed.notify_all();
+        changed
+    }
+
+    /// Waits up to `pause` for a change.
+    pub(super) fn pause<'a>(&self, state: MutexGuard<'a, State>, pause: Duration) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Waits for the relay's end: the hub has answered everything after the client closed its end, or `grace`
+    /// is over, or the client does not listen any more.
+    pub(super) fn wait(&self, grace: Duration) {
+        let over = |state: &mut State| matches!(state.link, Link::Over);
+        let state = self.state();
+        let state = self
+            .changed
+            .wait_while(state, |state| !over(state) && !state.ending)
+            .unwrap_or_else(PoisonError::into_inner);
+        let _ = self.changed.wait_timeout_while(state, grace, |state| !over(state));
+    }
+
+    /// Writes a line to the client.
+    pub(super) fn to_client(&self, line: &[u8]) -> io::Result<()> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner).write_all(line)
+    }
+
+    /// Answers calls with an error.
+    pub(super) fn refuse<'a>(&self, ids: impl IntoIterator<Item = &'a Id>, message: &str) -> io::Result<()> {
+        for id in ids {
+            let mut line = error::hub_gone(id.json(), message);
+            line.push('\n');
+            self.to_client(line.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Sends a client's line to the hub, waiting for one while there is none.
+    pub(super) fn to_hub(&self, messages: &[Message], line: &[u8]) -> io::Result<()> {
+        let calls = || {
+            messages.iter().filter_map(|message| match message {
+                Message::Request { id, .. } => Some(id),
+                Message::Answer { .. }
+                | Message::Initialized
+                | Message::Cancelled { .. }
+                | Message::Other => None,
+            })
+        };
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let mut state = self.state();
+            let hub = match &mut state.link {
+                Link::Up(hub) => hub.clone(),
+                Link::Over => return Ok(()),
+                // What is no call concerns the session that has just ended.
+                Link::Down { .. } if calls().next().is_none() => {
+                    state.session.from_client(messages, line);
+                    return Ok(());
+                }
+                Link::Down { failed: Some(reason) } => {
+                    let reason = std::mem::take(reason);
+                    state.link = Link::Down { failed: None };
+                    drop(state);
+                    return self.refuse(calls(), &reason);
+                }
+                Link::Down { failed: None } => {
+                    let Some(left) = end.checked_duration_since(Instant::now()) else {
+                        drop(state);
+                        return self.refuse(calls(), "the hub is gone and did not come back in time");
+                    };
+                    state.wanted = true;
+                    self.changed.notify_all();
+                    drop(self.pause(state, left));
+                    continue;
+                }
+            };
+            if !state.session.from_client(messages, line) {
+                return Ok(());
+            }
+            drop(state);
+            match send(&hub, line) {
+                Sent::All => return Ok(()),
+                // The hub may have read a part. The other thread sees the end and answers the calls.
+                Sent::Part => {
+                    let _ = hub.shutdown(Shutdown::Both);
+                    return Ok(());
+                }
+                Sent::Nothing => {
+                    let _ = hub.shutdown(Shutdown::Both);
+                    // The hub never saw it: the next one may. Unless the other thread was quicker, and the
+                    // calls are answered with an error already.
+                    let mut state = self.state();
+                    if matches!(&state.link, Link::Up(up) if Arc::ptr_eq(up, &hub)) {
+                        state.link = Link::Down { failed: None };
+                    }
+                    if !calls().fold(false, |open, id| state.session.answered(id) | open) {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+}
+
+enum Sent {
+    All,
+    Part,
+    Nothing,
+}
+
+fn send(mut hub: &UnixStream, line: &[u8]) -> Sent {
+    let mut sent = 0;
+    while sent < line.len() {
+        match hub.write(&line[sent..]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) if sent == 0 => return Sent::Nothing,
+            Ok(0) | Err(_) => return Sent::Part,
+            Ok(more) => sent += more,
+        }
+    }
+    Sent::All
+}
