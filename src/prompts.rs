@@ -126,6 +126,11 @@ impl Prompt {
     pub(crate) fn argument(&self, name: &str) -> Option<&Argument> {
         self.arguments.iter().find(|argument| argument.name == name)
     }
+
+    /// Says whether the template has a place of its own for the text behind the command.
+    pub(crate) fn takes_input(&self) -> bool {
+        self.template.slots().iter().any(|slot| slot == "input")
+    }
 }
 
 /// A file that is not served, or served with a fault, and why.

@@ -11,6 +11,15 @@ pub(super) fn home() -> Option<PathBuf> {
     path("ADJUTANT_HOME").or_else(|| Some(path("HOME")?.join(".adjutant")))
 }
 
+/// Returns a path as a person writes it: below `$HOME` with `~`; elsewhere its last name alone, for a place that
+/// is shown to others should not tell where it is.
+pub(crate) fn short(file: &Path) -> String {
+    if let Some(below) = path("HOME").and_then(|home| file.strip_prefix(home).ok().map(Path::to_owned)) {
+        return format!("~/{}", below.display());
+    }
+    file.file_name().map_or_else(String::new, |name| format!("…/{}", name.to_string_lossy()))
+}
+
 /// Returns the log filter of `ADJUTANT_LOG`, when it is set and not empty.
 pub(crate) fn log_filter() -> Option<String> {
     std::env::var("ADJUTANT_LOG").ok().filter(|filter| !filter.is_empty())

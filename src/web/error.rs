@@ -1,0 +1,98 @@
+//! What a browser gets when there is no page: statuses live here alone.
+
+use std::fmt::Display;
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use minijinja::{Value, context};
+
+use super::page;
+
+/// Why there is no page.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// There is no prompt of this name; the names that are close to it.
+    NoPrompt {
+        name: String,
+        near: Vec<String>,
+    },
+    /// The prompt's file is there, but it cannot be served.
+    BrokenPrompt {
+        name: String,
+        reason: String,
+    },
+    NoPage,
+    /// The request itself is wrong; the sentence says how.
+    BadRequest(&'static str),
+    /// The path exists for another method.
+    WrongMethod,
+    /// The body is over the limit.
+    TooLarge,
+    /// Too many live streams at once.
+    Busy,
+    /// Our fault; the log has the detail.
+    Internal,
+}
+
+impl Failure {
+    /// Logs an error that the reader cannot do anything about.
+    pub(super) fn internal(error: impl Display) -> Self {
+        tracing::error!(error = %error, "page failed");
+        Self::Internal
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let (status, title, text) = match &self {
+            Self::NoPrompt { .. } => (StatusCode::NOT_FOUND, "No such prompt", None),
+            Self::BrokenPrompt { reason, .. } => {
+                (StatusCode::NOT_FOUND, "This prompt cannot be served", Some(reason.as_str()))
+            }
+            Self::NoPage => {
+                (StatusCode::NOT_FOUND, "No such page", Some("The address leads nowhere in this console."))
+            }
+            Self::BadRequest(text) => (StatusCode::BAD_REQUEST, "That request cannot be read", Some(*text)),
+            Self::WrongMethod => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                "Wrong method",
+                Some("This address exists, but not for this method."),
+            ),
+            Self::TooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "Too much at once",
+                Some("The form holds more than the hub takes in one request."),
+            ),
+            Self::Busy => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Too many live pages",
+                Some("Close some tabs of this console, then reload. Pages work without the live connection."),
+            ),
+            Self::Internal => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "Something went wrong here",
+                Some("The hub's log says what happened."),
+            ),
+        };
+        let (name, near) = match &self {
+            Self::NoPrompt { name, near } => (Some(name), near.as_slice()),
+            Self::BrokenPrompt { name, .. } => (Some(name), [].as_slice()),
+            _ => (None, [].as_slice()),
+        };
+        let near: Vec<Value> = near.iter().map(Value::from).collect();
+        let values = context! { status => status.as_u16(), title, text, name, near };
+        // The error page itself may be what fails; then a line of text has to do.
+        page::bare(status, "error.html", values)
+            .unwrap_or_else(|_| (status, [(header::CACHE_CONTROL, "no-store")], title).into_response())
+    }
+}
+
+/// Answers a path that no route has.
+pub(super) async fn no_such_page() -> Failure {
+    Failure::NoPage
+}
+
+/// Answers a route's path asked with another method.
+pub(super) async fn wrong_method() -> Failure {
+    Failure::WrongMethod
+}

@@ -1,0 +1,116 @@
+//! From a template and its values to a response: the one layout, and the headers every page carries.
+
+use std::sync::{Arc, LazyLock};
+use std::time::SystemTime;
+
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, Output, State, UndefinedBehavior, Value, context};
+
+use super::error::Failure;
+use super::{assets, visible, when};
+use crate::app::App;
+use crate::config::env;
+
+/// The rooms of the navigation, in its order: label and path.
+const ROOMS: [(&str, &str); 2] = [("Overview", "/"), ("Prompts", "/prompts")];
+
+/// Every page's policy: nothing but our own files, nothing inline, nobody may frame us.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
+                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Headers of everything that is not a file with a hashed name. A referrer of `no-referrer` would turn the
+/// `Origin` of our own forms into `null`, which the guard refuses.
+pub(super) const HEADERS: [(HeaderName, HeaderValue); 5] = [
+    (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
+    (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+];
+
+static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = LazyLock::new(|| {
+    let mut templates = Environment::new();
+    templates.set_undefined_behavior(UndefinedBehavior::Strict);
+    templates.set_syntax(SyntaxConfig::builder().trim_blocks(true).build()?);
+    templates.set_formatter(inert);
+    templates.add_filter("marked", |text: &str| Value::from_safe_string(visible::marked(text)));
+    templates
+        .add_filter("exact", |text: &str| Value::from_safe_string(minijinja::HtmlEscape(text).to_string()));
+    templates.add_filter("url", |name: &str| Value::from_safe_string(path(name)));
+    for (name, source) in [
+        ("layout.html", include_str!("../../templates/layout.html")),
+        ("overview.html", include_str!("../../templates/overview.html")),
+        ("prompts.html", include_str!("../../templates/prompts.html")),
+        ("prompt.html", include_str!("../../templates/prompt.html")),
+        ("try.html", include_str!("../../templates/try.html")),
+        ("error.html", include_str!("../../templates/error.html")),
+    ] {
+        templates.add_template(name, source)?;
+    }
+    Ok(templates)
+});
+
+/// Renders a whole page of the room at path `room` (one of the navigation's, or none of them).
+pub(super) fn page(app: &Arc<App>, room: &str, template: &str, values: Value) -> Result<Response, Failure> {
+    let hub = context! {
+        home => env::short(&app.config.home),
+        http => app.listening.http.get().map(ToString::to_string),
+        uptime => when::span(app.started, SystemTime::now()),
+    };
+    fragment(template, context! { ..context! { layout => layout(room, &hub) }, ..values })
+}
+
+/// Renders a page that knows nothing of the hub, for errors.
+pub(super) fn bare(status: StatusCode, template: &str, values: Value) -> Result<Response, Failure> {
+    let page =
+        fragment(template, context! { ..context! { layout => layout("", &Value::from(())) }, ..values })?;
+    Ok((status, page).into_response())
+}
+
+/// Renders a template without the layout, for a script that puts it into a page.
+pub(super) fn fragment(template: &str, values: Value) -> Result<Response, Failure> {
+    let templates = TEMPLATES.as_ref().map_err(Failure::internal)?;
+    let text =
+        templates.get_template(template).and_then(|found| found.render(values)).map_err(Failure::internal)?;
+    Ok((HEADERS, Html(text)).into_response())
+}
+
+fn layout(room: &str, hub: &Value) -> Value {
+    let rooms: Vec<Value> =
+        ROOMS.into_iter().map(|(label, path)| context! { label, path, here => path == room }).collect();
+    context! {
+        rooms,
+        hub,
+        version => env!("CARGO_PKG_VERSION"),
+        style => assets::STYLE.path.as_str(),
+        script => assets::SCRIPT.path.as_str(),
+        icon => assets::ICON.path.as_str(),
+    }
+}
+
+/// Writes a value so that it can do nothing in a page: HTML is escaped, and characters that hide or reorder
+/// text stand there as their code.
+fn inert(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), minijinja::Error> {
+    match value.as_str() {
+        Some(text) if !value.is_safe() && text.contains(visible::is_hidden) => {
+            minijinja::escape_formatter(out, state, &Value::from(visible::plain(text)))
+        }
+        _ => minijinja::escape_formatter(out, state, value),
+    }
+}
+
+/// Percent-encodes a name as a path; `/` stays.
+pub(super) fn path(name: &str) -> String {
+    let mut encoded = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                encoded.push(byte.into())
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

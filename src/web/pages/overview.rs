@@ -1,0 +1,70 @@
+//! `/`: what runs, who is connected, what happened lately, and how to go on.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::extract::State;
+use axum::response::Response;
+use minijinja::{Value, context};
+
+use super::catalogue;
+use crate::app::App;
+use crate::app::activity::{Entry, What};
+use crate::app::clients::{Client, Transport};
+use crate::config::env;
+use crate::web::error::Failure;
+use crate::web::{page, when};
+
+/// How much of the activity is shown.
+const LATEST: usize = 30;
+
+pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failure> {
+    let catalogue = catalogue(&app).await?;
+    let now = SystemTime::now();
+    let clients: Vec<Value> = app.clients.all().iter().map(|client| client_row(client, now)).collect();
+    let activity: Vec<Value> =
+        app.activity.latest(LATEST).into_iter().map(|entry| activity_row(entry, now)).collect();
+    let values = context! {
+        version => env!("CARGO_PKG_VERSION"),
+        uptime => when::span(app.started, now),
+        started => when::time(app.started, now),
+        socket => app.listening.socket.get().is_some(),
+        http => app.listening.http.get().map(ToString::to_string),
+        home => env::short(&app.config.home),
+        clients,
+        activity,
+        prompts => catalogue.prompts.len(),
+        problems => catalogue.problems.len(),
+        shadowed => catalogue.shadowed.len(),
+    };
+    page::page(&app, "/", "overview.html", values)
+}
+
+fn client_row(client: &Client, now: SystemTime) -> Value {
+    context! {
+        label => client.name.clone().unwrap_or_else(|| format!("client {}", client.id)),
+        named => client.name.is_some(),
+        version => client.version.as_deref(),
+        revision => client.revision.as_deref(),
+        transport => match client.transport {
+            Transport::Stdio => "stdio",
+            Transport::Socket => "socket",
+            Transport::Http => "HTTP",
+        },
+        server => client.server,
+        pid => client.pid,
+        since => when::time(client.since, now),
+        calls => client.calls,
+    }
+}
+
+fn activity_row(entry: Entry, now: SystemTime) -> Value {
+    let (kind, prompt, detail) = match entry.what {
+        What::Connected => ("connected", None, None),
+        What::Left => ("left", None, None),
+        What::Expanded { prompt, bytes } => ("expanded", Some(prompt), Some(bytes.to_string())),
+        What::Refused { prompt, reason } => ("refused", Some(prompt), Some(reason)),
+        What::PromptsChanged => ("changed", None, None),
+    };
+    context! { who => entry.who, kind, prompt, detail, at => when::time(entry.at, now) }
+}
