@@ -35,6 +35,8 @@ pub(crate) struct HttpConfig {
     /// Whether nobody chose the address, so that another port would do as well.
     pub(crate) default_address: bool,
     pub(crate) auth: Auth,
+    /// The names under which a TLS-terminating proxy serves this listener; empty where there is none.
+    pub(crate) behind_tls_proxy: Vec<String>,
     /// Bytes of one request body.
     pub(crate) body_limit: usize,
     /// Sessions at once; one more is refused with 503.
@@ -49,6 +51,7 @@ impl Default for HttpConfig {
             address: Some(SocketAddr::from(([127, 0, 0, 1], 7437))),
             default_address: true,
             auth: Auth::Token,
+            behind_tls_proxy: Vec::new(),
             body_limit: 16 * 1024 * 1024,
             sessions: 1024,
             session_idle: Duration::from_mins(30),
@@ -97,7 +100,7 @@ impl Switch<SocketAddr> {
             .unwrap_or(text)
             .parse()
             .map_err(|_| Error::Address { text: text.to_owned() })?;
-        if address.ip().is_loopback() { Ok(Self::On(address)) } else { Err(Error::NotLoopback { address }) }
+        Ok(Self::On(address))
     }
 }
 
@@ -139,8 +142,6 @@ pub(crate) enum Error {
     Invalid { path: PathBuf, reason: String },
     #[error("`{text}` is not an address; expected one like 127.0.0.1:7437, or `off`")]
     Address { text: String },
-    #[error("{address} can be reached by other machines, and adjutant speaks no TLS yet")]
-    NotLoopback { address: SocketAddr },
 }
 
 impl Error {
@@ -148,9 +149,6 @@ impl Error {
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoHome => Some("set ADJUTANT_HOME to the folder that adjutant may keep its files in"),
-            Self::NotLoopback { .. } => {
-                Some("listen on 127.0.0.1 or [::1] and tunnel to it, for example with ssh -L")
-            }
             Self::Unreadable { .. } | Self::Invalid { .. } | Self::Address { .. } => None,
         }
     }

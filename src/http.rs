@@ -1,1 +1,236 @@
-//! TODO
+//! The HTTP door: `/mcp` for agents, the console for people, one guard in front of both.
+//!
+//! In the order of a request: the connection is bounded in number and time ([`listen`]), Host and Origin are checked
+//! ([`guard`]), the body is read whole under its limit ([`body`]), the caller shows a token or a login ([`auth`]), and
+//! only then a route answers: an MCP server ([`mount`], with its [`sessions`]) or the console's pages.
+
+mod answer;
+mod auth;
+mod body;
+mod callers;
+mod caught;
+mod guard;
+mod listen;
+mod mount;
+mod sessions;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, SET_COOKIE};
+use axum::http::{Method, Request, Response, StatusCode, request};
+use hyper::body::Incoming;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+use tower_service::Service;
+
+use crate::app::App;
+use crate::app::clients::Connected;
+use crate::config::{Auth, HttpConfig};
+use crate::mcp;
+use crate::web;
+use guard::Names;
+use mount::Shared;
+use sessions::Registry;
+
+/// Why the door does not open.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("cannot listen on {address}: {source}")]
+    Bind { address: SocketAddr, source: io::Error },
+    #[error(
+        "{address} can be reached by other machines; it needs a token and a TLS-terminating proxy in front"
+    )]
+    Exposed { address: SocketAddr },
+    #[error("no token for the HTTP door: {0}")]
+    Token(#[source] io::Error),
+}
+
+/// A bound listener and what it asks of callers.
+#[derive(Debug)]
+pub(crate) struct Door {
+    listener: TcpListener,
+    address: SocketAddr,
+    names: Names,
+    lock: Option<auth::Lock>,
+    proxied: bool,
+}
+
+impl Door {
+    /// Binds `address`. Without a token only loopback is served; other addresses also need the names under which a
+    /// TLS-terminating proxy serves them.
+    pub(crate) async fn open(
+        address: SocketAddr,
+        config: &HttpConfig,
+        home: &std::path::Path,
+    ) -> Result<Self, Error> {
+        let exposed = !address.ip().is_loopback();
+        if exposed && (config.auth == Auth::None || config.behind_tls_proxy.is_empty()) {
+            return Err(Error::Exposed { address });
+        }
+        let bind = |source| Error::Bind { address, source };
+        let listener = TcpListener::bind(address).await.map_err(bind)?;
+        let address = listener.local_addr().map_err(bind)?;
+        let lock = match config.auth {
+            Auth::Token => Some(auth::Lock::open(home).map_err(Error::Token)?),
+            Auth::None => None,
+        };
+        let names = Names::new(address, &config.behind_tls_proxy);
+        Ok(Self { listener, address, names, lock, proxied: !config.behind_tls_proxy.is_empty() })
+    }
+
+    /// The bound address, so port 0 is already a real port.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns what makes links to the console: each logs one browser in, once, within two minutes; where nobody is
+    /// asked it is the plain address. `None` is a failure of the random source.
+    pub(crate) fn links(&self) -> impl Fn() -> Option<String> + Send + Sync + 'static {
+        let logins = self.lock.as_ref().map(|lock| lock.logins().clone());
+        let console = self.names.console().to_owned();
+        move || match &logins {
+            Some(logins) => logins.issue().ok().map(|path| format!("{console}{path}")),
+            None => Some(format!("{console}/")),
+        }
+    }
+}
+
+/// Serves the product until `app.shutdown` is cancelled and what was in flight has ended or its grace is over.
+pub(crate) async fn serve(app: Arc<App>, door: Door) {
+    let shared = share(&app);
+    let mut routes = Router::new();
+    for (path, server) in [("/mcp", mcp::Server::All), ("/mcp/prompts", mcp::Server::Prompts)] {
+        let handlers = app.clone();
+        let factory = move |connected: Arc<Connected>| mcp::Handler::new(handlers.clone(), server, connected);
+        routes = routes.route(path, mount::mcp_service(server.name(), shared.clone(), factory));
+    }
+    run(shared, door, routes.merge(web::router(app))).await;
+}
+
+fn share(app: &Arc<App>) -> Shared {
+    let http = &app.config.http;
+    Shared {
+        registry: Arc::new(Registry::new(http.sessions, http.session_idle, app.shutdown.clone())),
+        callers: Arc::default(),
+        give_up: CancellationToken::new(),
+        app: app.clone(),
+    }
+}
+
+async fn run(shared: Shared, door: Door, routes: Router) {
+    let app = shared.app.clone();
+    let sweeper = {
+        let shared = shared.clone();
+        AbortOnDropHandle::new(tokio::spawn(async move { shared.registry.sweep(&shared.callers).await }))
+    };
+    let limit = app.config.http.body_limit;
+    let gate = Arc::new(Gate { names: door.names, lock: door.lock, proxied: door.proxied, limit, routes });
+    let answer = move |request| {
+        let gate = gate.clone();
+        async move { gate.answer(request).await }
+    };
+    listen::run(door.listener, &app.shutdown, app.config.grace, answer).await;
+    shared.give_up.cancel();
+    drop(sweeper);
+}
+
+/// What stands between a connection and the routes.
+struct Gate {
+    names: Names,
+    lock: Option<auth::Lock>,
+    proxied: bool,
+    limit: usize,
+    routes: Router,
+}
+
+impl Gate {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let mcp = is_mcp(parts.uri.path());
+        let mut response = match self.admit(&parts, mcp) {
+            Some(refusal) => refusal,
+            None => match self.read(&parts, body).await {
+                Ok(body) => self.route(Request::from_parts(parts, body)).await,
+                Err(fault) => refuse(mcp, fault.status(), fault.message()),
+            },
+        };
+        guard::harden(response.headers_mut());
+        response
+    }
+
+    /// Returns the refusal of a request that may not go on.
+    fn admit(&self, parts: &request::Parts, mcp: bool) -> Option<Response<Body>> {
+        if let Some(refusal) = self.names.refusal(&parts.method, &parts.uri, &parts.headers) {
+            return Some(refuse(mcp, refusal.status(), refusal.message()));
+        }
+        if mcp {
+            if self.lock.as_ref().is_some_and(|lock| !lock.admits_agent(&parts.headers)) {
+                return Some(answer::unauthorized());
+            }
+            if parts.method == Method::POST && !is_json(&parts.headers) {
+                return Some(refuse(
+                    mcp,
+                    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                    "Content-Type must be application/json",
+                ));
+            }
+            return None;
+        }
+        let lock = self.lock.as_ref()?;
+        let nonce = parts.uri.path().strip_prefix("/login/");
+        match nonce {
+            Some(nonce) if parts.method == Method::GET => Some(match lock.log_in(nonce, self.proxied) {
+                Some(cookie) => welcome(cookie),
+                None => answer::login_needed("This link was used before, or its two minutes are over."),
+            }),
+            _ if lock.admits_person(&parts.headers) => None,
+            _ => Some(answer::login_needed("This browser is not logged in.")),
+        }
+    }
+
+    async fn read(&self, parts: &request::Parts, body: Incoming) -> Result<Body, body::Fault> {
+        if matches!(parts.method, Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS) {
+            return Ok(Body::empty());
+        }
+        body::read(&parts.headers, body, self.limit).await.map(Body::from)
+    }
+
+    async fn route(&self, request: Request<Body>) -> Response<Body> {
+        match self.routes.clone().call(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+}
+
+/// A refusal in the language of the route.
+fn refuse(mcp: bool, status: StatusCode, message: impl Into<String>) -> Response<Body> {
+    if mcp { answer::invalid(status, None, message) } else { answer::plain(status, message) }
+}
+
+fn is_mcp(path: &str) -> bool {
+    path.strip_prefix("/mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(kind), None) = (kinds.next(), kinds.next()) else {
+        return false;
+    };
+    let essence = kind.to_str().ok().and_then(|kind| kind.split(';').next()).unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/json")
+}
+
+/// Sends a browser that has just logged in to the first page.
+fn welcome(cookie: HeaderValue) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    response.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    response
+}

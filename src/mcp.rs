@@ -67,7 +67,7 @@ pub(crate) async fn serve_stream(
     let grace = app.config.grace;
     let stop = app.shutdown.clone();
     let connection = Arc::new(Connection::default());
-    let connected = app.clients.enter(transport, server.name(), pid);
+    let connected = Arc::new(app.clients.enter(transport, server.name(), pid));
     let handler = Handler::new(app, server, connected).with_connection(connection.clone());
     let edge = Edge::new(input, connection.clone(), grace, stop);
     let ended = CancellationToken::new();

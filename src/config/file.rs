@@ -32,6 +32,8 @@ struct Http {
     /// `127.0.0.1:7437`, or `off`.
     address: Option<String>,
     auth: Option<Auth>,
+    /// The host names under which a TLS-terminating proxy serves this listener.
+    behind_tls_proxy: Option<Vec<String>>,
     body_limit_bytes: Option<usize>,
     sessions: Option<usize>,
     session_idle_seconds: Option<u64>,
@@ -85,6 +87,7 @@ impl File {
             config.http.default_address = false;
         }
         set(&mut config.http.auth, self.http.auth);
+        set(&mut config.http.behind_tls_proxy, self.http.behind_tls_proxy);
         set(&mut config.http.body_limit, self.http.body_limit_bytes);
         set(&mut config.http.sessions, self.http.sessions);
         set(&mut config.http.session_idle, self.http.session_idle_seconds.map(Duration::from_secs));

@@ -85,6 +85,11 @@ pub(crate) fn busy(modern: bool, limit: usize) -> ErrorData {
     }
 }
 
+/// More sessions open than one listener keeps, and all of them at work.
+pub(crate) fn sessions_full() -> ErrorData {
+    ErrorData::new(SERVER_BUSY, "busy: all sessions are in use; end one, or try again later", None)
+}
+
 /// A fault of ours. The reason stays in the log.
 pub(crate) fn internal() -> ErrorData {
     ErrorData::internal_error("internal error; the log of the server names the reason", None)

@@ -31,8 +31,8 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
-    pub(crate) fn new(app: Arc<App>, server: Server, connected: Connected) -> Self {
-        Self { app, server, connected: Arc::new(connected), connection: None }
+    pub(crate) fn new(app: Arc<App>, server: Server, connected: Arc<Connected>) -> Self {
+        Self { app, server, connected, connection: None }
     }
 
     /// Lets large answers go to the wire as prepared bytes, where our own edge writes them.

@@ -1,6 +1,7 @@
 //! The hub's life: one per home, doors open, wait for a signal, stop in order.
 
 use std::io;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use super::ServeArgs;
 use crate::app::App;
 use crate::cli::output::Failure;
 use crate::config::{Auth, Config};
+use crate::http;
 use crate::socket::{self, Claim, Holder};
 
 /// Threads that serve. A hub waits most of its time; two keep one long answer from delaying the others.
@@ -81,7 +83,13 @@ async fn live(
     let mut stop = Stop::new()?;
     let app = App::new(config);
     let doors = TaskTracker::new();
-    let hub = Hub { app: app.clone(), links: Arc::new(|| None), demo: args.demo };
+    let mut hub = Hub { app: app.clone(), links: Arc::new(|| None), demo: args.demo };
+    if let Some(address) = app.config.http.address {
+        let door = http_door(&app, address, args.any_port).await?;
+        let _ = app.listening.http.set(door.address());
+        hub.links = Arc::new(door.links());
+        doors.spawn(http::serve(app.clone(), door));
+    }
     if let Some(wanted) = &app.config.socket {
         let path = socket::place(wanted);
         let listener = socket::listen(&path)?;
@@ -119,6 +127,27 @@ async fn live(
     }
     drop(claim);
     Ok(code)
+}
+
+/// Opens the HTTP door. Where nobody chose the address and `any_port` allows it, a taken port is no failure.
+async fn http_door(app: &App, address: SocketAddr, any_port: bool) -> Result<http::Door, Failure> {
+    let config = &app.config;
+    let opened = http::Door::open(address, &config.http, &config.home).await;
+    let taken =
+        matches!(&opened, Err(http::Error::Bind { source, .. }) if source.kind() == io::ErrorKind::AddrInUse);
+    let opened = if taken && any_port && config.http.default_address {
+        http::Door::open(SocketAddr::new(address.ip(), 0), &config.http, &config.home).await
+    } else {
+        opened
+    };
+    opened.map_err(|error| match error {
+        http::Error::Bind { .. } => {
+            Failure::new(&error).hint("use --http 127.0.0.1:0 for any free port, or --http off")
+        }
+        http::Error::Exposed { .. } => Failure::new(&error)
+            .hint("listen on 127.0.0.1, or keep --auth token and name the proxy's hosts: behind_tls_proxy in config.toml"),
+        http::Error::Token(_) => Failure::new(&error),
+    })
 }
 
 /// The signals that end a hub.

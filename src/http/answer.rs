@@ -1,0 +1,109 @@
+//! Answers that this door gives by itself: refusals, as JSON-RPC on `/mcp` and as plain text elsewhere.
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use axum::http::{Response, StatusCode};
+use http_body_util::BodyExt;
+use rmcp::model::RequestId;
+
+use crate::mcp::error::{self, Refusal};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+
+/// Bytes of an inner layer's plain answer that are looked at.
+const PLAIN: usize = 4096;
+
+/// A JSON-RPC error as a whole answer.
+pub(crate) fn refuse(status: StatusCode, refusal: &Refusal) -> Response<Body> {
+    with(status, JSON, refusal.to_json().to_string())
+}
+
+/// A JSON-RPC error for a request that was refused as such, before or apart from its method.
+pub(crate) fn invalid(
+    status: StatusCode,
+    id: Option<RequestId>,
+    message: impl Into<String>,
+) -> Response<Body> {
+    refuse(status, &Refusal { id, error: error::invalid_request(message) })
+}
+
+/// A fault of ours; the log has the reason.
+pub(crate) fn internal(id: Option<RequestId>) -> Response<Body> {
+    refuse(StatusCode::INTERNAL_SERVER_ERROR, &Refusal { id, error: error::internal() })
+}
+
+/// The answer to a request of a session that is not there.
+pub(crate) fn no_session(id: Option<RequestId>) -> Response<Body> {
+    let message = "the session is unknown or has ended; start a new one with `initialize`";
+    invalid(StatusCode::NOT_FOUND, id, message)
+}
+
+/// A refusal outside `/mcp`: one plain sentence.
+pub(crate) fn plain(status: StatusCode, message: impl Into<String>) -> Response<Body> {
+    with(status, TEXT, message.into() + "\n")
+}
+
+/// The answer to a browser without a login: why, and what to do.
+pub(crate) fn login_needed(why: &str) -> Response<Body> {
+    plain(
+        StatusCode::UNAUTHORIZED,
+        format!("{why}\n\nRun `adjutant open` in a terminal: it opens this console logged in."),
+    )
+}
+
+/// The answer to a request without the token; it says where a token is to be found.
+pub(crate) fn unauthorized() -> Response<Body> {
+    let mut response = invalid(
+        StatusCode::UNAUTHORIZED,
+        None,
+        "a token is needed: send `Authorization: Bearer TOKEN` with the content of the file `token` in Adjutant's home",
+    );
+    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
+}
+
+/// Turns a plain-text failure of the protocol layer into a JSON-RPC error with the request's id.
+///
+/// The status stays. What the layer says of a faulty request may be passed on; what it says of a fault of its own
+/// may name internals and stays in the log.
+pub(crate) async fn readable(response: Response<Body>, id: Option<RequestId>) -> Response<Body> {
+    let status = response.status();
+    let json = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    if json || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let allow = response.headers().get(ALLOW).cloned();
+    let mut answer = match status {
+        StatusCode::NOT_FOUND => no_session(id),
+        StatusCode::NOT_ACCEPTABLE => {
+            invalid(status, id, "header Accept must list application/json and text/event-stream")
+        }
+        StatusCode::METHOD_NOT_ALLOWED => invalid(status, id, "this HTTP method is not served here"),
+        _ if status.is_client_error() => invalid(status, id, said(response.into_body()).await),
+        _ => internal(id),
+    };
+    if let Some(allow) = allow {
+        answer.headers_mut().insert(ALLOW, allow);
+    }
+    answer
+}
+
+async fn said(body: Body) -> String {
+    let bytes = http_body_util::Limited::new(body, PLAIN)
+        .collect()
+        .await
+        .map_or(Bytes::new(), http_body_util::Collected::to_bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    text.strip_prefix("Bad Request: ").unwrap_or(&text).to_owned()
+}
+
+fn with(status: StatusCode, kind: HeaderValue, text: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}

@@ -1,0 +1,58 @@
+//! Request bodies: read here, whole, under a size and a time limit, for every route alike.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use axum::http::{HeaderMap, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Incoming;
+
+/// How long a body may take to arrive.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Why there is no body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    TooLarge { limit: usize },
+    TooSlow,
+    Encoded,
+    Broken,
+}
+
+impl Fault {
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Broken => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    pub(crate) fn message(self) -> String {
+        match self {
+            Self::TooLarge { limit } => format!("the request body is over the limit of {limit} bytes"),
+            Self::TooSlow => format!("the request body did not arrive within {} seconds", TIMEOUT.as_secs()),
+            Self::Encoded => "compressed request bodies are not accepted".to_owned(),
+            Self::Broken => "the request body ended early or is not framed correctly".to_owned(),
+        }
+    }
+}
+
+/// Reads a whole body of at most `limit` bytes. A length that is announced over the limit is refused unread.
+pub(crate) async fn read(headers: &HeaderMap, body: Incoming, limit: usize) -> Result<Bytes, Fault> {
+    if headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
+        return Err(Fault::Encoded);
+    }
+    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > u64::try_from(limit).unwrap_or(u64::MAX)) {
+        return Err(Fault::TooLarge { limit });
+    }
+    match tokio::time::timeout(TIMEOUT, Limited::new(body, limit).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Fault::TooLarge { limit }),
+        Ok(Err(_)) => Err(Fault::Broken),
+        Err(_) => Err(Fault::TooSlow),
+    }
+}

@@ -1,0 +1,78 @@
+//! Who calls without a session: requests that stand alone, gathered into one row per client that names itself.
+//!
+//! The console shows who is connected. A stateless client is, for that purpose, connected for a few minutes after
+//! each request; requests under the same name and version are one client, whoever sends them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rmcp::model::Implementation;
+
+use crate::app::App;
+use crate::app::clients::{Connected, Transport};
+
+/// How long a client is shown after its last request.
+const LINGER: Duration = Duration::from_mins(5);
+
+/// Rows at once; the one that was silent longest makes room.
+const ROWS: usize = 64;
+
+#[derive(Debug)]
+struct Row {
+    server: &'static str,
+    name: String,
+    version: String,
+    connected: Arc<Connected>,
+    last: Instant,
+}
+
+/// The rows of one listener.
+#[derive(Debug, Default)]
+pub(crate) struct Callers(Mutex<HashMap<u64, Row>>);
+
+impl Callers {
+    /// Returns the presence of the client that sends a request of `revision` to `server`.
+    pub(crate) fn enter(
+        &self,
+        app: &App,
+        server: &'static str,
+        client: Option<&Implementation>,
+        revision: &str,
+    ) -> Arc<Connected> {
+        let (name, version) = client.map_or(("", ""), |client| (&client.name, &client.version));
+        let mut rows = self.rows();
+        let known =
+            rows.values_mut().find(|row| row.server == server && row.name == name && row.version == version);
+        if let Some(row) = known {
+            row.last = Instant::now();
+            return row.connected.clone();
+        }
+        if rows.len() >= ROWS
+            && let Some(silent) = rows.iter().min_by_key(|(_, row)| row.last).map(|(id, _)| *id)
+        {
+            rows.remove(&silent);
+        }
+        let connected = Arc::new(app.clients.enter(Transport::Http, server, None));
+        let shown = if name.is_empty() { "no name given" } else { name };
+        connected.identify(shown, version, revision);
+        let row = Row {
+            server,
+            name: name.to_owned(),
+            version: version.to_owned(),
+            connected: connected.clone(),
+            last: Instant::now(),
+        };
+        rows.insert(connected.id, row);
+        connected
+    }
+
+    /// Forgets those who were silent for long.
+    pub(crate) fn sweep(&self) {
+        self.rows().retain(|_, row| row.last.elapsed() < LINGER);
+    }
+
+    fn rows(&self) -> MutexGuard<'_, HashMap<u64, Row>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,107 @@
+//! A handler whose panics are answers.
+//!
+//! rmcp runs every request in a task of its own: one that panics would leave its client waiting for ever. On a stream
+//! our own service catches it; rmcp's HTTP service takes handlers only, so here the handler is wrapped instead.
+#![expect(deprecated, reason = "the handshake revisions still have the methods that the newest one drops")]
+
+use std::borrow::Cow;
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CancelledNotificationParam,
+    CompleteRequestParams, CompleteResult, CustomNotification, CustomRequest, CustomResult, DiscoverResult,
+    GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult, GetTaskParams,
+    GetTaskResult, InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ProtocolVersion, ReadResourceDirectoryRequestParams,
+    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    UpdateTaskParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+
+use crate::mcp::error;
+
+/// Answers as the handler inside does, and with an internal error where that one panics.
+#[derive(Debug)]
+pub(crate) struct Caught<H>(pub(crate) H);
+
+async fn caught<T>(work: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!("a handler panicked");
+        Err(error::internal())
+    })
+}
+
+macro_rules! requests {
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
+        async fn $name(&self, $($argument: $kind),*) -> Result<$result, ErrorData> {
+            caught(async move { self.0.$name($($argument),*).await }).await
+        }
+    )*};
+}
+
+macro_rules! notifications {
+    ($($name:ident($($argument:ident: $kind:ty),*);)*) => {$(
+        async fn $name(&self, $($argument: $kind),*) {
+            let _ = caught(async move { Ok(self.0.$name($($argument),*).await) }).await;
+        }
+    )*};
+}
+
+impl<H: ServerHandler> ServerHandler for Caught<H> {
+    requests! {
+        ping(context: RequestContext<RoleServer>) -> ();
+        initialize(request: InitializeRequestParams, context: RequestContext<RoleServer>) -> InitializeResult;
+        discover(context: RequestContext<RoleServer>) -> DiscoverResult;
+        complete(request: CompleteRequestParams, context: RequestContext<RoleServer>) -> CompleteResult;
+        set_level(request: SetLevelRequestParams, context: RequestContext<RoleServer>) -> ();
+        get_prompt(request: GetPromptRequestParams, context: RequestContext<RoleServer>) -> GetPromptResponse;
+        list_prompts(request: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> ListPromptsResult;
+        list_resources(request: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> ListResourcesResult;
+        list_resource_templates(request: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> ListResourceTemplatesResult;
+        read_resource(request: ReadResourceRequestParams, context: RequestContext<RoleServer>) -> ReadResourceResponse;
+        listen(context: SubscriptionContext) -> ();
+        subscribe(request: SubscribeRequestParams, context: RequestContext<RoleServer>) -> ();
+        unsubscribe(request: UnsubscribeRequestParams, context: RequestContext<RoleServer>) -> ();
+        call_tool(request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResponse;
+        list_tools(request: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> ListToolsResult;
+        on_custom_request(request: CustomRequest, context: RequestContext<RoleServer>) -> CustomResult;
+        get_task(request: GetTaskParams, context: RequestContext<RoleServer>) -> GetTaskResult;
+        update_task(request: UpdateTaskParams, context: RequestContext<RoleServer>) -> ();
+        cancel_task(request: CancelTaskParams, context: RequestContext<RoleServer>) -> ();
+        list_skills(request: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> ListSkillsResult;
+        get_skill(request: GetSkillRequestParams, context: RequestContext<RoleServer>) -> GetSkillResult;
+        read_resource_directory(request: ReadResourceDirectoryRequestParams, context: RequestContext<RoleServer>) -> ReadResourceDirectoryResult;
+    }
+
+    notifications! {
+        on_cancelled(notification: CancelledNotificationParam, context: NotificationContext<RoleServer>);
+        on_progress(notification: ProgressNotificationParam, context: NotificationContext<RoleServer>);
+        on_initialized(context: NotificationContext<RoleServer>);
+        on_roots_list_changed(context: NotificationContext<RoleServer>);
+        on_custom_notification(notification: CustomNotification, context: NotificationContext<RoleServer>);
+    }
+
+    fn negotiate_initialize(&self, request: &InitializeRequestParams) -> Result<InitializeResult, ErrorData> {
+        self.0.negotiate_initialize(request)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        self.0.supported_protocol_versions()
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.0.accepted_subscription_filter(requested)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.0.get_tool(name)
+    }
+
+    fn get_info(&self) -> ServerConfig {
+        self.0.get_info()
+    }
+}

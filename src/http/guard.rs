@@ -1,0 +1,193 @@
+//! The guard in front of every route: it answers only those who know where they are.
+//!
+//! A page on another site can make a browser send requests to this listener: by DNS rebinding (then `Host` is the
+//! other site's name), or plainly across origins (then `Origin`, or `Sec-Fetch-Site`, tells). All three are
+//! compared as whole strings with what a browser or an MCP client writes for this very listener. Nothing is parsed,
+//! so a trailing dot, user information or a look-alike suffix can only fail to match. No CORS header is ever sent.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::header::{HOST, HeaderName, HeaderValue, ORIGIN};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+
+/// Under which names this listener is reached.
+#[derive(Debug)]
+pub(crate) struct Names {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    console: String,
+}
+
+impl Names {
+    /// Takes the bound address and the names that a TLS-terminating proxy serves for it.
+    pub(crate) fn new(address: SocketAddr, proxied: &[String]) -> Self {
+        let mut hosts = Vec::new();
+        let mut origins = Vec::new();
+        let ip = address.ip();
+        if ip.is_loopback() || ip.is_unspecified() {
+            let mut local = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
+            let own = bracketed(ip);
+            if !ip.is_unspecified() && !local.contains(&own) {
+                local.push(own);
+            }
+            for host in local {
+                let authority = format!("{host}:{}", address.port());
+                origins.push(format!("http://{authority}"));
+                hosts.push(authority);
+                if address.port() == 80 {
+                    origins.push(format!("http://{host}"));
+                    hosts.push(host);
+                }
+            }
+        }
+        for name in proxied {
+            origins.push(format!("https://{name}"));
+            hosts.push(name.clone());
+        }
+        let console = match proxied.first() {
+            Some(name) => format!("https://{name}"),
+            None => format!("http://{}:{}", bracketed(ip), address.port()),
+        };
+        Self { hosts, origins, console }
+    }
+
+    /// Returns the origin under which a person reaches the console: the proxy's name where there is one.
+    pub(crate) fn console(&self) -> &str {
+        self.console.as_str()
+    }
+
+    /// Says why a request is refused, or nothing if it may pass.
+    pub(crate) fn refusal(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Refusal> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else {
+            return Some(Refusal::HostCount);
+        };
+        if !is_one_of(host, &self.hosts) {
+            return Some(Refusal::Host);
+        }
+        // A request target in absolute form names a host as well.
+        if let Some(authority) = uri.authority()
+            && !self.hosts.iter().any(|host| host.eq_ignore_ascii_case(authority.as_str()))
+        {
+            return Some(Refusal::Host);
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        if let Some(origin) = origins.next()
+            && (origins.next().is_some() || !is_one_of(origin, &self.origins))
+        {
+            return Some(Refusal::Origin);
+        }
+        // A browser says where a request comes from even where it sends no Origin (an image, a script). Following a
+        // link to a page is the one act that may come from elsewhere; it carries no cookie and does nothing.
+        if let Some(site) = headers.get("sec-fetch-site")
+            && site != "same-origin"
+            && site != "none"
+            && !(method == Method::GET
+                && headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate"))
+        {
+            return Some(Refusal::Origin);
+        }
+        None
+    }
+}
+
+fn bracketed(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+    }
+}
+
+fn is_one_of(value: &HeaderValue, allowed: &[String]) -> bool {
+    allowed.iter().any(|one| one.as_bytes().eq_ignore_ascii_case(value.as_bytes()))
+}
+
+/// Why the guard refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    HostCount,
+    Host,
+    Origin,
+}
+
+impl Refusal {
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Self::HostCount => StatusCode::BAD_REQUEST,
+            Self::Host | Self::Origin => StatusCode::FORBIDDEN,
+        }
+    }
+
+    /// Returns what the caller may know, and what to do.
+    pub(crate) fn message(self) -> &'static str {
+        match self {
+            Self::HostCount => "exactly one Host header is needed",
+            Self::Host => {
+                "this Host is not served here; use the address that `adjutant serve` prints, or name the host behind your TLS proxy in the configuration"
+            }
+            Self::Origin => "requests from other web origins are refused",
+        }
+    }
+}
+
+/// Puts the headers that every answer carries: no sniffing, no referrer, no embedding elsewhere.
+pub(crate) fn harden(headers: &mut HeaderMap) {
+    const ALWAYS: [(HeaderName, HeaderValue); 4] = [
+        (HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff")),
+        (HeaderName::from_static("referrer-policy"), HeaderValue::from_static("no-referrer")),
+        (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+        (HeaderName::from_static("x-frame-options"), HeaderValue::from_static("DENY")),
+    ];
+    for (name, value) in ALWAYS {
+        headers.insert(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(address: &str, proxied: &[&str], headers: &[(&str, &str)]) -> Option<Refusal> {
+        let proxied: Vec<String> = proxied.iter().map(|name| (*name).to_owned()).collect();
+        let names = Names::new(address.parse().unwrap(), &proxied);
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
+        }
+        names.refusal(&Method::POST, &Uri::from_static("/mcp"), &map)
+    }
+
+    #[test]
+    fn a_proxied_listener_answers_its_public_names_only() {
+        let address = "192.0.2.7:7437";
+        let names = ["hub.example.com"];
+        assert_eq!(verdict(address, &names, &[("host", "hub.example.com")]), None);
+        let origin = ("origin", "https://hub.example.com");
+        assert_eq!(verdict(address, &names, &[("host", "Hub.Example.com"), origin]), None);
+        let plain = ("origin", "http://hub.example.com");
+        assert_eq!(verdict(address, &names, &[("host", "hub.example.com"), plain]), Some(Refusal::Origin));
+        for host in ["192.0.2.7:7437", "localhost:7437", "hub.example.com.", "x.hub.example.com"] {
+            assert_eq!(verdict(address, &names, &[("host", host)]), Some(Refusal::Host), "{host}");
+        }
+    }
+
+    #[test]
+    fn the_default_port_may_be_left_out() {
+        assert_eq!(verdict("127.0.0.1:80", &[], &[("host", "localhost")]), None);
+        assert_eq!(verdict("127.0.0.1:81", &[], &[("host", "localhost")]), Some(Refusal::Host));
+    }
+
+    #[test]
+    fn a_second_loopback_address_has_its_own_name() {
+        assert_eq!(verdict("127.0.0.2:7437", &[], &[("host", "127.0.0.2:7437")]), None);
+        assert_eq!(verdict("[::1]:7437", &[], &[("host", "[::1]:7437")]), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_but_a_listed_name_passes(host in "[a-z0-9.@:\\[\\]-]{0,24}") {
+            let listed = ["localhost:7437", "127.0.0.1:7437", "[::1]:7437"].contains(&host.as_str());
+            proptest::prop_assert_eq!(verdict("127.0.0.1:7437", &[], &[("host", &host)]).is_none(), listed);
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! One MCP server on one path: Streamable HTTP as each revision wants it, checked by the same edge as stdio.
+//!
+//! A request is read here exactly as on a stream, then handed to rmcp in the words of what was read. Which of two
+//! rmcp services gets it is decided per request: `initialize`, and whatever names a session, belongs to the sessions
+//! of the handshake revisions; everything else stands alone. Standing alone without `_meta` means a client that never
+//! shook hands: it is served as 2024-11-05, with one JSON answer, so that a single `curl` works.
+
+mod batch;
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::header::{ACCEPT, HeaderValue};
+use axum::http::{HeaderMap, Method, Response, StatusCode, request};
+use axum::routing::{MethodRouter, any};
+use http_body_util::Full;
+use rmcp::ServerHandler;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, GetMeta, Implementation, JsonRpcMessage, RequestId,
+};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::app::clients::{Connected, Transport};
+use crate::http::answer;
+use crate::http::callers::Callers;
+use crate::http::caught::Caught;
+use crate::http::sessions::{Denied, IN_FLIGHT, Registry, Session, Sessions};
+use crate::mcp::edge;
+use crate::mcp::error::{self, Refusal};
+
+const SESSION_ID: &str = "mcp-session-id";
+const REVISION: &str = "mcp-protocol-version";
+const BOTH_KINDS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+
+/// The revision of a client that never said one.
+const FIRST_REVISION: &str = "2024-11-05";
+
+tokio::task_local! {
+    /// Whose request is being handed over; rmcp asks for a handler without saying for whom.
+    static CALLER: Arc<Connected>;
+}
+
+/// What all mounts of one listener share.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    pub(crate) app: Arc<App>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) callers: Arc<Callers>,
+    /// Cancelled when the grace period is over: ends every call and stream.
+    pub(crate) give_up: CancellationToken,
+}
+
+/// One server, ready to answer.
+struct Mount<H> {
+    name: &'static str,
+    shared: Shared,
+    sessions: StreamableHttpService<Caught<H>, Sessions>,
+    alone: StreamableHttpService<Caught<H>, NeverSessionManager>,
+}
+
+/// The session that a request names.
+enum Named {
+    Session(Arc<Session>),
+    Nothing,
+    /// It names one that is unknown here, or several.
+    Gone,
+}
+
+/// Mounts the server `name` whose handlers `factory` makes: one for each session, one for each request that stands
+/// alone.
+pub(crate) fn mcp_service<H, F>(name: &'static str, shared: Shared, factory: F) -> MethodRouter
+where
+    H: ServerHandler,
+    F: Fn(Arc<Connected>) -> H + Send + Sync + 'static,
+{
+    let factory = Arc::new(factory);
+    let make = move || match CALLER.try_with(Arc::clone) {
+        Ok(caller) => Ok(Caught(factory(caller))),
+        Err(_) => Err(std::io::Error::other("a handler was asked for outside a request")),
+    };
+    // The guard in front has checked Host and Origin for every route, and the body's size.
+    let config = StreamableHttpServerConfig::default()
+        .disable_allowed_hosts()
+        .with_max_request_body_bytes(usize::MAX)
+        .with_cancellation_token(shared.give_up.clone())
+        .with_json_response(true);
+    let manager = Sessions { registry: shared.registry.clone(), mount: name };
+    let sessions = StreamableHttpService::new(make.clone(), Arc::new(manager), config.clone());
+    let alone = config.with_legacy_session_mode(false);
+    let alone = StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), alone);
+    let mount = Arc::new(Mount { name, shared, sessions, alone });
+    any(move |request: Request| {
+        let mount = mount.clone();
+        async move { mount.answer(request).await }
+    })
+}
+
+impl<H: ServerHandler> Mount<H> {
+    async fn answer(&self, request: Request) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        if parts.method != Method::POST {
+            return self.other(parts).await;
+        }
+        // The body was read whole before, so this neither waits nor copies.
+        let Ok(bytes) = axum::body::to_bytes(body, usize::MAX).await else {
+            return answer::invalid(StatusCode::BAD_REQUEST, None, "the body could not be read");
+        };
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes).trim_ascii();
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            let refusal = Refusal { id: None, error: error::not_json("the body is not UTF-8") };
+            return answer::refuse(StatusCode::BAD_REQUEST, &refusal);
+        };
+        let session = match self.session(&parts.headers) {
+            Named::Session(session) => Some(session),
+            Named::Nothing => None,
+            Named::Gone => {
+                return answer::no_session(
+                    edge::read(text).ok().flatten().and_then(|message| id_of(&message)),
+                );
+            }
+        };
+        if text.starts_with('[')
+            && let Some(session) = &session
+            && session.takes_batches()
+        {
+            return self.batch(&parts, text, session).await;
+        }
+        match edge::read(text) {
+            Ok(Some(message)) => self.message(parts, message, session.as_deref()).await,
+            Ok(None) => accepted(),
+            Err(refusal) => refused(&refusal),
+        }
+    }
+
+    fn session(&self, headers: &HeaderMap) -> Named {
+        let mut ids = headers.get_all(SESSION_ID).iter();
+        let found = match (ids.next(), ids.next()) {
+            (None, _) => return Named::Nothing,
+            (Some(id), None) => id.to_str().ok().and_then(|id| self.shared.registry.find(self.name, id)),
+            (Some(_), Some(_)) => None,
+        };
+        found.map_or(Named::Gone, Named::Session)
+    }
+
+    async fn message(
+        &self,
+        mut parts: request::Parts,
+        message: ClientJsonRpcMessage,
+        session: Option<&Session>,
+    ) -> Response<Body> {
+        let any_kind = any_kind(&parts.headers);
+        if any_kind {
+            parts.headers.insert(ACCEPT, BOTH_KINDS);
+        }
+        let JsonRpcMessage::Request(request) = &message else {
+            return match session {
+                Some(_) => self.sessions(parts, &message).await,
+                None => self.alone(parts, &message, None).await,
+            };
+        };
+        let id = request.id.clone();
+        let meta = request.request.get_meta();
+        let modern = meta.protocol_version().is_some();
+        let response = match (&request.request, session) {
+            (ClientRequest::InitializeRequest(_), None) => self.open(parts, &message, &id).await,
+            (ClientRequest::InitializeRequest(_), Some(session)) => {
+                self.within(parts, &message, &id, session).await
+            }
+            (ClientRequest::DiscoverRequest(_), _) => self.alone(parts, &message, None).await,
+            _ if modern => self.alone(parts, &message, meta.client_info().as_ref()).await,
+            (_, Some(session)) => self.within(parts, &message, &id, session).await,
+            (_, None) => {
+                parts.headers.entry(REVISION).or_insert(HeaderValue::from_static(FIRST_REVISION));
+                // The one answer is JSON, so a client that knows no event streams may ask.
+                if accepts(&parts.headers, "application/json") {
+                    parts.headers.insert(ACCEPT, BOTH_KINDS);
+                }
+                self.alone(parts, &message, None).await
+            }
+        };
+        answer::readable(response, Some(id)).await
+    }
+
+    /// Opens a session, if there is a place for one.
+    async fn open(
+        &self,
+        parts: request::Parts,
+        message: &ClientJsonRpcMessage,
+        id: &RequestId,
+    ) -> Response<Body> {
+        if !self.shared.registry.reserve().await {
+            let error = error::sessions_full();
+            return answer::refuse(StatusCode::SERVICE_UNAVAILABLE, &Refusal { id: Some(id.clone()), error });
+        }
+        let connected = self.shared.app.clients.enter(Transport::Http, self.name, None);
+        let response = CALLER.scope(Arc::new(connected), self.sessions(parts, message)).await;
+        if response.status() != StatusCode::OK {
+            self.shared.registry.unreserve();
+        }
+        response
+    }
+
+    /// A request within a session.
+    async fn within(
+        &self,
+        parts: request::Parts,
+        message: &ClientJsonRpcMessage,
+        id: &RequestId,
+        session: &Session,
+    ) -> Response<Body> {
+        if let Err(denied) = session.claim(id) {
+            return answer::refuse(denied.status(), &denied.refusal(id.clone()));
+        }
+        let response = self.sessions(parts, message).await;
+        if response.status() != StatusCode::OK {
+            session.release(id);
+        }
+        response
+    }
+
+    async fn sessions(&self, parts: request::Parts, message: &ClientJsonRpcMessage) -> Response<Body> {
+        match rewritten(parts, message) {
+            Some(request) => self.sessions.handle(request).await.map(Body::new),
+            None => answer::internal(None),
+        }
+    }
+
+    async fn alone(
+        &self,
+        parts: request::Parts,
+        message: &ClientJsonRpcMessage,
+        client: Option<&Implementation>,
+    ) -> Response<Body> {
+        let revision =
+            parts.headers.get(REVISION).and_then(|value| value.to_str().ok()).unwrap_or(FIRST_REVISION);
+        let caller = self.shared.callers.enter(&self.shared.app, self.name, client, revision);
+        match rewritten(parts, message) {
+            Some(request) => CALLER.scope(caller, self.alone.handle(request)).await.map(Body::new),
+            None => answer::internal(None),
+        }
+    }
+
+    /// GET opens a session's event stream, DELETE ends a session; nothing else is served.
+    async fn other(&self, mut parts: request::Parts) -> Response<Body> {
+        if parts.method == Method::GET && any_kind(&parts.headers) {
+            parts.headers.insert(ACCEPT, BOTH_KINDS);
+        }
+        if matches!(self.session(&parts.headers), Named::Gone) {
+            return answer::no_session(None);
+        }
+        let request = request::Request::from_parts(parts, Full::new(Bytes::new()));
+        let response = self.sessions.handle(request).await.map(Body::new);
+        answer::readable(response, None).await
+    }
+}
+
+impl Denied {
+    fn status(self) -> StatusCode {
+        match self {
+            Self::Duplicate => StatusCode::BAD_REQUEST,
+            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    fn refusal(self, id: RequestId) -> Refusal {
+        let error = match self {
+            Self::Duplicate => {
+                error::invalid_request(format!("request {id} is still in flight; its answer is on the way"))
+            }
+            Self::Busy => error::busy(false, IN_FLIGHT),
+        };
+        Refusal { id: Some(id), error }
+    }
+}
+
+/// The request for rmcp, with the message in rmcp's own words: what it reads is what was checked.
+fn rewritten(parts: request::Parts, message: &ClientJsonRpcMessage) -> Option<request::Request<Full<Bytes>>> {
+    let bytes = serde_json::to_vec(message)
+        .inspect_err(|reason| tracing::error!(%reason, "a message that was read cannot be written"))
+        .ok()?;
+    Some(request::Request::from_parts(parts, Full::new(Bytes::from(bytes))))
+}
+
+fn id_of(message: &ClientJsonRpcMessage) -> Option<RequestId> {
+    match message {
+        JsonRpcMessage::Request(request) => Some(request.id.clone()),
+        JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => None,
+    }
+}
+
+fn accepted() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+/// A well-formed request whose parameters do not fit gets its answer like any other; a body that is no request is a
+/// bad request of HTTP too.
+fn refused(refusal: &Refusal) -> Response<Body> {
+    let status = match refusal.error.code {
+        ErrorCode::INVALID_PARAMS => StatusCode::OK,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    answer::refuse(status, refusal)
+}
+
+/// Says whether a client takes whatever comes, by its silence or by `*/*`.
+fn any_kind(headers: &HeaderMap) -> bool {
+    !headers.contains_key(ACCEPT) || accepts(headers, "*/*")
+}
+
+fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let kinds = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    kinds
+        .map(|one| one.split(';').next().unwrap_or_default().trim())
+        .any(|one| one.eq_ignore_ascii_case(kind))
+}

@@ -1,0 +1,91 @@
+//! Batches, which revision 2025-03-26 alone has: taken apart, served one by one, answered on one event stream.
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use axum::http::{Response, StatusCode, request};
+use futures::StreamExt;
+use futures::stream::{self, BoxStream, SelectAll};
+use http_body_util::BodyExt;
+use rmcp::ServerHandler;
+use rmcp::model::{ClientRequest, JsonRpcMessage, RequestId};
+use serde_json::value::RawValue;
+
+use super::{BOTH_KINDS, Mount, accepted};
+use crate::http::answer;
+use crate::http::sessions::{IN_FLIGHT, Session};
+use crate::mcp::edge;
+use crate::mcp::error::{self, Refusal};
+
+impl<H: ServerHandler> Mount<H> {
+    /// Serves the members of a batch side by side. Every request is answered by an event of its own; a batch of
+    /// notifications and answers alone is accepted without one.
+    pub(super) async fn batch(
+        &self,
+        parts: &request::Parts,
+        text: &str,
+        session: &Session,
+    ) -> Response<Body> {
+        let bad = |message: &str| answer::invalid(StatusCode::BAD_REQUEST, None, message);
+        let members: Vec<&RawValue> = match serde_json::from_str(text) {
+            Ok(members) => members,
+            Err(reason) => {
+                let refusal = Refusal { id: None, error: error::not_json(&reason.to_string()) };
+                return answer::refuse(StatusCode::BAD_REQUEST, &refusal);
+            }
+        };
+        if members.is_empty() {
+            return bad("the batch is empty");
+        }
+        if members.len() > IN_FLIGHT {
+            return bad("the batch has more members than may be in flight");
+        }
+        let mut answers = SelectAll::new();
+        for member in members {
+            if let Some(response) = self.member(parts, member.get(), session).await {
+                answers.push(events(response));
+            }
+        }
+        if answers.is_empty() {
+            return accepted();
+        }
+        let mut response = Response::new(Body::from_stream(answers));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        response
+    }
+
+    /// Serves one member; `None` where it needs no answer.
+    async fn member(&self, parts: &request::Parts, text: &str, session: &Session) -> Option<Response<Body>> {
+        let mut parts = parts.clone();
+        parts.headers.insert(ACCEPT, BOTH_KINDS);
+        let message = match edge::read(text) {
+            Ok(message) => message?,
+            Err(refusal) => return Some(answer::refuse(StatusCode::OK, &refusal)),
+        };
+        let JsonRpcMessage::Request(request) = &message else {
+            let _ = self.sessions(parts, &message).await;
+            return None;
+        };
+        let id: RequestId = request.id.clone();
+        if matches!(request.request, ClientRequest::InitializeRequest(_)) {
+            let reason = "`initialize` must not be part of a batch";
+            return Some(answer::invalid(StatusCode::OK, Some(id), reason));
+        }
+        let response = self.within(parts, &message, &id, session).await;
+        Some(answer::readable(response, Some(id)).await)
+    }
+}
+
+/// The events of an answer: those it has, or its JSON as the only one.
+fn events(response: Response<Body>) -> BoxStream<'static, Result<Bytes, axum::Error>> {
+    let streams = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+    let body = response.into_body();
+    if streams {
+        return StreamExt::boxed(body.into_data_stream());
+    }
+    let event = async move {
+        let json = body.collect().await?.to_bytes();
+        Ok([b"data: ", &*json, b"\n\n"].concat().into())
+    };
+    StreamExt::boxed(stream::once(event))
+}

@@ -1,0 +1,313 @@
+//! Sessions of the handshake revisions: bounded in number, ended when idle, never in the middle of a call.
+//!
+//! rmcp keeps the sessions; its own clock would end one during a long call, so it is switched off and this module
+//! counts what runs. [`Registry`] knows the sessions of all mounts, [`Sessions`] is one mount's view of it:
+//! a session is served by the mount that opened it and is unknown to the others.
+
+mod wire;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures::{Stream, StreamExt};
+use rmcp::model::{ClientJsonRpcMessage, Implementation, RequestId, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::SessionManager;
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError,
+};
+use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::http::callers::Callers;
+use crate::mcp::dialect::Revision;
+use wire::Wire;
+
+/// Requests in flight in one session; as on a stream.
+pub(crate) const IN_FLIGHT: usize = 512;
+
+/// All sessions of one listener.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    inner: LocalSessionManager,
+    live: Mutex<HashMap<SessionId, Arc<Session>>>,
+    places: Arc<Semaphore>,
+    /// Places taken for sessions that are being opened.
+    reserved: Mutex<Vec<OwnedSemaphorePermit>>,
+    idle: Duration,
+    /// Ends event streams that no call owns.
+    stop: CancellationToken,
+}
+
+/// One session, as far as its life is concerned.
+#[derive(Debug)]
+pub(crate) struct Session {
+    mount: &'static str,
+    use_: Mutex<Use>,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+#[derive(Debug)]
+struct Use {
+    in_flight: HashMap<RequestId, Call>,
+    /// Open event streams.
+    streams: usize,
+    last: Instant,
+    /// What the handshake agreed on.
+    revision: Option<Revision>,
+}
+
+/// What a request in flight asks for, as far as the shape of its answer depends on it.
+#[derive(Debug)]
+enum Call {
+    /// The contracts' answer shows the client what it said of itself.
+    Initialize(Box<Implementation>),
+    Other,
+}
+
+/// Why a request is not taken into a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// The id is in flight.
+    Duplicate,
+    Busy,
+}
+
+impl Session {
+    fn new(mount: &'static str, place: Option<OwnedSemaphorePermit>) -> Self {
+        let use_ = Use { in_flight: HashMap::new(), streams: 0, last: Instant::now(), revision: None };
+        Self { mount, use_: Mutex::new(use_), _place: place }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Use> {
+        self.use_.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a request in; it counts until it is answered, cancelled or [`Self::release`]d.
+    pub(crate) fn claim(&self, id: &RequestId) -> Result<(), Denied> {
+        let mut state = self.lock();
+        state.last = Instant::now();
+        if state.in_flight.contains_key(id) {
+            return Err(Denied::Duplicate);
+        }
+        if state.in_flight.len() >= IN_FLIGHT {
+            return Err(Denied::Busy);
+        }
+        state.in_flight.insert(id.clone(), Call::Other);
+        Ok(())
+    }
+
+    pub(crate) fn release(&self, id: &RequestId) {
+        let mut state = self.lock();
+        state.in_flight.remove(id);
+        state.last = Instant::now();
+    }
+
+    /// Says whether the handshake agreed on the one revision that has batches.
+    pub(crate) fn takes_batches(&self) -> bool {
+        self.lock().revision == Some(Revision::V2025_03_26)
+    }
+
+    /// How long nothing has run here; `None` while something does.
+    fn idle_for(&self, now: Instant) -> Option<Duration> {
+        let state = self.lock();
+        (state.in_flight.is_empty() && state.streams == 0).then(|| now.saturating_duration_since(state.last))
+    }
+}
+
+/// An event stream that is open; counted until it is dropped.
+struct OpenStream(Arc<Session>);
+
+impl OpenStream {
+    fn new(session: Arc<Session>) -> Self {
+        session.lock().streams += 1;
+        Self(session)
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.streams -= 1;
+        state.last = Instant::now();
+    }
+}
+
+impl Registry {
+    /// At most `most` sessions; one in which nothing ran for `idle` may be ended.
+    pub(crate) fn new(most: usize, idle: Duration, stop: CancellationToken) -> Self {
+        let mut inner = LocalSessionManager::default();
+        inner.session_config.keep_alive = None;
+        Self {
+            inner,
+            live: Mutex::default(),
+            places: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+            reserved: Mutex::default(),
+            idle,
+            stop,
+        }
+    }
+
+    /// Finds a session that `mount` opened.
+    pub(crate) fn find(&self, mount: &str, id: &str) -> Option<Arc<Session>> {
+        self.live().get(id).filter(|session| session.mount == mount).cloned()
+    }
+
+    /// Takes a place for a new session, ending the one that has been idle longest if all are taken. `false` when
+    /// every session is at work.
+    pub(crate) async fn reserve(&self) -> bool {
+        let mut place = self.places.clone().try_acquire_owned().ok();
+        if place.is_none()
+            && let Some(id) = self.longest_idle()
+        {
+            self.end(&id).await;
+            place = self.places.clone().try_acquire_owned().ok();
+        }
+        let Some(place) = place else { return false };
+        self.reserved().push(place);
+        true
+    }
+
+    /// Gives back a place that no session came to use.
+    pub(crate) fn unreserve(&self) {
+        self.reserved().pop();
+    }
+
+    /// Ends idle sessions, and forgets callers who were silent for long, until `stop`.
+    pub(crate) async fn sweep(&self, callers: &Callers) {
+        let pause = (self.idle / 4).clamp(Duration::from_millis(50), Duration::from_secs(30));
+        loop {
+            tokio::select! {
+                () = self.stop.cancelled() => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+            callers.sweep();
+            let now = Instant::now();
+            let idle: Vec<SessionId> = self
+                .live()
+                .iter()
+                .filter(|(_, session)| session.idle_for(now).is_some_and(|idle| idle >= self.idle))
+                .map(|(id, _)| id.clone())
+                .collect();
+            for id in idle {
+                self.end(&id).await;
+            }
+        }
+    }
+
+    async fn end(&self, id: &SessionId) {
+        self.live().remove(id);
+        if let Err(error) = self.inner.close_session(id).await {
+            tracing::debug!(%error, "a session did not close in order");
+        }
+    }
+
+    fn longest_idle(&self) -> Option<SessionId> {
+        let now = Instant::now();
+        let live = self.live();
+        let idle = live.iter().filter_map(|(id, session)| Some((session.idle_for(now)?, id)));
+        idle.max_by_key(|(idle, _)| *idle).map(|(_, id)| id.clone())
+    }
+
+    fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reserved(&self) -> MutexGuard<'_, Vec<OwnedSemaphorePermit>> {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One mount's sessions.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) mount: &'static str,
+}
+
+impl Sessions {
+    fn session(&self, id: &SessionId) -> Result<Arc<Session>, LocalSessionManagerError> {
+        self.registry
+            .find(self.mount, id)
+            .ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))
+    }
+}
+
+impl SessionManager for Sessions {
+    type Error = LocalSessionManagerError;
+    type Transport = Wire;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        let (id, transport) = self.registry.inner.create_session().await?;
+        let place = self.registry.reserved().pop();
+        let session = Arc::new(Session::new(self.mount, place));
+        self.registry.live().insert(id.clone(), session.clone());
+        Ok((id, Wire::new(transport, session)))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.registry.inner.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        Ok(self.session(id).is_ok() && self.registry.inner.has_session(id).await?)
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        self.registry.live().remove(id);
+        self.registry.inner.close_session(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.session(id)?;
+        self.registry.inner.create_stream(id, message).await
+    }
+
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
+        self.session(id)?.lock().last = Instant::now();
+        self.registry.inner.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let session = self.session(id)?;
+        let stream = self.registry.inner.create_standalone_stream(id).await?;
+        Ok(counted(stream, session, self.registry.stop.clone()))
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let session = self.session(id)?;
+        let stream = self.registry.inner.resume(id, last_event_id).await?;
+        Ok(counted(stream, session, self.registry.stop.clone()))
+    }
+}
+
+/// A stream that counts as use of its session while it is open, and ends when the process stops.
+fn counted(
+    stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+    session: Arc<Session>,
+    stop: CancellationToken,
+) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
+    let open = OpenStream::new(session);
+    stream
+        .map(move |message| {
+            let _open = &open;
+            message
+        })
+        .take_until(async move { stop.cancelled().await })
+}

@@ -1,0 +1,106 @@
+//! The pipe between a session and its handler, watched: what goes in is in flight until its answer comes out.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientNotification, ClientRequest, CustomResult, JsonRpcMessage, ServerResult};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::transport::WorkerTransport;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionWorker;
+
+use super::{Call, Session};
+use crate::mcp::Server;
+use crate::mcp::dialect::{Revision, contract_initialize};
+
+type Inner = WorkerTransport<LocalSessionWorker>;
+
+/// rmcp's transport of one session, with its session's state beside it.
+pub(crate) struct Wire {
+    inner: Inner,
+    session: Arc<Session>,
+}
+
+impl Wire {
+    pub(crate) fn new(inner: Inner, session: Arc<Session>) -> Self {
+        Self { inner, session }
+    }
+
+    /// Notes a request as in flight, and lets go of one that the client no longer waits for: it gets no answer.
+    fn note(&self, message: &RxJsonRpcMessage<RoleServer>) {
+        let mut state = self.session.lock();
+        state.last = Instant::now();
+        match message {
+            JsonRpcMessage::Request(request) => {
+                let call = match &request.request {
+                    ClientRequest::InitializeRequest(initialize) => {
+                        Call::Initialize(Box::new(initialize.params.client_info.clone()))
+                    }
+                    _ => Call::Other,
+                };
+                state.in_flight.insert(request.id.clone(), call);
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    state.in_flight.remove(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+    }
+
+    /// Settles the request that a message answers, and gives the answer to `initialize` its contract's shape.
+    fn settle(&self, message: TxJsonRpcMessage<RoleServer>) -> TxJsonRpcMessage<RoleServer> {
+        let id = match &message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        let Some(id) = id else { return message };
+        let mut state = self.session.lock();
+        state.last = Instant::now();
+        let call = state.in_flight.remove(id);
+        match (call, message) {
+            (Some(Call::Initialize(client)), JsonRpcMessage::Response(mut response)) => {
+                if let ServerResult::InitializeResult(result) = &response.result
+                    && let Some(revision) = Revision::parse(result.protocol_version.as_str())
+                {
+                    state.revision = Some(revision);
+                    let server = Server::from_name(self.session.mount);
+                    let contract =
+                        server.and_then(|server| contract_initialize(server, revision, result, &client));
+                    if let Some(value) = contract {
+                        response.result = ServerResult::CustomResult(CustomResult(value));
+                    }
+                }
+                JsonRpcMessage::Response(response)
+            }
+            (_, message) => message,
+        }
+    }
+}
+
+impl Transport<RoleServer> for Wire {
+    type Error = <Inner as Transport<RoleServer>>::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let item = self.settle(item);
+        self.inner.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let message = self.inner.receive().await?;
+        self.note(&message);
+        Some(message)
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}
