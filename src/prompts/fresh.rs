@@ -1,96 +1,179 @@
 //! Keeps the catalogue, and knows when it is stale.
+//!
+//! A root whose folders are all watched is read again when something happened below it, or when another folder
+//! stands in its place; any other root whenever somebody asks and the last look is [`FRESH`] ago.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod watch;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::watch;
+use tokio::sync::watch as channel;
 
 use super::bundled::BUNDLED;
-use super::load::Scan;
+use super::load::{self, Scan};
 use super::{Catalogue, Limits, Root, index};
+use watch::Watch;
 
 /// How long an answer may rest on what was seen on disk without looking again.
 const FRESH: Duration = Duration::from_millis(400);
+/// Where files change all the time, reading may take at most half of it: the next reading waits as long as the
+/// last one took, up to this.
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// The roots, what was last seen below them, and the catalogue made of it.
 #[derive(Debug)]
 pub(super) struct Keeper {
     roots: Vec<Root>,
     pub(super) limits: Limits,
+    /// One per root: something happened below it since it was read.
+    stale: Vec<AtomicBool>,
     published: Mutex<Option<Published>>,
     /// One per root. Held while the disk is read, so that one reader works and the others wait for it.
-    scans: Mutex<Vec<Scan>>,
-    generation: watch::Sender<u64>,
+    seen: Mutex<Vec<Seen>>,
+    generation: channel::Sender<u64>,
+    watch: OnceLock<Watch>,
 }
 
 #[derive(Debug)]
 struct Published {
     catalogue: Arc<Catalogue>,
     checked: Instant,
+    /// How long the check took.
+    took: Duration,
+}
+
+/// What was last seen below one root.
+#[derive(Debug, Default)]
+struct Seen {
+    scan: Scan,
+    /// All of the scan's folders are watched, and were before it began or will be read again.
+    covered: bool,
 }
 
 impl Keeper {
-    pub(super) fn new(roots: Vec<Root>, limits: Limits) -> Self {
+    pub(super) fn new(mut roots: Vec<Root>, limits: Limits) -> Self {
+        // What is told of changes has absolute paths, and the working folder of the process may change.
+        for folder in roots.iter_mut().filter_map(|root| root.folder.as_mut()) {
+            if let Ok(absolute) = std::path::absolute(&*folder) {
+                *folder = absolute;
+            }
+        }
         Self {
+            stale: roots.iter().map(|_| AtomicBool::new(false)).collect(),
             roots,
             limits,
             published: Mutex::default(),
-            scans: Mutex::default(),
-            generation: watch::Sender::new(0),
+            seen: Mutex::default(),
+            generation: channel::Sender::new(0),
+            watch: OnceLock::new(),
         }
     }
 
+    /// See [`super::Prompts::ready`].
     pub(super) fn ready(&self) -> Option<Arc<Catalogue>> {
         let published = lock(&self.published);
-        let published = published.as_ref().filter(|published| published.checked.elapsed() < FRESH)?;
-        Some(published.catalogue.clone())
+        let published = published.as_ref()?;
+        let stale = self.stale.iter().any(|stale| stale.load(Ordering::Acquire));
+        let lasts = if stale { published.took.min(LONGEST_PAUSE) } else { FRESH };
+        (published.checked.elapsed() < lasts).then(|| published.catalogue.clone())
     }
 
-    pub(super) fn load(&self) -> Arc<Catalogue> {
-        let mut scans = lock(&self.scans);
+    /// See [`super::Prompts::load`].
+    pub(super) fn load(self: &Arc<Self>) -> Arc<Catalogue> {
+        let mut seen = lock(&self.seen);
         if let Some(catalogue) = self.ready() {
             return catalogue;
         }
-        let checked = Instant::now();
-        let mut changed = scans.is_empty();
-        let read: Vec<Scan> = self
-            .roots
-            .iter()
-            .enumerate()
-            .map(|(at, root)| {
-                let empty = Scan::default();
-                let before = scans.get(at).unwrap_or(&empty);
-                let scan = match &root.folder {
-                    Some(folder) => Scan::read(root, folder, self.limits, before),
-                    None => Scan::bundled(root, BUNDLED),
-                };
-                changed |= !scan.same(before);
-                scan
-            })
-            .collect();
-        *scans = read;
-        self.publish(&scans, changed, checked)
+        let began = Instant::now();
+        let first = seen.is_empty() && !self.roots.is_empty();
+        seen.resize_with(self.roots.len(), Seen::default);
+        let mut changed = false;
+        let mut moved = false;
+        for ((root, seen), stale) in self.roots.iter().zip(seen.iter_mut()).zip(&self.stale) {
+            // Cleared before the disk is read, so that what happens meanwhile counts.
+            let stale = stale.swap(false, Ordering::AcqRel);
+            let Some(scan) = look(root, seen, stale, first, self.limits) else { continue };
+            changed |= !scan.same(&seen.scan);
+            if scan.folders != seen.scan.folders {
+                seen.covered = false;
+                moved = true;
+            }
+            seen.scan = scan;
+        }
+        let catalogue = self.publish(&seen, changed, began);
+        if moved {
+            self.watch().look();
+        }
+        catalogue
     }
 
-    pub(super) fn changes(&self) -> watch::Receiver<u64> {
-        self.generation.subscribe()
+    /// See [`super::Prompts::changes`].
+    pub(super) fn changes(self: &Arc<Self>) -> channel::Receiver<u64> {
+        let receiver = self.generation.subscribe();
+        self.watch().look();
+        receiver
     }
 
-    fn publish(&self, scans: &[Scan], changed: bool, checked: Instant) -> Arc<Catalogue> {
+    fn watch(self: &Arc<Self>) -> &Watch {
+        self.watch.get_or_init(|| Watch::start(self))
+    }
+
+    fn publish(&self, seen: &[Seen], changed: bool, began: Instant) -> Arc<Catalogue> {
         let mut published = lock(&self.published);
         let catalogue = match published.take().filter(|_| !changed) {
             Some(same) => same.catalogue,
             None => {
                 let generation = *self.generation.borrow() + 1;
-                let catalogue = index::catalogue(&self.roots, scans.iter(), self.limits, generation);
+                let scans = seen.iter().map(|seen| &seen.scan);
+                let catalogue = index::catalogue(&self.roots, scans, self.limits, generation);
                 // The first reading is no change: nobody has seen anything else.
                 self.generation.send_if_modified(|last| std::mem::replace(last, generation) != 0);
                 Arc::new(catalogue)
             }
         };
-        *published = Some(Published { catalogue: catalogue.clone(), checked });
+        *published = Some(Published { catalogue: catalogue.clone(), checked: began, took: began.elapsed() });
         catalogue
     }
+
+    /// Notes that something happened at `paths`. A path that is below no root counts for all of them: roots may
+    /// be named by a relative path or a link.
+    fn happened(&self, paths: &[PathBuf]) {
+        let mut known = false;
+        for (root, stale) in self.roots.iter().zip(&self.stale) {
+            if root.folder.as_ref().is_some_and(|folder| paths.iter().any(|path| path.starts_with(folder))) {
+                stale.store(true, Ordering::Release);
+                known = true;
+            }
+        }
+        if !known {
+            self.stale.iter().for_each(|stale| stale.store(true, Ordering::Release));
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if let Some(watch) = self.watch.get() {
+            watch.stop();
+        }
+    }
+}
+
+/// Looks at one root; `None` means that nothing can have changed.
+fn look(root: &Root, seen: &Seen, stale: bool, first: bool, limits: Limits) -> Option<Scan> {
+    match &root.folder {
+        None => first.then(|| Scan::bundled(root, BUNDLED)),
+        Some(folder) if seen.covered && !stale && in_place(folder, &seen.scan) => None,
+        Some(folder) => Some(Scan::read(root, folder, limits, &seen.scan)),
+    }
+}
+
+/// A folder above the root that was moved tells nobody who watches the root.
+fn in_place(folder: &Path, scan: &Scan) -> bool {
+    load::identity(folder).as_ref() == scan.folders.get(folder)
 }
 
 /// A panic elsewhere cannot leave these half-written: values are replaced whole.

@@ -98,7 +98,7 @@ fn is_bomb(error: &serde_saphyr::Error) -> bool {
         | E::AliasReplayLimitExceeded { .. }
         | E::AliasExpansionLimitExceeded { .. }
         | E::AliasReplayStackDepthExceeded { .. } => true,
-        error => error.to_string().contains("nesting"),
+        error => error.to_string().contains("recursion limit"),
     }
 }
 

@@ -21,9 +21,11 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Limits, Problem, Prompt, Root, Source, parse};
 
-/// A file whose last change is younger than this when it is read may change again without a new time stamp
-/// (file systems count in ticks of up to 10 ms, some in seconds): it is read again next time.
-const YOUNG: i128 = 2_000_000_000;
+/// A file whose last change is younger than this when it is read may change again without a new time stamp,
+/// since clocks of file systems tick: it is read again next time. In nanoseconds; Linux ticks every 1 to 10 ms.
+const YOUNG: i128 = 50_000_000;
+/// The same where the file system counts in whole seconds (some in two).
+const YOUNG_IN_SECONDS: i128 = 2_500_000_000;
 /// Entries of any kind that are looked at, per file that is allowed.
 const ENTRIES_PER_FILE: usize = 8;
 
@@ -145,7 +147,8 @@ impl Stamp {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let nanoseconds =
             |(seconds, rest): (i64, i64)| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-        i128::try_from(now).unwrap_or(i128::MAX) - nanoseconds(self.changed) < YOUNG
+        let young = if self.changed.1 == 0 { YOUNG_IN_SECONDS } else { YOUNG };
+        i128::try_from(now).unwrap_or(i128::MAX) - nanoseconds(self.changed) < young
     }
 }
 
@@ -313,8 +316,16 @@ impl Walk<'_> {
         let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
         match std::fs::File::from(handle).take(most.saturating_add(1)).read_to_end(&mut bytes) {
             Ok(read) if read > limit => too_large(most + 1),
-            Ok(_) => understood(self.source(relative), &bytes),
+            Ok(_) => self.understood(relative, &bytes),
             Err(error) => Found::Fault(format!("the file cannot be read: {}", error.kind())),
+        }
+    }
+
+    /// The same bytes under the same name are the same prompt: it is not parsed again.
+    fn understood(&self, relative: &str, bytes: &[u8]) -> Found {
+        match self.before.entries.get(relative).map(|known| &known.found) {
+            Some(Found::Prompt(prompt)) if prompt.digest == digest(bytes) => Found::Prompt(prompt.clone()),
+            _ => understood(self.source(relative), bytes),
         }
     }
 

@@ -251,6 +251,78 @@ fn a_changed_file_shows() {
     until(&room, |catalogue| names(catalogue) == ["old/b", "old/c"]);
 }
 
+/// Waits for the watching thread, so that what follows is seen through it and not by the clock.
+fn watched(room: &Prompts) {
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while !room.keeper.all_covered() {
+        room.load();
+        assert!(Instant::now() < deadline, "the folders are not watched");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn watched_folders_are_seen_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.md", "one");
+    write(folder.path(), "team/b.md", "one");
+    let room = room(folder.path());
+    for round in 0..3 {
+        watched(&room);
+        for number in 0..5 {
+            let text = format!("{round}{number}");
+            write(folder.path(), "team/b.md", &text);
+            until(&room, |catalogue| catalogue.prompts["team/b"].body == text);
+        }
+        // There and back: the watch must not be lost on the way.
+        fs::rename(folder.path().join("team"), folder.path().join(".away")).unwrap();
+        fs::rename(folder.path().join(".away"), folder.path().join("team")).unwrap();
+    }
+    fs::remove_dir_all(folder.path().join("team")).unwrap();
+    until(&room, |catalogue| names(catalogue) == ["a"]);
+    write(folder.path(), "team/c.md", "new");
+    until(&room, |catalogue| names(catalogue) == ["a", "team/c"]);
+    watched(&room);
+    write(folder.path(), "team/c.md", "newer");
+    until(&room, |catalogue| catalogue.prompts["team/c"].body == "newer");
+}
+
+#[test]
+fn listeners_are_told_of_changes_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.md", "one");
+    let room = room(folder.path());
+    let mut changes = room.changes();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let mut told = |within: Duration| {
+        runtime.block_on(async { tokio::time::timeout(within, changes.changed()).await.is_ok() })
+    };
+    watched(&room);
+    assert!(!told(Duration::from_millis(1)), "the first reading is no change");
+    write(folder.path(), "a.md", "two");
+    assert!(told(Duration::from_secs(2)));
+    write(folder.path(), "a.txt", "no prompt");
+    write(folder.path(), "b.md", "new");
+    assert!(told(Duration::from_secs(2)));
+    assert_eq!(names(&room.load()), ["a", "b"]);
+    assert_eq!(room.load().generation, 3);
+}
+
+#[test]
+fn the_watching_thread_ends_with_the_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let room = room(folder.path());
+    room.load();
+    watched(&room);
+    let keeper = Arc::downgrade(&room.keeper);
+    drop(room);
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while keeper.strong_count() > 0 {
+        assert!(Instant::now() < deadline);
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn a_root_may_come_and_go() {
     let parent = tempfile::tempdir().unwrap();
