@@ -8,13 +8,19 @@ mod arguments;
 mod bundled;
 mod engine;
 mod expand;
+pub(crate) mod export;
+pub(crate) mod formats;
 mod fresh;
 pub(crate) mod front_matter;
+pub(crate) mod import;
 mod index;
+pub(crate) mod lint;
 mod load;
 mod lookup;
 mod near;
 pub(crate) mod parse;
+pub(crate) mod place;
+pub(crate) mod skills;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,6 +28,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
+pub(crate) use bundled::bundled_text;
 use engine::Template;
 use fresh::Keeper;
 pub(crate) use near::near_names;

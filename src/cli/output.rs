@@ -110,6 +110,39 @@ pub(crate) fn note(line: impl Display) {
     to_stderr(&format!("{line}\n"));
 }
 
+/// Writes a table to stdout; the second column gives way where a terminal is too narrow.
+pub(crate) fn table(head: [&str; 3], rows: &[[String; 3]]) -> Result<(), Failure> {
+    let longest = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([head[column].len()]).max().unwrap_or(0)
+    };
+    let (first, last) = (longest(0), longest(2));
+    let room = width().map_or(usize::MAX, |width| width.saturating_sub(first + last + 4).max(20));
+    let middle = longest(1).min(room);
+    let (bold, plain) = if colour(&io::stdout()) { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+    let line = |style: &str, cells: [&str; 3]| {
+        let cut = clipped(cells[1], middle);
+        let end = if style.is_empty() { "" } else { plain };
+        format!("{style}{:first$}{end}  {cut:middle$}  {}", cells[0], cells[2]).trim_end().to_owned()
+    };
+    data(&line("", head))?;
+    rows.iter().try_for_each(|row| data(&line(bold, [&row[0], &row[1], &row[2]])))
+}
+
+fn clipped(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// Returns how many characters a line of stdout holds; `None` when nobody reads it on a screen.
+fn width() -> Option<usize> {
+    let screen = || io::stdout().is_terminal().then(|| rustix::termios::tcgetwinsize(io::stdout()).ok())?;
+    env::columns().or_else(|| Some(usize::from(screen()?.ws_col)).filter(|columns| *columns > 0))
+}
+
 /// Tells whether `stream` shows colours: a terminal, and nobody said `NO_COLOR`.
 pub(crate) fn colour(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && !env::no_color()

@@ -1,17 +1,139 @@
 //! `adjutant prompts …`: work with prompt commands.
 
-use std::process::ExitCode;
+mod expand;
+mod export;
+mod import;
+mod lint;
+mod list;
+mod new;
+mod report;
+mod show;
 
-use clap::Args;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use tracing::level_filters::LevelFilter;
 
 use super::Common;
-use super::output::Failure;
+use super::output::{self, Failure};
+use crate::config::{Config, Roots};
+use crate::prompts::{Catalogue, Error, Prompt, Prompts, Source};
 
 /// Arguments of `adjutant prompts`.
 #[derive(Debug, Args)]
-pub(super) struct PromptsArgs {}
+pub(super) struct PromptsArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the prompts
+    List(list::ListArgs),
+    /// Show one prompt: what it is for, what it takes, where it comes from
+    Show(show::ShowArgs),
+    /// Print a prompt with its inputs put in
+    Expand(expand::ExpandArgs),
+    /// Check prompt files, also those of other programs
+    Lint(lint::LintArgs),
+    /// Create a prompt file to start from
+    New(new::NewArgs),
+    /// Take over the prompts of Claude, Codex, Copilot, Cursor or fabric
+    Import(import::ImportArgs),
+    /// Write prompts for Claude, Codex, Copilot, Cursor or fabric
+    Export(export::ExportArgs),
+}
+
+/// Where the commands look for prompts.
+#[derive(Debug, Args)]
+struct Folders {
+    /// Use this folder alone; may be repeated, earlier folders win
+    #[arg(long, value_name = "DIR")]
+    prompts_dir: Vec<PathBuf>,
+}
+
+impl Folders {
+    /// Reads the configuration with these folders, else with the project's, the user's and the bundled prompts.
+    fn config(self, common: Common) -> Result<Config, Failure> {
+        for folder in &self.prompts_dir {
+            if !folder.is_dir() {
+                return Err(Failure::new(format!("{} is not a folder", folder.display())));
+            }
+        }
+        common.config(if self.prompts_dir.is_empty() { Roots::Workspace } else { Roots::Exactly(self.prompts_dir) })
+    }
+
+    /// Reads the prompts of these folders.
+    fn load(self, common: Common) -> Result<(Prompts, Arc<Catalogue>), Failure> {
+        let config = self.config(common)?;
+        let prompts = Prompts::new(config.prompts.roots, config.prompts.limits);
+        let catalogue = prompts.load();
+        Ok((prompts, catalogue))
+    }
+}
 
 /// Runs one of the commands.
-pub(super) fn run(_args: PromptsArgs, _common: Common) -> Result<ExitCode, Failure> {
-    Err(Failure::new("not built yet"))
+pub(super) fn run(args: PromptsArgs, common: Common) -> Result<ExitCode, Failure> {
+    common.start_log(LevelFilter::ERROR)?;
+    match args.command {
+        Command::List(args) => list::run(args, common),
+        Command::Show(args) => show::run(args, common),
+        Command::Expand(args) => expand::run(args, common),
+        Command::Lint(args) => lint::run(args, common),
+        Command::New(args) => new::run(args, common),
+        Command::Import(args) => import::run(args, common),
+        Command::Export(args) => export::run(args, common),
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Unknown { name, near } => {
+                let failure = Self::new(format!("unknown prompt `{}`", name.escape_debug()));
+                let failure = match near.as_slice() {
+                    [] => failure,
+                    near => {
+                        let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+                        failure.hint(format!("did you mean {}?", near.join(" or ")))
+                    }
+                };
+                failure.hint("`adjutant prompts list` shows all of them")
+            }
+            Error::Argument { .. } => Self::new(&error).hint("`adjutant prompts show NAME` says what a prompt takes"),
+            Error::Template { .. } | Error::Broken { .. } => {
+                Self::new(&error).hint("`adjutant prompts lint` says where the fault is")
+            }
+            Error::TooLarge { .. } => {
+                Self::new(&error).hint("`largest_expansion_bytes` below [prompts] in config.toml sets the limit")
+            }
+        }
+    }
+}
+
+/// Returns the prompt of a name or alias.
+fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Arc<Prompt>, Failure> {
+    let name = name.strip_prefix(':').unwrap_or(name);
+    catalogue.find(name).ok_or_else(|| catalogue.missing(name).into())
+}
+
+/// Says on stderr that files were left out, so that nobody looks for them in vain.
+fn note_problems(catalogue: &Catalogue) {
+    match catalogue.problems.len() {
+        0 => {}
+        1 => output::note("note: 1 file has a problem; `adjutant prompts lint` says which"),
+        many => output::note(format!("note: {many} files have problems; `adjutant prompts lint` says which")),
+    }
+}
+
+/// Returns where a prompt comes from, for a person: the folder's label and the path in it.
+fn place(source: &Source) -> String {
+    format!("{}: {}", source.root, source.relative)
+}
+
+fn source_json(source: &Source) -> Value {
+    json!({ "root": source.root, "path": source.relative, "file": source.file })
 }

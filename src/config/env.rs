@@ -30,6 +30,11 @@ pub(crate) fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
+/// Returns the width of the screen that `COLUMNS` claims, for output that is cut to it.
+pub(crate) fn columns() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
+}
+
 /// Returns the programs of `$PATH` that could be `program`, in order.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;

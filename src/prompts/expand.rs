@@ -19,7 +19,7 @@ pub(super) fn expand(
 }
 
 /// Tells a name that is nowhere from one whose file is there and faulty.
-fn missing(catalogue: &Catalogue, name: &str) -> Error {
+pub(super) fn missing(catalogue: &Catalogue, name: &str) -> Error {
     let faulty = catalogue
         .problems
         .iter()

@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::prompts::{ArgumentType, Catalogue, Prompt};
+use crate::prompts::{ArgumentType, Catalogue, Error, Prompt};
 
 impl Catalogue {
     /// Returns the prompt of that name or alias.
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<Prompt>> {
         self.prompts.get(name).or_else(|| self.prompts.get(self.aliases.get(name)?))
+    }
+
+    /// Returns why there is no prompt of a name: its file is faulty, or there is none.
+    pub(crate) fn missing(&self, name: &str) -> Error {
+        super::expand::missing(self, name)
     }
 }
 

@@ -1,0 +1,84 @@
+//! `adjutant prompts expand`.
+
+use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::super::Common;
+use super::super::output::{self, Failure};
+use super::Folders;
+use crate::prompts::{Inputs, Prompts};
+
+/// Arguments of `adjutant prompts expand`.
+#[derive(Debug, Args)]
+pub(super) struct ExpandArgs {
+    /// The prompt's name or alias
+    name: String,
+    /// The text to put in; `-`, or nothing at the end of a pipe, reads it from stdin
+    #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+    input: Vec<String>,
+    /// The value of one argument; may be repeated
+    #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = pair)]
+    values: Vec<(String, String)>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    folders: Folders,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+/// Prints the full prompt.
+pub(super) fn run(args: ExpandArgs, common: Common) -> Result<ExitCode, Failure> {
+    let config = args.folders.config(common)?;
+    let piped = args.input.is_empty() && args.values.is_empty() && !std::io::stdin().is_terminal();
+    let input = if piped || args.input == ["-"] {
+        from_stdin(config.prompts.limits.expansion)?
+    } else {
+        args.input.join(" ")
+    };
+    let mut named: Map<String, Value> = Map::new();
+    for (name, value) in args.values {
+        if named.insert(name.clone(), value.into()).is_some() {
+            return Err(Failure::usage(format!("argument `{name}` is given twice")));
+        }
+    }
+    let prompts = Prompts::new(config.prompts.roots, config.prompts.limits);
+    let catalogue = prompts.load();
+    let name = args.name.strip_prefix(':').unwrap_or(&args.name);
+    let inputs = Inputs { text: &input, named: (!named.is_empty()).then_some(&named) };
+    let expansion = prompts.expand(&catalogue, name, inputs)?;
+    if args.json {
+        let prompt = &expansion.prompt;
+        output::json(&json!({ "name": prompt.name, "digest": prompt.digest, "prompt": expansion.text }))?;
+    } else {
+        output::data(&expansion.text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn from_stdin(limit: usize) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > limit {
+        return Err(Failure::new(format!("the input is over the limit of {limit} bytes"))
+            .hint("`largest_expansion_bytes` below [prompts] in config.toml sets the limit"));
+    }
+    let mut text = String::from_utf8(bytes).map_err(|_| Failure::new("the input is not UTF-8"))?;
+    // The line end of `echo` and of files is not part of what was said.
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    Ok(text)
+}

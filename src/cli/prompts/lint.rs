@@ -1,0 +1,96 @@
+//! `adjutant prompts lint`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::super::Common;
+use super::super::output::{self, Failure};
+use super::Folders;
+use crate::prompts::lint::{self, Finding, Report, Severity, sarif};
+
+/// Arguments of `adjutant prompts lint`.
+#[derive(Debug, Args)]
+pub(super) struct LintArgs {
+    /// Check these files and folders instead of the prompts that are served
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// How findings are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Print JSON, the same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    #[command(flatten)]
+    folders: Folders,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// SARIF 2.1.0, for code scanning and editors
+    Sarif,
+}
+
+/// Prints the findings; one of level error makes the exit code 1.
+pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
+    let config = args.folders.config(common)?;
+    let limits = config.prompts.limits;
+    let report = if args.paths.is_empty() {
+        lint::roots(config.prompts.roots, limits)
+    } else {
+        lint::paths(&args.paths, limits).map_err(Failure::new)?
+    };
+    let base = std::env::current_dir()?;
+    match if args.json { Format::Json } else { args.format } {
+        Format::Text => as_text(&report, &base)?,
+        Format::Json => output::json(&as_json(&report))?,
+        Format::Sarif => output::json(&sarif::log(&report, &base))?,
+    }
+    Ok(ExitCode::from(u8::from(report.count(Severity::Error) > 0)))
+}
+
+fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
+    for Finding { rule, severity, file, line, column, message, hint } in &report.findings {
+        let file = file.strip_prefix(base).unwrap_or(file).display();
+        output::data(&format!("{file}:{line}:{column}: {}[{}]: {message}", severity.name(), rule.id))?;
+        if let Some(hint) = hint {
+            output::data(&format!("  hint: {hint}"))?;
+        }
+    }
+    let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| count(report.count(severity), severity.name()));
+    output::note(format!("{} checked: {}", count(report.files, "file"), counts.join(", ")));
+    Ok(())
+}
+
+fn count(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}
+
+fn as_json(report: &Report) -> Value {
+    let findings = report.findings.iter().map(|finding| {
+        json!({
+            "id": finding.rule.id,
+            "rule": finding.rule.name,
+            "severity": finding.severity.name(),
+            "file": finding.file,
+            "line": finding.line,
+            "column": finding.column,
+            "message": finding.message,
+            "hint": finding.hint,
+        })
+    });
+    json!({
+        "findings": findings.collect::<Vec<_>>(),
+        "files": report.files,
+        "errors": report.count(Severity::Error),
+        "warnings": report.count(Severity::Warning),
+        "notes": report.count(Severity::Note),
+    })
+}

@@ -1,0 +1,77 @@
+//! `adjutant prompts list`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::super::Common;
+use super::super::output::{self, Failure};
+use super::{Folders, note_problems, source_json};
+use crate::prompts::Prompt;
+
+/// Arguments of `adjutant prompts list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Only prompts with this text in their name, an alias or their description
+    query: Option<String>,
+    /// Show also prompts that one of the same name hides
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    folders: Folders,
+}
+
+/// Prints what there is.
+pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
+    let (_, catalogue) = args.folders.load(common)?;
+    let query = args.query.as_deref().unwrap_or_default().to_lowercase();
+    let hidden = catalogue.shadowed.iter().filter(|_| args.all).map(|prompt| (prompt, true));
+    let mut prompts: Vec<_> = catalogue.prompts.values().map(|prompt| (prompt, false)).chain(hidden).collect();
+    prompts.retain(|(prompt, _)| matches(prompt, &query));
+    prompts.sort_by(|(one, one_hidden), (other, other_hidden)| (&one.name, one_hidden).cmp(&(&other.name, other_hidden)));
+    if args.json {
+        let problems = catalogue.problems.iter().map(|problem| json!({ "source": source_json(&problem.source), "message": problem.message }));
+        let prompts = prompts.iter().map(|(prompt, hidden)| entry(prompt, *hidden));
+        output::json(&json!({ "prompts": prompts.collect::<Vec<_>>(), "problems": problems.collect::<Vec<_>>() }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if prompts.is_empty() {
+        match args.query {
+            Some(query) => output::note(format!("no prompt matches `{query}`")),
+            None => output::note("no prompts yet; `adjutant prompts new NAME` creates one"),
+        }
+    } else {
+        let rows: Vec<_> = prompts.iter().map(|(prompt, hidden)| {
+            let source = if *hidden { format!("{} (hidden)", prompt.source.root) } else { prompt.source.root.clone() };
+            [prompt.name.clone(), one_line(&prompt.description), source]
+        });
+        output::table(["NAME", "DESCRIPTION", "SOURCE"], &rows.collect::<Vec<_>>())?;
+    }
+    note_problems(&catalogue);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn matches(prompt: &Prompt, query: &str) -> bool {
+    let texts = [&prompt.name, &prompt.description].into_iter().chain(&prompt.title).chain(&prompt.aliases);
+    query.is_empty() || texts.into_iter().any(|text| text.to_lowercase().contains(query))
+}
+
+fn entry(prompt: &Prompt, hidden: bool) -> Value {
+    json!({
+        "name": prompt.name,
+        "title": prompt.title,
+        "description": prompt.description,
+        "aliases": prompt.aliases,
+        "arguments": prompt.arguments.iter().map(|argument| &argument.name).collect::<Vec<_>>(),
+        "hidden": hidden,
+        "source": source_json(&prompt.source),
+    })
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,127 @@
+//! What import and export say about each file.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::super::output::{self, Failure};
+use crate::prompts::place::{self, Change};
+
+/// How the files are handled.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct Handling {
+    /// Replace files that are there with other content
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Say what would happen and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// What became of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    Created,
+    Replaced,
+    Unchanged,
+    /// Something else is there, and nobody said `--force`.
+    Differs,
+    /// It cannot be expressed in the target, and nobody asked for it by name.
+    LeftOut,
+    Failed,
+}
+
+impl Done {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Replaced => "replaced",
+            Self::Unchanged => "unchanged",
+            Self::Differs => "differs",
+            Self::LeftOut => "left out",
+            Self::Failed => "failed",
+        }
+    }
+
+    fn is_fault(self) -> bool {
+        matches!(self, Self::Differs | Self::Failed)
+    }
+}
+
+/// One line of the report.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) done: Done,
+    /// The prompt's name, or the file's where there is no prompt.
+    pub(super) name: String,
+    pub(super) from: String,
+    pub(super) to: Option<String>,
+    /// Why, for what was not written.
+    pub(super) reason: Option<String>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Writes a file as `handling` allows, and returns what became of it and why.
+pub(super) fn write(to: &Path, text: &str, change: Change, handling: Handling) -> (Done, Option<String>) {
+    let done = match change {
+        Change::New => Done::Created,
+        Change::Same => return (Done::Unchanged, None),
+        Change::Different if handling.force => Done::Replaced,
+        Change::Different => return (Done::Differs, Some("the file there has other content".to_owned())),
+    };
+    if handling.dry_run {
+        return (done, None);
+    }
+    match place::put(to, text) {
+        Ok(()) => (done, None),
+        Err(reason) => (Done::Failed, Some(reason)),
+    }
+}
+
+/// Prints the report. A file that was not written though it should have been makes the exit code 1.
+pub(super) fn print(rows: &[Row], handling: Handling) -> Result<ExitCode, Failure> {
+    if handling.json {
+        let files: Vec<Value> = rows.iter().map(entry).collect();
+        output::json(&json!({ "dry_run": handling.dry_run, "files": files }))?;
+    } else {
+        as_text(rows, handling)?;
+    }
+    Ok(ExitCode::from(u8::from(rows.iter().any(|row| row.done.is_fault()))))
+}
+
+fn as_text(rows: &[Row], handling: Handling) -> Result<(), Failure> {
+    let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).min(40);
+    for row in rows {
+        let to = row.to.as_deref().map_or_else(|| row.from.clone(), |to| format!("{} -> {to}", row.from));
+        output::data(&format!("{:9}  {:width$}  {to}", row.done.word(), row.name))?;
+        for line in row.reason.iter().chain(&row.notes) {
+            output::data(&format!("{:9}  {line}", ""))?;
+        }
+    }
+    let all = [Done::Created, Done::Replaced, Done::Unchanged, Done::Differs, Done::LeftOut, Done::Failed];
+    let counts = all.into_iter().filter_map(|done| {
+        let count = rows.iter().filter(|row| row.done == done).count();
+        (count > 0).then(|| format!("{count} {}", done.word()))
+    });
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    output::note(if handling.dry_run { format!("dry run, nothing was written: {counts}") } else { counts });
+    if rows.iter().any(|row| row.done == Done::Differs) {
+        output::note("hint: --force replaces files that differ");
+    }
+    Ok(())
+}
+
+fn entry(row: &Row) -> Value {
+    json!({
+        "outcome": row.done.word(),
+        "name": row.name,
+        "from": row.from,
+        "to": row.to,
+        "reason": row.reason,
+        "notes": row.notes,
+    })
+}

@@ -1,0 +1,78 @@
+//! Export: plans which foreign file each prompt becomes, and what is lost on the way.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::formats::{self, Format};
+use super::place::{self, Change};
+use super::{Prompt, skills};
+
+/// One prompt and what becomes of it.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) prompt: Arc<Prompt>,
+    pub(crate) outcome: Outcome,
+    /// What the format has no place for, a sentence fragment each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What becomes of a prompt.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// `text` goes to `to`; `change` says what is there now.
+    Place { to: PathBuf, text: String, change: Change },
+    /// The format cannot express it, for a reason.
+    Unfit(String),
+    /// The target cannot be used, for a reason.
+    Bad(String),
+}
+
+/// Plans the files of `prompts` in the folder that `format` has below `to`. Writes nothing.
+pub(crate) fn plan(prompts: Vec<Arc<Prompt>>, format: Format, to: &Path) -> Vec<Step> {
+    let folder = folder(to, format);
+    let names = names(&prompts, format);
+    let steps = prompts.into_iter().zip(names).map(|(prompt, name)| {
+        let mut notes = Vec::new();
+        let outcome = match formats::write(format, &prompt, &name) {
+            Err(reason) => Outcome::Unfit(reason),
+            Ok(exported) => {
+                if name != prompt.name {
+                    notes.push(format!("it is called `{name}` there"));
+                }
+                notes.extend(exported.notes);
+                let to = folder.join(format!("{name}{}", format.suffix()));
+                match place::compare(&to, &exported.text) {
+                    Ok(change) => Outcome::Place { to, text: exported.text, change },
+                    Err(reason) => Outcome::Bad(reason),
+                }
+            }
+        };
+        Step { prompt, outcome, notes }
+    });
+    steps.collect()
+}
+
+/// Returns where files of a format go: `to` itself if it is such a folder already, else the folder below it.
+fn folder(to: &Path, format: Format) -> PathBuf {
+    let absolute = std::path::absolute(to).unwrap_or_else(|_| to.to_owned());
+    if format.folders().iter().any(|folder| absolute.ends_with(folder)) {
+        return to.to_owned();
+    }
+    match format.folders() {
+        [first, ..] => to.join(first),
+        [] => to.to_owned(),
+    }
+}
+
+/// Returns the name of each prompt in the format, all different.
+fn names(prompts: &[Arc<Prompt>], format: Format) -> Vec<String> {
+    match format {
+        // Claude knows subfolders as we do.
+        Format::Claude => prompts.iter().map(|prompt| prompt.name.clone()).collect(),
+        Format::ClaudeSkill => skills::names(prompts.iter().map(|prompt| prompt.name.as_str())),
+        Format::Codex | Format::Copilot | Format::Cursor | Format::Fabric => {
+            let flat = |name: &str| name.replace('/', "-");
+            skills::distinct(prompts.iter().map(|prompt| prompt.name.as_str()), flat)
+        }
+    }
+}

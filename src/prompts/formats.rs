@@ -1,0 +1,269 @@
+//! The prompt files of other programs: how each is recognized, read into a [`Draft`] of our own, and written.
+//!
+//! Everything here is text in, text out; `import` and `export` do the walking and writing. Bodies are kept as they
+//! are: a shell splice stays text, and nothing of a foreign file is ever run.
+
+mod claude;
+mod codex;
+mod copilot;
+mod cursor;
+mod fabric;
+mod own;
+pub(crate) mod placeholders;
+
+pub(crate) use own::scalar;
+use placeholders::Place;
+use serde_json::{Map, Value};
+
+use crate::prompts::{Argument, ArgumentType, Engine, Prompt, front_matter};
+
+/// A kind of foreign prompt file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Format {
+    /// `.claude/commands/**/*.md`.
+    Claude,
+    /// `.claude/skills/NAME/SKILL.md`, and the same below `.agents/skills`.
+    ClaudeSkill,
+    /// `.codex/prompts/*.md`, as Codex read them up to 0.116.
+    Codex,
+    /// `.github/prompts/*.prompt.md`.
+    Copilot,
+    /// `.cursor/commands/*.md`.
+    Cursor,
+    /// `patterns/NAME/system.md`.
+    Fabric,
+}
+
+impl Format {
+    /// Every format, in the order in which help and messages list them.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Claude, Self::ClaudeSkill, Self::Codex, Self::Copilot, Self::Cursor, Self::Fabric];
+
+    /// The word that names the format on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::ClaudeSkill => "claude-skill",
+            Self::Codex => "codex",
+            Self::Copilot => "copilot",
+            Self::Cursor => "cursor",
+            Self::Fabric => "fabric",
+        }
+    }
+
+    /// What a person calls files of this format.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude command",
+            Self::ClaudeSkill => "Claude skill",
+            Self::Codex => "Codex prompt",
+            Self::Copilot => "Copilot prompt",
+            Self::Cursor => "Cursor command",
+            Self::Fabric => "fabric pattern",
+        }
+    }
+
+    /// The folders below a workspace or a home where such files live; the first is where they are exported to.
+    pub(crate) fn folders(self) -> &'static [&'static str] {
+        match self {
+            Self::Claude => &[".claude/commands"],
+            Self::ClaudeSkill => &[".claude/skills", ".agents/skills"],
+            Self::Codex => &[".codex/prompts"],
+            Self::Copilot => &[".github/prompts"],
+            Self::Cursor => &[".cursor/commands"],
+            Self::Fabric => &["patterns"],
+        }
+    }
+
+    /// How the name of a file of this format ends; the part before it is the prompt's name.
+    pub(crate) fn suffix(self) -> &'static str {
+        match self {
+            Self::Claude | Self::Codex | Self::Cursor => ".md",
+            Self::Copilot => ".prompt.md",
+            Self::ClaudeSkill => "/SKILL.md",
+            Self::Fabric => "/system.md",
+        }
+    }
+
+    /// Whether subfolders become part of a name.
+    pub(crate) fn nested(self) -> bool {
+        match self {
+            Self::Claude | Self::Cursor => true,
+            Self::ClaudeSkill | Self::Codex | Self::Copilot | Self::Fabric => false,
+        }
+    }
+}
+
+/// A foreign file, read from disk and not understood yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Foreign {
+    /// The name that its path gives it, `/` for subfolders; not yet one of our names.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// The text of a second file that belongs to it: fabric's `user.md`.
+    pub(crate) second: Option<String>,
+}
+
+/// A prompt of ours that came from a foreign file and is not written yet.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Draft {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) engine: Engine,
+    pub(crate) body: String,
+    /// What could not be carried over, a sentence fragment each.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Draft {
+    /// Returns the text of the prompt file.
+    pub(crate) fn text(&self) -> String {
+        own::write(self)
+    }
+}
+
+/// A foreign file made from a prompt of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Exported {
+    pub(crate) text: String,
+    /// What the format has no place for, a sentence fragment each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads a foreign file into a draft. The error is a sentence fragment that says why there is none.
+pub(crate) fn read(format: Format, foreign: &Foreign) -> Result<Draft, String> {
+    let name = own::name(&foreign.name);
+    if name.is_empty() {
+        return Err(format!("its name `{}` has no letter or digit to make a prompt name of", foreign.name));
+    }
+    let mut draft = match format {
+        Format::Claude => claude::read_command(foreign)?,
+        Format::ClaudeSkill => claude::read_skill(foreign)?,
+        Format::Codex => codex::read(foreign)?,
+        Format::Copilot => copilot::read(foreign)?,
+        Format::Cursor => cursor::read(foreign),
+        Format::Fabric => fabric::read(foreign),
+    };
+    if draft.body.is_empty() {
+        return Err("it has no text besides its front matter".to_owned());
+    }
+    if name != foreign.name {
+        draft.notes.insert(0, format!("its name `{}` becomes `{name}`", foreign.name));
+    }
+    draft.name = name;
+    if draft.description.is_empty() {
+        draft.description = own::derived_description(&draft.body);
+    }
+    Ok(draft)
+}
+
+/// Writes a prompt of ours as a foreign file called `name` there. The error is a sentence fragment that says why it
+/// cannot be done.
+pub(crate) fn write(format: Format, prompt: &Prompt, name: &str) -> Result<Exported, String> {
+    if prompt.engine == Engine::Jinja {
+        return Err(format!("it uses the jinja engine, which a {} cannot express", format.label()));
+    }
+    let mut notes = Vec::new();
+    let text = match format {
+        Format::Claude => claude::write_command(prompt, &mut notes),
+        Format::ClaudeSkill => claude::write_skill(prompt, name, &mut notes),
+        Format::Codex => codex::write(prompt, &mut notes),
+        Format::Copilot => copilot::write(prompt, &mut notes),
+        Format::Cursor => cursor::write(prompt, &mut notes),
+        Format::Fabric => fabric::write(prompt, &mut notes),
+    };
+    if !prompt.aliases.is_empty() {
+        notes.push(format!("aliases are left out: {}", prompt.aliases.join(", ")));
+    }
+    let checked = prompt.arguments.iter().filter(|argument| {
+        argument.kind != ArgumentType::String || !argument.choices.is_empty() || argument.pattern.is_some()
+    });
+    let checked: Vec<&str> = checked.map(|argument| argument.name.as_str()).collect();
+    if !checked.is_empty() {
+        notes.push(format!("types, choices and patterns are left out: {}", checked.join(", ")));
+    }
+    Ok(Exported { text, notes })
+}
+
+/// What stands before the body of a foreign file.
+struct Head<'a> {
+    fields: Map<String, Value>,
+    body: &'a str,
+    notes: Vec<String>,
+}
+
+impl<'a> Head<'a> {
+    /// Splits a file into front matter, read leniently, and the trimmed body. The error says why it is refused.
+    fn read(text: &'a str) -> Result<Self, String> {
+        let parsed = front_matter::parse(text)?;
+        let notes = parsed.invalid.map(|reason| format!("its front matter is not valid YAML and was read line by line ({reason})"));
+        Ok(Self { fields: parsed.values, body: parsed.body, notes: notes.into_iter().collect() })
+    }
+
+    /// Takes a file for text alone.
+    fn plain(text: &'a str) -> Self {
+        Self { fields: Map::new(), body: text.trim_start_matches('\u{feff}').trim(), notes: Vec::new() }
+    }
+
+    /// Takes a field as one line of text, whatever type YAML made of it.
+    fn take(&mut self, key: &str) -> Option<String> {
+        let text = match self.fields.shift_remove(key)? {
+            Value::String(text) => text,
+            // `[topic]` was meant as a hint and not as a list: YAML cannot know.
+            Value::Array(items) => {
+                let items = items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned));
+                format!("[{}]", items.collect::<Vec<_>>().join(", "))
+            }
+            Value::Null => return None,
+            other => other.to_string(),
+        };
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (!line.is_empty()).then_some(line)
+    }
+
+    /// Names every field that nobody took.
+    fn notes(mut self) -> Vec<String> {
+        let left: Vec<&str> = self.fields.keys().map(String::as_str).collect();
+        if !left.is_empty() {
+            self.notes.push(format!("not carried over: {}", left.join(", ")));
+        }
+        self.notes
+    }
+}
+
+/// Returns the engine for a body of a program that knows `$` places only.
+fn engine(places: &[Place], body: &str) -> Engine {
+    // `{{input}}` is text there, and must not become a place here.
+    if places.is_empty() && !body.contains("{{input}}") { Engine::Literal } else { Engine::Args }
+}
+
+/// Returns a string argument without a default.
+fn argument(name: &str, description: &str, required: bool) -> Argument {
+    Argument {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        kind: ArgumentType::String,
+        required,
+        default: None,
+        choices: Vec::new(),
+        pattern: None,
+    }
+}
+
+/// Returns the text of a `SKILL.md` with nothing but what the Agent Skills specification asks for.
+pub(crate) fn skill_document(name: &str, description: &str, body: &str) -> String {
+    own::document(&[("name", name), ("description", description)], body)
+}
+
+/// Adds a note once.
+fn note(notes: &mut Vec<String>, text: String) {
+    if !notes.contains(&text) {
+        notes.push(text);
+    }
+}
+
+/// Returns the nearest name that the name rule allows; empty if nothing of it can stay.
+pub(crate) fn own_name(name: &str) -> String {
+    own::name(name)
+}

@@ -1,0 +1,126 @@
+//! Our own file format, as the formats need it: names, front matter in, front matter and text out.
+
+
+
+
+use super::Draft;
+use crate::prompts::{ArgumentType, Engine};
+
+/// Returns the nearest name that our name rule allows: lower case, every other run of characters a `-`.
+pub(super) fn name(foreign: &str) -> String {
+    let segments = foreign.split('/').map(|segment| {
+        let mut name = String::new();
+        for c in segment.chars().flat_map(char::to_lowercase) {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                name.push(c);
+            } else if !name.ends_with('-') {
+                name.push('-');
+            }
+        }
+        name.trim_matches(['-', '_']).to_owned()
+    });
+    segments.filter(|segment| !segment.is_empty()).collect::<Vec<_>>().join("/")
+}
+
+/// Returns the first sentence of the first paragraph that is not a heading, cut at 160 characters.
+pub(super) fn derived_description(body: &str) -> String {
+    let paragraph = body.lines().map(str::trim).skip_while(|line| {
+        line.is_empty() || line.starts_with(['#', '<', '`', '-', '=', '|'])
+    });
+    let paragraph: Vec<&str> = paragraph.take_while(|line| !line.is_empty()).collect();
+    let paragraph = if paragraph.is_empty() {
+        body.lines().map(|line| line.trim_start_matches('#').trim()).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+    } else {
+        paragraph.join(" ")
+    };
+    let sentence = paragraph.find(". ").map_or(paragraph.as_str(), |end| &paragraph[..=end]);
+    if sentence.chars().count() <= 160 {
+        return sentence.to_owned();
+    }
+    let cut: String = sentence.chars().take(159).collect();
+    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    format!("{}…", cut.trim_end_matches([',', ';', ':', ' ']))
+}
+
+/// Returns the text of our own file.
+pub(super) fn write(draft: &Draft) -> String {
+    let mut head = format!("---\ndescription: {}\n", scalar(&draft.description));
+    match draft.engine {
+        Engine::Literal => {}
+        Engine::Args => head.push_str("engine: args\n"),
+        Engine::Jinja => head.push_str("engine: jinja\n"),
+    }
+    if !draft.arguments.is_empty() {
+        head.push_str("arguments:\n");
+    }
+    for argument in &draft.arguments {
+        head.push_str("  - name: ");
+        head.push_str(&scalar(&argument.name));
+        head.push('\n');
+        let mut field = |key: &str, value: String| {
+            head.push_str("    ");
+            head.push_str(key);
+            head.push_str(": ");
+            head.push_str(&value);
+            head.push('\n');
+        };
+        if !argument.description.is_empty() {
+            field("description", scalar(&argument.description));
+        }
+        match argument.kind {
+            ArgumentType::String => {}
+            ArgumentType::Integer => field("type", "integer".to_owned()),
+            ArgumentType::Number => field("type", "number".to_owned()),
+            ArgumentType::Boolean => field("type", "boolean".to_owned()),
+        }
+        if argument.required {
+            field("required", "true".to_owned());
+        }
+    }
+    format!("{head}---\n\n{}\n", draft.body)
+}
+
+/// Returns a Markdown file with front matter; fields without a value are left out.
+pub(super) fn document(fields: &[(&str, &str)], body: &str) -> String {
+    let mut text = String::from("---\n");
+    for (key, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
+        text.push_str(key);
+        text.push_str(": ");
+        text.push_str(&scalar(value));
+        text.push('\n');
+    }
+    text.push_str("---\n\n");
+    text.push_str(body);
+    text.push('\n');
+    text
+}
+
+/// Returns a text as one YAML scalar that every reader takes for exactly this string.
+pub(crate) fn scalar(text: &str) -> String {
+    let plain = text.starts_with(char::is_alphabetic)
+        && !text.ends_with([' ', ':'])
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.chars().any(is_awkward)
+        && !matches!(text.to_ascii_lowercase().as_str(), "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n");
+    if plain {
+        return text.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            c if is_awkward(c) => quoted.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Whether a character cannot stand in YAML as it is, or may be taken for the end of a line.
+fn is_awkward(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}

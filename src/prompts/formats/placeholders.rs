@@ -1,0 +1,139 @@
+//! The places of a body where inputs go, in the two spellings that our engines know.
+
+use std::ops::Range;
+
+use crate::prompts::{Argument, Engine, Prompt};
+
+/// What is put into a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// All the text behind the command: `{{input}}`, `$ARGUMENTS`.
+    Input,
+    /// The n-th word of it, from 1: `$1`.
+    Position(usize),
+    /// A named value, with the hint that `${input:name:hint}` may carry: `{{topic}}`, `${input:topic}`, `$TOPIC`.
+    Named(String, Option<String>),
+}
+
+/// A slot and where in the body it stands, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) at: Range<usize>,
+    pub(crate) slot: Slot,
+}
+
+/// Returns the places of a body in the spelling of `engine`, in order. Jinja has none that can be seen from outside.
+pub(crate) fn find(engine: Engine, body: &str, arguments: &[Argument]) -> Vec<Place> {
+    let declared = |name: &str| arguments.iter().any(|argument| argument.name == name);
+    match engine {
+        Engine::Literal => {
+            let mut places = braces(body);
+            places.retain(|place| !matches!(&place.slot, Slot::Named(name, _) if !declared(name)));
+            places
+        }
+        Engine::Args => dollars(body, declared),
+        Engine::Jinja => Vec::new(),
+    }
+}
+
+/// Finds `{{input}}` and `{{name}}`, without blanks inside, as the contract spells it.
+pub(crate) fn braces(body: &str) -> Vec<Place> {
+    let mut places = Vec::new();
+    let mut from = 0;
+    while let Some(start) = body[from..].find("{{").map(|offset| from + offset) {
+        let inside = &body[start + 2..];
+        let length = word_length(inside);
+        if length > 0 && inside[length..].starts_with("}}") {
+            let name = &inside[..length];
+            let slot = if name == "input" { Slot::Input } else { Slot::Named(name.to_owned(), None) };
+            places.push(Place { at: start..start + 2 + length + 2, slot });
+            from = start + 2 + length + 2;
+        } else {
+            from = start + 1;
+        }
+    }
+    places
+}
+
+/// Finds `$ARGUMENTS`, `$1` to `$9`, `${input:name}`, `${input:name:hint}`, and `$KEY` where `known` says so.
+pub(crate) fn dollars(body: &str, known: impl Fn(&str) -> bool) -> Vec<Place> {
+    let mut places = Vec::new();
+    let mut from = 0;
+    while let Some(start) = body[from..].find('$').map(|offset| from + offset) {
+        let rest = &body[start + 1..];
+        match dollar(rest, &known) {
+            Some((slot, length)) => {
+                from = start + 1 + length;
+                places.push(Place { at: start..from, slot });
+            }
+            None => from = start + 1,
+        }
+    }
+    places
+}
+
+/// Returns the slot at the beginning of `rest`, which follows a `$`, and its length.
+fn dollar(rest: &str, known: impl Fn(&str) -> bool) -> Option<(Slot, usize)> {
+    if let Some(inside) = rest.strip_prefix("{input:") {
+        let length = word_length(inside);
+        let behind = &inside[length..];
+        if length == 0 {
+            return None;
+        }
+        let name = inside[..length].to_owned();
+        if behind.starts_with('}') {
+            return Some((Slot::Named(name, None), 7 + length + 1));
+        }
+        let end = behind.find(['}', '\n'])?;
+        if !behind.starts_with(':') || behind.as_bytes()[end] != b'}' {
+            return None;
+        }
+        let hint = behind[1..end].trim().to_owned();
+        return Some((Slot::Named(name, (!hint.is_empty()).then_some(hint)), 7 + length + end + 1));
+    }
+    let length = word_length(rest).min(rest.find('-').unwrap_or(usize::MAX));
+    let word = &rest[..length];
+    if word == "ARGUMENTS" {
+        return Some((Slot::Input, length));
+    }
+    if let Some(digit) = rest.chars().next().and_then(|first| first.to_digit(10)) {
+        let position = usize::try_from(digit).ok()?;
+        return (position > 0).then_some((Slot::Position(position), 1));
+    }
+    (known(word)).then(|| (Slot::Named(word.to_owned(), None), length))
+}
+
+/// Returns how many bytes of the beginning may be an argument's name.
+fn word_length(text: &str) -> usize {
+    text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count()
+}
+
+/// Returns the body with every place replaced by what `spell` gives; where it gives nothing the place stays as it is.
+pub(crate) fn respell(body: &str, places: &[Place], mut spell: impl FnMut(&Slot) -> Option<String>) -> String {
+    let mut text = String::with_capacity(body.len());
+    let mut from = 0;
+    for place in places {
+        text.push_str(&body[from..place.at.start]);
+        match spell(&place.slot) {
+            Some(spelled) => text.push_str(&spelled),
+            None => text.push_str(&body[place.at.clone()]),
+        }
+        from = place.at.end;
+    }
+    text.push_str(&body[from..]);
+    text
+}
+
+/// Returns the declared argument that fills a slot, if there is one.
+pub(crate) fn argument_of<'a>(prompt: &'a Prompt, slot: &Slot) -> Option<&'a Argument> {
+    match slot {
+        Slot::Input => prompt.arguments.iter().find(|argument| argument.name == "input"),
+        Slot::Position(position) => prompt.arguments.get(position - 1),
+        Slot::Named(name, _) => prompt.arguments.iter().find(|argument| argument.name == *name),
+    }
+}
+
+/// Returns a default as the text that stands for it.
+pub(crate) fn default_text(argument: &Argument) -> Option<String> {
+    argument.default.as_ref().map(|default| default.as_str().map_or_else(|| default.to_string(), str::to_owned))
+}

@@ -1,0 +1,100 @@
+//! Import: finds foreign prompt files below a path, reads each into a draft, and says what would happen to it.
+
+mod find;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::formats::{self, Foreign, Format};
+use super::place::{self, Change};
+use super::Limits;
+pub(crate) use find::{Error, Found, find, format_of};
+
+/// One foreign file and what becomes of it.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) from: PathBuf,
+    pub(crate) format: Format,
+    pub(crate) outcome: Outcome,
+    /// What could not be carried over, a sentence fragment each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What becomes of a foreign file.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// `text` goes to `to`, as prompt `name`; `change` says what is there now.
+    Place { name: String, to: PathBuf, text: String, change: Change },
+    /// Another file of the same import has the same prompt name and other content.
+    Taken { name: String, by: PathBuf },
+    /// It is left out, for a reason.
+    Bad(String),
+}
+
+/// Reads every file that was found and plans where it goes below `into`. Writes nothing.
+pub(crate) fn plan(found: Vec<Found>, into: &Path, limits: Limits) -> Vec<Step> {
+    let mut names: BTreeMap<String, (PathBuf, String)> = BTreeMap::new();
+    let mut steps = Vec::with_capacity(found.len());
+    for Found { file, format, name } in found {
+        let mut notes = Vec::new();
+        let outcome = match draft(&file, format, name, limits) {
+            Err(reason) => Outcome::Bad(reason),
+            Ok(draft) => {
+                let text = draft.text();
+                notes = draft.notes;
+                match names.get(&draft.name) {
+                    Some((by, other)) if *other != text => Outcome::Taken { name: draft.name, by: by.clone() },
+                    _ => {
+                        let to = into.join(format!("{}.md", draft.name));
+                        names.insert(draft.name.clone(), (file.clone(), text.clone()));
+                        match place::compare(&to, &text) {
+                            Ok(change) => Outcome::Place { name: draft.name, to, text, change },
+                            Err(reason) => Outcome::Bad(reason),
+                        }
+                    }
+                }
+            }
+        };
+        steps.push(Step { from: file, format, outcome, notes });
+    }
+    steps
+}
+
+fn draft(file: &Path, format: Format, name: String, limits: Limits) -> Result<formats::Draft, String> {
+    let text = read_text(file, limits.file)?;
+    let folder = file.parent().unwrap_or_else(|| Path::new("."));
+    let user = folder.join("user.md");
+    let second = match format {
+        Format::Fabric if user.is_file() => Some(read_text(&user, limits.file)?),
+        _ => None,
+    };
+    let mut draft = formats::read(format, &Foreign { name, text, second })?;
+    if format == Format::ClaudeSkill {
+        let others = find::others(folder);
+        if others > 0 {
+            let files = if others == 1 { "1 other file".to_owned() } else { format!("{others} other files") };
+            draft.notes.push(format!("{files} in its folder stay behind"));
+        }
+    }
+    Ok(draft)
+}
+
+/// Reads a text file of at most `limit` bytes. The error is a sentence fragment.
+pub(crate) fn read_text(file: &Path, limit: usize) -> Result<String, String> {
+    use std::io::Read;
+    // A FIFO would block an open for ever, so the kind is asked first.
+    let kind = std::fs::metadata(file).map_err(|error| format!("it cannot be read: {error}"))?;
+    if !kind.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    if kind.len() > limit as u64 {
+        return Err(format!("it has {} bytes, over the limit of {limit}", kind.len()));
+    }
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(file).and_then(|open| open.take(limit as u64 + 1).read_to_end(&mut bytes));
+    read.map_err(|error| format!("it cannot be read: {error}"))?;
+    if bytes.len() > limit {
+        return Err(format!("it is over the limit of {limit} bytes"));
+    }
+    String::from_utf8(bytes).map_err(|error| format!("it is not UTF-8: byte {} is wrong", error.utf8_error().valid_up_to()))
+}

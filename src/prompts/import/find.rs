@@ -1,0 +1,189 @@
+//! Where foreign prompt files are: a file, a folder of them, or a workspace with several such folders.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use super::super::formats::Format;
+use super::super::Limits;
+
+/// A file that is to be read as a foreign prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) file: PathBuf,
+    pub(crate) format: Format,
+    /// The name that its path gives it there, `/` for subfolders.
+    pub(crate) name: String,
+}
+
+/// Why nothing can be imported.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("{} cannot be read: {reason}", path.display())]
+    Unreadable { path: PathBuf, reason: String },
+    #[error("{} holds no {} files", path.display(), format.label())]
+    Nothing { path: PathBuf, format: Format },
+    #[error("cannot tell which program the prompts in {} are for", path.display())]
+    Unclear { path: PathBuf },
+    #[error("{} holds more than {limit} files", path.display())]
+    TooMany { path: PathBuf, limit: usize },
+}
+
+/// Finds the foreign prompt files at `from`, in the order of their paths. Without a format, the path says which it
+/// is, and then the content.
+pub(crate) fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Vec<Found>, Error> {
+    let path = || from.to_owned();
+    let kind = fs::metadata(from).map_err(|error| Error::Unreadable { path: path(), reason: error.to_string() })?;
+    if !kind.is_dir() {
+        let format = format.or_else(|| format_of(from)).or_else(|| sniff(from, limits));
+        let format = format.ok_or_else(|| Error::Unclear { path: path() })?;
+        return Ok(vec![Found { file: path(), format, name: lone_name(from, format) }]);
+    }
+    let mut found = Vec::new();
+    let formats: &[Format] = format.as_ref().map_or(&Format::ALL, std::slice::from_ref);
+    for format in formats {
+        for folder in known_folders(from, *format) {
+            walk(&folder, &folder, *format, limits, &mut found)?;
+        }
+    }
+    if found.is_empty() {
+        let format = match format {
+            Some(format) => format,
+            None => format_of(&from.join("x")).or_else(|| look_inside(from, limits)).ok_or_else(|| Error::Unclear { path: path() })?,
+        };
+        let entry = from.join(format.suffix().trim_start_matches('/'));
+        if format.suffix().starts_with('/') && entry.is_file() {
+            let name = lone_name(&entry, format);
+            return Ok(vec![Found { file: entry, format, name }]);
+        }
+        walk(from, from, format, limits, &mut found)?;
+        if found.is_empty() {
+            return Err(Error::Nothing { path: path(), format });
+        }
+    }
+    found.sort_by(|one, other| one.file.cmp(&other.file));
+    Ok(found)
+}
+
+/// Returns the format that a file's path speaks of: its name, or the folder it is in.
+pub(crate) fn format_of(file: &Path) -> Option<Format> {
+    let name = file.file_name()?.to_str()?;
+    match name {
+        "SKILL.md" => return Some(Format::ClaudeSkill),
+        "system.md" => return Some(Format::Fabric),
+        name if name.ends_with(".prompt.md") => return Some(Format::Copilot),
+        _ => {}
+    }
+    let path = std::path::absolute(file).ok()?;
+    let parts: Vec<&str> = path.components().filter_map(|part| part.as_os_str().to_str()).collect();
+    // `patterns` is too common a word to decide by it alone.
+    let formats = Format::ALL.into_iter().filter(|format| *format != Format::Fabric);
+    formats.into_iter().find(|format| {
+        format.folders().iter().any(|folder| {
+            let (outer, inner) = folder.split_once('/').unwrap_or(("", folder));
+            parts.windows(2).any(|pair| pair == [outer, inner])
+        })
+    })
+}
+
+/// Returns the folders of a format that a workspace, a home, or the outer half of such a folder holds.
+fn known_folders(from: &Path, format: Format) -> Vec<PathBuf> {
+    let absolute = std::path::absolute(from).unwrap_or_else(|_| from.to_owned());
+    // `absolute` keeps `..`, and `.` has no name of its own: only real names count.
+    let last = absolute.file_name().and_then(std::ffi::OsStr::to_str);
+    let mut folders = Vec::new();
+    for folder in format.folders() {
+        folders.push(from.join(folder));
+        if let Some((outer, inner)) = folder.split_once('/')
+            && last == Some(outer)
+        {
+            folders.push(from.join(inner));
+        }
+    }
+    folders.retain(|folder| folder.is_dir());
+    folders
+}
+
+/// Returns the name of a file that was given alone.
+fn lone_name(file: &Path, format: Format) -> String {
+    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    let named = if format.suffix().starts_with('/') { file.parent().unwrap_or(&file) } else { &file };
+    let name = named.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // Subfolders of commands belong to the name, also when one file is picked.
+    let outer: Vec<String> = match format.folders().first().and_then(|folder| folder.rsplit('/').next()) {
+        Some(inner) if format.nested() => {
+            let parts: Vec<String> = file.parent().into_iter().flat_map(Path::components).map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+            let at = parts.iter().rposition(|part| part == inner);
+            at.map(|at| parts[at + 1..].to_vec()).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    let name = name.strip_suffix(format.suffix()).or_else(|| name.strip_suffix(".md")).unwrap_or(&name).to_owned();
+    outer.into_iter().chain([name]).collect::<Vec<_>>().join("/")
+}
+
+/// Collects the files of a format below `folder`. Symbolic links to folders are not followed.
+fn walk(root: &Path, folder: &Path, format: Format, limits: Limits, found: &mut Vec<Found>) -> Result<(), Error> {
+    let unreadable = |error: std::io::Error| Error::Unreadable { path: folder.to_owned(), reason: error.to_string() };
+    let below = folder.strip_prefix(root).map_or(0, |path| path.components().count());
+    let deep = match format.suffix().starts_with('/') {
+        true => below < 1,
+        false => format.nested() && below < limits.depth,
+    };
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let kind = entry.file_type().map_err(unreadable)?;
+        let file = entry.path();
+        if kind.is_dir() {
+            if deep {
+                walk(root, &file, format, limits, found)?;
+            }
+            continue;
+        }
+        let Ok(relative) = file.strip_prefix(root) else { continue };
+        let parts = relative.components().map(Component::as_os_str).map(|part| part.to_string_lossy().into_owned());
+        let relative = parts.collect::<Vec<_>>().join("/");
+        let Some(name) = relative.strip_suffix(format.suffix()).filter(|name| !name.is_empty()) else { continue };
+        if found.len() >= limits.files {
+            return Err(Error::TooMany { path: root.to_owned(), limit: limits.files });
+        }
+        found.push(Found { file: file.clone(), format, name: name.to_owned() });
+    }
+    Ok(())
+}
+
+/// Tells the format of a folder by what lies in it.
+fn look_inside(folder: &Path, limits: Limits) -> Option<Format> {
+    let mut entries: Vec<PathBuf> = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    entries.sort();
+    for format in [Format::ClaudeSkill, Format::Fabric] {
+        let file = format.suffix().trim_start_matches('/');
+        if folder.join(file).is_file() || entries.iter().any(|entry| entry.join(file).is_file()) {
+            return Some(format);
+        }
+    }
+    entries.iter().filter(|entry| entry.is_file()).find_map(|entry| format_of(entry).or_else(|| sniff(entry, limits)))
+}
+
+/// Tells the format of a Markdown file by what is written in it.
+fn sniff(file: &Path, limits: Limits) -> Option<Format> {
+    let text = super::read_text(file, limits.file).ok()?;
+    let parsed = super::super::front_matter::parse(&text).ok()?;
+    let has = |key: &str| parsed.values.contains_key(key);
+    if text.contains("${input:") || has("mode") || has("agent") || has("tools") {
+        return Some(Format::Copilot);
+    }
+    if has("allowed-tools") || has("disable-model-invocation") || parsed.body.contains("!`") {
+        return Some(Format::Claude);
+    }
+    if has("argument-hint") || parsed.body.contains("$ARGUMENTS") {
+        return Some(Format::Claude);
+    }
+    None
+}
+
+/// Counts the files beside `SKILL.md`, its subfolders as one each.
+pub(super) fn others(folder: &Path) -> usize {
+    fs::read_dir(folder).map_or(0, |entries| {
+        entries.filter_map(Result::ok).filter(|entry| entry.file_name() != "SKILL.md").count()
+    })
+}

@@ -1,0 +1,229 @@
+//! Lint: what a person should know about prompt files before a client meets them.
+//!
+//! Every finding has a rule with an id that never changes its meaning, so that it can be cited and filtered.
+
+mod body;
+mod front_matter;
+mod rules;
+pub(crate) mod sarif;
+mod skill;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::import::{format_of, read_text};
+use super::{Limits, Prompt, Prompts, Root};
+pub(crate) use rules::{Rule, Severity};
+
+/// One thing that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) rule: &'static Rule,
+    /// The rule's severity, unless the place makes it milder.
+    pub(crate) severity: Severity,
+    pub(crate) file: PathBuf,
+    /// From 1.
+    pub(crate) line: usize,
+    /// From 1, in characters.
+    pub(crate) column: usize,
+    /// A lower-case sentence fragment that names the fault.
+    pub(crate) message: String,
+    /// What to do about it, as a sentence fragment.
+    pub(crate) hint: Option<String>,
+}
+
+/// What lint looked at and found.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    /// By file, line and column.
+    pub(crate) findings: Vec<Finding>,
+    /// How many files were looked at.
+    pub(crate) files: usize,
+}
+
+impl Report {
+    /// Returns how many findings have a severity.
+    pub(crate) fn count(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|finding| finding.severity == severity).count()
+    }
+}
+
+/// A prompt file while its findings are collected.
+struct File<'a> {
+    path: &'a Path,
+    text: &'a str,
+    findings: Vec<Finding>,
+}
+
+impl File<'_> {
+    /// Adds a finding at a byte of the text.
+    fn add(&mut self, rule: &'static Rule, at: usize, message: impl Into<String>, hint: impl Into<Option<String>>) {
+        self.add_as(rule, rule.severity, at, message, hint);
+    }
+
+    /// Adds a finding with a severity of its own.
+    fn add_as(
+        &mut self,
+        rule: &'static Rule,
+        severity: Severity,
+        at: usize,
+        message: impl Into<String>,
+        hint: impl Into<Option<String>>,
+    ) {
+        let before = &self.text[..at.min(self.text.len())];
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        self.findings.push(Finding {
+            rule,
+            severity,
+            file: self.path.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message: message.into(),
+            hint: hint.into(),
+        });
+    }
+
+    /// Returns where in the text a part of it begins.
+    fn offset(&self, part: &str) -> usize {
+        (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
+    }
+}
+
+/// Lints the prompts of `roots`: each file by itself, and all of them together. The bundled prompts are ours to
+/// check, and are only looked at for names that hide them.
+pub(crate) fn roots(roots: Vec<Root>, limits: Limits) -> Report {
+    let catalogue = Prompts::new(roots, limits).load();
+    let mut report = Report::default();
+    let served = catalogue.prompts.values().chain(&catalogue.shadowed);
+    for prompt in served.clone() {
+        if let Some(file) = &prompt.source.file {
+            report.files += 1;
+            report.findings.extend(text_of_file(file, limits, Some(prompt)));
+        }
+    }
+    for prompt in served.clone() {
+        // The first warning of invalid YAML has a rule of its own.
+        let known = usize::from(super::front_matter::parse(&format!("---\n{}---\n", prompt.front_matter)).is_ok_and(|parsed| parsed.invalid.is_some()));
+        if let Some(file) = &prompt.source.file {
+            report.findings.extend(prompt.warnings.iter().skip(known).map(|warning| whole_file(&rules::FAULT, file, warning.clone())));
+        }
+    }
+    for problem in &catalogue.problems {
+        let Some(file) = &problem.source.file else { continue };
+        let is_served = served.clone().any(|prompt| prompt.source.file.as_ref() == Some(file));
+        let mut findings = Vec::new();
+        if !is_served {
+            report.files += 1;
+            findings = text_of_file(file, limits, None);
+        }
+        let known = report.findings.iter().chain(&findings).any(|finding| {
+            finding.file == *file && (finding.severity == Severity::Error || is_served && finding.severity == Severity::Warning)
+        });
+        report.findings.append(&mut findings);
+        if !known {
+            let severity = if is_served { Severity::Warning } else { Severity::Error };
+            let rule = if is_served { &rules::FAULT } else { &rules::NOT_SERVED };
+            report.findings.push(Finding { severity, ..whole_file(rule, file, problem.message.clone()) });
+        }
+    }
+    for hidden in &catalogue.shadowed {
+        let Some(by) = catalogue.prompts.get(&hidden.name) else { continue };
+        let (file, message, hint) = match (&hidden.source.file, &by.source.file) {
+            (Some(file), _) => (
+                file,
+                format!("prompt `{}` is never served: {} of the {} prompts wins", hidden.name, by.source.relative, by.source.root),
+                "rename one of the two",
+            ),
+            (None, Some(file)) => (file, format!("it replaces the {} prompt `{}`", hidden.source.root, hidden.name), "rename it to have both"),
+            (None, None) => continue,
+        };
+        report.findings.push(Finding { hint: Some(hint.to_owned()), ..whole_file(&rules::SHADOWED, file, message) });
+    }
+    for prompt in catalogue.prompts.values() {
+        let Some(file) = &prompt.source.file else { continue };
+        for alias in &prompt.aliases {
+            let winner = match (catalogue.prompts.get(alias), catalogue.aliases.get(alias)) {
+                (Some(_), _) => format!("there is a prompt of that name"),
+                (None, Some(name)) if *name != prompt.name => format!("it leads to `{name}`"),
+                (None, Some(_)) => continue,
+                (None, None) => "it is not served".to_owned(),
+            };
+            let message = format!("alias `{alias}` of `{}` is out of reach: {winner}", prompt.name);
+            report.findings.push(whole_file(&rules::ALIAS, file, message));
+        }
+    }
+    finish(&mut report);
+    report
+}
+
+/// Lints files and folders that a person names. A folder of another program's prompts is checked by what is common
+/// to all formats.
+pub(crate) fn paths(paths: &[PathBuf], limits: Limits) -> Result<Report, super::import::Error> {
+    let mut report = Report::default();
+    for path in paths {
+        let unreadable = |error: std::io::Error| super::import::Error::Unreadable { path: path.clone(), reason: error.to_string() };
+        let kind = std::fs::metadata(path).map_err(unreadable)?;
+        if kind.is_dir() && format_of(&path.join("x.md")).is_none() {
+            match super::import::find(path, None, limits) {
+                Ok(found) if found.iter().any(|found| format_of(&found.file).is_some()) => {
+                    for found in found {
+                        report.files += 1;
+                        report.findings.extend(text_of_file(&found.file, limits, None));
+                    }
+                }
+                Ok(_) | Err(_) => {
+                    let root = Root { label: path.display().to_string(), folder: Some(path.clone()) };
+                    let part = roots(vec![root], limits);
+                    report.files += part.files;
+                    report.findings.extend(part.findings);
+                }
+            }
+        } else if kind.is_dir() {
+            for found in super::import::find(path, None, limits)? {
+                report.files += 1;
+                report.findings.extend(text_of_file(&found.file, limits, None));
+            }
+        } else {
+            report.files += 1;
+            report.findings.extend(text_of_file(path, limits, None));
+        }
+    }
+    finish(&mut report);
+    Ok(report)
+}
+
+/// Returns what one file shows by itself. `prompt` is what the room made of it, if it did.
+fn text_of_file(path: &Path, limits: Limits, prompt: Option<&Arc<Prompt>>) -> Vec<Finding> {
+    let text = match read_text(path, limits.file) {
+        Ok(text) => text,
+        Err(reason) => {
+            let too_large = std::fs::metadata(path).is_ok_and(|kind| kind.is_file() && kind.len() > limits.file as u64);
+            let rule = if too_large { &rules::TOO_LARGE } else { &rules::NOT_SERVED };
+            return vec![whole_file(rule, path, reason)];
+        }
+    };
+    let mut file = File { path, text: &text, findings: Vec::new() };
+    let foreign = format_of(path);
+    let parsed = match super::front_matter::parse(&text) {
+        Ok(parsed) => parsed,
+        Err(reason) => {
+            file.add(&rules::NOT_SERVED, 0, reason, None);
+            return file.findings;
+        }
+    };
+    front_matter::check(&mut file, &parsed, foreign, prompt);
+    skill::check(&mut file, &parsed, foreign);
+    body::check(&mut file, &parsed, foreign, prompt);
+    file.findings
+}
+
+fn whole_file(rule: &'static Rule, file: &Path, message: String) -> Finding {
+    Finding { rule, severity: rule.severity, file: file.to_owned(), line: 1, column: 1, message, hint: None }
+}
+
+fn finish(report: &mut Report) {
+    report.findings.sort_by(|one, other| {
+        (&one.file, one.line, one.column, one.rule.id).cmp(&(&other.file, other.line, other.column, other.rule.id))
+    });
+    report.findings.dedup();
+}

@@ -1,0 +1,120 @@
+//! Rules about the text of a prompt.
+
+use std::sync::Arc;
+
+use super::{File, Severity, rules};
+use crate::prompts::formats::Format;
+use crate::prompts::formats::placeholders::{self, Slot};
+use crate::prompts::front_matter::Parsed;
+use crate::prompts::{Engine, Prompt, near_names};
+
+/// Names that every Jinja template has.
+const JINJA: [&str; 5] = ["input", "range", "dict", "namespace", "debug"];
+
+/// Adds what the text shows.
+pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Format>, prompt: Option<&Arc<Prompt>>) {
+    if parsed.body.is_empty() {
+        file.add(&rules::NOT_SERVED, file.text.len(), "it has no text", None);
+        return;
+    }
+    splices(file, parsed.body, foreign);
+    if let Some(prompt) = prompt.filter(|_| foreign.is_none()) {
+        match prompt.engine {
+            Engine::Literal | Engine::Args => places(file, parsed.body, prompt),
+            Engine::Jinja => jinja(file, parsed.body, prompt),
+        }
+    }
+}
+
+/// Finds !`command`. A program has been seen to run such examples inside code fences too, so there it is a note.
+fn splices(file: &mut File<'_>, body: &str, foreign: Option<Format>) {
+    let start = file.offset(body);
+    let mut fenced = false;
+    let mut at = start;
+    for line in body.split_inclusive('\n') {
+        let fence = line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
+        if fence {
+            fenced = !fenced;
+        }
+        // The mark counts at the start of a word only: `Stop!` followed by code is prose.
+        for (offset, _) in line.match_indices("!`").filter(|_| !fence) {
+            let stands_alone = !line[..offset].ends_with(|c: char| c.is_alphanumeric());
+            if stands_alone && line[offset + 2..].contains('`') {
+                let severity = if fenced { Severity::Note } else { Severity::Warning };
+                let command: String = line[offset + 2..].split('`').next().unwrap_or_default().chars().take(60).collect();
+                let ours = if foreign.is_none() { "it is text here" } else { "Adjutant never runs it" };
+                let message = format!("a shell command that other programs run: !`{command}` ({ours})");
+                file.add_as(&rules::SHELL_SPLICE, severity, at + offset, message, "ask for the output in words, or let the agent run it".to_owned());
+            }
+        }
+        at += line.len();
+    }
+}
+
+/// Checks the places of the literal and the args engine against what is declared.
+fn places(file: &mut File<'_>, body: &str, prompt: &Prompt) {
+    let start = file.offset(body);
+    let declared = || prompt.arguments.iter().map(|argument| argument.name.as_str());
+    let written = match prompt.engine {
+        Engine::Literal => placeholders::braces(body),
+        Engine::Args | Engine::Jinja => placeholders::find(prompt.engine, body, &prompt.arguments),
+    };
+    for place in &written {
+        let Slot::Named(name, _) = &place.slot else { continue };
+        // `${{ … }}` belongs to GitHub.
+        if declared().any(|known| known == name) || body[..place.at.start].ends_with('$') {
+            continue;
+        }
+        let near = near_names(name, declared().chain(["input"]));
+        let hint = match near.first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("declare `{name}` under `arguments`"),
+        };
+        let message = format!("`{}` is not declared and stays in the text", &body[place.at.clone()]);
+        file.add(&rules::UNDECLARED, start + place.at.start, message, hint);
+    }
+    let positional = written.iter().any(|place| matches!(place.slot, Slot::Position(_) | Slot::Input)) && prompt.engine == Engine::Args;
+    for argument in &prompt.arguments {
+        let used = written.iter().any(|place| placeholders::argument_of(prompt, &place.slot).is_some_and(|found| found.name == argument.name));
+        // Free text goes to `input`, or to the first argument, behind a text without places.
+        if !used && !positional && argument.name != "input" {
+            unused(file, &argument.name, prompt.engine);
+        }
+    }
+}
+
+/// Checks a Jinja template: that it parses, and its variables against what is declared.
+fn jinja(file: &mut File<'_>, body: &str, prompt: &Prompt) {
+    let start = file.offset(body);
+    let environment = minijinja::Environment::new();
+    let template = match environment.template_from_str(body) {
+        Ok(template) => template,
+        Err(error) => {
+            let line = error.line().unwrap_or(1);
+            let at = body.split_inclusive('\n').take(line - 1).map(str::len).sum::<usize>();
+            let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+            file.add(&rules::TEMPLATE, start + at, format!("the template cannot be parsed: {reason}"), None);
+            return;
+        }
+    };
+    let used = template.undeclared_variables(false);
+    let mut unknown: Vec<&String> = used.iter().filter(|name| !JINJA.contains(&name.as_str()) && prompt.arguments.iter().all(|known| known.name != **name)).collect();
+    unknown.sort();
+    for name in unknown {
+        let at = body.find(name.as_str()).unwrap_or(0);
+        file.add(&rules::UNDECLARED, start + at, format!("`{name}` is not declared: the expansion fails where it is used"), format!("declare `{name}` under `arguments`"));
+    }
+    for argument in prompt.arguments.iter().filter(|argument| !used.contains(&argument.name)) {
+        unused(file, &argument.name, prompt.engine);
+    }
+}
+
+fn unused(file: &mut File<'_>, name: &str, engine: Engine) {
+    let at = file.text.find(name).unwrap_or(0);
+    let hint = match engine {
+        Engine::Literal => format!("write `{{{{{name}}}}}` where it goes"),
+        Engine::Args => format!("write `${{input:{name}}}` where it goes"),
+        Engine::Jinja => format!("write `{{{{ {name} }}}}` where it goes"),
+    };
+    file.add(&rules::UNUSED, at, format!("argument `{name}` is declared and used nowhere"), hint);
+}

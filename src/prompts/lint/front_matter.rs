@@ -1,0 +1,76 @@
+//! Rules about the front matter and the name.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{File, Severity, rules};
+use crate::prompts::formats::Format;
+use crate::prompts::front_matter::Parsed;
+use crate::prompts::parse::KNOWN_KEYS;
+use crate::prompts::{Prompt, formats, near_names};
+
+/// Keys that mean something to the programs whose files people copy.
+const THEIRS: [&str; 17] = [
+    "name", "argument-hint", "allowed-tools", "model", "disable-model-invocation", "user-invocable", "context", "agent",
+    "hooks", "mode", "tools", "license", "compatibility", "metadata", "color", "tags", "author",
+];
+
+/// Adds what front matter and name show.
+pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Format>, prompt: Option<&Arc<Prompt>>) {
+    let start = parsed.front_matter.map_or(0, |text| file.offset(text));
+    if let Some(reason) = &parsed.invalid {
+        let hint = "put the value in quotes; a colon with a blank behind it, or a `[` at its beginning, means something to YAML";
+        file.add(&rules::FRONT_MATTER, start, format!("the front matter is not valid YAML: {reason}"), hint.to_owned());
+    }
+    if foreign.is_none() {
+        for key in parsed.values.keys().filter(|key| !KNOWN_KEYS.contains(&key.as_str())) {
+            let at = start + parsed.front_matter.and_then(|text| key_at(text, key)).unwrap_or(0);
+            if THEIRS.contains(&key.as_str()) {
+                let message = format!("`{key}` is for another program and is ignored here");
+                file.add_as(&rules::UNKNOWN_KEY, Severity::Note, at, message, None);
+            } else {
+                let near = near_names(key, KNOWN_KEYS.into_iter());
+                let hint = near.first().map(|near| format!("did you mean `{near}`?"));
+                file.add(&rules::UNKNOWN_KEY, at, format!("unknown key `{key}`"), hint);
+            }
+        }
+    }
+    let described = parsed.values.get("description").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
+    // Neither format has a place for it.
+    if !described && !matches!(foreign, Some(Format::Cursor | Format::Fabric)) {
+        let hint = "add a line `description: …` between two lines of `---` at the top";
+        file.add(&rules::NO_DESCRIPTION, start, "it has no description", hint.to_owned());
+    }
+    if foreign.is_none() {
+        let name = prompt.map(|prompt| prompt.name.clone()).or_else(|| stem(file.path));
+        if let Some(name) = name.filter(|name| !name.split('/').all(is_segment)) {
+            let better = formats::own_name(&name);
+            let hint = (!better.is_empty()).then(|| format!("rename it to `{better}.md`"));
+            file.add(&rules::NAME, 0, format!("the name `{name}` is hard to type: use lower-case letters, digits, `-` and `_`"), hint);
+        }
+    }
+}
+
+/// Returns where a key's line begins.
+fn key_at(front_matter: &str, key: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in front_matter.split_inclusive('\n') {
+        let rest = line.trim_start_matches(['"', '\'']);
+        if rest.strip_prefix(key).is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':')) {
+            return Some(at);
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn stem(path: &Path) -> Option<String> {
+    Some(path.file_stem()?.to_string_lossy().into_owned())
+}
+
+fn is_segment(segment: &str) -> bool {
+    segment.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && segment.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-'))
+}

@@ -1,0 +1,50 @@
+//! Puts prompt files on disk: never over different content unless told to, and never half.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+/// What writing a text to a path means for what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Nothing is there.
+    New,
+    /// The same bytes are there already.
+    Same,
+    /// Something else is there.
+    Different,
+}
+
+/// Compares `text` with the file at `path`. The error is a sentence fragment.
+pub(crate) fn compare(path: &Path, text: &str) -> Result<Change, String> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Change::New),
+        Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
+        Ok(there) if !there.is_file() => Err(format!("{} is there and is not a file", path.display())),
+        Ok(there) if there.len() != text.len() as u64 => Ok(Change::Different),
+        Ok(_) => match fs::read(path) {
+            Ok(bytes) if bytes == text.as_bytes() => Ok(Change::Same),
+            Ok(_) => Ok(Change::Different),
+            Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
+        },
+    }
+}
+
+/// Writes `text` to `path` and makes the folders above it. A reader sees the old file or the new one, whole. The
+/// error is a sentence fragment.
+pub(crate) fn put(path: &Path, text: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
+    let folder = path.parent().unwrap_or_else(|| Path::new("."));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // Not a `.md` name, so that nobody who watches the folder takes it for a prompt.
+    let fresh = folder.join(format!(".{name}.{}.new", std::process::id()));
+    let written = fs::File::create_new(&fresh)
+        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&fresh, path));
+    written.map_err(|error| {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&fresh);
+        failed(error)
+    })
+}

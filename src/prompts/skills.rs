@@ -1,0 +1,133 @@
+//! Prompts as skills (SEP-2640): the same prompt under a name that the Agent Skills rule allows, as a `SKILL.md`.
+//!
+//! Plain data: the `mcp` door makes the protocol's types of it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::formats::placeholders::{self, Slot};
+use super::{Argument, Catalogue, Engine, Prompt};
+
+/// Most characters of a skill's name (Agent Skills specification).
+pub(crate) const LONGEST_NAME: usize = 64;
+/// Most characters of a skill's description (Agent Skills specification).
+pub(crate) const LONGEST_DESCRIPTION: usize = 1024;
+/// What every skill's URI begins with.
+const BASE: &str = "skill://prompts/";
+
+/// One prompt as a skill.
+#[derive(Clone, Debug)]
+pub(crate) struct Skill {
+    pub(crate) prompt: Arc<Prompt>,
+    /// `[a-z0-9-]`, at most 64 characters, unique among the skills of one catalogue.
+    pub(crate) name: String,
+    /// `skill://prompts/NAME/SKILL.md`.
+    pub(crate) uri: String,
+    /// Never empty, at most 1024 characters.
+    pub(crate) description: String,
+    /// The whole `SKILL.md`.
+    pub(crate) text: String,
+    /// `sha256:` and the hex digest of `text`.
+    pub(crate) digest: String,
+    /// Bytes of `text`.
+    pub(crate) size: usize,
+}
+
+/// Returns the skills of a catalogue by prompt name. The work grows with the bytes of all prompts, so keep the
+/// result as long as the catalogue's generation stays.
+pub(crate) fn skills(catalogue: &Catalogue) -> Vec<Skill> {
+    let names = names(catalogue.prompts.keys().map(String::as_str));
+    catalogue.prompts.values().zip(names).map(|(prompt, name)| skill(prompt, name)).collect()
+}
+
+fn skill(prompt: &Arc<Prompt>, name: String) -> Skill {
+    let description = match prompt.description.trim() {
+        "" => format!("The prompt command {}.", prompt.name),
+        text => text.chars().take(LONGEST_DESCRIPTION).collect(),
+    };
+    let mut text = super::formats::skill_document(&name, &description, &prompt.body);
+    text.push_str(&inputs(prompt));
+    let hash = Sha256::digest(text.as_bytes());
+    let digest = hash.iter().fold(String::from("sha256:"), |digest, byte| format!("{digest}{byte:02x}"));
+    Skill { prompt: Arc::clone(prompt), uri: format!("{BASE}{name}/SKILL.md"), size: text.len(), name, description, text, digest }
+}
+
+/// Tells a model what to put into the places, which nobody fills in a skill.
+fn inputs(prompt: &Prompt) -> String {
+    let places = placeholders::find(prompt.engine, &prompt.body, &prompt.arguments);
+    let mut lines = Vec::new();
+    for place in &places {
+        let spelled = &prompt.body[place.at.clone()];
+        let line = match (&place.slot, placeholders::argument_of(prompt, &place.slot)) {
+            (_, Some(argument)) => format!("- `{spelled}`: {}", what(argument)),
+            (Slot::Input, None) => format!("- `{spelled}`: what the user asks for"),
+            (Slot::Position(position), None) => format!("- `{spelled}`: word {position} of what the user asks for"),
+            (Slot::Named(..), None) => continue,
+        };
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    if prompt.engine == Engine::Jinja {
+        lines.push("- this text is a Jinja template; `input` is what the user asks for".to_owned());
+        lines.extend(prompt.arguments.iter().filter(|argument| argument.name != "input").map(|argument| format!("- `{}`: {}", argument.name, what(argument))));
+    }
+    if lines.is_empty() { String::new() } else { format!("\n## What the places stand for\n\n{}\n", lines.join("\n")) }
+}
+
+fn what(argument: &Argument) -> String {
+    let mut words = match argument.description.as_str() {
+        "" => argument.name.clone(),
+        description => description.split_whitespace().collect::<Vec<_>>().join(" "),
+    };
+    if !argument.choices.is_empty() {
+        let choices = argument.choices.iter().map(|choice| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned));
+        words.push_str(&format!("; one of {}", choices.collect::<Vec<_>>().join(", ")));
+    }
+    if let Some(default) = placeholders::default_text(argument).filter(|default| !default.is_empty()) {
+        words.push_str(&format!("; {default} if the user does not say"));
+    }
+    words
+}
+
+/// Returns a skill name for each prompt name, in the same order, all different.
+pub(crate) fn names<'a>(prompts: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+    distinct(prompts, |name| {
+        let mut skill = String::new();
+        for c in name.chars().flat_map(char::to_lowercase) {
+            match c {
+                'a'..='z' | '0'..='9' => skill.push(c),
+                _ if skill.ends_with('-') => {}
+                _ => skill.push('-'),
+            }
+        }
+        let skill: String = skill.trim_matches('-').chars().take(LONGEST_NAME).collect();
+        let skill = skill.trim_end_matches('-');
+        if skill.is_empty() { "prompt".to_owned() } else { skill.to_owned() }
+    })
+}
+
+/// Maps names by `map` and numbers those that fall together. A name that `map` leaves alone keeps itself, and the
+/// others are numbered in the order given, so the same names always give the same result.
+pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a str> + Clone, map: impl Fn(&str) -> String) -> Vec<String> {
+    let mut last: HashMap<String, usize> = HashMap::new();
+    let mut taken: HashSet<String> = names.clone().filter(|name| map(name) == *name).map(str::to_owned).collect();
+    let give = |name: &str| {
+        let mapped = map(name);
+        if mapped == name {
+            return mapped;
+        }
+        let number = last.entry(mapped.clone()).or_insert(1);
+        let mut candidate = mapped.clone();
+        while !taken.insert(candidate.clone()) {
+            *number += 1;
+            let tail = format!("-{number}");
+            let kept: String = mapped.chars().take(LONGEST_NAME - tail.len()).collect();
+            candidate = format!("{}{tail}", kept.trim_end_matches('-'));
+        }
+        candidate
+    };
+    names.map(give).collect()
+}
