@@ -204,6 +204,8 @@ fn defaults(home: &Path, workspace: Option<PathBuf>, configured: Vec<Root>) -> V
     });
     let user = Root { label: "user".to_owned(), folder: Some(home.join("prompts")) };
     let bundled = Root { label: "bundled".to_owned(), folder: None };
+    // In the home folder itself both are the same, and would hide each other.
+    let project = project.filter(|root| root.folder != user.folder);
     project.into_iter().chain([user]).chain(configured).chain([bundled]).collect()
 }
 

@@ -63,7 +63,11 @@ impl Folders {
                 return Err(Failure::new(format!("{} is not a folder", folder.display())));
             }
         }
-        common.config(if self.prompts_dir.is_empty() { Roots::Workspace } else { Roots::Exactly(self.prompts_dir) })
+        common.config(if self.prompts_dir.is_empty() {
+            Roots::Workspace
+        } else {
+            Roots::Exactly(self.prompts_dir)
+        })
     }
 
     /// Reads the prompts of these folders.
@@ -103,13 +107,14 @@ impl From<Error> for Failure {
                 };
                 failure.hint("`adjutant prompts list` shows all of them")
             }
-            Error::Argument { .. } => Self::new(&error).hint("`adjutant prompts show NAME` says what a prompt takes"),
+            Error::Argument { .. } => {
+                Self::new(&error).hint("`adjutant prompts show NAME` says what a prompt takes")
+            }
             Error::Template { .. } | Error::Broken { .. } => {
                 Self::new(&error).hint("`adjutant prompts lint` says where the fault is")
             }
-            Error::TooLarge { .. } => {
-                Self::new(&error).hint("`largest_expansion_bytes` below [prompts] in config.toml sets the limit")
-            }
+            Error::TooLarge { .. } => Self::new(&error)
+                .hint("`largest_expansion_bytes` below [prompts] in config.toml sets the limit"),
         }
     }
 }

@@ -197,7 +197,9 @@ impl<'a> Head<'a> {
     /// Splits a file into front matter, read leniently, and the trimmed body. The error says why it is refused.
     fn read(text: &'a str) -> Result<Self, String> {
         let parsed = front_matter::parse(text)?;
-        let notes = parsed.invalid.map(|reason| format!("its front matter is not valid YAML and was read line by line ({reason})"));
+        let notes = parsed
+            .invalid
+            .map(|reason| format!("its front matter is not valid YAML and was read line by line ({reason})"));
         Ok(Self { fields: parsed.values, body: parsed.body, notes: notes.into_iter().collect() })
     }
 
@@ -212,7 +214,8 @@ impl<'a> Head<'a> {
             Value::String(text) => text,
             // `[topic]` was meant as a hint and not as a list: YAML cannot know.
             Value::Array(items) => {
-                let items = items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned));
+                let items =
+                    items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned));
                 format!("[{}]", items.collect::<Vec<_>>().join(", "))
             }
             Value::Null => return None,

@@ -5,9 +5,9 @@ mod find;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::Limits;
 use super::formats::{self, Foreign, Format};
 use super::place::{self, Change};
-use super::Limits;
 pub(crate) use find::{Error, Found, find, format_of};
 
 /// One foreign file and what becomes of it.
@@ -43,7 +43,9 @@ pub(crate) fn plan(found: Vec<Found>, into: &Path, limits: Limits) -> Vec<Step> 
                 let text = draft.text();
                 notes = draft.notes;
                 match names.get(&draft.name) {
-                    Some((by, other)) if *other != text => Outcome::Taken { name: draft.name, by: by.clone() },
+                    Some((by, other)) if *other != text => {
+                        Outcome::Taken { name: draft.name, by: by.clone() }
+                    }
                     _ => {
                         let to = into.join(format!("{}.md", draft.name));
                         names.insert(draft.name.clone(), (file.clone(), text.clone()));
@@ -96,5 +98,6 @@ pub(crate) fn read_text(file: &Path, limit: usize) -> Result<String, String> {
     if bytes.len() > limit {
         return Err(format!("it is over the limit of {limit} bytes"));
     }
-    String::from_utf8(bytes).map_err(|error| format!("it is not UTF-8: byte {} is wrong", error.utf8_error().valid_up_to()))
+    String::from_utf8(bytes)
+        .map_err(|error| format!("it is not UTF-8: byte {} is wrong", error.utf8_error().valid_up_to()))
 }

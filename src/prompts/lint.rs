@@ -7,6 +7,7 @@ mod front_matter;
 mod rules;
 pub(crate) mod sarif;
 mod skill;
+mod together;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,7 +58,13 @@ struct File<'a> {
 
 impl File<'_> {
     /// Adds a finding at a byte of the text.
-    fn add(&mut self, rule: &'static Rule, at: usize, message: impl Into<String>, hint: impl Into<Option<String>>) {
+    fn add(
+        &mut self,
+        rule: &'static Rule,
+        at: usize,
+        message: impl Into<String>,
+        hint: impl Into<Option<String>>,
+    ) {
         self.add_as(rule, rule.severity, at, message, hint);
     }
 
@@ -94,64 +101,24 @@ impl File<'_> {
 pub(crate) fn roots(roots: Vec<Root>, limits: Limits) -> Report {
     let catalogue = Prompts::new(roots, limits).load();
     let mut report = Report::default();
-    let served = catalogue.prompts.values().chain(&catalogue.shadowed);
-    for prompt in served.clone() {
-        if let Some(file) = &prompt.source.file {
-            report.files += 1;
-            report.findings.extend(text_of_file(file, limits, Some(prompt)));
-        }
-    }
-    for prompt in served.clone() {
-        // The first warning of invalid YAML has a rule of its own.
-        let known = usize::from(super::front_matter::parse(&format!("---\n{}---\n", prompt.front_matter)).is_ok_and(|parsed| parsed.invalid.is_some()));
-        if let Some(file) = &prompt.source.file {
-            report.findings.extend(prompt.warnings.iter().skip(known).map(|warning| whole_file(&rules::FAULT, file, warning.clone())));
-        }
-    }
-    for problem in &catalogue.problems {
-        let Some(file) = &problem.source.file else { continue };
-        let is_served = served.clone().any(|prompt| prompt.source.file.as_ref() == Some(file));
-        let mut findings = Vec::new();
-        if !is_served {
-            report.files += 1;
-            findings = text_of_file(file, limits, None);
-        }
-        let known = report.findings.iter().chain(&findings).any(|finding| {
-            finding.file == *file && (finding.severity == Severity::Error || is_served && finding.severity == Severity::Warning)
-        });
-        report.findings.append(&mut findings);
-        if !known {
-            let severity = if is_served { Severity::Warning } else { Severity::Error };
-            let rule = if is_served { &rules::FAULT } else { &rules::NOT_SERVED };
-            report.findings.push(Finding { severity, ..whole_file(rule, file, problem.message.clone()) });
-        }
-    }
-    for hidden in &catalogue.shadowed {
-        let Some(by) = catalogue.prompts.get(&hidden.name) else { continue };
-        let (file, message, hint) = match (&hidden.source.file, &by.source.file) {
-            (Some(file), _) => (
-                file,
-                format!("prompt `{}` is never served: {} of the {} prompts wins", hidden.name, by.source.relative, by.source.root),
-                "rename one of the two",
-            ),
-            (None, Some(file)) => (file, format!("it replaces the {} prompt `{}`", hidden.source.root, hidden.name), "rename it to have both"),
-            (None, None) => continue,
-        };
-        report.findings.push(Finding { hint: Some(hint.to_owned()), ..whole_file(&rules::SHADOWED, file, message) });
-    }
-    for prompt in catalogue.prompts.values() {
+    let served = || catalogue.prompts.values().chain(&catalogue.shadowed);
+    for prompt in served() {
         let Some(file) = &prompt.source.file else { continue };
-        for alias in &prompt.aliases {
-            let winner = match (catalogue.prompts.get(alias), catalogue.aliases.get(alias)) {
-                (Some(_), _) => format!("there is a prompt of that name"),
-                (None, Some(name)) if *name != prompt.name => format!("it leads to `{name}`"),
-                (None, Some(_)) => continue,
-                (None, None) => "it is not served".to_owned(),
-            };
-            let message = format!("alias `{alias}` of `{}` is out of reach: {winner}", prompt.name);
-            report.findings.push(whole_file(&rules::ALIAS, file, message));
-        }
+        report.files += 1;
+        report.findings.extend(text_of_file(file, limits, Some(prompt)));
+        // The first warning about invalid YAML has a rule of its own.
+        let known = usize::from(
+            report
+                .findings
+                .iter()
+                .any(|found| found.file == *file && found.rule.id == rules::FRONT_MATTER.id),
+        );
+        let warnings = prompt.warnings.iter().skip(known);
+        report.findings.extend(warnings.map(|warning| whole_file(&rules::FAULT, file, warning.clone())));
     }
+    together::aliases(&catalogue, &mut report.findings);
+    together::shadowed(&catalogue, &mut report.findings);
+    together::problems(&catalogue, limits, &mut report);
     finish(&mut report);
     report
 }
@@ -161,7 +128,10 @@ pub(crate) fn roots(roots: Vec<Root>, limits: Limits) -> Report {
 pub(crate) fn paths(paths: &[PathBuf], limits: Limits) -> Result<Report, super::import::Error> {
     let mut report = Report::default();
     for path in paths {
-        let unreadable = |error: std::io::Error| super::import::Error::Unreadable { path: path.clone(), reason: error.to_string() };
+        let unreadable = |error: std::io::Error| super::import::Error::Unreadable {
+            path: path.clone(),
+            reason: error.to_string(),
+        };
         let kind = std::fs::metadata(path).map_err(unreadable)?;
         if kind.is_dir() && format_of(&path.join("x.md")).is_none() {
             match super::import::find(path, None, limits) {
@@ -197,7 +167,8 @@ fn text_of_file(path: &Path, limits: Limits, prompt: Option<&Arc<Prompt>>) -> Ve
     let text = match read_text(path, limits.file) {
         Ok(text) => text,
         Err(reason) => {
-            let too_large = std::fs::metadata(path).is_ok_and(|kind| kind.is_file() && kind.len() > limits.file as u64);
+            let too_large =
+                std::fs::metadata(path).is_ok_and(|kind| kind.is_file() && kind.len() > limits.file as u64);
             let rule = if too_large { &rules::TOO_LARGE } else { &rules::NOT_SERVED };
             return vec![whole_file(rule, path, reason)];
         }
@@ -223,7 +194,12 @@ fn whole_file(rule: &'static Rule, file: &Path, message: String) -> Finding {
 
 fn finish(report: &mut Report) {
     report.findings.sort_by(|one, other| {
-        (&one.file, one.line, one.column, one.rule.id).cmp(&(&other.file, other.line, other.column, other.rule.id))
+        (&one.file, one.line, one.column, one.rule.id).cmp(&(
+            &other.file,
+            other.line,
+            other.column,
+            other.rule.id,
+        ))
     });
     report.findings.dedup();
 }

@@ -3,6 +3,7 @@
 //! Plain data: the `mcp` door makes the protocol's types of it.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -51,7 +52,15 @@ fn skill(prompt: &Arc<Prompt>, name: String) -> Skill {
     text.push_str(&inputs(prompt));
     let hash = Sha256::digest(text.as_bytes());
     let digest = hash.iter().fold(String::from("sha256:"), |digest, byte| format!("{digest}{byte:02x}"));
-    Skill { prompt: Arc::clone(prompt), uri: format!("{BASE}{name}/SKILL.md"), size: text.len(), name, description, text, digest }
+    Skill {
+        prompt: Arc::clone(prompt),
+        uri: format!("{BASE}{name}/SKILL.md"),
+        size: text.len(),
+        name,
+        description,
+        text,
+        digest,
+    }
 }
 
 /// Tells a model what to put into the places, which nobody fills in a skill.
@@ -63,7 +72,9 @@ fn inputs(prompt: &Prompt) -> String {
         let line = match (&place.slot, placeholders::argument_of(prompt, &place.slot)) {
             (_, Some(argument)) => format!("- `{spelled}`: {}", what(argument)),
             (Slot::Input, None) => format!("- `{spelled}`: what the user asks for"),
-            (Slot::Position(position), None) => format!("- `{spelled}`: word {position} of what the user asks for"),
+            (Slot::Position(position), None) => {
+                format!("- `{spelled}`: word {position} of what the user asks for")
+            }
             (Slot::Named(..), None) => continue,
         };
         if !lines.contains(&line) {
@@ -72,9 +83,19 @@ fn inputs(prompt: &Prompt) -> String {
     }
     if prompt.engine == Engine::Jinja {
         lines.push("- this text is a Jinja template; `input` is what the user asks for".to_owned());
-        lines.extend(prompt.arguments.iter().filter(|argument| argument.name != "input").map(|argument| format!("- `{}`: {}", argument.name, what(argument))));
+        lines.extend(
+            prompt
+                .arguments
+                .iter()
+                .filter(|argument| argument.name != "input")
+                .map(|argument| format!("- `{}`: {}", argument.name, what(argument))),
+        );
     }
-    if lines.is_empty() { String::new() } else { format!("\n## What the places stand for\n\n{}\n", lines.join("\n")) }
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("\n## What the places stand for\n\n{}\n", lines.join("\n"))
+    }
 }
 
 fn what(argument: &Argument) -> String {
@@ -83,11 +104,14 @@ fn what(argument: &Argument) -> String {
         description => description.split_whitespace().collect::<Vec<_>>().join(" "),
     };
     if !argument.choices.is_empty() {
-        let choices = argument.choices.iter().map(|choice| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned));
-        words.push_str(&format!("; one of {}", choices.collect::<Vec<_>>().join(", ")));
+        let choices = argument
+            .choices
+            .iter()
+            .map(|choice| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned));
+        let _ = write!(words, "; one of {}", choices.collect::<Vec<_>>().join(", "));
     }
     if let Some(default) = placeholders::default_text(argument).filter(|default| !default.is_empty()) {
-        words.push_str(&format!("; {default} if the user does not say"));
+        let _ = write!(words, "; {default} if the user does not say");
     }
     words
 }
@@ -111,9 +135,13 @@ pub(crate) fn names<'a>(prompts: impl Iterator<Item = &'a str> + Clone) -> Vec<S
 
 /// Maps names by `map` and numbers those that fall together. A name that `map` leaves alone keeps itself, and the
 /// others are numbered in the order given, so the same names always give the same result.
-pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a str> + Clone, map: impl Fn(&str) -> String) -> Vec<String> {
+pub(crate) fn distinct<'a>(
+    names: impl Iterator<Item = &'a str> + Clone,
+    map: impl Fn(&str) -> String,
+) -> Vec<String> {
     let mut last: HashMap<String, usize> = HashMap::new();
-    let mut taken: HashSet<String> = names.clone().filter(|name| map(name) == *name).map(str::to_owned).collect();
+    let mut taken: HashSet<String> =
+        names.clone().filter(|name| map(name) == *name).map(str::to_owned).collect();
     let give = |name: &str| {
         let mapped = map(name);
         if mapped == name {

@@ -55,23 +55,34 @@ pub(super) fn run(args: ExportArgs, common: Common) -> Result<ExitCode, Failure>
     let shown = |path: &Path| path.strip_prefix(&base).unwrap_or(path).display().to_string();
     let mut rows = Vec::new();
     for step in export::plan(prompts, args.format, &args.path) {
+        let format = args.format;
         let (name, from) = (step.prompt.name.clone(), place(&step.prompt.source));
         let row = match step.outcome {
             Outcome::Place { to, text, change } => {
                 let (done, reason) = report::write(&to, &text, change, args.handling);
-                Row { done, name, from, to: Some(shown(&to)), reason, notes: step.notes }
+                Row { done, name, from, format, to: Some(shown(&to)), reason, notes: step.notes }
             }
             Outcome::Unfit(reason) => {
                 let done = if args.names.is_empty() { Done::LeftOut } else { Done::Failed };
-                Row { done, name, from, to: None, reason: Some(reason), notes: step.notes }
+                Row { done, name, from, format, to: None, reason: Some(reason), notes: step.notes }
             }
-            Outcome::Bad(reason) => Row { done: Done::Failed, name, from, to: None, reason: Some(reason), notes: step.notes },
+            Outcome::Bad(reason) => Row {
+                done: Done::Failed,
+                name,
+                from,
+                format,
+                to: None,
+                reason: Some(reason),
+                notes: step.notes,
+            },
         };
         rows.push(row);
     }
     let code = report::print(&rows, args.handling)?;
     if args.format == Format::Codex && !args.handling.json {
-        output::note("note: Codex reads prompt files up to version 0.116; later ones read skills (--to claude-skill)");
+        output::note(
+            "note: Codex reads prompt files up to version 0.116; later ones read skills (--to claude-skill)",
+        );
     }
     Ok(code)
 }

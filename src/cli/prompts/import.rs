@@ -38,19 +38,27 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
     let shown = |path: &Path| path.strip_prefix(&base).unwrap_or(path).display().to_string();
     let mut rows = Vec::new();
     for step in import::plan(found, &into, limits) {
-        let from = shown(&step.from);
+        let (from, format) = (shown(&step.from), step.format);
         let row = match step.outcome {
             Outcome::Place { name, to, text, change } => {
                 let (done, reason) = report::write(&to, &text, change, args.handling);
-                Row { done, name, from, to: Some(shown(&to)), reason, notes: step.notes }
+                Row { done, name, from, format, to: Some(shown(&to)), reason, notes: step.notes }
             }
             Outcome::Taken { name, by } => {
                 let reason = Some(format!("{} gives a prompt of the same name", shown(&by)));
-                Row { done: Done::Failed, name, from, to: None, reason, notes: step.notes }
+                Row { done: Done::Failed, name, from, format, to: None, reason, notes: step.notes }
             }
             Outcome::Bad(reason) => {
                 let name = step.from.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                Row { done: Done::Failed, name, from, to: None, reason: Some(reason), notes: step.notes }
+                Row {
+                    done: Done::Failed,
+                    name,
+                    from,
+                    format,
+                    to: None,
+                    reason: Some(reason),
+                    notes: step.notes,
+                }
             }
         };
         rows.push(row);
@@ -65,7 +73,11 @@ fn failure(error: &Error) -> Failure {
             let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
             failure.hint(format!("name it with --from: {}", names.join(", ")))
         }
-        Error::Nothing { format, .. } => failure.hint(format!("they are looked for in {}, or as *{}", format.folders().join(" and "), format.suffix())),
+        Error::Nothing { format, .. } => failure.hint(format!(
+            "they are looked for in {}, or as *{}",
+            format.folders().join(" and "),
+            format.suffix()
+        )),
         Error::Unreadable { .. } | Error::TooMany { .. } => failure,
     }
 }

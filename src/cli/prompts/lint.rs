@@ -63,7 +63,8 @@ fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
             output::data(&format!("  hint: {hint}"))?;
         }
     }
-    let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| count(report.count(severity), severity.name()));
+    let counts = [Severity::Error, Severity::Warning, Severity::Note]
+        .map(|severity| count(report.count(severity), severity.name()));
     output::note(format!("{} checked: {}", count(report.files, "file"), counts.join(", ")));
     Ok(())
 }

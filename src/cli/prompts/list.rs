@@ -30,13 +30,21 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
     let (_, catalogue) = args.folders.load(common)?;
     let query = args.query.as_deref().unwrap_or_default().to_lowercase();
     let hidden = catalogue.shadowed.iter().filter(|_| args.all).map(|prompt| (prompt, true));
-    let mut prompts: Vec<_> = catalogue.prompts.values().map(|prompt| (prompt, false)).chain(hidden).collect();
+    let mut prompts: Vec<_> =
+        catalogue.prompts.values().map(|prompt| (prompt, false)).chain(hidden).collect();
     prompts.retain(|(prompt, _)| matches(prompt, &query));
-    prompts.sort_by(|(one, one_hidden), (other, other_hidden)| (&one.name, one_hidden).cmp(&(&other.name, other_hidden)));
+    prompts.sort_by(|(one, one_hidden), (other, other_hidden)| {
+        (&one.name, one_hidden).cmp(&(&other.name, other_hidden))
+    });
     if args.json {
-        let problems = catalogue.problems.iter().map(|problem| json!({ "source": source_json(&problem.source), "message": problem.message }));
+        let problems = catalogue
+            .problems
+            .iter()
+            .map(|problem| json!({ "source": source_json(&problem.source), "message": problem.message }));
         let prompts = prompts.iter().map(|(prompt, hidden)| entry(prompt, *hidden));
-        output::json(&json!({ "prompts": prompts.collect::<Vec<_>>(), "problems": problems.collect::<Vec<_>>() }))?;
+        output::json(
+            &json!({ "prompts": prompts.collect::<Vec<_>>(), "problems": problems.collect::<Vec<_>>() }),
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     if prompts.is_empty() {
@@ -45,8 +53,9 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
             None => output::note("no prompts yet; `adjutant prompts new NAME` creates one"),
         }
     } else {
-        let rows: Vec<_> = prompts.iter().map(|(prompt, hidden)| {
-            let source = if *hidden { format!("{} (hidden)", prompt.source.root) } else { prompt.source.root.clone() };
+        let rows = prompts.iter().map(|(prompt, hidden)| {
+            let source =
+                if *hidden { format!("{} (hidden)", prompt.source.root) } else { prompt.source.root.clone() };
             [prompt.name.clone(), one_line(&prompt.description), source]
         });
         output::table(["NAME", "DESCRIPTION", "SOURCE"], &rows.collect::<Vec<_>>())?;

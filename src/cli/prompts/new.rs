@@ -9,9 +9,9 @@ use serde_json::json;
 use super::super::Common;
 use super::super::output::{self, Failure};
 use super::{Folders, place as shown_place};
+use crate::prompts::Prompts;
 use crate::prompts::formats::{own_name, scalar};
 use crate::prompts::place::{self, Change};
-use crate::prompts::Prompts;
 
 /// Arguments of `adjutant prompts new`.
 #[derive(Debug, Args)]
@@ -36,7 +36,10 @@ pub(super) fn run(args: NewArgs, common: Common) -> Result<ExitCode, Failure> {
     let name = args.name.strip_prefix(':').unwrap_or(&args.name);
     let fitting = own_name(name);
     if fitting != name {
-        let failure = Failure::usage(format!("`{}` is no name for a prompt: use lower-case letters, digits, `-` and `_`, and `/` for subfolders", name.escape_debug()));
+        let failure = Failure::usage(format!(
+            "`{}` is no name for a prompt: use lower-case letters, digits, `-` and `_`, and `/` for subfolders",
+            name.escape_debug()
+        ));
         return Err(if fitting.is_empty() { failure } else { failure.hint(format!("`{fitting}` would do")) });
     }
     let named = args.folders.prompts_dir.first().cloned();
@@ -49,7 +52,8 @@ pub(super) fn run(args: NewArgs, common: Common) -> Result<ExitCode, Failure> {
     let file = folder.join(format!("{name}.md"));
     let text = template(args.description.as_deref());
     if place::compare(&file, &text).map_err(Failure::new)? != Change::New {
-        return Err(Failure::new(format!("{} is there already", file.display())).hint("edit it, or choose another name"));
+        return Err(Failure::new(format!("{} is there already", file.display()))
+            .hint("edit it, or choose another name"));
     }
     let before = Prompts::new(config.prompts.roots, config.prompts.limits).load();
     place::put(&file, &text).map_err(Failure::new)?;
@@ -59,22 +63,31 @@ pub(super) fn run(args: NewArgs, common: Common) -> Result<ExitCode, Failure> {
     }
     output::data(&file.display().to_string())?;
     if let Some(other) = before.prompts.get(name) {
-        output::note(format!("note: there is a prompt `{name}` already ({}); `adjutant prompts show {name}` says which is served", shown_place(&other.source)));
+        output::note(format!(
+            "note: there is a prompt `{name}` already ({}); `adjutant prompts show {name}` says which is served",
+            shown_place(&other.source)
+        ));
     }
-    output::note(format!("next: edit the file, then try it with `adjutant prompts expand {name} \"some text\"`"));
+    output::note(format!(
+        "next: edit the file, then try it with `adjutant prompts expand {name} \"some text\"`"
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the folder that a project's files belong to: the nearest with `.adjutant` or `.git`, else the current one.
 fn project() -> Result<PathBuf, Failure> {
     let current = std::env::current_dir()?;
-    let is_project = |folder: &&Path| folder.join(".adjutant").join("prompts").is_dir() || folder.join(".git").exists();
+    let is_project =
+        |folder: &&Path| folder.join(".adjutant").join("prompts").is_dir() || folder.join(".git").exists();
     Ok(current.ancestors().find(is_project).unwrap_or(&current).to_owned())
 }
 
 fn template(description: Option<&str>) -> String {
-    let description = description.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|text| !text.is_empty());
-    let description = description.unwrap_or_else(|| "Say in one sentence what this prompt is for.".to_owned());
+    let description = description
+        .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|text| !text.is_empty());
+    let description =
+        description.unwrap_or_else(|| "Say in one sentence what this prompt is for.".to_owned());
     TEMPLATE.replace("DESCRIPTION", &scalar(&description))
 }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::super::output::{self, Failure};
+use crate::prompts::formats::Format;
 use crate::prompts::place::{self, Change};
 
 /// How the files are handled.
@@ -59,6 +60,8 @@ pub(super) struct Row {
     /// The prompt's name, or the file's where there is no prompt.
     pub(super) name: String,
     pub(super) from: String,
+    /// The foreign format's name.
+    pub(super) format: Format,
     pub(super) to: Option<String>,
     /// Why, for what was not written.
     pub(super) reason: Option<String>,
@@ -119,6 +122,7 @@ fn entry(row: &Row) -> Value {
     json!({
         "outcome": row.done.word(),
         "name": row.name,
+        "format": row.format.name(),
         "from": row.from,
         "to": row.to,
         "reason": row.reason,

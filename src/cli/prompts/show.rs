@@ -44,7 +44,8 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
 
 fn source(prompt: &Prompt) -> Result<String, Failure> {
     match &prompt.source.file {
-        Some(file) => std::fs::read_to_string(file).map_err(|error| Failure::new(format!("{} cannot be read: {error}", file.display()))),
+        Some(file) => std::fs::read_to_string(file)
+            .map_err(|error| Failure::new(format!("{} cannot be read: {error}", file.display()))),
         None => Ok(crate::prompts::bundled_text(&prompt.source.relative).unwrap_or(&prompt.body).to_owned()),
     }
 }
@@ -67,7 +68,11 @@ fn as_text(prompt: &Prompt, catalogue: &Catalogue) -> String {
         line(&prompt.description);
     }
     line("");
-    let from = prompt.source.file.as_ref().map_or_else(|| place(&prompt.source), |file| format!("{} ({})", file.display(), prompt.source.root));
+    let from = prompt
+        .source
+        .file
+        .as_ref()
+        .map_or_else(|| place(&prompt.source), |file| format!("{} ({})", file.display(), prompt.source.root));
     line(&format!("source   {from}"));
     for hidden in hides(prompt, catalogue) {
         line(&format!("hides    {}", place(&hidden.source)));
@@ -97,7 +102,9 @@ fn as_text(prompt: &Prompt, catalogue: &Catalogue) -> String {
 /// Returns an example of how it is called.
 fn usage(prompt: &Prompt) -> String {
     let values = prompt.arguments.iter().filter(|argument| argument.name != "input").map(|argument| {
-        let value = default_text(argument).or_else(|| argument.choices.first().map(ToString::to_string)).filter(|value| !value.is_empty() && !value.contains([' ', '"', '\'']));
+        let value = default_text(argument)
+            .or_else(|| argument.choices.first().map(ToString::to_string))
+            .filter(|value| !value.is_empty() && !value.contains([' ', '"', '\'']));
         format!(" --arg {}={}", argument.name, value.as_deref().unwrap_or("…"))
     });
     format!("adjutant prompts expand {}{} \"some text\"", prompt.name, values.collect::<String>())
@@ -110,7 +117,10 @@ fn rule(argument: &Argument) -> String {
         words.push_str(", required");
     }
     if !argument.choices.is_empty() {
-        let choices = argument.choices.iter().map(|choice| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned));
+        let choices = argument
+            .choices
+            .iter()
+            .map(|choice| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned));
         let _ = write!(words, ", one of {}", choices.collect::<Vec<_>>().join(" | "));
     }
     if let Some(pattern) = &argument.pattern {

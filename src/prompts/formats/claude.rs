@@ -1,6 +1,6 @@
 //! Claude Code: commands, and the skills that replaced them.
 
-use super::placeholders::{Slot, default_text, argument_of, dollars, find, respell};
+use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
 use super::{Draft, Foreign, Head, argument, own};
 use crate::prompts::{Argument, Engine, Prompt};
 
@@ -14,7 +14,9 @@ pub(super) fn read_skill(foreign: &Foreign) -> Result<Draft, String> {
     let mut head = Head::read(&foreign.text)?;
     match head.take("name") {
         Some(name) if name != foreign.name => {
-            head.notes.push(format!("the name in its front matter, `{name}`, differs from its folder's and is left out"));
+            head.notes.push(format!(
+                "the name in its front matter, `{name}`, differs from its folder's and is left out"
+            ));
         }
         _ => {}
     }
@@ -27,14 +29,19 @@ fn read(mut head: Head<'_>) -> Draft {
     let named = head.take("arguments").map(|names| hint_names(&names)).unwrap_or_default();
     let body = head.body.to_owned();
     let places = dollars(&body, |word| named.iter().any(|name| name == word));
-    let positions = places.iter().map(|place| if let Slot::Position(position) = place.slot { position } else { 0 });
-    let positions = positions.max().unwrap_or(0);
+    let highest =
+        places.iter().map(|place| if let Slot::Position(position) = place.slot { position } else { 0 }).max();
+    let highest = highest.unwrap_or(0);
     let arguments = if named.is_empty() {
         let names = hint.as_deref().map(hint_names).unwrap_or_default();
-        if positions == 0 && let Some(hint) = &hint {
-            head.notes.push(format!("argument-hint `{hint}` is left out: no `$1` in the text takes such an argument"));
+        if highest == 0
+            && let Some(hint) = &hint
+        {
+            head.notes.push(format!(
+                "argument-hint `{hint}` is left out: no `$1` in the text takes such an argument"
+            ));
         }
-        positional(&names, positions)
+        positional(&names, highest)
     } else {
         named.iter().map(|name| argument(name, "", false)).collect()
     };
@@ -46,9 +53,9 @@ fn read(mut head: Head<'_>) -> Draft {
 }
 
 /// Returns one argument for each position, named by the hint where it names enough.
-fn positional(names: &[String], positions: usize) -> Vec<Argument> {
+fn positional(names: &[String], highest: usize) -> Vec<Argument> {
     let mut arguments: Vec<Argument> = Vec::new();
-    for position in 1..=positions {
+    for position in 1..=highest {
         let name = names.get(position - 1).filter(|name| !arguments.iter().any(|known| known.name == **name));
         let name = name.cloned().unwrap_or_else(|| format!("arg{position}"));
         arguments.push(argument(&name, "", false));
@@ -59,7 +66,11 @@ fn positional(names: &[String], positions: usize) -> Vec<Argument> {
 /// Returns the words of `[app-name] [environment]`, `<topic>` or `topic, depth` as argument names.
 fn hint_names(hint: &str) -> Vec<String> {
     let words = hint.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')));
-    words.map(|word| word.trim_matches('-')).filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic())).map(str::to_owned).collect()
+    words
+        .map(|word| word.trim_matches('-'))
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Writes a command.
@@ -92,7 +103,12 @@ fn body(prompt: &Prompt, notes: &mut Vec<String>) -> String {
                 super::note(notes, format!("argument `{name}` is fixed to its default, `{default}`"));
                 return Some(default);
             }
-            let position = prompt.arguments.iter().filter(|known| known.name != "input").position(|known| known.name == *name)? + 1;
+            let position = prompt
+                .arguments
+                .iter()
+                .filter(|known| known.name != "input")
+                .position(|known| known.name == *name)?
+                + 1;
             super::note(notes, format!("argument `{name}` is `${position}` there, by position"));
             Some(format!("${position}"))
         }
@@ -103,8 +119,15 @@ fn body(prompt: &Prompt, notes: &mut Vec<String>) -> String {
 fn hint(prompt: &Prompt) -> String {
     let places = find(prompt.engine, &prompt.body, &prompt.arguments);
     let has_input = places.iter().any(|place| place.slot == Slot::Input);
-    let named = |argument: &&Argument| argument.name != "input" && !(prompt.engine == Engine::Literal && has_input && argument.default.is_some());
-    let generic = prompt.arguments.iter().enumerate().all(|(index, argument)| argument.name == format!("arg{}", index + 1));
+    let named = |argument: &&Argument| {
+        argument.name != "input"
+            && !(prompt.engine == Engine::Literal && has_input && argument.default.is_some())
+    };
+    let generic = prompt
+        .arguments
+        .iter()
+        .enumerate()
+        .all(|(index, argument)| argument.name == format!("arg{}", index + 1));
     if generic {
         return String::new();
     }

@@ -58,7 +58,8 @@ pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     }
     let has_input = places.iter().any(|place| place.slot == Slot::Input);
     let fixed = |slot: &Slot| argument_of(prompt, slot).filter(|_| has_input).and_then(default_text);
-    let keyed = places.iter().any(|place| matches!(place.slot, Slot::Named(..)) && fixed(&place.slot).is_none());
+    let keyed =
+        places.iter().any(|place| matches!(place.slot, Slot::Named(..)) && fixed(&place.slot).is_none());
     let mut keys = Vec::new();
     let mut add = |name: &str| {
         let key = name.to_ascii_uppercase().replace('-', "_");

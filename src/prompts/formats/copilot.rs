@@ -67,7 +67,10 @@ pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
         let hint = hint.trim();
         if prompt.engine == Engine::Args && matches!(slot, Slot::Named(..)) {
             // The place says `${input:name}` already.
-            return hint.is_empty().then(|| format!("${{input:{name}}}")).or_else(|| Some(format!("${{input:{name}:{hint}}}")));
+            return hint
+                .is_empty()
+                .then(|| format!("${{input:{name}}}"))
+                .or_else(|| Some(format!("${{input:{name}:{hint}}}")));
         }
         Some(if hint.is_empty() { format!("${{input:{name}}}") } else { format!("${{input:{name}:{hint}}}") })
     });

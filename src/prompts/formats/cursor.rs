@@ -13,14 +13,23 @@ pub(super) fn read(foreign: &Foreign) -> Draft {
     if body.contains("{{input}}") {
         head.notes.push("its `{{input}}`, text for Cursor, takes the input here".to_owned());
     }
-    Draft { name: String::new(), description, arguments: Vec::new(), engine: Engine::Literal, body, notes: head.notes() }
+    Draft {
+        name: String::new(),
+        description,
+        arguments: Vec::new(),
+        engine: Engine::Literal,
+        body,
+        notes: head.notes(),
+    }
 }
 
 /// Writes a command. Input can only stand at the end, where Cursor puts it.
 pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     let places = find(prompt.engine, &prompt.body, &prompt.arguments);
     let inputs = places.iter().filter(|place| place.slot == Slot::Input).count();
-    let last = places.last().filter(|place| inputs == 1 && place.slot == Slot::Input && place.at.end == prompt.body.len());
+    let last = places
+        .last()
+        .filter(|place| inputs == 1 && place.slot == Slot::Input && place.at.end == prompt.body.len());
     let (body, places) = match last {
         Some(last) => (&prompt.body[..last.at.start], &places[..places.len() - 1]),
         None => (prompt.body.as_str(), &places[..]),

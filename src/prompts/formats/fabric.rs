@@ -38,7 +38,9 @@ pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
         }
         match (slot, argument) {
             (Slot::Input, _) => Some("{{input}}".to_owned()),
-            (Slot::Position(_) | Slot::Named(..), Some(argument)) => Some(format!("{{{{{}}}}}", argument.name)),
+            (Slot::Position(_) | Slot::Named(..), Some(argument)) => {
+                Some(format!("{{{{{}}}}}", argument.name))
+            }
             (Slot::Position(position), None) => Some(format!("{{{{arg{position}}}}}")),
             (Slot::Named(name, _), None) => Some(format!("{{{{{name}}}}}")),
         }

@@ -1,7 +1,6 @@
 //! Our own file format, as the formats need it: names, front matter in, front matter and text out.
 
-
-
+use std::fmt::Write;
 
 use super::Draft;
 use crate::prompts::{ArgumentType, Engine};
@@ -24,12 +23,17 @@ pub(super) fn name(foreign: &str) -> String {
 
 /// Returns the first sentence of the first paragraph that is not a heading, cut at 160 characters.
 pub(super) fn derived_description(body: &str) -> String {
-    let paragraph = body.lines().map(str::trim).skip_while(|line| {
-        line.is_empty() || line.starts_with(['#', '<', '`', '-', '=', '|'])
-    });
+    let paragraph = body
+        .lines()
+        .map(str::trim)
+        .skip_while(|line| line.is_empty() || line.starts_with(['#', '<', '`', '-', '=', '|']));
     let paragraph: Vec<&str> = paragraph.take_while(|line| !line.is_empty()).collect();
     let paragraph = if paragraph.is_empty() {
-        body.lines().map(|line| line.trim_start_matches('#').trim()).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+        body.lines()
+            .map(|line| line.trim_start_matches('#').trim())
+            .find(|line| !line.is_empty())
+            .unwrap_or_default()
+            .to_owned()
     } else {
         paragraph.join(" ")
     };
@@ -102,7 +106,10 @@ pub(crate) fn scalar(text: &str) -> String {
         && !text.contains(": ")
         && !text.contains(" #")
         && !text.chars().any(is_awkward)
-        && !matches!(text.to_ascii_lowercase().as_str(), "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n");
+        && !matches!(
+            text.to_ascii_lowercase().as_str(),
+            "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n"
+        );
     if plain {
         return text.to_owned();
     }
@@ -112,7 +119,9 @@ pub(crate) fn scalar(text: &str) -> String {
             '"' => quoted.push_str("\\\""),
             '\\' => quoted.push_str("\\\\"),
             '\n' => quoted.push_str("\\n"),
-            c if is_awkward(c) => quoted.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c if is_awkward(c) => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
             c => quoted.push(c),
         }
     }

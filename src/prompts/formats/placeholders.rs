@@ -109,7 +109,11 @@ fn word_length(text: &str) -> usize {
 }
 
 /// Returns the body with every place replaced by what `spell` gives; where it gives nothing the place stays as it is.
-pub(crate) fn respell(body: &str, places: &[Place], mut spell: impl FnMut(&Slot) -> Option<String>) -> String {
+pub(crate) fn respell(
+    body: &str,
+    places: &[Place],
+    mut spell: impl FnMut(&Slot) -> Option<String>,
+) -> String {
     let mut text = String::with_capacity(body.len());
     let mut from = 0;
     for place in places {
@@ -135,5 +139,8 @@ pub(crate) fn argument_of<'a>(prompt: &'a Prompt, slot: &Slot) -> Option<&'a Arg
 
 /// Returns a default as the text that stands for it.
 pub(crate) fn default_text(argument: &Argument) -> Option<String> {
-    argument.default.as_ref().map(|default| default.as_str().map_or_else(|| default.to_string(), str::to_owned))
+    argument
+        .default
+        .as_ref()
+        .map(|default| default.as_str().map_or_else(|| default.to_string(), str::to_owned))
 }

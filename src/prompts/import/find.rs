@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use super::super::formats::Format;
 use super::super::Limits;
+use super::super::formats::Format;
 
 /// A file that is to be read as a foreign prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,8 @@ pub(crate) enum Error {
 /// is, and then the content.
 pub(crate) fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Vec<Found>, Error> {
     let path = || from.to_owned();
-    let kind = fs::metadata(from).map_err(|error| Error::Unreadable { path: path(), reason: error.to_string() })?;
+    let kind =
+        fs::metadata(from).map_err(|error| Error::Unreadable { path: path(), reason: error.to_string() })?;
     if !kind.is_dir() {
         let format = format.or_else(|| format_of(from)).or_else(|| sniff(from, limits));
         let format = format.ok_or_else(|| Error::Unclear { path: path() })?;
@@ -48,7 +49,9 @@ pub(crate) fn find(from: &Path, format: Option<Format>, limits: Limits) -> Resul
     if found.is_empty() {
         let format = match format {
             Some(format) => format,
-            None => format_of(&from.join("x")).or_else(|| look_inside(from, limits)).ok_or_else(|| Error::Unclear { path: path() })?,
+            None => format_of(&from.join("x"))
+                .or_else(|| look_inside(from, limits))
+                .ok_or_else(|| Error::Unclear { path: path() })?,
         };
         let entry = from.join(format.suffix().trim_start_matches('/'));
         if format.suffix().starts_with('/') && entry.is_file() {
@@ -111,24 +114,35 @@ fn lone_name(file: &Path, format: Format) -> String {
     // Subfolders of commands belong to the name, also when one file is picked.
     let outer: Vec<String> = match format.folders().first().and_then(|folder| folder.rsplit('/').next()) {
         Some(inner) if format.nested() => {
-            let parts: Vec<String> = file.parent().into_iter().flat_map(Path::components).map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+            let parts: Vec<String> = file
+                .parent()
+                .into_iter()
+                .flat_map(Path::components)
+                .map(|part| part.as_os_str().to_string_lossy().into_owned())
+                .collect();
             let at = parts.iter().rposition(|part| part == inner);
             at.map(|at| parts[at + 1..].to_vec()).unwrap_or_default()
         }
         _ => Vec::new(),
     };
-    let name = name.strip_suffix(format.suffix()).or_else(|| name.strip_suffix(".md")).unwrap_or(&name).to_owned();
+    let name =
+        name.strip_suffix(format.suffix()).or_else(|| name.strip_suffix(".md")).unwrap_or(&name).to_owned();
     outer.into_iter().chain([name]).collect::<Vec<_>>().join("/")
 }
 
 /// Collects the files of a format below `folder`. Symbolic links to folders are not followed.
-fn walk(root: &Path, folder: &Path, format: Format, limits: Limits, found: &mut Vec<Found>) -> Result<(), Error> {
-    let unreadable = |error: std::io::Error| Error::Unreadable { path: folder.to_owned(), reason: error.to_string() };
+fn walk(
+    root: &Path,
+    folder: &Path,
+    format: Format,
+    limits: Limits,
+    found: &mut Vec<Found>,
+) -> Result<(), Error> {
+    let unreadable =
+        |error: std::io::Error| Error::Unreadable { path: folder.to_owned(), reason: error.to_string() };
     let below = folder.strip_prefix(root).map_or(0, |path| path.components().count());
-    let deep = match format.suffix().starts_with('/') {
-        true => below < 1,
-        false => format.nested() && below < limits.depth,
-    };
+    let depth = if format.suffix().starts_with('/') { 1 } else { limits.depth };
+    let deep = below < depth && (depth == 1 || format.nested());
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         let kind = entry.file_type().map_err(unreadable)?;
@@ -140,9 +154,12 @@ fn walk(root: &Path, folder: &Path, format: Format, limits: Limits, found: &mut 
             continue;
         }
         let Ok(relative) = file.strip_prefix(root) else { continue };
-        let parts = relative.components().map(Component::as_os_str).map(|part| part.to_string_lossy().into_owned());
+        let parts =
+            relative.components().map(Component::as_os_str).map(|part| part.to_string_lossy().into_owned());
         let relative = parts.collect::<Vec<_>>().join("/");
-        let Some(name) = relative.strip_suffix(format.suffix()).filter(|name| !name.is_empty()) else { continue };
+        let Some(name) = relative.strip_suffix(format.suffix()).filter(|name| !name.is_empty()) else {
+            continue;
+        };
         if found.len() >= limits.files {
             return Err(Error::TooMany { path: root.to_owned(), limit: limits.files });
         }
@@ -153,7 +170,8 @@ fn walk(root: &Path, folder: &Path, format: Format, limits: Limits, found: &mut 
 
 /// Tells the format of a folder by what lies in it.
 fn look_inside(folder: &Path, limits: Limits) -> Option<Format> {
-    let mut entries: Vec<PathBuf> = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     entries.sort();
     for format in [Format::ClaudeSkill, Format::Fabric] {
         let file = format.suffix().trim_start_matches('/');
@@ -161,7 +179,10 @@ fn look_inside(folder: &Path, limits: Limits) -> Option<Format> {
             return Some(format);
         }
     }
-    entries.iter().filter(|entry| entry.is_file()).find_map(|entry| format_of(entry).or_else(|| sniff(entry, limits)))
+    entries
+        .iter()
+        .filter(|entry| entry.is_file())
+        .find_map(|entry| format_of(entry).or_else(|| sniff(entry, limits)))
 }
 
 /// Tells the format of a Markdown file by what is written in it.

@@ -12,7 +12,12 @@ use crate::prompts::{Engine, Prompt, near_names};
 const JINJA: [&str; 5] = ["input", "range", "dict", "namespace", "debug"];
 
 /// Adds what the text shows.
-pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Format>, prompt: Option<&Arc<Prompt>>) {
+pub(super) fn check(
+    file: &mut File<'_>,
+    parsed: &Parsed<'_>,
+    foreign: Option<Format>,
+    prompt: Option<&Arc<Prompt>>,
+) {
     if parsed.body.is_empty() {
         file.add(&rules::NOT_SERVED, file.text.len(), "it has no text", None);
         return;
@@ -41,10 +46,17 @@ fn splices(file: &mut File<'_>, body: &str, foreign: Option<Format>) {
             let stands_alone = !line[..offset].ends_with(|c: char| c.is_alphanumeric());
             if stands_alone && line[offset + 2..].contains('`') {
                 let severity = if fenced { Severity::Note } else { Severity::Warning };
-                let command: String = line[offset + 2..].split('`').next().unwrap_or_default().chars().take(60).collect();
+                let command: String =
+                    line[offset + 2..].split('`').next().unwrap_or_default().chars().take(60).collect();
                 let ours = if foreign.is_none() { "it is text here" } else { "Adjutant never runs it" };
                 let message = format!("a shell command that other programs run: !`{command}` ({ours})");
-                file.add_as(&rules::SHELL_SPLICE, severity, at + offset, message, "ask for the output in words, or let the agent run it".to_owned());
+                file.add_as(
+                    &rules::SHELL_SPLICE,
+                    severity,
+                    at + offset,
+                    message,
+                    "ask for the output in words, or let the agent run it".to_owned(),
+                );
             }
         }
         at += line.len();
@@ -73,9 +85,12 @@ fn places(file: &mut File<'_>, body: &str, prompt: &Prompt) {
         let message = format!("`{}` is not declared and stays in the text", &body[place.at.clone()]);
         file.add(&rules::UNDECLARED, start + place.at.start, message, hint);
     }
-    let positional = written.iter().any(|place| matches!(place.slot, Slot::Position(_) | Slot::Input)) && prompt.engine == Engine::Args;
+    let positional = written.iter().any(|place| matches!(place.slot, Slot::Position(_) | Slot::Input))
+        && prompt.engine == Engine::Args;
     for argument in &prompt.arguments {
-        let used = written.iter().any(|place| placeholders::argument_of(prompt, &place.slot).is_some_and(|found| found.name == argument.name));
+        let used = written.iter().any(|place| {
+            placeholders::argument_of(prompt, &place.slot).is_some_and(|found| found.name == argument.name)
+        });
         // Free text goes to `input`, or to the first argument, behind a text without places.
         if !used && !positional && argument.name != "input" {
             unused(file, &argument.name, prompt.engine);
@@ -98,11 +113,21 @@ fn jinja(file: &mut File<'_>, body: &str, prompt: &Prompt) {
         }
     };
     let used = template.undeclared_variables(false);
-    let mut unknown: Vec<&String> = used.iter().filter(|name| !JINJA.contains(&name.as_str()) && prompt.arguments.iter().all(|known| known.name != **name)).collect();
+    let mut unknown: Vec<&String> = used
+        .iter()
+        .filter(|name| {
+            !JINJA.contains(&name.as_str()) && prompt.arguments.iter().all(|known| known.name != **name)
+        })
+        .collect();
     unknown.sort();
     for name in unknown {
         let at = body.find(name.as_str()).unwrap_or(0);
-        file.add(&rules::UNDECLARED, start + at, format!("`{name}` is not declared: the expansion fails where it is used"), format!("declare `{name}` under `arguments`"));
+        file.add(
+            &rules::UNDECLARED,
+            start + at,
+            format!("`{name}` is not declared: the expansion fails where it is used"),
+            format!("declare `{name}` under `arguments`"),
+        );
     }
     for argument in prompt.arguments.iter().filter(|argument| !used.contains(&argument.name)) {
         unused(file, &argument.name, prompt.engine);

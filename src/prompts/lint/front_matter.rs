@@ -13,16 +13,41 @@ use crate::prompts::{Prompt, formats, near_names};
 
 /// Keys that mean something to the programs whose files people copy.
 const THEIRS: [&str; 17] = [
-    "name", "argument-hint", "allowed-tools", "model", "disable-model-invocation", "user-invocable", "context", "agent",
-    "hooks", "mode", "tools", "license", "compatibility", "metadata", "color", "tags", "author",
+    "name",
+    "argument-hint",
+    "allowed-tools",
+    "model",
+    "disable-model-invocation",
+    "user-invocable",
+    "context",
+    "agent",
+    "hooks",
+    "mode",
+    "tools",
+    "license",
+    "compatibility",
+    "metadata",
+    "color",
+    "tags",
+    "author",
 ];
 
 /// Adds what front matter and name show.
-pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Format>, prompt: Option<&Arc<Prompt>>) {
+pub(super) fn check(
+    file: &mut File<'_>,
+    parsed: &Parsed<'_>,
+    foreign: Option<Format>,
+    prompt: Option<&Arc<Prompt>>,
+) {
     let start = parsed.front_matter.map_or(0, |text| file.offset(text));
     if let Some(reason) = &parsed.invalid {
         let hint = "put the value in quotes; a colon with a blank behind it, or a `[` at its beginning, means something to YAML";
-        file.add(&rules::FRONT_MATTER, start, format!("the front matter is not valid YAML: {reason}"), hint.to_owned());
+        file.add(
+            &rules::FRONT_MATTER,
+            start,
+            format!("the front matter is not valid YAML: {reason}"),
+            hint.to_owned(),
+        );
     }
     if foreign.is_none() {
         for key in parsed.values.keys().filter(|key| !KNOWN_KEYS.contains(&key.as_str())) {
@@ -37,7 +62,8 @@ pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Fo
             }
         }
     }
-    let described = parsed.values.get("description").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
+    let described =
+        parsed.values.get("description").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
     // Neither format has a place for it.
     if !described && !matches!(foreign, Some(Format::Cursor | Format::Fabric)) {
         let hint = "add a line `description: …` between two lines of `---` at the top";
@@ -48,7 +74,12 @@ pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Fo
         if let Some(name) = name.filter(|name| !name.split('/').all(is_segment)) {
             let better = formats::own_name(&name);
             let hint = (!better.is_empty()).then(|| format!("rename it to `{better}.md`"));
-            file.add(&rules::NAME, 0, format!("the name `{name}` is hard to type: use lower-case letters, digits, `-` and `_`"), hint);
+            file.add(
+                &rules::NAME,
+                0,
+                format!("the name `{name}` is hard to type: use lower-case letters, digits, `-` and `_`"),
+                hint,
+            );
         }
     }
 }
@@ -58,7 +89,10 @@ fn key_at(front_matter: &str, key: &str) -> Option<usize> {
     let mut at = 0;
     for line in front_matter.split_inclusive('\n') {
         let rest = line.trim_start_matches(['"', '\'']);
-        if rest.strip_prefix(key).is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':')) {
+        if rest
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+        {
             return Some(at);
         }
         at += line.len();

@@ -1,5 +1,6 @@
 //! Findings as SARIF 2.1.0, which code scanning services and editors read.
 
+use std::fmt::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -63,8 +64,12 @@ fn uri(file: &Path, base: &Path) -> String {
     let mut text = prefix.to_owned();
     for byte in path.to_string_lossy().trim_start_matches("./").bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => text.push(char::from(byte)),
-            _ => text.push_str(&format!("%{byte:02X}")),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
+                text.push(char::from(byte));
+            }
+            _ => {
+                let _ = write!(text, "%{byte:02X}");
+            }
         }
     }
     text

@@ -13,8 +13,14 @@ pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Fo
     let text = |key: &str| parsed.values.get(key).and_then(Value::as_str).map(str::trim);
     let length = text("description").map_or(0, |text| text.chars().count());
     if length > LONGEST_DESCRIPTION && matches!(foreign, None | Some(Format::ClaudeSkill)) {
-        let message = format!("the description has {length} characters; a skill's may have {LONGEST_DESCRIPTION}");
-        file.add(&rules::SKILL_DESCRIPTION, at, message, "clients of skills see only its beginning".to_owned());
+        let message =
+            format!("the description has {length} characters; a skill's may have {LONGEST_DESCRIPTION}");
+        file.add(
+            &rules::SKILL_DESCRIPTION,
+            at,
+            message,
+            "clients of skills see only its beginning".to_owned(),
+        );
     }
     if foreign != Some(Format::ClaudeSkill) {
         return;
@@ -30,12 +36,19 @@ pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Fo
         && !name.ends_with('-')
         && !name.contains("--");
     if !legal {
-        let message = format!("`{name}` is no name for a skill: use [a-z0-9-], at most {LONGEST_NAME} characters, no `--`");
+        let message = format!(
+            "`{name}` is no name for a skill: use [a-z0-9-], at most {LONGEST_NAME} characters, no `--`"
+        );
         file.add(&rules::SKILL_NAME, at, message, None);
     }
     let folder = std::path::absolute(file.path).ok();
     let folder = folder.as_deref().and_then(|path| path.parent()?.file_name()?.to_str());
     if let Some(folder) = folder.filter(|folder| *folder != name) {
-        file.add(&rules::SKILL_NAME, at, format!("the skill is called `{name}`, its folder `{folder}`"), "give both the same name".to_owned());
+        file.add(
+            &rules::SKILL_NAME,
+            at,
+            format!("the skill is called `{name}`, its folder `{folder}`"),
+            "give both the same name".to_owned(),
+        );
     }
 }
