@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
-use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -27,14 +27,19 @@ impl Format {
     }
 }
 
+/// A part of a filter that is no filter.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is neither a level nor like adjutant::relay=debug")]
+pub(crate) struct BadFilter(String);
+
 /// Starts logging to stderr.
 ///
 /// `filter` is a level or a list like `info,adjutant::prompts=debug`; without one `ADJUTANT_LOG` counts, then
 /// `usual`. Fails when the filter cannot be read.
-pub(crate) fn start(format: Format, filter: Option<&str>, usual: LevelFilter) -> Result<(), ParseError> {
+pub(crate) fn start(format: Format, filter: Option<&str>, usual: LevelFilter) -> Result<(), BadFilter> {
     let asked = filter.map(str::to_owned).or_else(env::log_filter);
     let targets = match asked {
-        Some(text) => text.parse::<Targets>()?,
+        Some(text) => targets(&text)?,
         None => Targets::new().with_default(usual),
     };
     // The SDK logs whole messages at its lower levels, and those are the user's data.
@@ -51,4 +56,16 @@ pub(crate) fn start(format: Format, filter: Option<&str>, usual: LevelFilter) ->
         }
     };
     Ok(())
+}
+
+fn targets(text: &str) -> Result<Targets, BadFilter> {
+    text.split(',').try_fold(Targets::new(), |targets, part| {
+        let bad = || BadFilter(part.to_owned());
+        match part.split_once('=') {
+            Some((target, level)) => {
+                Ok(targets.with_target(target, level.parse::<LevelFilter>().map_err(|_| bad())?))
+            }
+            None => Ok(targets.with_default(part.parse::<LevelFilter>().map_err(|_| bad())?)),
+        }
+    })
 }

@@ -1,0 +1,595 @@
+//! The hub as a process and the relay to it: starting, stopping, dying, and who is told what.
+//!
+//! That another user's connection is turned away cannot be tested by one user; the modes of folder and socket are.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use serde_json::{Value, json};
+
+use crate::support::{DEADLINE, Home, Peer, modern_meta, wait};
+
+/// A home whose hub keeps its HTTP door shut, so that tests do not meet at a port. The hub ends with the value.
+struct Desk {
+    home: Home,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let home = Home::new();
+        home.write(".adjutant/config.toml", "grace_seconds = 2\n[http]\naddress = \"off\"\n");
+        Self { home }
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.home.path().join(".adjutant")
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder().join("hub.sock")
+    }
+
+    fn connect(&self) -> Peer {
+        Peer::start(&mut self.home.adjutant(["connect", "prompts"]))
+    }
+
+    /// What `status --json` says, if there is a hub.
+    fn status(&self) -> Option<Value> {
+        let told = self.home.run(["status", "--json"], "");
+        told.status.success().then(|| serde_json::from_str(&told.stdout).unwrap())
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(self.status()?["pid"].as_i64()?).ok()?)
+    }
+
+    fn start(&self) -> Pid {
+        let started = self.home.run(["serve", "--background"], "");
+        assert!(started.status.success(), "{}", started.stderr);
+        self.pid().unwrap()
+    }
+
+    fn signal(&self, signal: Signal) -> Pid {
+        let pid = self.pid().unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+        pid
+    }
+
+    /// Kills the hub and waits until the kernel has taken its lock away.
+    fn kill(&self) -> Pid {
+        let pid = self.signal(Signal::KILL);
+        self.unlocked();
+        pid
+    }
+
+    /// Waits until no hub holds the home.
+    fn unlocked(&self) {
+        let lock = std::fs::File::open(self.folder().join("hub.lock")).unwrap();
+        let end = Instant::now() + DEADLINE;
+        while lock.try_lock().is_err() {
+            assert!(Instant::now() < end, "the hub does not let go of its lock");
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid() {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+/// A hub in the foreground, and what it said until its doors were open.
+struct Foreground {
+    child: Child,
+    banner: String,
+    stderr: BufReader<std::process::ChildStderr>,
+}
+
+impl Foreground {
+    fn start(desk: &Desk, arguments: &[&str]) -> Self {
+        let mut command = desk.home.adjutant(["serve"].iter().chain(arguments));
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut banner = String::new();
+        while !banner.contains("socket ") {
+            assert_ne!(stderr.read_line(&mut banner).unwrap(), 0, "the hub ended: {banner}");
+        }
+        Self { child, banner, stderr }
+    }
+
+    fn end(&mut self) -> (std::process::ExitStatus, String) {
+        let status = wait(&mut self.child, DEADLINE);
+        let mut rest = String::new();
+        self.stderr.read_to_string(&mut rest).unwrap();
+        (status, rest)
+    }
+}
+
+impl Drop for Foreground {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn names(answer: &Value) -> Vec<&str> {
+    answer["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn connect_starts_a_hub_in_a_fresh_home_and_leaves_it_running() {
+    let desk = Desk::new();
+    let begun = Instant::now();
+    let mut peer = desk.connect();
+    let answer = peer.call(1, "tools/list", json!({}));
+    assert_eq!(names(&answer), ["list_prompts", "expand_prompt"]);
+    // Codex drops the tools of a server that takes about a second; the demand is half of that.
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    let (status, stderr) = peer.finish();
+    assert!(status.success(), "{stderr}");
+    assert_eq!(stderr, "");
+
+    let status = desk.status().unwrap();
+    assert_eq!(status["status"]["clients"], json!([]));
+    let mode = |path: PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(desk.folder()), 0o700);
+    assert_eq!(mode(desk.socket()), 0o600);
+    assert_eq!(mode(desk.folder().join("logs")), 0o700);
+}
+
+#[test]
+fn connects_at_once_start_one_hub() {
+    let desk = Desk::new();
+    let mut peers: Vec<_> = (0..4).map(|_| desk.connect()).collect();
+    for peer in &mut peers {
+        peer.initialize("2025-06-18");
+    }
+    let clients = desk.status().unwrap()["status"]["clients"].clone();
+    assert_eq!(clients.as_array().unwrap().len(), 4, "{clients}");
+    assert_eq!(clients[0]["name"], "test");
+    assert_eq!(clients[0]["pid"].as_u64().is_some(), true);
+}
+
+#[test]
+fn no_start_means_that_none_is_started() {
+    let desk = Desk::new();
+    let told = desk.home.run(["connect", "--no-start"], "");
+    assert_eq!(told.status.code(), Some(1));
+    assert!(told.stderr.contains("no hub answers on"), "{}", told.stderr);
+    assert!(told.stderr.contains("hint: start one with `adjutant serve`"), "{}", told.stderr);
+    assert_eq!(told.stdout, "");
+    assert!(desk.status().is_none());
+}
+
+#[test]
+fn a_second_hub_names_the_first() {
+    let desk = Desk::new();
+    let pid = desk.start();
+    for arguments in [vec!["serve"], vec!["serve", "--background"]] {
+        let told = desk.home.run(arguments, "");
+        assert_eq!(told.status.code(), Some(1));
+        assert!(told.stderr.contains("a hub already runs for this home"), "{}", told.stderr);
+        assert!(told.stderr.contains(&format!("pid {}", pid.as_raw_nonzero())), "{}", told.stderr);
+    }
+    assert_eq!(desk.pid(), Some(pid));
+}
+
+#[test]
+fn a_socket_left_by_a_killed_hub_is_replaced() {
+    let desk = Desk::new();
+    desk.start();
+    let old = desk.kill();
+    assert!(desk.socket().exists());
+    assert!(desk.status().is_none());
+    assert_ne!(desk.start(), old);
+}
+
+#[test]
+fn a_file_in_the_sockets_place_stays() {
+    let desk = Desk::new();
+    desk.home.write(".adjutant/hub.sock", "mine");
+    let told = desk.home.run(["serve"], "");
+    assert_eq!(told.status.code(), Some(1));
+    assert!(told.stderr.contains("it is not a socket"), "{}", told.stderr);
+    assert_eq!(std::fs::read_to_string(desk.socket()).unwrap(), "mine");
+}
+
+/// A hub that the test plays itself: it takes connections on the home's socket, line by line.
+struct Played {
+    listener: UnixListener,
+}
+
+/// One connection of a played hub.
+struct Line {
+    input: BufReader<UnixStream>,
+    output: UnixStream,
+}
+
+impl Played {
+    fn new(desk: &Desk) -> Self {
+        Self { listener: UnixListener::bind(desk.socket()).unwrap() }
+    }
+
+    /// Takes the next connection and answers its hello; returns the hello too.
+    fn take(&self, welcome: &Value) -> (Line, Value) {
+        let (output, _) = self.listener.accept().unwrap();
+        output.set_read_timeout(Some(DEADLINE)).unwrap();
+        let mut line = Line { input: BufReader::new(output.try_clone().unwrap()), output };
+        let hello = line.receive();
+        line.send(welcome);
+        (line, hello)
+    }
+}
+
+impl Line {
+    fn receive(&mut self) -> Value {
+        let mut text = String::new();
+        self.input.read_line(&mut text).unwrap();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
+    }
+
+    fn send(&mut self, message: &Value) {
+        self.output.write_all(format!("{message}\n").as_bytes()).unwrap();
+    }
+
+    fn answer(&mut self, request: &Value, result: &Value) {
+        self.send(&json!({"jsonrpc": "2.0", "id": request["id"], "result": result}));
+    }
+}
+
+fn welcome() -> Value {
+    json!({"adjutant": env!("CARGO_PKG_VERSION"), "hello": 1, "pid": 1})
+}
+
+#[test]
+fn the_handshake_is_repeated_to_the_next_hub_and_open_calls_get_an_error() {
+    let desk = Desk::new();
+    let played = Played::new(&desk);
+    let mut peer = desk.connect();
+    let (mut hub, hello) = played.take(&welcome());
+    assert_eq!(hello["hello"], 1);
+    assert_eq!(hello["server"], "prompts");
+    assert_eq!(hello["adjutant"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(hello["pid"].as_u64(), Some(u64::from(peer.child.id())));
+
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}});
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    peer.send(&initialize);
+    assert_eq!(hub.receive(), initialize);
+    hub.answer(&initialize, &json!({"protocolVersion": "2025-06-18"}));
+    assert_eq!(peer.receive()["id"], 0);
+    peer.send(&initialized);
+    assert_eq!(hub.receive(), initialized);
+
+    // Two calls of the client and one of the hub are open when the hub goes.
+    peer.send(&json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call"}));
+    peer.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call"}));
+    assert_eq!((hub.receive()["id"].clone(), hub.receive()["id"].clone()), (json!("a"), json!(2)));
+    hub.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "ping"}));
+    assert_eq!(peer.receive()["id"], 9);
+    hub.output.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":2,\"resu").unwrap();
+    drop(hub);
+    let mut refused = [peer.receive(), peer.receive()];
+    refused.sort_by_key(|answer| answer["id"].to_string());
+    for (answer, id) in refused.iter().zip([json!("a"), json!(2)]) {
+        assert_eq!(answer["id"], id);
+        assert_eq!(answer["error"]["code"], -32603);
+        assert_eq!(answer["error"]["message"], "the hub stopped before this call was finished");
+    }
+
+    // The next hub sees the same handshake, its answer stays with the relay, and the late answer to the old
+    // hub's request goes nowhere.
+    let (mut hub, _) = played.take(&welcome());
+    assert_eq!(hub.receive(), initialize);
+    hub.send(&json!({"jsonrpc": "2.0", "method": "notifications/message"}));
+    hub.answer(&initialize, &json!({"protocolVersion": "2025-06-18"}));
+    assert_eq!(hub.receive(), initialized);
+    peer.send(&json!({"jsonrpc": "2.0", "id": 9, "result": {}}));
+    let again = json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call"});
+    peer.send(&again);
+    assert_eq!(hub.receive(), again);
+    hub.answer(&again, &json!({"late": false}));
+    assert_eq!(peer.receive(), json!({"jsonrpc": "2.0", "id": "a", "result": {"late": false}}));
+}
+
+#[test]
+fn a_call_that_comes_while_the_hub_is_away_waits_for_the_next() {
+    let desk = Desk::new();
+    let mut peer = desk.connect();
+    peer.initialize("2024-11-05");
+    let before = desk.kill();
+    let answer = peer.call("next", "tools/list", json!({}));
+    assert_eq!(names(&answer), ["list_prompts", "expand_prompt"]);
+    assert!(
+        answer["result"]["tools"][0].get("annotations").is_none(),
+        "the session is not 2024-11-05 any more"
+    );
+    assert_ne!(desk.pid(), Some(before));
+}
+
+#[test]
+fn a_stateless_client_learns_that_its_subscription_ended_and_goes_on() {
+    let desk = Desk::new();
+    let mut peer = desk.connect();
+    let listen = json!({"_meta": modern_meta(), "notifications": {"toolsListChanged": true}});
+    peer.send(&json!({"jsonrpc": "2.0", "id": "listen", "method": "subscriptions/listen", "params": listen}));
+    assert_eq!(peer.receive()["method"], "notifications/subscriptions/acknowledged");
+    desk.kill();
+    let refused = peer.receive();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("listen"), &json!(-32603)));
+    let answer = peer.call(2, "tools/list", json!({"_meta": modern_meta()}));
+    assert_eq!(names(&answer), ["list_prompts", "expand_prompt"]);
+}
+
+#[test]
+fn a_hub_that_a_person_stops_stays_stopped_until_a_call_comes() {
+    let desk = Desk::new();
+    let mut peer = desk.connect();
+    peer.initialize("2025-06-18");
+    desk.signal(Signal::TERM);
+    desk.unlocked();
+    assert!(!desk.socket().exists());
+    assert!(desk.status().is_none());
+    let mut hub = Foreground::start(&desk, &[]);
+    // The relay finds the new hub by itself.
+    let end = Instant::now() + DEADLINE;
+    while desk.status().unwrap()["status"]["clients"].as_array().unwrap().is_empty() {
+        assert!(Instant::now() < end, "the relay did not come back");
+    }
+    let answer = peer.call("next", "tools/list", json!({}));
+    assert_eq!(names(&answer).len(), 2);
+    rustix::process::kill_process(desk.pid().unwrap(), Signal::TERM).unwrap();
+    assert!(hub.end().0.success());
+}
+
+#[test]
+fn a_call_past_all_patience_is_refused_when_no_hub_may_start() {
+    let desk = Desk::new();
+    desk.start();
+    let mut peer = Peer::start(&mut desk.home.adjutant(["connect", "prompts", "--no-start"]));
+    peer.initialize("2025-06-18");
+    desk.kill();
+    let answer = peer.call(1, "tools/list", json!({}));
+    assert_eq!(answer["error"]["code"], -32603);
+    assert_eq!(answer["error"]["message"], "there is no hub; start one with `adjutant serve`");
+}
+
+#[test]
+fn a_hub_of_another_version_serves_and_is_named_once() {
+    let desk = Desk::new();
+    let played = Played::new(&desk);
+    let peer = desk.connect();
+    let (hub, _) = played.take(&json!({"adjutant": "9.9.9", "hello": 1, "pid": 4242}));
+    drop(hub);
+    drop(played);
+    let (status, stderr) = peer.finish();
+    assert!(status.success(), "{stderr}");
+    assert_eq!(stderr.matches("9.9.9").count(), 1, "{stderr}");
+}
+
+#[test]
+fn a_hub_of_another_hello_is_an_error_that_says_which_side_to_restart() {
+    for (hello, side) in
+        [(0, "restart the hub, it is the older one"), (2, "restart this side, it is the older one")]
+    {
+        let desk = Desk::new();
+        let played = Played::new(&desk);
+        let peer = desk.connect();
+        let refused = json!({"adjutant": "9.9.9", "hello": hello, "pid": 4242, "error": "who are you?"});
+        let _line = played.take(&refused);
+        let (status, stderr) = peer.finish();
+        assert_eq!(status.code(), Some(1));
+        assert!(stderr.contains("the hub (pid 4242, adjutant 9.9.9) and this adjutant"), "{stderr}");
+        assert!(stderr.contains(side), "{stderr}");
+        drop(played);
+        std::fs::remove_file(desk.socket()).unwrap();
+    }
+}
+
+#[test]
+fn the_hub_answers_a_strange_hello_with_an_error_line() {
+    let desk = Desk::new();
+    desk.start();
+    let cases = [
+        ("{\"adjutant\":\"9\",\"hello\":2,\"server\":\"all\"}\n", "the client 9"),
+        ("{\"adjutant\":\"9\",\"hello\":1,\"server\":\"nope\"}\n", "this hub has no server `nope`"),
+        ("{\"adjutant\":\"9\",\"hello\":1}\n", "the hello names no server"),
+        ("GET / HTTP/1.1\n", "the first line is not a hello"),
+        ("{\"adjutant\":\"9\",\"hello\":1,\"ask\":\"open\"}\n", "without the console"),
+    ];
+    for (hello, expected) in cases {
+        let mut stream = UnixStream::connect(desk.socket()).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream.write_all(hello.as_bytes()).unwrap();
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer).unwrap();
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["hello"], 1);
+        assert!(answer["error"].as_str().unwrap().contains(expected), "{answer}");
+    }
+}
+
+#[test]
+fn the_end_of_input_waits_for_the_answers() {
+    let desk = Desk::new();
+    let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}";
+    // The last line has no newline.
+    let told = desk.home.run(["connect", "prompts"], format!("{line}\n{line}"));
+    assert!(told.status.success(), "{}", told.stderr);
+    let lines = told.lines();
+    assert_eq!(lines.len(), 2);
+    assert!(lines.iter().all(|line| line["id"] == 1));
+}
+
+#[test]
+fn the_end_of_input_waits_for_a_silent_hub_no_longer_than_the_grace() {
+    let desk = Desk::new();
+    let played = Played::new(&desk);
+    let mut peer = desk.connect();
+    let (mut hub, _) = played.take(&welcome());
+    peer.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
+    hub.receive();
+    let begun = Instant::now();
+    let (status, _) = peer.finish();
+    assert!(status.success());
+    let waited = begun.elapsed();
+    assert!(waited > Duration::from_millis(1500) && waited < Duration::from_secs(8), "{waited:?}");
+}
+
+#[test]
+fn a_signal_ends_a_relay_at_once() {
+    let desk = Desk::new();
+    desk.start();
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut peer = desk.connect();
+        peer.initialize("2025-06-18");
+        let begun = Instant::now();
+        rustix::process::kill_process(Pid::from_child(&peer.child), signal).unwrap();
+        wait(&mut peer.child, DEADLINE);
+        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    }
+    assert!(desk.status().is_some());
+}
+
+#[test]
+fn a_line_that_is_too_long_is_refused_and_the_next_is_served() {
+    let desk = Desk::new();
+    let mut peer = desk.connect();
+    let mut line =
+        b"{\"jsonrpc\":\"2.0\",\"id\":\"long\",\"method\":\"tools/call\",\"params\":{\"x\":\"".to_vec();
+    line.resize(17 * 1024 * 1024, b'x');
+    line.extend_from_slice(b"\"}}\n");
+    peer.write(&line);
+    let refused = peer.receive();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("long"), &json!(-32600)));
+    assert_eq!(names(&peer.call(1, "tools/list", json!({}))).len(), 2);
+}
+
+#[test]
+fn a_client_that_does_not_read_stops_the_relay_from_reading() {
+    let desk = Desk::new();
+    desk.home.write(".adjutant/prompts/wide.md", "w".repeat(100_000));
+    let mut child = desk
+        .home
+        .adjutant(["connect", "prompts"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let calls = 600;
+    let writer = std::thread::spawn(move || {
+        for id in 0..calls {
+            let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+                "params": {"name": "expand_prompt", "arguments": {"command": "wide", "input": "x".repeat(2000)}}});
+            writeln!(stdin, "{call}").unwrap();
+        }
+    });
+    // Nothing is read until the writer is stuck or done; either way every call is answered once.
+    let end = Instant::now() + Duration::from_secs(1);
+    while !writer.is_finished() && Instant::now() < end {
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+    let peak = |pid: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap().to_owned();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    assert!(peak(child.id()) < 40_000, "the relay keeps what nobody reads: {} kB", peak(child.id()));
+    let mut ids: Vec<i64> = stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()["id"].as_i64().unwrap())
+        .collect();
+    writer.join().unwrap();
+    ids.sort_unstable();
+    assert_eq!(ids, (0..calls).collect::<Vec<i64>>());
+    assert!(wait(&mut child, DEADLINE).success());
+}
+
+#[test]
+fn a_hub_stops_in_order_on_every_usual_signal() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let desk = Desk::new();
+        let mut hub = Foreground::start(&desk, &[]);
+        assert!(hub.banner.contains("hub.sock"), "{}", hub.banner);
+        let mut peer = desk.connect();
+        peer.initialize("2025-06-18");
+        rustix::process::kill_process(Pid::from_child(&hub.child), signal).unwrap();
+        let (status, stderr) = hub.end();
+        assert_eq!(status.code(), Some(0), "{stderr}");
+        assert!(!desk.socket().exists());
+        assert!(desk.status().is_none());
+    }
+}
+
+#[test]
+fn a_home_that_cannot_be_written_is_named() {
+    let desk = Desk::new();
+    let file = desk.home.write("file", "");
+    let home = file.join("home");
+    let cases = [vec!["serve"], vec!["serve", "--background"], vec!["connect"]];
+    for mut arguments in cases {
+        arguments.extend(["--home", home.to_str().unwrap()]);
+        let told = desk.home.run(arguments, "");
+        assert_eq!(told.status.code(), Some(1));
+        assert!(told.stderr.contains(home.to_str().unwrap()), "{}", told.stderr);
+    }
+}
+
+#[test]
+fn a_misspelt_key_is_named_with_its_line() {
+    let desk = Desk::new();
+    desk.home.write(".adjutant/config.toml", "[http]\n\nadress = \"off\"\n");
+    let told = desk.home.run(["serve"], "");
+    assert_eq!(told.status.code(), Some(1));
+    assert!(told.stderr.contains("line 3"), "{}", told.stderr);
+    assert!(told.stderr.contains("unknown field `adress`"), "{}", told.stderr);
+    assert!(told.stderr.contains("`address`"), "{}", told.stderr);
+    desk.home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
+}
+
+#[test]
+fn a_home_too_deep_for_a_socket_gets_one_elsewhere() {
+    let desk = Desk::new();
+    let home = desk.home.path().join("deep".repeat(40));
+    let config = format!("{}/config.toml", "deep".repeat(40));
+    desk.home.write(&config, "[http]\naddress = \"off\"\n");
+    let home = home.to_str().unwrap();
+    let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
+    let told = desk.home.run(["connect", "--home", home], line);
+    let status = desk.home.run(["status", "--json", "--home", home], "");
+    let status: Value = serde_json::from_str(&status.stdout).unwrap();
+    let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
+    rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::TERM).unwrap();
+    assert_eq!(told.lines().len(), 1, "{}", told.stderr);
+    let socket = status["status"]["socket"].as_str().unwrap();
+    assert!(socket.starts_with("/tmp/adjutant-"), "{socket}");
+}
+
+#[test]
+fn wrong_usage_ends_with_code_2_and_says_what_is_right() {
+    let desk = Desk::new();
+    let cases: [(&[&str], &str); 5] = [
+        (&["serve", "--http", "nowhere"], "127.0.0.1:7437"),
+        (&["serve", "--http", "off", "--socket", "off"], "nobody could reach this hub"),
+        (&["connect", "promts"], "similar value exists: 'prompts'"),
+        (&["serve", "--log-level", "loud"], "the log filter cannot be read"),
+        (&["sreve"], "similar subcommand exists: 'serve'"),
+    ];
+    for (arguments, expected) in cases {
+        let told = desk.home.run(arguments, "");
+        assert_eq!(told.status.code(), Some(2), "{arguments:?}: {}", told.stderr);
+        assert!(told.stderr.contains(expected), "{arguments:?}: {}", told.stderr);
+        assert_eq!(told.stdout, "");
+    }
+}
