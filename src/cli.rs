@@ -33,13 +33,13 @@ struct Cli {
 /// What every command understands.
 #[derive(Clone, Debug, clap::Args)]
 struct Common {
-    /// Keep everything in this folder instead of $ADJUTANT_HOME or ~/.adjutant
+    /// Keep everything in this folder instead of `$ADJUTANT_HOME` or ~/.adjutant
     #[arg(long, global = true, value_name = "DIR")]
     home: Option<PathBuf>,
     /// How log lines on stderr look
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text", value_parser = log_format())]
     log_format: Format,
-    /// What is logged: error, warn, info, debug, trace, or a list like info,adjutant::relay=debug
+    /// What is logged: error, warn, info, debug, trace, or a list like `info,adjutant::relay=debug`
     #[arg(long, global = true, value_name = "FILTER")]
     log_level: Option<String>,
 }
@@ -92,12 +92,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let done = match command {
-        Command::Serve(args) => serve::run(args, common),
+        Command::Serve(args) => serve::run(&args, common),
         Command::Connect(args) => connect::run(args, common),
         Command::Mcp(args) => mcp::run(args, common),
         Command::Prompts(args) => prompts::run(args, common),
-        Command::Open(args) => open::run(args, common),
-        Command::Status(args) => status::run(args, common),
+        Command::Open(args) => open::run(&args, common),
+        Command::Status(args) => status::run(&args, common),
     };
     match done {
         Ok(code) => code,

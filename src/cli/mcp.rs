@@ -27,7 +27,7 @@ pub(super) struct McpArgs {
 
 #[derive(Debug, Subcommand)]
 enum Server {
-    /// Prompt commands: list_prompts and expand_prompt
+    /// Prompt commands: `list_prompts` and `expand_prompt`
     Prompts {
         /// Read prompts from this folder alone; may be repeated, earlier folders win
         #[arg(long, value_name = "DIR")]

@@ -23,7 +23,7 @@ pub(super) struct OpenArgs {
 }
 
 /// Asks the hub for a link and opens it.
-pub(super) fn run(args: OpenArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &OpenArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
     let link = status::ask(&config, Ask::Open)?.link.ok_or_else(|| Failure::new("the hub gave no link"))?;
     if args.json {

@@ -1,6 +1,6 @@
 //! The only place that prints: data on stdout, everything else on stderr.
 
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -42,7 +42,7 @@ impl Failure {
             if colour(&io::stderr()) { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
         let mut text = format!("{red}error:{plain} {}\n", self.message);
         for hint in &self.hints {
-            text.push_str(&format!("{cyan}hint:{plain} {hint}\n"));
+            let _ = writeln!(text, "{cyan}hint:{plain} {hint}");
         }
         to_stderr(&text);
         ExitCode::from(self.code)

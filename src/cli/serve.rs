@@ -16,6 +16,7 @@ use crate::config::{Auth, Config, Overrides, Roots, Switch};
 
 /// Arguments of `adjutant serve`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(super) struct ServeArgs {
     /// Listen here for the console and for MCP over HTTP [default: 127.0.0.1:7437]
     #[arg(long, value_name = "ADDR|off")]
@@ -49,15 +50,15 @@ fn auth() -> impl TypedValueParser<Value = Auth> {
 }
 
 /// Runs the hub until it is told to stop, or starts one and returns.
-pub(super) fn run(args: ServeArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure> {
     if args.background {
-        return background::start(&args, &common);
+        return background::start(args, &common);
     }
     if !args.detached {
-        return foreground(&args, common);
+        return foreground(args, common);
     }
     let mut ready = background::Ready::new();
-    let served = foreground_detached(&args, common, &mut ready);
+    let served = foreground_detached(args, common, &mut ready);
     if let Err(failure) = &served {
         ready.failed(failure);
     }

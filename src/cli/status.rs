@@ -19,7 +19,7 @@ pub(super) struct StatusArgs {
 }
 
 /// Prints what the hub says of itself; exit code 1 when there is none.
-pub(super) fn run(args: StatusArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
     let welcome = ask(&config, Ask::Status)?;
     let Welcome { adjutant, pid, status: Some(status), .. } = welcome else {

@@ -49,7 +49,7 @@ fn pump(shared: &Shared, hub: &mut BufReader<UnixStream>) -> io::Result<()> {
         match line::read(hub, &mut line, LONGEST) {
             Ok(Came::Line) => {
                 let messages = envelope::messages(&line);
-                shared.state().session.from_hub(&messages, &line);
+                shared.state().session.note_hub(&messages, &line);
                 shared.to_client(&line)?;
             }
             // Half a message of a hub that died is worth nothing.

@@ -29,7 +29,7 @@ pub(super) struct Handshake {
 impl Session {
     /// Notes a line of the client. Returns whether the hub should get it: an answer to a hub that is gone is
     /// of no use to the next.
-    pub(super) fn from_client(&mut self, messages: &[Message], line: &[u8]) -> bool {
+    pub(super) fn note_client(&mut self, messages: &[Message], line: &[u8]) -> bool {
         let mut wanted = messages.is_empty();
         for message in messages {
             wanted |= match message {
@@ -56,7 +56,7 @@ impl Session {
     }
 
     /// Notes a line of the hub.
-    pub(super) fn from_hub(&mut self, messages: &[Message], line: &[u8]) {
+    pub(super) fn note_hub(&mut self, messages: &[Message], line: &[u8]) {
         for message in messages {
             match message {
                 Message::Request { id, .. } => {

@@ -115,7 +115,7 @@ impl Shared {
                 Link::Over => return Ok(()),
                 // What is no call concerns the session that has just ended.
                 Link::Down { .. } if calls().next().is_none() => {
-                    state.session.from_client(messages, line);
+                    state.session.note_client(messages, line);
                     return Ok(());
                 }
                 Link::Down { failed: Some(reason) } => {
@@ -135,7 +135,7 @@ impl Shared {
                     continue;
                 }
             };
-            if !state.session.from_client(messages, line) {
+            if !state.session.note_client(messages, line) {
                 return Ok(());
             }
             drop(state);

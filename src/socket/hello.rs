@@ -24,7 +24,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Hello {
     /// The client's version.
     pub(super) adjutant: String,
-    pub(super) hello: u32,
+    #[serde(rename = "hello")]
+    pub(super) number: u32,
     /// The server it relays, or nothing when it only asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) server: Option<String>,
@@ -43,7 +44,7 @@ impl Hello {
     fn new() -> Self {
         Self {
             adjutant: env!("CARGO_PKG_VERSION").to_owned(),
-            hello: NUMBER,
+            number: NUMBER,
             server: None,
             ask: None,
             pid: std::process::id(),

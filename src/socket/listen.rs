@@ -19,7 +19,7 @@ pub(crate) fn place(path: &Path) -> PathBuf {
         return path.to_owned();
     }
     let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
-    let name: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+    let name = digest.iter().take(12).fold(String::new(), |name, byte| format!("{name}{byte:02x}"));
     PathBuf::from(format!("/tmp/adjutant-{}", rustix::process::geteuid().as_raw()))
         .join(format!("{name}.sock"))
 }

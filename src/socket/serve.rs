@@ -107,32 +107,32 @@ async fn greet(
         Ok(Hello { server: Some(name), .. }) => mcp::Server::from_name(name),
         _ => None,
     };
-    let mut welcome = Welcome::new();
+    let mut answer = Welcome::new();
     match &hello {
-        Err(_) => welcome.error = Some("the first line is not a hello".to_owned()),
-        Ok(hello) if hello.hello != NUMBER => {
-            welcome.error =
-                Some(format!("this hub is adjutant {}, the client {}", welcome.adjutant, hello.adjutant));
+        Err(_) => answer.error = Some("the first line is not a hello".to_owned()),
+        Ok(hello) if hello.number != NUMBER => {
+            answer.error =
+                Some(format!("this hub is adjutant {}, the client {}", answer.adjutant, hello.adjutant));
         }
-        Ok(Hello { ask: Some(Ask::Status), .. }) => welcome.status = Some(status(&app)),
+        Ok(Hello { ask: Some(Ask::Status), .. }) => answer.status = Some(status(&app)),
         Ok(Hello { ask: Some(Ask::Open), .. }) => match links() {
-            Some(link) => welcome.link = Some(link),
-            None => welcome.error = Some("this hub runs without the console (--http off)".to_owned()),
+            Some(link) => answer.link = Some(link),
+            None => answer.error = Some("this hub runs without the console (--http off)".to_owned()),
         },
         Ok(_) if !free => {
-            welcome.error =
+            answer.error =
                 Some(format!("{CONNECTIONS} clients are connected, there is no room for one more"));
         }
-        Ok(Hello { server: None, .. }) => welcome.error = Some("the hello names no server".to_owned()),
+        Ok(Hello { server: None, .. }) => answer.error = Some("the hello names no server".to_owned()),
         Ok(Hello { server: Some(name), .. }) if server.is_none() => {
-            welcome.error = Some(format!("this hub has no server `{name}`"));
+            answer.error = Some(format!("this hub has no server `{name}`"));
         }
         Ok(_) => {}
     }
-    let follows = welcome.error.is_none();
-    let mut answer = serde_json::to_vec(&welcome).ok()?;
-    answer.push(b'\n');
-    timeout(PATIENCE, output.write_all(&answer)).await.ok()?.ok()?;
+    let follows = answer.error.is_none();
+    let mut line = serde_json::to_vec(&answer).ok()?;
+    line.push(b'\n');
+    timeout(PATIENCE, output.write_all(&line)).await.ok()?.ok()?;
     let pid = hello.ok()?.pid;
     server.filter(|_| follows).map(|server| Relayed { app, server, pid, input, output })
 }

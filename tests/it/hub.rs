@@ -155,7 +155,7 @@ fn connects_at_once_start_one_hub() {
     let clients = desk.status().unwrap()["status"]["clients"].clone();
     assert_eq!(clients.as_array().unwrap().len(), 4, "{clients}");
     assert_eq!(clients[0]["name"], "test");
-    assert_eq!(clients[0]["pid"].as_u64().is_some(), true);
+    assert!(clients[0]["pid"].is_u64());
 }
 
 #[test]

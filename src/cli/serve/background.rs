@@ -119,7 +119,7 @@ pub(super) fn start(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failu
             Ok(ExitCode::SUCCESS)
         }
         Ok(Word::Failed { message, hints }) => {
-            Err(hints.into_iter().fold(Failure::new(message), |failure, hint| failure.hint(hint)))
+            Err(hints.into_iter().fold(Failure::new(message), Failure::hint))
         }
         Err(_) => Err(Failure::new("the hub ended before it served").hint(log_hint())),
     }
