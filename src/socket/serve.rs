@@ -115,10 +115,12 @@ async fn greet(
                 Some(format!("this hub is adjutant {}, the client {}", answer.adjutant, hello.adjutant));
         }
         Ok(Hello { ask: Some(Ask::Status), .. }) => answer.status = Some(status(&app)),
-        Ok(Hello { ask: Some(Ask::Open), .. }) => match links() {
-            Some(link) => answer.link = Some(link),
-            None => answer.error = Some("this hub runs without the console (--http off)".to_owned()),
-        },
+        Ok(Hello { ask: Some(Ask::Open), .. }) => {
+            answer.link = links();
+            if answer.link.is_none() {
+                answer.error = Some("this hub runs without the console (--http off)".to_owned());
+            }
+        }
         Ok(_) if !free => {
             answer.error =
                 Some(format!("{CONNECTIONS} clients are connected, there is no room for one more"));
