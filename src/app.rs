@@ -2,6 +2,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod clients;
+mod workspaces;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use crate::events::Events;
 use crate::prompts::Prompts;
 use activity::Activity;
 use clients::Clients;
+use workspaces::Workspaces;
 
 /// Everything a door needs, shared by all connections of one process.
 #[derive(Debug)]
@@ -23,11 +25,12 @@ pub(crate) struct App {
     pub(crate) events: Events,
     pub(crate) prompts: Prompts,
     /// Who is connected now.
-    pub(crate) clients: Clients,
+    pub(crate) clients: Arc<Clients>,
     /// What happened lately, newest last, bounded.
-    pub(crate) activity: Activity,
+    pub(crate) activity: Arc<Activity>,
     /// Where others can reach this process.
-    pub(crate) listening: Listening,
+    pub(crate) listening: Arc<Listening>,
+    workspaces: Workspaces,
     /// Cancelled once, when the process is to stop in order.
     pub(crate) shutdown: CancellationToken,
     pub(crate) started: SystemTime,
@@ -47,9 +50,10 @@ impl App {
         let events = Events::new();
         let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits);
         Arc::new(Self {
-            clients: Clients::new(events.clone()),
-            activity: Activity::default(),
-            listening: Listening::default(),
+            clients: Arc::new(Clients::new(events.clone())),
+            activity: Arc::default(),
+            listening: Arc::default(),
+            workspaces: Workspaces::default(),
             shutdown: CancellationToken::new(),
             started: SystemTime::now(),
             config,

@@ -27,6 +27,16 @@ pub(crate) struct PromptsConfig {
     pub(crate) limits: Limits,
 }
 
+impl PromptsConfig {
+    /// Puts the prompts of the project in `folder` before all others.
+    ///
+    /// A prompt file starts no process, so a project's prompts need no trust question.
+    pub(crate) fn enter_workspace(&mut self, folder: &Path) {
+        let folder = Some(folder.join(".adjutant").join("prompts"));
+        self.roots.insert(0, Root { label: "project".to_owned(), folder });
+    }
+}
+
 /// The HTTP door's share.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpConfig {
@@ -162,6 +172,7 @@ impl Config {
             Some(folder) => Some(std::path::absolute(folder).map_err(|_| Error::NoHome)?),
             None => env::home(),
         };
+        let in_workspace = matches!(roots, Roots::Workspace);
         let mut config = Self { grace: Duration::from_secs(5), ..Self::default() };
         let mut configured = Vec::new();
         match (home, &roots) {
@@ -186,41 +197,36 @@ impl Config {
         }
         config.http.auth = overrides.auth.unwrap_or(config.http.auth);
         config.prompts.roots = match roots {
-            Roots::Exactly(folders) => folders
-                .into_iter()
-                .map(|folder| Root { label: folder.display().to_string(), folder: Some(folder) })
-                .collect(),
-            Roots::User => defaults(&config.home, None, configured),
-            Roots::Workspace => defaults(&config.home, workspace(), configured),
+            Roots::Exactly(folders) => {
+                let named =
+                    |folder: PathBuf| Root { label: folder.display().to_string(), folder: Some(folder) };
+                folders.into_iter().map(named).collect()
+            }
+            Roots::User | Roots::Workspace => {
+                let folder = Some(config.home.join("prompts"));
+                let user = Root { label: "user".to_owned(), folder };
+                let bundled = Root { label: "bundled".to_owned(), folder: None };
+                [user].into_iter().chain(configured).chain([bundled]).collect()
+            }
         };
+        if in_workspace && let Some(folder) = workspace(&config.home) {
+            config.prompts.enter_workspace(&folder);
+        }
         Ok(config)
     }
 }
 
-fn defaults(home: &Path, workspace: Option<PathBuf>, configured: Vec<Root>) -> Vec<Root> {
-    let project = workspace.map(|folder| Root {
-        label: "project".to_owned(),
-        folder: Some(folder.join(".adjutant").join("prompts")),
-    });
-    let user = Root { label: "user".to_owned(), folder: Some(home.join("prompts")) };
-    let bundled = Root { label: "bundled".to_owned(), folder: None };
-    // In the home folder itself both are the same, and would hide each other.
-    let project = project.filter(|root| root.folder != user.folder);
-    project.into_iter().chain([user]).chain(configured).chain([bundled]).collect()
+/// Returns the nearest folder with `.adjutant/prompts`, from the current one up to the repository's. Outside a
+/// repository only the current one counts: what lies above may be anybody's.
+///
+/// `home` is the user's own folder, which is no project's.
+pub(crate) fn workspace(home: &Path) -> Option<PathBuf> {
+    let current = std::env::current_dir().ok()?;
+    let depth = current.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
+    current.ancestors().take(depth + 1).find(|folder| has_prompts(folder, home)).map(Path::to_owned)
 }
 
-/// Returns the nearest folder from the current one up to the repository's that has `.adjutant/prompts`.
-///
-/// A prompt file starts no process, so a project's prompts need no trust question.
-fn workspace() -> Option<PathBuf> {
-    let current = std::env::current_dir().ok()?;
-    for folder in current.ancestors() {
-        if folder.join(".adjutant").join("prompts").is_dir() {
-            return Some(folder.to_owned());
-        }
-        if folder.join(".git").exists() {
-            return None;
-        }
-    }
-    None
+fn has_prompts(folder: &Path, home: &Path) -> bool {
+    let own = folder.join(".adjutant");
+    own != home && own.join("prompts").is_dir()
 }

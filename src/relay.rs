@@ -32,6 +32,8 @@ pub(crate) struct Options {
     pub(crate) home: PathBuf,
     /// Where the hub of this home listens; `None` when that door is switched off.
     pub(crate) socket: Option<PathBuf>,
+    /// The project that the client works in, where it has prompts of its own.
+    pub(crate) workspace: Option<PathBuf>,
     /// The server's name, as the hub knows it.
     pub(crate) server: String,
     pub(crate) start: Start,

@@ -8,7 +8,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::Failure;
-use crate::config::Roots;
+use crate::config::{self, Roots};
 use crate::relay::{self, Options, Start};
 
 /// Arguments of `adjutant connect`.
@@ -28,6 +28,7 @@ pub(super) fn run(args: ConnectArgs, common: Common) -> Result<ExitCode, Failure
     let config = common.config(Roots::User)?;
     let start = if args.no_start { Start::Never } else { Start::IfNeeded };
     relay::run(Options {
+        workspace: config::workspace(&config.home),
         home: config.home,
         socket: config.socket,
         server: args.server,

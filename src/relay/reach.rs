@@ -54,7 +54,7 @@ pub(super) fn reach(options: &Options, start: Start) -> Result<Connection, Error
 
 /// Connects to the hub where it usually listens, else where the home's lock says.
 fn connect(options: &Options) -> Result<Connection, Error> {
-    let hello = Hello::relay(&options.server);
+    let hello = Hello::relay(&options.server, options.workspace.as_deref());
     let usual = options.socket.as_deref().ok_or(Error::SocketOff)?;
     let connection = match socket::connect(usual, &hello) {
         Err(error @ socket::Error::NoHub { .. }) => {

@@ -33,12 +33,15 @@ pub(crate) struct Hello {
     pub(super) ask: Option<Ask>,
     #[serde(default)]
     pub(super) pid: u32,
+    /// The folder whose `.adjutant/prompts` come first for this client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) workspace: Option<PathBuf>,
 }
 
 impl Hello {
-    /// The hello of a relay for `server`.
-    pub(crate) fn relay(server: &str) -> Self {
-        Self { server: Some(server.to_owned()), ask: None, ..Self::new() }
+    /// The hello of a relay for `server`, for a client in `workspace`.
+    pub(crate) fn relay(server: &str, workspace: Option<&Path>) -> Self {
+        Self { server: Some(server.to_owned()), workspace: workspace.map(Path::to_owned), ..Self::new() }
     }
 
     fn new() -> Self {
@@ -48,6 +51,7 @@ impl Hello {
             server: None,
             ask: None,
             pid: std::process::id(),
+            workspace: None,
         }
     }
 }

@@ -135,7 +135,11 @@ async fn greet(
     let mut line = serde_json::to_vec(&answer).ok()?;
     line.push(b'\n');
     timeout(PATIENCE, output.write_all(&line)).await.ok()?.ok()?;
-    let pid = hello.ok()?.pid;
+    let Hello { pid, workspace, .. } = hello.ok()?;
+    let app = match workspace.filter(|folder| folder.is_absolute()) {
+        Some(folder) => app.in_workspace(&folder),
+        None => app,
+    };
     server.filter(|_| follows).map(|server| Relayed { app, server, pid, input, output })
 }
 

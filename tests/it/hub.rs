@@ -593,3 +593,51 @@ fn wrong_usage_ends_with_code_2_and_says_what_is_right() {
         assert_eq!(told.stdout, "");
     }
 }
+
+#[test]
+fn a_projects_prompts_come_first_for_its_clients_alone() {
+    let desk = Desk::new();
+    desk.home.write(".adjutant/prompts/hello.md", "from the user");
+    desk.home.write("work/.git/HEAD", "");
+    desk.home.write("work/.adjutant/prompts/hello.md", "from the project");
+    desk.home.write("work/deep/down/file", "");
+    desk.home.write("elsewhere/file", "");
+    let expand = json!({"name": "expand_prompt", "arguments": {"command": "hello", "input": ""}});
+    for (folder, expected) in
+        [("work/deep/down", "from the project"), ("elsewhere", "from the user"), (".", "from the user")]
+    {
+        for server in [["connect", "prompts"], ["mcp", "prompts"]] {
+            let mut peer = Peer::start(desk.home.adjutant(server).current_dir(desk.home.path().join(folder)));
+            let answer = peer.call(1, "tools/call", expand.clone());
+            let prompt = answer["result"]["structuredContent"]["prompt"].as_str().unwrap();
+            assert!(prompt.starts_with(expected), "{folder}, {server:?}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn a_taken_port_is_named() {
+    let desk = Desk::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for arguments in [vec!["serve", "--http", &address], vec!["serve", "--background", "--http", &address]] {
+        let told = desk.home.run(arguments, "");
+        assert_eq!(told.status.code(), Some(1));
+        assert!(told.stderr.contains(&format!("cannot listen on {address}")), "{}", told.stderr);
+        assert!(told.stderr.contains("hint: "), "{}", told.stderr);
+    }
+    assert!(desk.status().is_none());
+}
+
+#[test]
+fn open_prints_a_link_that_is_this_hubs() {
+    let desk = Desk::new();
+    let hub = Foreground::start(&desk, &["--http", "127.0.0.1:0"]);
+    let status = desk.status().unwrap();
+    let address = status["status"]["http"].as_str().unwrap();
+    assert!(hub.banner.contains(&format!("http://{address}/mcp")), "{}", hub.banner);
+    let told = desk.home.run(["open", "--json"], "");
+    let link: Value = serde_json::from_str(&told.stdout).unwrap();
+    assert!(link["link"].as_str().unwrap().starts_with(&format!("http://{address}/login/")), "{link}");
+    assert_eq!(desk.home.run(["open", "--print"], "").stdout.lines().count(), 1);
+}

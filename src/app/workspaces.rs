@@ -1,0 +1,40 @@
+//! The application as a client in a workspace sees it: with the project's prompts before all others.
+//!
+//! Clients in one workspace share one set of prompts; it goes when the last of them has left.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::App;
+use crate::prompts::Prompts;
+
+/// The workspaces that have clients now.
+#[derive(Debug, Default)]
+pub(crate) struct Workspaces(Mutex<HashMap<PathBuf, Weak<App>>>);
+
+impl App {
+    /// Returns the application with the prompts of the project in `folder`; all else is shared.
+    pub(crate) fn in_workspace(&self, folder: &Path) -> Arc<Self> {
+        let mut known = self.workspaces.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, app| app.strong_count() > 0);
+        if let Some(app) = known.get(folder).and_then(Weak::upgrade) {
+            return app;
+        }
+        let mut config = self.config.clone();
+        config.prompts.enter_workspace(folder);
+        let app = Arc::new(Self {
+            prompts: Prompts::new(config.prompts.roots.clone(), config.prompts.limits),
+            config,
+            events: self.events.clone(),
+            clients: self.clients.clone(),
+            activity: self.activity.clone(),
+            listening: self.listening.clone(),
+            workspaces: Workspaces::default(),
+            shutdown: self.shutdown.clone(),
+            started: self.started,
+        });
+        known.insert(folder.to_owned(), Arc::downgrade(&app));
+        app
+    }
+}
