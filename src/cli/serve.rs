@@ -1,6 +1,7 @@
 //! `adjutant serve`: the hub.
 
 mod background;
+mod demo;
 mod hub;
 
 use std::ffi::OsString;
@@ -27,7 +28,7 @@ pub(super) struct ServeArgs {
     /// Who may use /mcp and the console: `token` asks everybody, `none` nobody [default: token]
     #[arg(long, value_name = "AUTH", hide_possible_values = true, value_parser = auth())]
     auth: Option<Auth>,
-    /// Put example prompts into an empty home, and say what to try
+    /// Put an example prompt of your own into an empty home, and say what to try
     #[arg(long)]
     demo: bool,
     /// Open the console in the browser

@@ -36,6 +36,7 @@ impl Session {
                 Message::Request { id, what } => {
                     if *what == Request::Initialize {
                         self.opening = Some((id.clone(), line.to_vec()));
+                        self.handshake.initialized = None;
                     }
                     *self.calls.entry(id.clone()).or_default() += 1;
                     true
@@ -67,11 +68,8 @@ impl Session {
                     if let Some((_, initialize)) = self.opening.take_if(|(opening, _)| opening == id)
                         && *result
                     {
-                        self.handshake = Handshake {
-                            initialize: Some((id.clone(), initialize)),
-                            revision: revision(line),
-                            initialized: None,
-                        };
+                        self.handshake.initialize = Some((id.clone(), initialize));
+                        self.handshake.revision = revision(line);
                     }
                 }
                 Message::Initialized | Message::Cancelled { .. } | Message::Other => {}

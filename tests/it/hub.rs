@@ -262,12 +262,12 @@ fn the_handshake_is_repeated_to_the_next_hub_and_open_calls_get_an_error() {
 
     let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}});
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    // Both in one go: a client need not wait for the answer.
     peer.send(&initialize);
-    assert_eq!(hub.receive(), initialize);
+    peer.send(&initialized);
+    assert_eq!((hub.receive(), hub.receive()), (initialize.clone(), initialized.clone()));
     hub.answer(&initialize, &json!({"protocolVersion": "2025-06-18"}));
     assert_eq!(peer.receive()["id"], 0);
-    peer.send(&initialized);
-    assert_eq!(hub.receive(), initialized);
 
     // Two calls of the client and one of the hub are open when the hub goes.
     peer.send(&json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call"}));
@@ -640,4 +640,45 @@ fn open_prints_a_link_that_is_this_hubs() {
     let link: Value = serde_json::from_str(&told.stdout).unwrap();
     assert!(link["link"].as_str().unwrap().starts_with(&format!("http://{address}/login/")), "{link}");
     assert_eq!(desk.home.run(["open", "--print"], "").stdout.lines().count(), 1);
+}
+
+#[test]
+fn a_second_signal_ends_a_hub_that_still_waits() {
+    let desk = Desk::new();
+    desk.home.write(".adjutant/config.toml", "grace_seconds = 600\n[http]\naddress = \"off\"\n");
+    let mut hub = Foreground::start(&desk, &[]);
+    let pid = Pid::from_child(&hub.child);
+    // A connection that never says hello does not hold a hub up; a client that reads nothing does.
+    let mut deaf = UnixStream::connect(desk.socket()).unwrap();
+    deaf.write_all(b"{\"adjutant\":\"0\",\"hello\":1,\"server\":\"prompts\"}\n").unwrap();
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "expand_prompt", "arguments": {"command": "research", "input": "x".repeat(3_000_000)}}});
+    deaf.write_all(format!("{call}\n").as_bytes()).unwrap();
+    let mut answer = BufReader::new(deaf.try_clone().unwrap());
+    answer.read_line(&mut String::new()).unwrap();
+    answer.read_exact(&mut [0; 1]).unwrap();
+    rustix::process::kill_process(pid, Signal::TERM).unwrap();
+    let mut told = String::new();
+    while !told.contains("stopping") {
+        assert_ne!(hub.stderr.read_line(&mut told).unwrap(), 0, "the hub ended: {told}");
+    }
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    let (status, _) = hub.end();
+    assert_eq!(status.code(), Some(130));
+    assert!(!desk.socket().exists());
+}
+
+#[test]
+fn the_demo_fills_an_empty_home_and_leaves_a_full_one_alone() {
+    let desk = Desk::new();
+    let first = Foreground::start(&desk, &["--demo"]);
+    let example = desk.folder().join("prompts/standup.md");
+    assert!(std::fs::read_to_string(&example).unwrap().contains("{{input}}"));
+    let told = desk.home.run(["prompts", "list"], "");
+    assert!(told.stdout.contains("standup") && told.stdout.contains("research"), "{}", told.stdout);
+    drop(first);
+    std::fs::remove_file(&example).unwrap();
+    let second = Foreground::start(&desk, &["--demo"]);
+    assert!(!example.exists());
+    drop(second);
 }

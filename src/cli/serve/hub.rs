@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
-use super::ServeArgs;
+use super::{ServeArgs, demo};
 use crate::app::App;
 use crate::cli::output::Failure;
 use crate::config::{Auth, Config};
@@ -58,7 +58,7 @@ impl Hub {
             lines.push(format!("  socket   {}   (agents run: adjutant connect)", path.display()));
         }
         if self.demo {
-            lines.push("  try      adjutant prompts list, or the prompts page of the console".to_owned());
+            lines.extend(demo::suggestions(&self.app.config.home));
         }
         lines.join("\n")
     }
@@ -68,6 +68,10 @@ impl Hub {
 pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) -> Result<ExitCode, Failure> {
     socket::private_folder(&config.home)?;
     let claim = Claim::take(&config.home)?;
+    if args.demo {
+        demo::fill(&config.home)
+            .map_err(|error| Failure::new(format!("cannot write the example prompt: {error}")))?;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
     let code = runtime.block_on(live(config, args, claim, serving));
     runtime.shutdown_background();

@@ -1,0 +1,32 @@
+//! `--demo`: a first run that shows something real.
+//!
+//! The bundled prompts are always there. What an empty home lacks is one of the person's own: a file to edit while
+//! the console shows what becomes of it. A home with prompts is left as it is.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+const NAME: &str = "standup.md";
+const EXAMPLE: &str = include_str!("../../../assets/demo/standup.md");
+
+/// Puts the example into `home`, unless there is a folder of prompts already.
+pub(super) fn fill(home: &Path) -> io::Result<()> {
+    let folder = home.join("prompts");
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Ok(()) => std::fs::write(folder.join(NAME), EXAMPLE),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Says what to try, one line each.
+pub(super) fn suggestions(home: &Path) -> [String; 3] {
+    [
+        "  try      adjutant prompts expand research \"how bees sleep\"".to_owned(),
+        format!("           edit {} with the console open", home.join("prompts").join(NAME).display()),
+        "           codex mcp add adjutant -- adjutant connect, then tell Codex \":research how bees sleep\""
+            .to_owned(),
+    ]
+}
