@@ -130,7 +130,8 @@ impl Refusal {
     }
 }
 
-/// Puts the headers that every answer carries: no sniffing, no referrer, no embedding elsewhere.
+/// Puts the headers that every answer carries: no sniffing, no referrer, no embedding elsewhere. A page may have
+/// set one by itself: with no referrer at all a browser sends `Origin: null` with the page's own forms.
 pub(crate) fn harden(headers: &mut HeaderMap) {
     const ALWAYS: [(HeaderName, HeaderValue); 4] = [
         (HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff")),
@@ -139,7 +140,7 @@ pub(crate) fn harden(headers: &mut HeaderMap) {
         (HeaderName::from_static("x-frame-options"), HeaderValue::from_static("DENY")),
     ];
     for (name, value) in ALWAYS {
-        headers.insert(name, value);
+        headers.entry(name).or_insert(value);
     }
 }
 
