@@ -1,5 +1,6 @@
 //! From a template and its values to a response: the one layout, and the headers every page carries.
 
+use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
 
@@ -105,11 +106,10 @@ fn inert(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Resu
 pub(super) fn path(name: &str) -> String {
     let mut encoded = String::with_capacity(name.len());
     for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                encoded.push(byte.into())
-            }
-            _ => encoded.push_str(&format!("%{byte:02X}")),
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            encoded.push(byte.into());
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
         }
     }
     encoded

@@ -9,11 +9,17 @@ use std::fmt::Write as _;
 pub(super) fn is_hidden(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{2028}' | '\u{2029}'
-        | '\u{3164}' | '\u{feff}' | '\u{ffa0}' => true,
-        '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}'
+        | '\u{3164}'
+        | '\u{feff}'
+        | '\u{ffa0}'
         | '\u{fff9}'..='\u{fffb}'
         | '\u{e0000}'..='\u{e0fff}' => true,
         other => other.is_control(),

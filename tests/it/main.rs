@@ -1,6 +1,16 @@
 //! The one integration binary: every test drives the real `adjutant` at its boundary, bytes in, bytes out.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::format_push_string,
+    clippy::needless_pass_by_value,
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "a test fails by panicking, starts what it tests by itself, and is nobody's library"
+)]
 
 mod support;
 
 mod architecture;
 mod hub;
+mod web;

@@ -1,5 +1,7 @@
 //! What the tests share: a hermetic home, the binary as a child, and a line client with deadlines.
 
+pub(crate) mod chromium;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};

@@ -11,7 +11,7 @@ use super::catalogue;
 use crate::app::App;
 use crate::app::activity::{Entry, What};
 use crate::app::clients::{Client, Transport};
-use crate::config::env;
+use crate::config::{Auth, env};
 use crate::web::error::Failure;
 use crate::web::{page, when};
 
@@ -30,6 +30,7 @@ pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response
         started => when::time(app.started, now),
         socket => app.listening.socket.get().is_some(),
         http => app.listening.http.get().map(ToString::to_string),
+        token => app.config.http.auth == Auth::Token,
         home => env::short(&app.config.home),
         clients,
         activity,

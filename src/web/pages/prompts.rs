@@ -64,15 +64,16 @@ pub(in crate::web) async fn list(
     page::page(&app, "/prompts", "prompts.html", values)
 }
 
-/// Whether every word stands somewhere in what the list shows of a prompt. The words are in lower case.
+/// Whether every word stands somewhere in what the list shows of a prompt; a word with a colon is the beginning
+/// of a name or an alias. The words are in lower case.
 fn matches(prompt: &Prompt, words: &[String]) -> bool {
-    words.iter().all(|word| {
-        let word = word.strip_prefix(':').unwrap_or(word);
-        std::iter::once(&prompt.name)
-            .chain(&prompt.aliases)
+    let names = || std::iter::once(&prompt.name).chain(&prompt.aliases);
+    words.iter().all(|word| match word.strip_prefix(':') {
+        Some(beginning) => names().any(|name| name.to_lowercase().starts_with(beginning)),
+        None => names()
             .chain(&prompt.title)
             .chain([&prompt.description])
-            .any(|text| text.to_lowercase().contains(word))
+            .any(|text| text.to_lowercase().contains(word.as_str())),
     })
 }
 

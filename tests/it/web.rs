@@ -1,0 +1,237 @@
+//! The console: pages over plain HTTP, and in a real browser.
+
+mod browser;
+mod desk;
+
+use std::io::Write;
+
+use desk::{Answer, Desk};
+
+/// What no page may contain; the policy would refuse it, and a page that tries is broken.
+const INLINE: [&str; 5] = [" style=", "<style", "javascript:", "http-equiv", "srcdoc="];
+
+#[test]
+fn every_page_is_strict() {
+    let desk = Desk::new();
+    for path in
+        ["/", "/prompts", "/prompts?q=re", "/prompts/review/pull-request", "/prompts/nowhere", "/nowhere"]
+    {
+        let page = desk.get(path);
+        assert_eq!(
+            page.header("content-security-policy"),
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
+             form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+            "{path}"
+        );
+        assert_eq!(page.header("cache-control"), "no-store", "{path}");
+        assert_eq!(page.header("x-content-type-options"), "nosniff", "{path}");
+        // `no-referrer` would make a browser send `Origin: null` with our own forms.
+        assert_eq!(page.header("referrer-policy"), "same-origin", "{path}");
+        assert_eq!(page.header("content-type"), "text/html; charset=utf-8", "{path}");
+        assert!(!page.headers.contains("access-control"), "{path}: {}", page.headers);
+        for inline in INLINE {
+            assert!(!page.body.contains(inline), "{path} contains {inline}");
+        }
+        let plain = page.body.replace("&#x2f;", "/");
+        for tag in plain.split('<').skip(1).filter_map(|rest| rest.split('>').next()) {
+            let handler =
+                tag.split_whitespace().skip(1).find(|word| word.starts_with("on") && word.contains('='));
+            assert_eq!(handler, None, "{path}: {tag}");
+            assert!(!tag.starts_with("script") || tag.contains("src=\"/static/"), "{path}: {tag}");
+            for attribute in ["src=\"", "href=\"", "action=\""] {
+                let Some((_, value)) = tag.split_once(attribute) else { continue };
+                let own = value.starts_with('#') || value.starts_with('/') && !value.starts_with("//");
+                assert!(own, "{path}: {tag} leads outside");
+            }
+        }
+    }
+}
+
+#[test]
+fn methods_mean_what_they_say() {
+    let desk = Desk::new();
+    for path in ["/", "/prompts", "/prompts/research", "/nowhere"] {
+        let (get, head) = (desk.get(path), desk.ask("HEAD", path, &[], ""));
+        assert_eq!(head.status, get.status, "{path}");
+        assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
+        assert_eq!(head.body, "", "{path}");
+    }
+    let wrong = desk.ask("PUT", "/prompts", &[], "");
+    assert_eq!((wrong.status, wrong.header("allow")), (405, "GET,HEAD"));
+    assert_eq!(desk.ask("DELETE", "/prompts/research", &[], "").status, 405);
+    assert_eq!(desk.get("/prompts?q=%ff").status, 200, "a search for noise is a search");
+    assert_eq!(desk.get("/prompts/%ff").status, 400);
+    let typed = [("content-type", "text/csv")];
+    assert_eq!(desk.ask("POST", "/prompts/research", &typed, "input=x").status, 400);
+}
+
+#[test]
+fn pages_read_as_agreed() {
+    let desk = Desk::new();
+    insta::assert_snapshot!("overview", desk.redacted(&desk.get("/")));
+    insta::assert_snapshot!("prompts", desk.redacted(&desk.get("/prompts")));
+    insta::assert_snapshot!("prompt", desk.redacted(&desk.get("/prompts/review/pull-request")));
+    insta::assert_snapshot!("no_prompt", desk.redacted(&desk.get("/prompts/reserch")));
+    let filled = "arg.topic=the+tide+table&arg.depth=3&arg.tone=blunt&arg.tests=true&input=Mind+%3Cthis%3E";
+    let fragment = desk.post("/prompts/review/pull-request?part=try", filled);
+    insta::assert_snapshot!("preview", desk.redacted(&fragment));
+}
+
+#[test]
+fn a_search_needs_no_script() {
+    let desk = Desk::new();
+    let found = |q: &str| {
+        let page = desk.get(&format!("/prompts?q={q}"));
+        let names = page.body.split("class=\"name\" href=\"/prompts/").skip(1);
+        names.map(|rest| rest.split('"').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("pull-req"), ["review/pull-request"], "by name");
+    assert_eq!(found(":pr"), ["review/pull-request"], "by alias, with its colon");
+    assert_eq!(
+        found("TIRED+reviewer"),
+        ["review/pull-request"],
+        "by every word of the description, in any case"
+    );
+    assert_eq!(found("tired+nothing"), Vec::<String>::new());
+    let page = desk.get("/prompts?q=%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E");
+    assert!(!page.body.contains("<script>alert"), "{}", page.body);
+}
+
+#[test]
+fn what_is_left_out_is_named() {
+    let page = Desk::new().get("/prompts").body;
+    let problems = page.split("id=\"problems\"").nth(1).expect("a section of problems");
+    assert!(problems.contains("broken.md"), "{problems}");
+    let shadowed = page.split("id=\"shadowed\"").nth(1).expect("a section of shadowed prompts");
+    assert!(shadowed.contains("research"), "{shadowed}");
+}
+
+#[test]
+fn an_alias_leads_to_its_prompt() {
+    let moved = Desk::new().get("/prompts/pr");
+    assert_eq!((moved.status, moved.header("location")), (307, "/prompts/review/pull-request"));
+}
+
+#[test]
+fn a_name_is_never_a_path() {
+    let desk = Desk::new();
+    desk.home.write("secret.md", "the secret");
+    for name in
+        ["../secret", "..%2fsecret", "%2e%2e/%2e%2e/secret", "%2fetc%2fpasswd", "a%00b", "%E2%80%AE", "..."]
+    {
+        let page = desk.get(&format!("/prompts/{name}"));
+        assert_eq!(page.status, 404, "{name}");
+        assert!(!page.body.contains("the secret"), "{name}");
+    }
+}
+
+#[test]
+fn hidden_characters_are_seen() {
+    let desk = Desk::new();
+    for page in [desk.get("/prompts/hidden"), desk.post("/prompts/hidden", "input=a%E2%80%AEb%1B%5B31m")] {
+        let hidden = ['\u{202e}', '\u{200b}', '\u{e0041}', '\u{1b}'];
+        let text = page.body.split("<textarea").next().unwrap().to_owned()
+            + page.body.split("</textarea>").nth(1).unwrap();
+        assert!(!text.contains(hidden), "a hidden character is in the page");
+        for code in ["202e\">U+202E", "200b\">U+200B", "e0041\">U+E0041"] {
+            assert!(text.contains(code), "{code} is not shown: {text}");
+        }
+    }
+    let typed = desk.post("/prompts/hidden", "input=a%E2%80%AEb%1B%5B31m").body;
+    assert!(typed.contains("1b\">U+001B"), "what was typed is shown too");
+}
+
+#[test]
+fn an_argument_error_stands_beside_its_field() {
+    let page = Desk::new().post("/prompts/review/pull-request", "arg.topic=tides&arg.depth=deep");
+    assert_eq!(page.status, 200);
+    let field = page.body.split("name=\"arg.depth\"").nth(1).unwrap();
+    let (tag, rest) = field.split_once('>').unwrap();
+    assert!(
+        tag.contains("aria-invalid=\"true\"")
+            && tag.contains("aria-describedby=\"field-1-about field-1-error\"")
+    );
+    let error = rest.split("id=\"field-1-error\"").nth(1).unwrap().split("</p>").next().unwrap();
+    assert!(error.contains("must be an integer"), "{error}");
+    assert!(page.body.contains("value=\"tides\""), "what was filled in is still there");
+}
+
+#[test]
+fn a_long_expansion_is_clipped_and_whole_in_the_download() {
+    let desk = Desk::new();
+    let long = "tide ".repeat(40_000);
+    let page = desk.post("/prompts/research", &format!("input={}", long.replace(' ', "+")));
+    assert!(page.body.contains("This is the beginning."));
+    assert!(page.body.matches("tide ").count() < 60_000, "the preview is not clipped");
+    let file = desk.post("/prompts/research", &format!("download=1&input={}", long.replace(' ', "+")));
+    assert_eq!(file.header("content-type"), "text/plain; charset=utf-8");
+    assert_eq!(file.header("content-disposition"), "attachment; filename=\"research.txt\"");
+    assert!(file.body.ends_with(&long), "the file has the whole text");
+    let lines = desk.post("/prompts/research", "download=1&input=one%0D%0Atwo").body;
+    assert!(lines.ends_with("one\ntwo"), "line breaks are a prompt's, not a form's: {lines:?}");
+}
+
+#[test]
+fn files_are_kept_by_their_content() {
+    let desk = Desk::new();
+    let page = desk.get("/").body;
+    for (kind, mime) in [
+        ("css", "text/css; charset=utf-8"),
+        ("js", "text/javascript; charset=utf-8"),
+        ("svg", "image/svg+xml"),
+    ] {
+        let path = page.split('"').find(|word| word.contains("static") && word.ends_with(kind)).unwrap();
+        let path = path.replace("&#x2f;", "/");
+        let file = desk.get(&path);
+        assert_eq!((file.status, file.header("content-type")), (200, mime), "{path}");
+        assert_eq!(file.header("cache-control"), "public, max-age=31536000, immutable");
+        let stale = path.replace(|c: char| c.is_ascii_digit(), "x");
+        assert_eq!(desk.get(&stale).status, 404, "{stale}");
+    }
+}
+
+#[test]
+fn the_stream_tells_what_changed() {
+    let desk = Desk::new();
+    let mut stream = desk.stream("/events");
+    assert!(stream.until("event: hello").contains("content-type: text/event-stream"));
+    let mut agent = desk.agent();
+    agent.initialize("2025-06-18");
+    stream.until("event: changed");
+    stream.until("clients");
+    desk.home.write(".adjutant/prompts/fresh.md", "Fresh.");
+    stream.until("prompts");
+    assert!(desk.get("/prompts").body.contains("/prompts/fresh"));
+}
+
+#[test]
+fn the_stream_ends_with_the_hub() {
+    let mut desk = Desk::new();
+    let mut stream = desk.stream("/events");
+    stream.until("event: hello");
+    desk.stop();
+    stream.ended();
+}
+
+#[test]
+fn bad_forms_are_answered() {
+    let desk = Desk::new();
+    for body in [
+        "%",
+        "arg.topic",
+        "=",
+        "arg.=x",
+        "a&b&c",
+        "input=%ff",
+        "arg.topic=x&arg.topic=y",
+        &"&".repeat(100_000),
+    ] {
+        let page = desk.post("/prompts/review/pull-request", body);
+        assert!(matches!(page.status, 200 | 400), "{:.40}: {}", body, page.status);
+    }
+    let mut sink = Vec::new();
+    writeln!(sink, "input={}", "x".repeat(5 << 20)).unwrap();
+    let page: Answer = desk.post("/prompts/research", &String::from_utf8(sink).unwrap());
+    assert_eq!(page.status, 200);
+    assert!(page.body.contains("over the limit of"), "an expansion past the limit is refused in words");
+}

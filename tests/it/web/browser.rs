@@ -1,0 +1,232 @@
+//! The console in real Chromium: by keyboard, without script, live, and checked by axe-core.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::desk::Desk;
+use crate::support::chromium::{Browser, Key};
+
+const WIDE: u32 = 1400;
+const PHONE: u32 = 390;
+
+/// Presses Tab until an element is focused, as a person without a mouse does.
+fn tab_to(browser: &mut Browser, selector: &str) {
+    for _ in 0..60 {
+        browser.press(Key::Tab);
+        if browser.evaluate(&format!("document.activeElement.matches({selector:?})")) == json!(true) {
+            return;
+        }
+    }
+    panic!("Tab does not reach {selector}");
+}
+
+#[test]
+fn search_is_done_by_keyboard_alone() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    browser.open(&desk.url("/prompts"));
+    browser.press(Key::Slash);
+    assert_eq!(browser.evaluate("document.activeElement.id + document.activeElement.value"), json!("q"));
+    browser.type_text("pull");
+    browser.until("document.querySelectorAll('#results .prompts li').length === 1");
+    assert_eq!(browser.evaluate("location.search"), json!("?q=pull"), "the address can be shared");
+    browser.press(Key::Down);
+    browser.press(Key::Enter);
+    browser.loaded();
+    assert_eq!(browser.evaluate("location.pathname"), json!("/prompts/review/pull-request"));
+    browser.assert_calm();
+}
+
+#[test]
+fn the_preview_follows_the_form() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    browser.open(&desk.url("/prompts/review/pull-request"));
+    browser.until("document.getElementById('preview-tally').textContent.includes('Waits')");
+    tab_to(&mut browser, "#field-0");
+    browser.type_text("<b>tides</b>");
+    browser
+        .until("document.getElementById('expansion')?.textContent.includes('about <b>tides</b> at depth 2')");
+    assert_eq!(browser.evaluate("document.activeElement.id"), json!("field-0"), "the focus stays");
+    tab_to(&mut browser, "#field-1");
+    browser.type_text("9.5");
+    browser.until("document.getElementById('field-1-error').textContent.includes('must be an integer')");
+    assert_eq!(
+        browser.evaluate("document.getElementById('field-1').getAttribute('aria-invalid')"),
+        json!("true")
+    );
+    browser.evaluate("document.getElementById('field-1').value = ''");
+    tab_to(&mut browser, "#field-3");
+    browser.press(Key::Space);
+    browser.until("document.getElementById('expansion')?.textContent.includes('Ask for tests: false')");
+    assert_eq!(
+        browser.evaluate("document.getElementById('field-1').hasAttribute('aria-invalid')"),
+        json!(false)
+    );
+    assert_eq!(browser.evaluate("document.querySelector('[data-copy=expansion]').hidden"), json!(false));
+    browser.assert_calm();
+}
+
+#[test]
+fn everything_works_without_script() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    browser.scripts(false);
+    browser.open(&desk.url("/prompts"));
+    tab_to(&mut browser, "#q");
+    browser.type_text("pull");
+    browser.press(Key::Enter);
+    browser.loaded();
+    assert_eq!(browser.evaluate("document.querySelectorAll('#results .prompts li').length"), json!(1));
+    tab_to(&mut browser, "a.name");
+    browser.press(Key::Enter);
+    browser.loaded();
+    tab_to(&mut browser, "#field-0");
+    browser.type_text("tides");
+    tab_to(&mut browser, "button.primary");
+    browser.press(Key::Enter);
+    browser.loaded();
+    let text = browser.evaluate("document.getElementById('expansion').textContent");
+    assert!(text.as_str().unwrap().contains("about tides at depth 2"), "{text}");
+    assert_eq!(browser.evaluate("document.querySelectorAll('[data-copy]:not([hidden])').length"), json!(0));
+    browser.open(&desk.url("/"));
+    assert_eq!(browser.evaluate("document.getElementById('pulse').hidden"), json!(true));
+    browser.assert_calm();
+}
+
+#[test]
+fn a_client_shows_up_by_itself() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    browser.open(&desk.url("/"));
+    browser.until("document.getElementById('pulse').textContent === 'Live'");
+    browser.until("document.getElementById('list-clients').textContent.includes('Nobody is connected')");
+    let mut agent = desk.agent();
+    agent.initialize("2025-06-18");
+    browser.until("document.querySelector('#list-clients tbody th')?.textContent.startsWith('test')");
+    browser.until("document.querySelector('#count-clients strong').textContent === '1'");
+    let call = json!({"name": "expand_prompt", "arguments": {"command": "research", "input": "tides"}});
+    agent.call(1, "tools/call", call);
+    browser.until("document.querySelector('#list-activity a.name')?.textContent === ':research'");
+    agent.finish();
+    browser.until("document.getElementById('list-clients').textContent.includes('Nobody is connected')");
+    browser.assert_calm();
+}
+
+#[test]
+fn a_changed_file_shows_up_by_itself() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    browser.open(&desk.url("/prompts"));
+    browser.until("document.getElementById('pulse').textContent === 'Live'");
+    desk.home.write(".adjutant/prompts/fresh.md", "---\ndescription: Just written.\n---\nFresh.");
+    browser.until("document.getElementById('results').textContent.includes('Just written.')");
+    browser.assert_calm();
+}
+
+/// Pages in the state a reader sees them in, with a name for pictures.
+const PAGES: [(&str, &str); 4] = [
+    ("overview", "/"),
+    ("prompts", "/prompts"),
+    ("prompt", "/prompts/review/pull-request"),
+    ("missing", "/prompts/reserch"),
+];
+
+/// What is kept as a picture.
+const PICTURES: [(&str, &str); 6] = [
+    ("overview", "light"),
+    ("overview", "dark"),
+    ("overview", "phone"),
+    ("prompts", "light"),
+    ("prompt", "dark"),
+    ("prompt", "phone-dark"),
+];
+
+#[test]
+fn pages_are_accessible_and_fit_every_width() {
+    let Some(mut browser) = Browser::start() else { return };
+    let Some(axe) = axe() else { return };
+    let desk = Desk::new();
+    let mut agent = desk.agent();
+    agent.initialize("2025-11-25");
+    let call = json!({"name": "expand_prompt", "arguments": {"command": "research", "input": "tides"}});
+    agent.call(1, "tools/call", call);
+    agent.call(
+        2,
+        "tools/call",
+        json!({"name": "expand_prompt", "arguments": {"command": "reserch", "input": ""}}),
+    );
+    for (name, path) in PAGES {
+        for (look, width, dark) in [
+            ("light", WIDE, false),
+            ("dark", WIDE, true),
+            ("phone", PHONE, false),
+            ("phone-dark", PHONE, true),
+        ] {
+            browser.look(width, 900, dark);
+            browser.open(&desk.url(path));
+            let background = browser.evaluate("getComputedStyle(document.body).backgroundColor");
+            assert_eq!(background == json!("rgb(18, 21, 20)"), dark, "{name} {look}: {background}");
+            let scrolled = browser.evaluate("document.documentElement.scrollWidth > innerWidth");
+            assert_eq!(scrolled, json!(false), "{name} {look}: the page is wider than the window");
+            if let Some(folder) = pictures().filter(|_| PICTURES.contains(&(name, look))) {
+                browser.screenshot(&folder.join(format!("{name}-{look}.png")));
+            }
+            browser.evaluate(&axe);
+            let found = browser.evaluate(
+                "axe.run().then(({ violations }) => violations
+                    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+                    .map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => [html, failureSummary])]))",
+            );
+            assert_eq!(found, json!([]), "{name} {look}: {found:#}");
+        }
+    }
+}
+
+#[test]
+fn headings_and_landmarks_are_in_order() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    for (name, path) in PAGES {
+        browser.open(&desk.url(path));
+        let levels =
+            browser.evaluate("[...document.querySelectorAll('h1,h2,h3')].map((h) => Number(h.tagName[1]))");
+        let levels: Vec<u64> = levels.as_array().unwrap().iter().filter_map(Value::as_u64).collect();
+        assert_eq!(levels[0], 1, "{name}: {levels:?}");
+        assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{name}: {levels:?}");
+        for landmark in ["header", "main", "footer", "nav[aria-label]"] {
+            let count = browser.evaluate(&format!("document.querySelectorAll({landmark:?}).length"));
+            assert_eq!(count, json!(1), "{name}: {landmark}");
+        }
+        browser.press(Key::Tab);
+        assert_eq!(browser.evaluate("document.activeElement.className"), json!("skip"), "{name}");
+        browser.press(Key::Enter);
+        assert_eq!(browser.evaluate("document.activeElement.id"), json!("main"), "{name}");
+    }
+    browser.evaluate("1");
+}
+
+/// The text of axe-core from the cache of test tools; `None` when `ADJUTANT_TEST_WITHOUT` names npm.
+fn axe() -> Option<String> {
+    if std::env::var("ADJUTANT_TEST_WITHOUT").is_ok_and(|names| names.split(',').any(|name| name == "npm")) {
+        return None;
+    }
+    let cache = std::env::var_os("ADJUTANT_TEST_CACHE")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(".cache"), PathBuf::from);
+    let file = cache.join("npm/node_modules/axe-core/axe.min.js");
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| {
+        panic!(
+            "{}: {error}; `./scripts/test accessible` installs it with the other test tools",
+            file.display()
+        )
+    });
+    // What the file's last expression gives must not be sent back.
+    Some(text + "\n;0")
+}
+
+/// Where pictures go when they are wanted: `ADJUTANT_SCREENSHOTS=docs/screenshots`.
+fn pictures() -> Option<PathBuf> {
+    let folder = std::env::var_os("ADJUTANT_SCREENSHOTS")?;
+    Some(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+}

@@ -1,0 +1,225 @@
+//! A hub with a few prompts, and a plain HTTP client that shows what is on the wire.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{DEADLINE, Home, Peer, wait};
+
+/// A hub that asks nobody, with prompts of every kind.
+pub(crate) struct Desk {
+    pub(crate) home: Home,
+    hub: Child,
+    address: String,
+}
+
+/// One answer.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// The lines between status and body, in lower case.
+    pub(crate) headers: String,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    /// A header's value; empty if it is absent.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let mut lines = self.headers.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
+    }
+}
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        let home = Home::new();
+        let prompts = ".adjutant/prompts";
+        home.write(
+            &format!("{prompts}/research.md"),
+            "---\ndescription: Research a topic and provide a concise summary with key sources.\naliases: [r]\n---\n\
+             You are a focused researcher. Investigate the topic below and return:\n\
+             - A 3-5 sentence summary\n- 3 key findings\n\nTopic:\n{{input}}",
+        );
+        home.write(
+            &format!("{prompts}/review/pull-request.md"),
+            "---\n\
+             description: Review a pull request the way a reviewer does who is not tired yet.\n\
+             aliases: [pr]\n\
+             arguments:\n\
+             \x20 - name: topic\n\
+             \x20   description: What the change is about, in a few words.\n\
+             \x20   required: true\n\
+             \x20 - name: depth\n\
+             \x20   description: How deep to look, 1 to 5.\n\
+             \x20   type: integer\n\
+             \x20   default: 2\n\
+             \x20 - name: tone\n\
+             \x20   enum: [kind, blunt]\n\
+             \x20   default: kind\n\
+             \x20 - name: tests\n\
+             \x20   description: Ask for tests where there are none.\n\
+             \x20   type: boolean\n\
+             \x20   default: true\n\
+             ---\n\n\
+             Review the change about {{topic}} at depth {{depth}}. Be {{tone}}. Ask for tests: {{tests}}.\n\n{{input}}\n",
+        );
+        home.write(
+            &format!("{prompts}/hidden.md"),
+            "---\ndescription: Says more than it \u{202e}shows.\n---\nDo this.\u{200b}\u{e0041}\n\n{{input}}",
+        );
+        home.write(&format!("{prompts}/broken.md"), [0xff, 0xfe, 0x00]);
+        let arguments = ["serve", "--http", "127.0.0.1:0", "--auth", "none"];
+        let mut hub = home
+            .adjutant(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = lines(BufReader::new(hub.stderr.take().unwrap()));
+        let banner = said.until("/mcp");
+        let address = banner.split_whitespace().find_map(|word| word.strip_suffix("/mcp"));
+        let address = address.and_then(|url| url.strip_prefix("http://")).unwrap().to_owned();
+        // What follows is read so that the hub never waits for us.
+        std::thread::spawn(move || while said.lines.recv().is_ok() {});
+        Self { home, hub, address }
+    }
+
+    /// The address of a path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Asks the hub to end, and waits until it has.
+    pub(crate) fn stop(&mut self) {
+        kill_process(Pid::from_child(&self.hub), Signal::TERM).unwrap();
+        assert!(wait(&mut self.hub, DEADLINE).success(), "the hub did not end in order");
+    }
+
+    /// An agent that reaches this hub over its socket.
+    pub(crate) fn agent(&self) -> Peer {
+        Peer::start(&mut self.home.adjutant(["connect"]))
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, &[], "")
+    }
+
+    /// Sends a form, as a browser does.
+    pub(crate) fn post(&self, path: &str, form: &str) -> Answer {
+        self.ask("POST", path, &[("content-type", "application/x-www-form-urlencoded")], form)
+    }
+
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut bytes = Vec::new();
+        self.send(method, path, headers, body).read_to_end(&mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let (status, headers) = head.split_once("\r\n").unwrap();
+        let status = status.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, headers: headers.to_owned(), body: body.to_owned() }
+    }
+
+    /// Opens a stream of events.
+    pub(crate) fn stream(&self, path: &str) -> Stream {
+        lines(BufReader::new(self.send("GET", path, &[], "")))
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let mut request =
+            format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.address);
+        for (name, value) in headers {
+            request += &format!("{name}: {value}\r\n");
+        }
+        if !body.is_empty() {
+            request += &format!("content-length: {}\r\n", body.len());
+        }
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.write_all(b"\r\n").unwrap();
+        stream.write_all(body.as_bytes()).unwrap();
+        stream
+    }
+
+    /// The page with what differs from run to run replaced by its name.
+    pub(crate) fn redacted(&self, answer: &Answer) -> String {
+        let text = answer.body.replace("&#x2f;", "/").replace("&#x27;", "'");
+        let text = text.replace(&self.address, "[address]").replace(env!("CARGO_PKG_VERSION"), "[version]");
+        let text = between(&text, "/static/style-", ".css", "[hash]", 12);
+        let text = between(&text, "/static/app-", ".js", "[hash]", 12);
+        let text = between(&text, "/static/icon-", ".svg", "[hash]", 12);
+        let text = between(&text, "sha256:", "</code>", "[digest]", 64);
+        let text = between(&text, "id=\"uptime\">", "</span>", "[span]", 0);
+        format!("{}\n\n{text}", answer.status)
+    }
+}
+
+/// Replaces what stands between two texts, everywhere, and asserts its length unless that may vary.
+fn between(text: &str, open: &str, close: &str, name: &str, length: usize) -> String {
+    let mut parts = text.split(open);
+    let mut redacted = parts.next().unwrap().to_owned();
+    for part in parts {
+        let (value, rest) = part.split_once(close).unwrap();
+        assert!(length == 0 || value.len() == length, "{open}{value}{close}");
+        redacted += &format!("{open}{name}{close}{rest}");
+    }
+    redacted
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let _ = self.hub.kill();
+        let _ = self.hub.wait();
+    }
+}
+
+/// Text that comes line by line: server-sent events with their head, or what a hub says.
+pub(crate) struct Stream {
+    lines: Receiver<String>,
+}
+
+fn lines(mut text: impl BufRead + Send + 'static) -> Stream {
+    let (send, lines) = channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        while text.read_line(&mut line).is_ok_and(|read| read > 0) {
+            if send.send(std::mem::take(&mut line)).is_err() {
+                break;
+            }
+        }
+    });
+    Stream { lines }
+}
+
+impl Stream {
+    /// Reads up to a line that contains `wanted`, and returns all that was read.
+    pub(crate) fn until(&mut self, wanted: &str) -> String {
+        let end = Instant::now() + DEADLINE;
+        let mut read = String::new();
+        loop {
+            match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(line) => read += &line,
+                Err(error) => panic!("no {wanted} in the stream ({error}): {read}"),
+            }
+            if read.lines().next_back().is_some_and(|line| line.contains(wanted)) {
+                return read;
+            }
+        }
+    }
+
+    /// Asserts that the stream ends.
+    pub(crate) fn ended(&mut self) {
+        let end = Instant::now() + DEADLINE;
+        loop {
+            match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => panic!("the stream is still open after {DEADLINE:?}"),
+            }
+        }
+    }
+}
