@@ -134,9 +134,10 @@ impl Prompt {
         self.arguments.iter().find(|argument| argument.name == name)
     }
 
-    /// Says whether the template has a place of its own for the text behind the command.
+    /// Says whether text behind the command has a place of its own, besides the declared arguments: the template
+    /// names it, or it is put behind a template without arguments.
     pub(crate) fn takes_input(&self) -> bool {
-        self.template.slots().iter().any(|slot| slot == "input")
+        !self.declares("input") && (self.arguments.is_empty() || self.template.places_input())
     }
 }
 
@@ -147,6 +148,9 @@ pub(crate) struct Problem {
     /// A lower-case sentence fragment that names the fault.
     pub(crate) message: String,
 }
+
+/// Texts of partials by path below their root.
+type Partials = BTreeMap<String, Arc<str>>;
 
 /// Everything that was found at one moment.
 #[derive(Debug, Default)]
@@ -166,7 +170,7 @@ pub(crate) struct Catalogue {
     /// The same in the contract's shape.
     pub(crate) contract_listing: OnceLock<Arc<str>>,
     /// Parts for Jinja templates: by root, by path below it.
-    partials: BTreeMap<String, BTreeMap<String, Arc<str>>>,
+    partials: BTreeMap<String, Arc<Partials>>,
 }
 
 /// What a caller puts into a prompt.

@@ -4,7 +4,7 @@ pub(super) mod bind;
 pub(super) mod declare;
 mod words;
 
-pub(super) use words::pairs;
+pub(super) use words::{pairs, words};
 
 use std::borrow::Cow;
 

@@ -1,88 +1,49 @@
-//! How a body becomes a prompt: it is cut into pieces once, when it is loaded; an expansion adds up the exact
-//! length, allocates once and copies. Text that was put in is never looked at again.
+//! How a body becomes a prompt: it is prepared once, when it is loaded. Text that was put in is never looked at
+//! again.
 
+mod args;
+pub(super) mod jinja;
 mod literal;
-
-use std::ops::Range;
+mod pieces;
 
 use super::{Argument, Engine};
+pub(super) use args::ALL;
+pub(super) use jinja::Jinja;
+pub(super) use pieces::Pieces;
 
-/// A body cut at its placeholders.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Template {
-    pieces: Vec<Piece>,
-    /// Names of the placeholders, in order of first use.
-    slots: Vec<String>,
-}
-
+/// A body, ready to be filled.
 #[derive(Clone, Debug)]
-enum Piece {
-    /// A part of the body, copied as it is.
-    Text(Range<usize>),
-    /// A value; where there is none, the given part of the body, or nothing.
-    Slot { slot: usize, fallback: Option<Range<usize>> },
+pub(super) enum Template {
+    Pieces(Pieces),
+    Jinja(Jinja),
 }
 
 impl Template {
-    /// Cuts a body by the rules of its engine; the error says what is wrong with it.
-    pub(super) fn compile(engine: Engine, body: &str, declared: &[Argument]) -> Result<Self, String> {
+    /// Prepares a body by the rules of its engine. Adds the arguments that the body itself declares. The error
+    /// says what is wrong with it.
+    pub(super) fn compile(engine: Engine, body: &str, declared: &mut Vec<Argument>) -> Result<Self, String> {
         match engine {
-            Engine::Literal | Engine::Args | Engine::Jinja => Ok(literal::compile(body, declared)),
+            Engine::Literal => Ok(Self::Pieces(literal::compile(body, declared))),
+            Engine::Args => {
+                let (pieces, implied) = args::compile(body, declared);
+                declared.extend(implied);
+                Ok(Self::Pieces(pieces))
+            }
+            Engine::Jinja => Jinja::compile(body).map(Self::Jinja),
         }
     }
 
-    /// The placeholders' names, in order of first use.
-    pub(super) fn slots(&self) -> &[String] {
-        &self.slots
-    }
-
-    /// Puts `values` (one for each of [`Self::slots`]) into `body`, and `appended` behind two newlines.
-    ///
-    /// The length is computed first: one over `limit` is the error, before memory is spent.
-    pub(super) fn fill(
-        &self,
-        body: &str,
-        values: &[Option<&str>],
-        appended: Option<&str>,
-        limit: usize,
-    ) -> Result<String, usize> {
-        let parts = || self.pieces.iter().map(|piece| piece.text(body, values));
-        let tail = appended.map_or(0, |text| text.len().saturating_add(2));
-        let length = parts().fold(tail, |sum, part| sum.saturating_add(part.len()));
-        if length > limit {
-            return Err(length);
-        }
-        let mut filled = String::with_capacity(length);
-        parts().for_each(|part| filled.push_str(part));
-        if let Some(text) = appended {
-            filled.push_str("\n\n");
-            filled.push_str(text);
-        }
-        Ok(filled)
-    }
-
-    fn slot(&mut self, name: &str) -> usize {
-        self.slots.iter().position(|slot| slot == name).unwrap_or_else(|| {
-            self.slots.push(name.to_owned());
-            self.slots.len() - 1
-        })
-    }
-
-    fn push_text(&mut self, range: Range<usize>) {
-        if !range.is_empty() {
-            self.pieces.push(Piece::Text(range));
-        }
-    }
-}
-
-impl Piece {
-    fn text<'a>(&self, body: &'a str, values: &[Option<&'a str>]) -> &'a str {
+    /// Names that stand in the body. One that no argument can have starts with `$`.
+    pub(super) fn names(&self) -> &[String] {
         match self {
-            Self::Text(range) => &body[range.clone()],
-            Self::Slot { slot, fallback } => values[*slot]
-                .or_else(|| fallback.as_ref().map(|range| &body[range.clone()]))
-                .unwrap_or_default(),
+            Self::Pieces(pieces) => pieces.slots(),
+            Self::Jinja(jinja) => jinja.names(),
         }
+    }
+
+    /// Whether the body has a place for free text, besides the places of arguments.
+    pub(super) fn places_input(&self) -> bool {
+        self.names().iter().any(|name| name == "input" || name.starts_with('$'))
     }
 }
 
@@ -93,9 +54,11 @@ mod tests {
     use proptest::prelude::{prop_assert_eq, proptest};
 
     fn literal(body: &str, input: &str, limit: usize) -> Result<String, usize> {
-        let template = Template::compile(Engine::Literal, body, &[]).unwrap();
-        let appended = template.slots().is_empty().then_some(input);
-        template.fill(body, &[Some(input)][..template.slots().len()], appended, limit)
+        let Ok(Template::Pieces(pieces)) = Template::compile(Engine::Literal, body, &mut Vec::new()) else {
+            panic!()
+        };
+        let appended = pieces.slots().is_empty().then_some(input);
+        pieces.fill(body, &[Some(input)][..pieces.slots().len()], appended, limit)
     }
 
     #[test]

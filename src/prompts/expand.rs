@@ -3,8 +3,12 @@
 use std::borrow::Cow;
 
 use super::arguments::bind::{Bound, bind};
-use super::arguments::{clipped, text_of};
-use super::{Catalogue, Error, Expansion, Inputs, Prompt, near_names};
+use super::arguments::{clipped, text_of, words};
+use super::engine::{ALL, Template, jinja};
+use super::{Catalogue, Engine, Error, Expansion, Inputs, Prompt, near_names};
+
+/// `$1` to `$9`.
+const MOST_WORDS: usize = 9;
 
 /// Expands a prompt of `catalogue` by name or alias, to at most `limit` bytes.
 pub(super) fn expand(
@@ -14,7 +18,7 @@ pub(super) fn expand(
     limit: usize,
 ) -> Result<Expansion, Error> {
     let prompt = catalogue.find(name).ok_or_else(|| missing(catalogue, name))?;
-    let text = filled(prompt, inputs, limit)?;
+    let text = filled(catalogue, prompt, inputs, limit)?;
     Ok(Expansion { prompt: prompt.clone(), text })
 }
 
@@ -31,27 +35,44 @@ pub(super) fn missing(catalogue: &Catalogue, name: &str) -> Error {
     Error::Unknown { name: clipped(name), near: near_names(name, names.map(String::as_str)) }
 }
 
-fn filled(prompt: &Prompt, inputs: Inputs<'_>, limit: usize) -> Result<String, Error> {
-    let slots = prompt.template.slots();
-    let input_used = slots.iter().any(|slot| slot == "input");
-    let bound = bind(prompt, inputs, input_used)?;
-    let values: Vec<Option<Cow<str>>> = slots.iter().map(|slot| value(&bound, slot)).collect();
-    let values: Vec<Option<&str>> = values.iter().map(Option::as_deref).collect();
-    // Without a place for it the text follows the body. The contract does so even with an empty one, unless
-    // there are arguments: then there is nothing that could get lost.
-    let appended =
-        (!input_used && (prompt.arguments.is_empty() || !bound.input.is_empty())).then_some(&*bound.input);
-    prompt.template.fill(&prompt.body, &values, appended, limit).map_err(|bytes| Error::TooLarge {
-        name: prompt.name.clone(),
-        bytes,
-        limit,
-    })
-}
-
-fn value<'b>(bound: &'b Bound<'_>, slot: &str) -> Option<Cow<'b, str>> {
-    match bound.value(slot) {
-        Some(value) => Some(text_of(value)),
-        None if slot == "input" => Some(Cow::Borrowed(&bound.input)),
-        None => None,
+fn filled(catalogue: &Catalogue, prompt: &Prompt, inputs: Inputs<'_>, limit: usize) -> Result<String, Error> {
+    let bound = bind(prompt, inputs)?;
+    let too_large = |bytes| Error::TooLarge { name: prompt.name.clone(), bytes, limit };
+    // Without a place for it the text follows the body. The contract does so even with an empty one; where a
+    // prompt has arguments or other rules, an empty text says nothing.
+    let contract = prompt.engine == Engine::Literal && prompt.arguments.is_empty();
+    let appended = !prompt.template.places_input() && (contract || !bound.input.is_empty());
+    let appended = appended.then_some(&*bound.input);
+    match &prompt.template {
+        Template::Pieces(pieces) => {
+            let numbered = pieces.slots().iter().any(|slot| slot.starts_with('$') && slot != ALL);
+            let words = if numbered { words(&bound.input, MOST_WORDS) } else { Vec::new() };
+            let values: Vec<_> = pieces.slots().iter().map(|slot| value(&bound, &words, slot)).collect();
+            let values: Vec<_> = values.iter().map(Option::as_deref).collect();
+            pieces.fill(&prompt.body, &values, appended, limit).map_err(too_large)
+        }
+        Template::Jinja(_) => {
+            let partials = catalogue.partials.get(&prompt.source.root).cloned().unwrap_or_default();
+            jinja::render(prompt, &bound, partials, appended, limit).map_err(|fault| match fault {
+                jinja::Fault::TooLarge(bytes) => too_large(bytes),
+                jinja::Fault::Template(reason) => Error::Template { name: prompt.name.clone(), reason },
+            })
+        }
     }
 }
+
+fn value<'b>(bound: &'b Bound<'_>, words: &'b [Cow<'_, str>], slot: &str) -> Option<Cow<'b, str>> {
+    if let Some(value) = bound.value(slot) {
+        return Some(text_of(value));
+    }
+    match slot {
+        "input" | ALL => Some(Cow::Borrowed(&bound.input)),
+        slot => {
+            let number: usize = slot.strip_prefix('$')?.parse().ok()?;
+            words.get(number.checked_sub(1)?).map(|word| Cow::Borrowed(&**word))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

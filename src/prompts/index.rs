@@ -43,7 +43,7 @@ fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan, left: &mut usize) {
             Found::Fault(message) => catalogue.problems.push(problem(message.clone())),
             Found::Partial(text) => {
                 let partials = catalogue.partials.entry(root.label.clone()).or_default();
-                partials.entry(relative.clone()).or_insert_with(|| text.clone());
+                Arc::make_mut(partials).entry(relative.clone()).or_insert_with(|| text.clone());
             }
             Found::Prompt(prompt) => match own.entry(&prompt.name) {
                 btree_map::Entry::Vacant(place) => {

@@ -22,11 +22,11 @@ pub(crate) fn prompt(name: &str, source: Source, text: &str, digest: String) -> 
         values.retain(|key, value| !matches!(key.as_str(), "arguments") || value.as_str().is_some_and(plain));
         warnings.push(format!("the front matter is not valid YAML and was read line by line: {reason}"));
     }
-    let (arguments, unknown) = declare::declared(values.get("arguments").unwrap_or(&Value::Null))?;
+    let (mut arguments, unknown) = declare::declared(values.get("arguments").unwrap_or(&Value::Null))?;
     warnings.extend(unknown);
     let engine = engine(&values)?;
     let description = one_text(&values, "description", &mut warnings).unwrap_or_default();
-    let template = Template::compile(engine, body, &arguments)?;
+    let template = Template::compile(engine, body, &mut arguments)?;
     Ok(Prompt {
         name: name.to_owned(),
         title: one_text(&values, "title", &mut warnings),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::{pairs, text_of};
-use crate::prompts::{Argument, Error, Inputs, Prompt};
+use crate::prompts::{Argument, ArgumentType, Error, Inputs, Prompt};
 
 /// What goes into the template of a prompt.
 #[derive(Debug)]
@@ -23,29 +23,21 @@ impl Bound<'_> {
     }
 }
 
-/// Checks and completes the inputs. `input_used` says that the template has a place for free text of its own.
-pub(in crate::prompts) fn bind<'a>(
-    prompt: &'a Prompt,
-    inputs: Inputs<'a>,
-    input_used: bool,
-) -> Result<Bound<'a>, Error> {
+/// Checks and completes the inputs.
+pub(in crate::prompts) fn bind<'a>(prompt: &'a Prompt, inputs: Inputs<'a>) -> Result<Bound<'a>, Error> {
     let mut given = Given { prompt, values: Vec::new() };
     let mut input = free_text(prompt, inputs)?;
     for (name, value) in inputs.named.into_iter().flatten().filter(|(_, value)| !is_absent(value)) {
-        if let Some(argument) = prompt.argument(name) {
-            given.put(argument, value)?;
-        }
+        given.put_named(name, value)?;
     }
-    if inputs.named.is_none_or(Map::is_empty) && !prompt.arguments.is_empty() {
-        let (found, rest) = pairs(inputs.text, |key| prompt.argument(key).is_some());
+    if inputs.named.is_none_or(Map::is_empty) && prompt.takes_any() {
+        let (found, rest) = pairs(inputs.text, |key| prompt.takes(key));
         for (name, value) in found.iter().filter(|(_, value)| !value.is_empty()) {
-            if let Some(argument) = prompt.argument(name) {
-                given.put(argument, &Value::from(value.as_ref()))?;
-            }
+            given.put_named(name, &Value::from(value.as_ref()))?;
         }
         input = rest;
     }
-    if let Some(argument) = given.taker(input_used).filter(|_| !input.trim().is_empty()) {
+    if let Some(argument) = given.taker().filter(|_| !input.trim().is_empty()) {
         given.put(argument, &Value::from(input.trim()))?;
         input = "".into();
     }
@@ -57,7 +49,7 @@ pub(in crate::prompts) fn bind<'a>(
 fn free_text<'a>(prompt: &Prompt, inputs: Inputs<'a>) -> Result<Cow<'a, str>, Error> {
     let mut text = Cow::Borrowed(inputs.text);
     for (name, value) in inputs.named.into_iter().flatten() {
-        if prompt.argument(name).is_some() || is_absent(value) {
+        if prompt.takes(name) || is_absent(value) {
             continue;
         }
         if name != "input" {
@@ -95,6 +87,31 @@ fn unknown_argument(prompt: &Prompt, name: &str) -> Error {
     }
 }
 
+impl Prompt {
+    fn takes_any(&self) -> bool {
+        !self.arguments.is_empty() || self.open_names().next().is_some()
+    }
+
+    /// Whether a value of that name has a place, declared or not.
+    fn takes(&self, name: &str) -> bool {
+        self.argument(name).is_some() || self.open_name(name).is_some()
+    }
+
+    fn open_name(&self, name: &str) -> Option<&str> {
+        self.open_names().find(|open| *open == name)
+    }
+
+    /// Names that the body uses though they are not declared: `$TICKET` of an imported file, a variable of a Jinja
+    /// template. The free text is none.
+    fn open_names(&self) -> impl Iterator<Item = &str> {
+        self.template
+            .names()
+            .iter()
+            .map(String::as_str)
+            .filter(|name| *name != "input" && !name.starts_with('$'))
+    }
+}
+
 struct Given<'a> {
     prompt: &'a Prompt,
     values: Vec<(&'a str, Value)>,
@@ -105,19 +122,39 @@ impl<'a> Given<'a> {
         self.values.iter().any(|(name, _)| *name == argument.name)
     }
 
+    fn put_named(&mut self, name: &str, value: &Value) -> Result<(), Error> {
+        if let Some(argument) = self.prompt.argument(name) {
+            return self.put(argument, value);
+        }
+        if let Some(open) = self.prompt.open_name(name) {
+            self.values.push((open, value.clone()));
+        }
+        Ok(())
+    }
+
     fn put(&mut self, argument: &'a Argument, value: &Value) -> Result<(), Error> {
         self.values.push((&argument.name, argument.check(&self.prompt.name, value)?));
         Ok(())
     }
 
     /// Returns the argument that free text goes to: the one named `input`; else, if the template has no place of
-    /// its own for it, the first missing one, a required one before others.
-    fn taker(&self, input_used: bool) -> Option<&'a Argument> {
+    /// its own for it, the first missing one: a required one before others, one that takes any text before
+    /// numbers and choices.
+    fn taker(&self) -> Option<&'a Argument> {
         if let Some(input) = self.prompt.argument("input") {
             return Some(input).filter(|input| !self.has(input));
         }
+        if self.prompt.template.places_input() {
+            return None;
+        }
         let missing = || self.prompt.arguments.iter().filter(|argument| !self.has(argument));
-        missing().find(|argument| argument.required).or_else(|| missing().next()).filter(|_| !input_used)
+        missing()
+            .find(|argument| argument.required)
+            .or_else(|| {
+                missing()
+                    .find(|argument| argument.kind == ArgumentType::String && argument.choices.is_empty())
+            })
+            .or_else(|| missing().next())
     }
 
     fn complete(&mut self) -> Result<(), Error> {

@@ -98,7 +98,8 @@ fn argument(
     Ok(argument)
 }
 
-fn is_name(name: &str) -> bool {
+/// Tells what can be the name of an argument.
+pub(in crate::prompts) fn is_name(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')
         && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.'))

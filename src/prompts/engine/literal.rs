@@ -1,12 +1,12 @@
 //! The literal engine: `{{input}}` and `{{argument}}` are replaced in one pass over the body.
 
 use super::super::Argument;
-use super::{Piece, Template};
+use super::Pieces;
 
 /// Splits a body at its placeholders. Only `{{input}}` and the names of declared arguments are placeholders;
 /// everything else in double braces (say, `${{ github.sha }}`) is text.
-pub(super) fn compile(body: &str, declared: &[Argument]) -> Template {
-    let mut template = Template::default();
+pub(super) fn compile(body: &str, declared: &[Argument]) -> Pieces {
+    let mut pieces = Pieces::default();
     let mut text = 0;
     let mut from = 0;
     while let Some(open) = body[from..].find("{{").map(|at| from + at) {
@@ -14,14 +14,12 @@ pub(super) fn compile(body: &str, declared: &[Argument]) -> Template {
             from = open + 1;
             continue;
         };
-        template.push_text(text..open);
-        let slot = template.slot(name);
-        template.pieces.push(Piece::Slot { slot, fallback: None });
-        text = end;
-        from = end;
+        pieces.push_text(text..open);
+        pieces.push_slot(name, None);
+        (text, from) = (end, end);
     }
-    template.push_text(text..body.len());
-    template
+    pieces.push_text(text..body.len());
+    pieces
 }
 
 /// Returns the placeholder that opens at `open` and where it ends. Compares with the known names only, so that a

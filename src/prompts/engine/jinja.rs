@@ -1,0 +1,155 @@
+//! Jinja, for files that ask for it: strict about undefined names, with fuel, and with a bound on every byte that
+//! a template can make. Templates come with repositories, so none may take the hub down.
+
+mod filters;
+mod guard;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
+
+use super::Template;
+use crate::prompts::arguments::bind::Bound;
+use crate::prompts::{Partials, Prompt, front_matter};
+
+/// Instructions of one rendering.
+const FUEL: u64 = 50_000;
+/// Includes within includes, loops within loops.
+const RECURSION: usize = 64;
+
+/// A checked Jinja template; the text is the prompt's body.
+#[derive(Clone, Debug)]
+pub(in crate::prompts) struct Jinja {
+    names: Vec<String>,
+}
+
+/// Why there is no text.
+#[derive(Debug)]
+pub(in crate::prompts) enum Fault {
+    /// At least so many bytes.
+    TooLarge(usize),
+    /// What is wrong with the template or its values, with the line.
+    Template(String),
+}
+
+impl Jinja {
+    /// Checks a template; the error names line and reason.
+    pub(super) fn compile(body: &str) -> Result<Self, String> {
+        guard::check(body)?;
+        let environment = environment(usize::MAX);
+        let template = environment.template_from_named_str("", body).map_err(|error| reason(&error))?;
+        let mut names: Vec<String> = template.undeclared_variables(false).into_iter().collect();
+        names.sort_unstable();
+        Ok(Self { names })
+    }
+
+    /// The names that the template reads and does not set.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+/// Renders a prompt whose engine is Jinja. Includes find the root's partials and nothing else.
+pub(in crate::prompts) fn render(
+    prompt: &Prompt,
+    bound: &Bound<'_>,
+    partials: Arc<Partials>,
+    appended: Option<&str>,
+    limit: usize,
+) -> Result<String, Fault> {
+    debug_assert!(matches!(prompt.template, Template::Jinja(_)));
+    let mut environment = environment(limit);
+    environment.set_loader(move |name| match partials.get(name) {
+        None => Ok(None),
+        Some(text) => {
+            let body = front_matter::parse(text).map_or(&**text, |parsed| parsed.body);
+            guard::check(body).map_err(|reason| minijinja::Error::new(ErrorKind::SyntaxError, reason))?;
+            Ok(Some(body.to_owned()))
+        }
+    });
+    let mut output = Bounded { text: Vec::new(), limit, refused: None };
+    let rendered = environment
+        .template_from_named_str("", &prompt.body)
+        .and_then(|template| template.render_captured_to(values(prompt, bound), &mut output).map(drop));
+    if let Some(length) = output.refused {
+        return Err(Fault::TooLarge(length));
+    }
+    rendered.map_err(|error| Fault::Template(reason(&error)))?;
+    for part in appended.iter().flat_map(|text| ["\n\n", text]) {
+        output.write_all(part.as_bytes()).map_err(|_| Fault::TooLarge(output.refused.unwrap_or(limit)))?;
+    }
+    String::from_utf8(output.text).map_err(|_| Fault::Template("the result is not UTF-8".to_owned()))
+}
+
+fn environment(limit: usize) -> Environment<'static> {
+    let mut environment = Environment::empty();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_fuel(Some(FUEL));
+    environment.set_recursion_limit(RECURSION);
+    filters::add(&mut environment, limit);
+    environment
+}
+
+/// A declared argument without a value is an empty text, so that `{% if it %}` works; any other name is undefined.
+fn values(prompt: &Prompt, bound: &Bound<'_>) -> Value {
+    let declared = prompt.arguments.iter().map(|argument| (argument.name.as_str(), Value::from("")));
+    let given = bound.values.iter().map(|(name, value)| (*name, value_of(value)));
+    let input = std::iter::once(("input", Value::from(&*bound.input))).filter(|_| !prompt.declares("input"));
+    let all: BTreeMap<&str, Value> = declared.chain(given).chain(input).collect();
+    Value::from(all)
+}
+
+fn value_of(value: &serde_json::Value) -> Value {
+    match value {
+        serde_json::Value::String(text) => Value::from(text.as_str()),
+        serde_json::Value::Bool(truth) => Value::from(*truth),
+        serde_json::Value::Number(number) => match number.as_i64() {
+            Some(whole) => Value::from(whole),
+            None => Value::from(number.as_f64()),
+        },
+        _ => Value::from(""),
+    }
+}
+
+/// Says where and why: of the innermost error, for an include wraps what is wrong with its partial.
+fn reason(error: &minijinja::Error) -> String {
+    let mut error = error;
+    while let Some(inner) = std::error::Error::source(error).and_then(|inner| inner.downcast_ref()) {
+        error = inner;
+    }
+    let place = match (error.name().filter(|name| !name.is_empty()), error.line()) {
+        (Some(partial), Some(line)) => format!("`{partial}` line {line}: "),
+        (None, Some(line)) => format!("line {line}: "),
+        _ => String::new(),
+    };
+    let what = error
+        .detail()
+        .map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind()));
+    place + &what.chars().filter(|letter| !letter.is_control()).take(300).collect::<String>()
+}
+
+/// Takes bytes up to a limit.
+struct Bounded {
+    text: Vec<u8>,
+    limit: usize,
+    refused: Option<usize>,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = self.text.len() + bytes.len();
+        if length > self.limit {
+            self.refused = Some(length);
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
