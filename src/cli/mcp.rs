@@ -49,6 +49,7 @@ pub(super) fn run(args: McpArgs, common: Common) -> Result<ExitCode, Failure> {
         mcp::serve_stream(app, server, Transport::Stdio, None, input, output).await;
         Ok::<_, Failure>(())
     })?;
+    stdio::close();
     // What is left are threads that wait for a disk or a terminal; nobody waits for them.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)

@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, OFlags};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::unix::pipe;
 
@@ -31,6 +31,16 @@ pub(super) fn open() -> io::Result<(Input, Output)> {
         _ => Box::new(tokio::io::stdout()),
     };
     Ok((input, output))
+}
+
+/// Makes both block again: a shell may share them with the command that runs next.
+pub(super) fn close() {
+    for stream in [io::stdin().as_fd(), io::stdout().as_fd()] {
+        // Nothing can be done about a stream that is gone.
+        if let Ok(flags) = rustix::fs::fcntl_getfl(stream) {
+            let _ = rustix::fs::fcntl_setfl(stream, flags - OFlags::NONBLOCK);
+        }
+    }
 }
 
 fn kind(stream: BorrowedFd<'_>) -> io::Result<FileType> {
