@@ -117,3 +117,59 @@ pub(super) fn revision(line: &[u8]) -> Option<String> {
     }
     serde_json::from_slice::<Answer>(line).ok().map(|answer| answer.result.revision)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::{Id, Message, Request, messages};
+
+    fn one(line: &str) -> Message {
+        messages(line.as_bytes()).remove(0)
+    }
+
+    proptest! {
+        #[test]
+        fn an_id_is_the_same_in_the_request_and_in_the_answer(text in any::<String>(), number in any::<i64>()) {
+            // The client may write every character as an escape; the hub answers in its own way.
+            let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+            let written = [format!("\"{escaped}\""), number.to_string()];
+            for (id, echoed) in written.iter().zip([Value::from(text.as_str()), json!(number)]) {
+                let asked = one(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#));
+                let answered = one(&json!({"jsonrpc": "2.0", "id": echoed, "result": {}}).to_string());
+                let Message::Request { id: asked, what: Request::Other } = asked else { panic!("{asked:?}") };
+                prop_assert_eq!(answered, Message::Answer { id: asked.clone(), result: true });
+                prop_assert_eq!(serde_json::from_str::<Value>(asked.json()).unwrap(), echoed);
+            }
+        }
+
+        #[test]
+        fn no_line_is_too_strange(line in any::<Vec<u8>>()) {
+            messages(&line);
+        }
+    }
+
+    #[test]
+    fn messages_are_told_apart() {
+        let id = || Id("1".to_owned());
+        let cases = [
+            (r#"{"id":1,"method":"initialize"}"#, Message::Request { id: id(), what: Request::Initialize }),
+            (r#"{"id":1.0,"method":"x"}"#, Message::Request { id: id(), what: Request::Other }),
+            (r#"{"id":null,"method":"x"}"#, Message::Other),
+            (r#"{"id":1,"error":{"code":1}}"#, Message::Answer { id: id(), result: false }),
+            (r#"{"method":"initialized"}"#, Message::Initialized),
+            (
+                r#"{"method":"notifications/cancelled","params":{"requestId":1}}"#,
+                Message::Cancelled { id: id() },
+            ),
+            (r#"{"method":"notifications/cancelled"}"#, Message::Other),
+            ("\u{feff}{\"id\":1,\"method\":\"x\"}", Message::Request { id: id(), what: Request::Other }),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(one(line), expected, "{line}");
+        }
+        assert_eq!(messages(br#" [{"id":1,"method":"x"},{"id":1,"result":0}]"#).len(), 2);
+        assert!(messages(b"nonsense").is_empty());
+    }
+}

@@ -44,3 +44,56 @@ pub(super) fn read(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) ->
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Read};
+
+    use proptest::prelude::*;
+
+    use super::{Came, read};
+
+    /// Gives its bytes in pieces of the given sizes, over and over.
+    struct Pieces<'a>(&'a [u8], Vec<usize>, usize);
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let piece = self.1[self.2 % self.1.len()].min(buffer.len());
+            self.2 += 1;
+            let mut piece = &mut buffer[..piece];
+            self.0.read(&mut piece)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lines_come_whole_however_they_arrive(
+            lines in prop::collection::vec("[a-z{}]{0,40}", 0..8),
+            rest in "[a-z]{0,40}",
+            pieces in prop::collection::vec(1_usize..9, 1..6),
+            most in 10_usize..30,
+        ) {
+            let mut bytes: Vec<u8> = lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect();
+            bytes.extend_from_slice(rest.as_bytes());
+            let mut input = BufReader::with_capacity(16, Pieces(&bytes, pieces, 0));
+            let mut line = Vec::new();
+            for expected in &lines {
+                let came = read(&mut input, &mut line, most).unwrap();
+                if expected.len() > most {
+                    prop_assert_eq!(came, Came::TooLong);
+                    prop_assert!(expected.as_bytes().starts_with(&line));
+                } else {
+                    prop_assert_eq!(came, Came::Line);
+                    prop_assert_eq!(&line, &[expected.as_bytes(), b"\n"].concat());
+                }
+            }
+            if rest.len() > most {
+                prop_assert_eq!(read(&mut input, &mut line, most).unwrap(), Came::TooLong);
+            } else if !rest.is_empty() {
+                prop_assert_eq!(read(&mut input, &mut line, most).unwrap(), Came::Unfinished);
+                prop_assert_eq!(&line, rest.as_bytes());
+            }
+            prop_assert_eq!(read(&mut input, &mut line, most).unwrap(), Came::End);
+        }
+    }
+}
