@@ -13,4 +13,5 @@ mod support;
 
 mod architecture;
 mod hub;
+mod prompts_cli;
 mod web;
