@@ -52,7 +52,7 @@ fn tree(folder: &Path) -> BTreeMap<String, String> {
 }
 
 fn as_text(files: &BTreeMap<String, String>) -> String {
-    files.iter().map(|(path, text)| format!("=== {path}\n{text}")).collect()
+    files.iter().flat_map(|(path, text)| ["=== ", path, "\n", text]).collect()
 }
 
 /// A small folder with one prompt of each kind, `mine` in the home.

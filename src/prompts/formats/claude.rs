@@ -30,7 +30,7 @@ fn read(mut head: Head<'_>) -> Draft {
     let body = head.body.to_owned();
     let places = dollars(&body, |word| named.iter().any(|name| name == word));
     let highest =
-        places.iter().map(|place| if let Slot::Position(position) = place.slot { position } else { 0 }).max();
+        places.iter().map(|place| if let Slot::Position(number) = place.slot { number } else { 0 }).max();
     let highest = highest.unwrap_or(0);
     let arguments = if named.is_empty() {
         let names = hint.as_deref().map(hint_names).unwrap_or_default();
@@ -98,13 +98,13 @@ fn body(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     if prompt.engine == Engine::Literal && !dollars(&prompt.body, |_| false).is_empty() {
         notes.push("the text has a `$` that Claude takes for an argument".to_owned());
     }
-    let positions = positions(prompt);
+    let taken = positions(prompt);
     respell(&prompt.body, &places, |slot| match slot {
         Slot::Input => Some("$ARGUMENTS".to_owned()),
-        Slot::Position(position) => Some(format!("${position}")),
+        Slot::Position(number) => Some(format!("${number}")),
         Slot::Named(name, _) => {
             let argument = argument_of(prompt, slot)?;
-            if let Some(index) = positions.iter().position(|known| known.name == *name) {
+            if let Some(index) = taken.iter().position(|known| known.name == *name) {
                 super::note(notes, format!("argument `{name}` is `${}` there, by position", index + 1));
                 return Some(format!("${}", index + 1));
             }
@@ -127,10 +127,10 @@ fn positions(prompt: &Prompt) -> Vec<&Argument> {
 
 /// Returns the `argument-hint` that names what the body takes by position.
 fn hint(prompt: &Prompt) -> String {
-    let positions = positions(prompt);
+    let taken = positions(prompt);
     // These are the names that a file without a hint gives.
-    if positions.iter().enumerate().all(|(index, argument)| argument.name == format!("arg{}", index + 1)) {
+    if taken.iter().enumerate().all(|(index, argument)| argument.name == format!("arg{}", index + 1)) {
         return String::new();
     }
-    positions.iter().map(|argument| format!("[{}]", argument.name)).collect::<Vec<_>>().join(" ")
+    taken.iter().map(|argument| format!("[{}]", argument.name)).collect::<Vec<_>>().join(" ")
 }

@@ -2,7 +2,7 @@
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
 use super::{Draft, Foreign, Head, argument, own};
-use crate::prompts::{Argument, Engine, Prompt};
+use crate::prompts::{Argument, Prompt};
 
 /// Variables that the editor fills from what is open there, and nobody else can.
 const EDITOR: [&str; 8] = [
