@@ -105,3 +105,14 @@ impl<H: ServerHandler> ServerHandler for Caught<H> {
         self.0.get_info()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer() {
+        let answer = caught::<()>(async { panic!("as this test wants") }).await;
+        assert_eq!(answer.unwrap_err().code, rmcp::model::ErrorCode::INTERNAL_ERROR);
+    }
+}

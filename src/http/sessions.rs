@@ -31,7 +31,7 @@ pub(crate) const IN_FLIGHT: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Registry {
     inner: LocalSessionManager,
-    live: Mutex<HashMap<SessionId, Arc<Session>>>,
+    live: Mutex<HashMap<SessionId, Live>>,
     places: Arc<Semaphore>,
     /// Places taken for sessions that are being opened.
     reserved: Mutex<Vec<OwnedSemaphorePermit>>,
@@ -44,7 +44,14 @@ pub(crate) struct Registry {
 #[derive(Debug)]
 pub(crate) struct Session {
     mount: &'static str,
-    use_: Mutex<Use>,
+    state: Mutex<Use>,
+}
+
+/// A session that can be found.
+#[derive(Debug)]
+struct Live {
+    session: Arc<Session>,
+    /// Given back when the session can no longer be found, though its last task may still be ending.
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -75,13 +82,13 @@ pub(crate) enum Denied {
 }
 
 impl Session {
-    fn new(mount: &'static str, place: Option<OwnedSemaphorePermit>) -> Self {
-        let use_ = Use { in_flight: HashMap::new(), streams: 0, last: Instant::now(), revision: None };
-        Self { mount, use_: Mutex::new(use_), _place: place }
+    fn new(mount: &'static str) -> Self {
+        let state = Use { in_flight: HashMap::new(), streams: 0, last: Instant::now(), revision: None };
+        Self { mount, state: Mutex::new(state) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Use> {
-        self.use_.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a request in; it counts until it is answered, cancelled or [`Self::release`]d.
@@ -151,7 +158,7 @@ impl Registry {
 
     /// Finds a session that `mount` opened.
     pub(crate) fn find(&self, mount: &str, id: &str) -> Option<Arc<Session>> {
-        self.live().get(id).filter(|session| session.mount == mount).cloned()
+        self.live().get(id).map(|live| &live.session).filter(|session| session.mount == mount).cloned()
     }
 
     /// Takes a place for a new session, ending the one that has been idle longest if all are taken. `false` when
@@ -187,7 +194,7 @@ impl Registry {
             let idle: Vec<SessionId> = self
                 .live()
                 .iter()
-                .filter(|(_, session)| session.idle_for(now).is_some_and(|idle| idle >= self.idle))
+                .filter(|(_, live)| live.session.idle_for(now).is_some_and(|idle| idle >= self.idle))
                 .map(|(id, _)| id.clone())
                 .collect();
             for id in idle {
@@ -206,11 +213,11 @@ impl Registry {
     fn longest_idle(&self) -> Option<SessionId> {
         let now = Instant::now();
         let live = self.live();
-        let idle = live.iter().filter_map(|(id, session)| Some((session.idle_for(now)?, id)));
+        let idle = live.iter().filter_map(|(id, live)| Some((live.session.idle_for(now)?, id)));
         idle.max_by_key(|(idle, _)| *idle).map(|(_, id)| id.clone())
     }
 
-    fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
+    fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -241,8 +248,8 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let (id, transport) = self.registry.inner.create_session().await?;
         let place = self.registry.reserved().pop();
-        let session = Arc::new(Session::new(self.mount, place));
-        self.registry.live().insert(id.clone(), session.clone());
+        let session = Arc::new(Session::new(self.mount));
+        self.registry.live().insert(id.clone(), Live { session: session.clone(), _place: place });
         Ok((id, Wire::new(transport, session)))
     }
 
@@ -310,4 +317,34 @@ fn counted(
             message
         })
         .take_until(async move { stop.cancelled().await })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_idle_only_when_nothing_runs_in_it() {
+        let session = Arc::new(Session::new("test"));
+        let later = Instant::now() + Duration::from_hours(1);
+        assert!(session.idle_for(later).is_some());
+        let id = RequestId::Number(1);
+        session.claim(&id).unwrap();
+        assert_eq!(session.idle_for(later), None, "a call runs");
+        assert_eq!(session.claim(&id), Err(Denied::Duplicate));
+        let stream = OpenStream::new(session.clone());
+        session.release(&id);
+        assert_eq!(session.idle_for(later), None, "a stream is open");
+        drop(stream);
+        assert!(session.idle_for(later).is_some());
+    }
+
+    #[test]
+    fn requests_in_flight_are_bounded() {
+        let session = Session::new("test");
+        for number in 0..IN_FLIGHT {
+            session.claim(&RequestId::Number(i64::try_from(number).unwrap())).unwrap();
+        }
+        assert_eq!(session.claim(&RequestId::Number(-1)), Err(Denied::Busy));
+    }
 }

@@ -1,7 +1,6 @@
 //! Import: finds foreign prompt files below a path, reads each into a draft, and says what would happen to it.
 
 mod find;
-mod walk;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,8 +8,7 @@ use std::path::{Path, PathBuf};
 use super::Limits;
 use super::formats::{self, Foreign, Format};
 use super::place::{self, Change};
-pub(crate) use find::{Error, find, format_of};
-pub(crate) use walk::Found;
+pub(crate) use find::{Error, Found, find, format_of};
 
 /// One foreign file and what becomes of it.
 #[derive(Debug)]
@@ -37,25 +35,25 @@ pub(crate) enum Outcome {
 pub(crate) fn plan(found: Vec<Found>, into: &Path, limits: Limits) -> Vec<Step> {
     let mut names: BTreeMap<String, (PathBuf, String)> = BTreeMap::new();
     let mut steps = Vec::with_capacity(found.len());
-    for Found { file, format, name, fault } in found {
+    for Found { file, format, name } in found {
         let mut notes = Vec::new();
-        let read = fault.map_or_else(|| draft(&file, format, name, limits), |fault| Err(fault.to_owned()));
-        let outcome = match read {
+        let outcome = match draft(&file, format, name, limits) {
             Err(reason) => Outcome::Bad(reason),
             Ok(draft) => {
                 let text = draft.text();
                 notes = draft.notes;
-                let to = into.join(format!("{}.md", draft.name));
-                match (names.get(&draft.name), place::compare(&to, &text)) {
-                    (Some((by, other)), _) if *other != text => {
+                match names.get(&draft.name) {
+                    Some((by, other)) if *other != text => {
                         Outcome::Taken { name: draft.name, by: by.clone() }
                     }
-                    (Some(_), _) => Outcome::Place { name: draft.name, to, text, change: Change::Same },
-                    (None, Ok(change)) => {
+                    _ => {
+                        let to = into.join(format!("{}.md", draft.name));
                         names.insert(draft.name.clone(), (file.clone(), text.clone()));
-                        Outcome::Place { name: draft.name, to, text, change }
+                        match place::compare(&to, &text) {
+                            Ok(change) => Outcome::Place { name: draft.name, to, text, change },
+                            Err(reason) => Outcome::Bad(reason),
+                        }
                     }
-                    (None, Err(reason)) => Outcome::Bad(reason),
                 }
             }
         };
@@ -76,10 +74,8 @@ fn draft(file: &Path, format: Format, name: String, limits: Limits) -> Result<fo
     if format == Format::ClaudeSkill {
         let others = find::others(folder);
         if others > 0 {
-            draft.notes.push(format!(
-                "left behind in its folder: {others} other {}",
-                if others == 1 { "entry" } else { "entries" }
-            ));
+            let files = if others == 1 { "1 other file".to_owned() } else { format!("{others} other files") };
+            draft.notes.push(format!("{files} in its folder stay behind"));
         }
     }
     Ok(draft)

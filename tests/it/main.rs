@@ -12,6 +12,6 @@
 mod support;
 
 mod architecture;
+mod http;
 mod hub;
-mod prompts_cli;
 mod web;

@@ -1,0 +1,5 @@
+//! The HTTP door: who may come in, what is served to whom, and that nothing else is.
+
+mod client;
+mod door;
+mod protocol;

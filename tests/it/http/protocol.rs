@@ -1,0 +1,326 @@
+//! What is served: five revisions in two eras, sessions and their end, streams.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::client::{Answer, Hub, initialize};
+use crate::support::{DEADLINE, modern_meta};
+
+const HANDSHAKES: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+fn request(id: impl Into<Value>, method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params})
+}
+
+/// A stateless request of the newest revision, with the headers that mirror it.
+fn modern(hub: &Hub, method: &str, mut params: Value, headers: &[(&str, &str)]) -> Answer {
+    params["_meta"] = modern_meta();
+    let own = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+    let own = own.into_iter().filter(|(name, _)| !headers.iter().any(|(given, _)| given == name));
+    let headers: Vec<_> = own.chain(headers.iter().copied()).filter(|(_, value)| !value.is_empty()).collect();
+    hub.post(&headers, &request(9, method, &params))
+}
+
+fn within(hub: &Hub, session: &str, message: &Value) -> Answer {
+    hub.post(&[("mcp-session-id", session)], message)
+}
+
+#[test]
+fn each_handshake_revision_is_agreed_on() {
+    let hub = Hub::open("");
+    for revision in HANDSHAKES {
+        let (session, answer) = hub.initialize(revision);
+        let result = &answer.message()["result"];
+        assert_eq!(result["protocolVersion"], revision);
+        assert_eq!(result["serverInfo"]["name"], "codex-subagents");
+        let echoed = (revision == "2024-11-05").then(|| json!({"name": "test", "version": "1"}));
+        assert_eq!(result.get("clientInfo"), echoed.as_ref(), "{revision}");
+        let call = request(
+            2,
+            "tools/call",
+            &json!({"name": "expand_prompt", "arguments": {"command": "greet", "input": "you"}}),
+        );
+        let called = within(&hub, &session, &call).message();
+        assert_eq!(
+            called["result"]["structuredContent"]["prompt"], "Say hello to you.",
+            "{revision}: {called}"
+        );
+        let unknown = within(&hub, &session, &request(3, "tools/call", &json!({"name": "nope"}))).message();
+        let code = if revision == "2024-11-05" { -32601 } else { -32602 };
+        assert_eq!(unknown["error"]["code"], code, "{revision}: {unknown}");
+        let malformed = within(&hub, &session, &request("x", "tools/call", &json!({"arguments": {}})));
+        assert_eq!(malformed.status, 200);
+        assert_eq!(malformed.message()["error"]["code"], -32602, "{revision}");
+        assert_eq!(malformed.message()["error"]["data"]["path"], json!(["name"]), "{revision}");
+    }
+    let (_, newest) = hub.initialize("2026-07-28");
+    assert_eq!(
+        newest.message()["result"]["protocolVersion"],
+        "2025-11-25",
+        "a handshake never agrees on 2026-07-28"
+    );
+}
+
+#[test]
+fn the_contract_holds_to_the_letter() {
+    let hub = Hub::open("");
+    let sent = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","clientInfo":{"name":"example","version":"dev"}}}"#;
+    let answer = hub.ask("POST", "/mcp/prompts", &[("content-type", "application/json")], sent);
+    assert_eq!(
+        answer.body.lines().rfind(|line| line.starts_with("data: {")).unwrap(),
+        r#"data: {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"codex-subagents","version":"0.1.0"},"clientInfo":{"name":"example","version":"dev"}}}"#
+    );
+    let session = [("mcp-session-id", answer.header("mcp-session-id"))];
+    assert_eq!(hub.post(&session, &json!({"jsonrpc": "2.0", "method": "initialized"})).status, 202);
+}
+
+#[test]
+fn a_client_that_shook_no_hands_is_served_as_the_contracts_say() {
+    let hub = Hub::open("");
+    let (session, _) = hub.initialize("2024-11-05");
+    let list = request(1, "tools/list", &json!({}));
+    let agreed = within(&hub, &session, &list).message();
+    // As `curl --json` sends it, and as one who lists JSON alone.
+    for accept in ["*/*", "application/json"] {
+        let headers = [("content-type", "application/json"), ("accept", accept)];
+        let answer = hub.ask("POST", "/mcp/prompts", &headers, &list.to_string());
+        assert_eq!(answer.header("content-type"), "application/json", "{answer:?}");
+        assert_eq!(answer.message(), agreed, "{accept}");
+    }
+    let newer = hub.post(&[("mcp-protocol-version", "2025-11-25")], &list).message();
+    assert!(
+        newer["result"]["tools"][0]["annotations"].is_object(),
+        "a revision in the header counts: {newer}"
+    );
+    let told = hub.post(&[], &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    assert_eq!(told.status, 202, "{told:?}");
+}
+
+#[test]
+fn the_newest_revision_is_stateless() {
+    let hub = Hub::open("");
+    let discovered = modern(&hub, "server/discover", json!({}), &[]);
+    assert_eq!(discovered.header("mcp-session-id"), "");
+    let versions = &discovered.message()["result"]["supportedVersions"];
+    let all: BTreeSet<&str> =
+        versions.as_array().unwrap().iter().map(|version| version.as_str().unwrap()).collect();
+    assert_eq!(all, HANDSHAKES.into_iter().chain(["2026-07-28"]).collect());
+    let call = json!({"name": "expand_prompt", "arguments": {"command": "greet", "input": "you"}});
+    let called = modern(&hub, "tools/call", call, &[("mcp-name", "expand_prompt")]).message();
+    assert_eq!(called["result"]["resultType"], "complete", "{called}");
+    assert_eq!(called["result"]["structuredContent"]["prompt"], "Say hello to you.");
+    let unknown = modern(&hub, "no/such", json!({}), &[]);
+    assert_eq!((unknown.status, &unknown.message()["error"]["code"]), (404, &json!(-32601)));
+    let get = hub.ask(
+        "GET",
+        "/mcp",
+        &[("mcp-protocol-version", "2026-07-28"), ("accept", "text/event-stream")],
+        "",
+    );
+    assert_eq!(get.status, 405, "{get:?}");
+}
+
+#[test]
+fn headers_that_contradict_the_body_are_refused() {
+    let hub = Hub::open("");
+    let call = || json!({"name": "expand_prompt", "arguments": {"command": "greet", "input": "x"}});
+    let cases: [(&str, Value, &[(&str, &str)]); 8] = [
+        ("tools/list", json!({}), &[("mcp-method", "tools/call")]),
+        ("tools/list", json!({}), &[("mcp-method", "")]),
+        ("tools/list", json!({}), &[("mcp-method", "TOOLS/LIST")]),
+        ("tools/list", json!({}), &[("mcp-protocol-version", "2025-11-25")]),
+        ("tools/list", json!({}), &[("mcp-protocol-version", "")]),
+        ("tools/call", call(), &[("mcp-name", "list_prompts")]),
+        ("tools/call", call(), &[("mcp-name", "=?base64?bGlzdF9wcm9tcHRz?=")]),
+        ("tools/call", call(), &[]),
+    ];
+    for (method, params, headers) in cases {
+        let answer = modern(&hub, method, params, headers);
+        assert_eq!(answer.status, 400, "{headers:?}: {answer:?}");
+        assert_eq!(answer.message()["error"]["code"], -32020, "{headers:?}: {answer:?}");
+        assert_eq!(answer.message()["id"], 9, "{headers:?}");
+    }
+    let wrapped = modern(&hub, "tools/call", call(), &[("mcp-name", "=?base64?ZXhwYW5kX3Byb21wdA==?=")]);
+    assert_eq!(wrapped.status, 200, "{wrapped:?}");
+    let unknown = hub.post(&[("mcp-protocol-version", "1999-01-01")], &request(1, "tools/list", &json!({})));
+    assert_eq!(unknown.status, 400, "{unknown:?}");
+    assert_eq!(unknown.message()["id"], 1, "{unknown:?}");
+}
+
+#[test]
+fn a_session_is_its_servers_alone_until_it_ends() {
+    let hub = Hub::open("");
+    let (session, _) = hub.initialize("2025-11-25");
+    let list = request("l", "tools/list", &json!({}));
+    let named = [("mcp-session-id", session.as_str())];
+    assert_eq!(within(&hub, &session, &list).status, 200);
+    assert_eq!(hub.post_to("/mcp", &named, &list).status, 404, "another server does not know it");
+    assert_eq!(hub.ask("DELETE", "/mcp", &named, "").status, 404);
+    let guessed = within(&hub, "00000000-0000-4000-8000-000000000000", &list);
+    assert_eq!(guessed.status, 404, "{guessed:?}");
+    assert_eq!(guessed.message()["id"], "l");
+    let twice = hub.post(&[("mcp-session-id", session.as_str()), ("mcp-session-id", "x")], &list);
+    assert_eq!(twice.status, 404, "{twice:?}");
+    let events = [named[0], ("accept", "text/event-stream")];
+    assert_eq!(hub.stream("GET", "/mcp/prompts", &events, "").status, 200, "its event stream opens");
+    assert_eq!(hub.ask("DELETE", "/mcp/prompts", &named, "").status, 202);
+    for (method, body) in [("POST", list.to_string()), ("GET", String::new()), ("DELETE", String::new())] {
+        let headers = [named[0], ("content-type", "application/json")];
+        let answer = hub.ask(method, "/mcp/prompts", &headers, &body);
+        assert_eq!(answer.status, 404, "{method}: {answer:?}");
+        assert!(answer.body.contains("initialize"), "says what to do: {answer:?}");
+    }
+}
+
+#[test]
+fn sessions_are_bounded_and_the_idle_make_room() {
+    let hub = Hub::open("sessions = 2");
+    let open = |session: &str| {
+        hub.stream("GET", "/mcp/prompts", &[("mcp-session-id", session), ("accept", "text/event-stream")], "")
+    };
+    let alive = |session: &str| within(&hub, session, &request(1, "ping", &json!({}))).status == 200;
+    let (first, _) = hub.initialize("2025-11-25");
+    let (second, _) = hub.initialize("2025-11-25");
+    assert!(alive(&first), "so the second is the longest idle");
+    let (third, _) = hub.initialize("2025-11-25");
+    assert!(!alive(&second) && alive(&first) && alive(&third));
+    let streams = [open(&first), open(&third)];
+    assert!(streams.iter().all(|stream| stream.status == 200));
+    let full = hub.post(&[], &initialize("2025-11-25"));
+    assert_eq!(full.status, 503, "{full:?}");
+    assert_eq!(full.message()["id"], 1);
+    assert!(full.body.contains("sessions"), "{full:?}");
+    assert!(alive(&first) && alive(&third), "those at work are left alone");
+    assert_eq!(hub.ask("DELETE", "/mcp/prompts", &[("mcp-session-id", &first)], "").status, 202);
+    assert_eq!(hub.post(&[], &initialize("2025-11-25")).status, 200, "an end makes room");
+}
+
+#[test]
+fn an_idle_session_ends_and_one_at_work_does_not() {
+    let hub = Hub::open("session_idle_seconds = 1");
+    let (working, _) = hub.initialize("2025-11-25");
+    let named = [("mcp-session-id", working.as_str()), ("accept", "text/event-stream")];
+    let stream = hub.stream("GET", "/mcp/prompts", &named, "");
+    assert_eq!(stream.status, 200);
+    let (idle, _) = hub.initialize("2025-11-25");
+    // Asked for a kind that it does not have, a session says that it is there without being used.
+    let exists = |session: &str| {
+        let headers = [("mcp-session-id", session), ("accept", "text/plain")];
+        match hub.ask("GET", "/mcp/prompts", &headers, "").status {
+            406 => true,
+            404 => false,
+            other => panic!("{other}"),
+        }
+    };
+    let start = Instant::now();
+    while exists(&idle) {
+        assert!(start.elapsed() < DEADLINE, "the idle session never ended");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    assert!(start.elapsed() >= Duration::from_millis(900), "ended after {:?}", start.elapsed());
+    assert!(exists(&working), "its stream is older than the idle session was");
+    assert_eq!(within(&hub, &working, &request(1, "ping", &json!({}))).status, 200);
+}
+
+#[test]
+fn a_changed_file_is_told_on_the_event_stream() {
+    let hub = Hub::open("");
+    let (session, _) = hub.initialize("2025-11-25");
+    let named = [("mcp-session-id", session.as_str()), ("accept", "text/event-stream")];
+    let mut stream = hub.stream("GET", "/mcp/prompts", &named, "");
+    let listen = json!({"jsonrpc": "2.0", "id": 5, "method": "subscriptions/listen", "params": {
+        "_meta": modern_meta(),
+        "notifications": {"promptsListChanged": true},
+    }});
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "subscriptions/listen"),
+    ];
+    let mut listening = hub.stream("POST", "/mcp/prompts", &headers, &listen.to_string());
+    let acknowledged = listening.next().unwrap();
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged", "{acknowledged}");
+
+    // An acknowledgement comes before the folder is watched, so the change is repeated until it was seen.
+    let seen = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0.. {
+                hub.home.write(".adjutant/prompts/more.md", format!("More: {number}."));
+                std::thread::park_timeout(Duration::from_millis(200));
+                if seen.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        let told = (stream.next().unwrap(), listening.next().unwrap());
+        seen.store(true, Ordering::Relaxed);
+        let changed = "notifications/prompts/list_changed";
+        assert_eq!((&told.0["method"], &told.1["method"]), (&json!(changed), &json!(changed)));
+    });
+}
+
+#[test]
+fn batches_belong_to_one_revision() {
+    let hub = Hub::open("");
+    let batch = json!([
+        request(1, "ping", &json!({})),
+        request("two", "tools/list", &json!({})),
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}},
+        {"jsonrpc": "1.0", "id": 3, "method": "ping"},
+        initialize("2025-03-26").as_object().map(|one| {
+            let mut one = one.clone();
+            one.insert("id".to_owned(), json!(4));
+            Value::Object(one)
+        }),
+        request(5, "tools/call", &json!({})),
+    ]);
+    let (session, _) = hub.initialize("2025-03-26");
+    let answer = within(&hub, &session, &batch);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let mut answers = answer.messages();
+    answers.sort_by_key(|message| message["id"].to_string());
+    let told: Vec<(Value, Value)> =
+        answers.iter().map(|message| (message["id"].clone(), message["error"]["code"].clone())).collect();
+    let expected = [
+        (json!("two"), Value::Null),
+        (json!(1), Value::Null),
+        (json!(3), json!(-32600)),
+        (json!(4), json!(-32600)),
+        (json!(5), json!(-32602)),
+    ];
+    assert_eq!(told, expected, "{answers:?}");
+    let silent = json!([{"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}]);
+    assert_eq!(within(&hub, &session, &silent).status, 202);
+    assert_eq!(within(&hub, &session, &json!([])).status, 400);
+    for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
+        let (session, _) = hub.initialize(revision);
+        let refused = within(&hub, &session, &batch);
+        assert_eq!(
+            (refused.status, &refused.message()["error"]["code"]),
+            (400, &json!(-32600)),
+            "{revision}"
+        );
+    }
+}
+
+#[test]
+fn a_stop_ends_streams_at_once() {
+    let hub = Hub::open("");
+    let (session, _) = hub.initialize("2025-11-25");
+    let named = [("mcp-session-id", session.as_str()), ("accept", "text/event-stream")];
+    let mut stream = hub.stream("GET", "/mcp/prompts", &named, "");
+    let mut page = hub.stream("GET", "/events", &[("accept", "text/event-stream")], "");
+    assert_eq!((stream.status, page.status), (200, 200));
+    let idle = std::net::TcpStream::connect(hub.address).unwrap();
+    let start = Instant::now();
+    assert!(hub.stop().success());
+    assert!(start.elapsed() < Duration::from_secs(4), "the stop waited for its grace: {:?}", start.elapsed());
+    assert_eq!(stream.next(), None);
+    page.ended();
+    drop(idle);
+}
