@@ -12,9 +12,9 @@ use std::time::SystemTime;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::events::Events;
+use crate::events::{Event, Events};
 use crate::prompts::Prompts;
-use activity::Activity;
+use activity::{Activity, What};
 use clients::Clients;
 use workspaces::Workspaces;
 
@@ -49,9 +49,10 @@ impl App {
     pub(crate) fn new(config: Config) -> Arc<Self> {
         let events = Events::new();
         let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits);
+        let activity = Arc::<Activity>::default();
         Arc::new(Self {
-            clients: Arc::new(Clients::new(events.clone())),
-            activity: Arc::default(),
+            clients: Arc::new(Clients::new(events.clone(), activity.clone())),
+            activity,
             listening: Arc::default(),
             workspaces: Workspaces::default(),
             shutdown: CancellationToken::new(),
@@ -60,5 +61,15 @@ impl App {
             events,
             prompts,
         })
+    }
+
+    /// Watches the prompt files until shutdown; what changes becomes an event and a line of the activity.
+    pub(crate) async fn watch_prompts(self: Arc<Self>) {
+        let mut changes = self.prompts.changes();
+        while let Some(Ok(())) = self.shutdown.run_until_cancelled(changes.changed()).await {
+            let generation = *changes.borrow_and_update();
+            self.activity.record("hub", What::PromptsChanged);
+            self.events.send(Event::PromptsChanged { generation });
+        }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum Event {
     ClientLeft { client: u64 },
     /// A prompt command was expanded; `bytes` is the length of the expanded text.
     PromptExpanded { client: Option<u64>, name: String, bytes: usize },
+    /// An expansion was refused.
+    PromptRefused { client: u64 },
     /// The set of prompts, or the text of one, changed on disk.
     PromptsChanged { generation: u64 },
 }

@@ -181,15 +181,18 @@ impl Gate {
             }
             return None;
         }
+        if web::is_asset(parts.uri.path()) {
+            return None;
+        }
         let lock = self.lock.as_ref()?;
         let nonce = parts.uri.path().strip_prefix("/login/");
         match nonce {
             Some(nonce) if parts.method == Method::GET => Some(match lock.log_in(nonce, self.proxied) {
                 Some(cookie) => welcome(cookie),
-                None => answer::login_needed("This link was used before, or its two minutes are over."),
+                None => web::login_needed("This link was used before, or its two minutes are over."),
             }),
             _ if lock.admits_person(&parts.headers) => None,
-            _ => Some(answer::login_needed("This browser is not logged in.")),
+            _ => Some(web::login_needed("This browser is not logged in.")),
         }
     }
 

@@ -16,9 +16,11 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use crate::app::App;
+use error::Failure;
 
 /// Returns every route of the console. It has its own fallback, which answers with a page.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -29,14 +31,18 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/prompts/{*name}", get(pages::prompt::show).post(pages::prompt::expand))
         .route("/events", get(live::events))
         .with_state(app)
-        .merge(assets())
+        .merge(assets::router())
         .fallback(error::no_such_page)
         .method_not_allowed_fallback(error::wrong_method)
         .layer(DefaultBodyLimit::max(body_limit))
 }
 
-/// Returns the routes of the style sheet, the script and the icon, which hold nothing private: a page shown
-/// before the login needs them too.
-pub(crate) fn assets() -> Router {
-    assets::router()
+/// Whether a path is a file that every page needs, also the one that asks for a login. They hold nothing private.
+pub(crate) fn is_asset(path: &str) -> bool {
+    path.starts_with(assets::FOLDER)
+}
+
+/// Returns the page for a browser that has not logged in; `why` is a sentence.
+pub(crate) fn login_needed(why: &'static str) -> Response {
+    Failure::LoginNeeded(why).into_response()
 }

@@ -43,6 +43,10 @@ impl Activity {
     pub(crate) fn record(&self, who: &str, what: What) {
         let entry = Entry { at: SystemTime::now(), who: who.to_owned(), what };
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // An editor saves often; a row of changes is one line with the last one's time.
+        if matches!(entry.what, What::PromptsChanged) {
+            entries.pop_back_if(|last| matches!(last.what, What::PromptsChanged));
+        }
         if entries.len() == KEPT {
             entries.pop_front();
         }

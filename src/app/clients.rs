@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
+use super::activity::{Activity, What};
 use crate::events::{Event, Events};
 
 /// Characters kept of what a client calls itself.
@@ -51,11 +52,13 @@ pub(crate) struct Clients {
     next: AtomicU64,
     rows: Rows,
     events: Events,
+    activity: Arc<Activity>,
 }
 
 impl Clients {
-    pub(crate) fn new(events: Events) -> Self {
-        Self { next: AtomicU64::new(1), rows: Rows::default(), events }
+    /// Who comes and goes is told to `events`, and noted in `activity` for those who say who they are.
+    pub(crate) fn new(events: Events, activity: Arc<Activity>) -> Self {
+        Self { next: AtomicU64::new(1), rows: Rows::default(), events, activity }
     }
 
     /// Enters a client; it is taken out again when the returned guard is dropped.
@@ -68,7 +71,14 @@ impl Clients {
         let row = Row { client, calls: calls.clone() };
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(id, row);
         self.events.send(Event::ClientConnected { client: id });
-        Connected { id, label: OnceLock::new(), calls, rows: self.rows.clone(), events: self.events.clone() }
+        Connected {
+            id,
+            label: OnceLock::new(),
+            calls,
+            rows: self.rows.clone(),
+            events: self.events.clone(),
+            activity: self.activity.clone(),
+        }
     }
 
     /// Returns all rows, oldest first.
@@ -89,6 +99,7 @@ pub(crate) struct Connected {
     calls: Arc<AtomicU64>,
     rows: Rows,
     events: Events,
+    activity: Arc<Activity>,
 }
 
 impl Connected {
@@ -100,7 +111,9 @@ impl Connected {
             row.client.version = Some(version.chars().take(NAME).collect());
             row.client.revision = Some(revision.to_owned());
         }
-        let _ = self.label.set(name);
+        if self.label.set(name).is_ok() {
+            self.activity.record(self.label(), What::Connected);
+        }
         self.events.send(Event::ClientIdentified { client: self.id });
     }
 
@@ -123,6 +136,9 @@ impl Connected {
 impl Drop for Connected {
     fn drop(&mut self) {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        if self.identified() {
+            self.activity.record(self.label(), What::Left);
+        }
         self.events.send(Event::ClientLeft { client: self.id });
     }
 }

@@ -44,14 +44,6 @@ pub(crate) fn plain(status: StatusCode, message: impl Into<String>) -> Response<
     with(status, TEXT, message.into() + "\n")
 }
 
-/// The answer to a browser without a login: why, and what to do.
-pub(crate) fn login_needed(why: &str) -> Response<Body> {
-    plain(
-        StatusCode::UNAUTHORIZED,
-        format!("{why}\n\nRun `adjutant open` in a terminal: it opens this console logged in."),
-    )
-}
-
 /// The answer to a request without the token; it says where a token is to be found.
 pub(crate) fn unauthorized() -> Response<Body> {
     let mut response = invalid(

@@ -10,6 +10,9 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use sha2::{Digest, Sha256};
 
+/// Where they are served.
+pub(super) const FOLDER: &str = "/static/";
+
 /// One file that pages refer to.
 pub(super) struct Asset {
     /// The absolute path it is served at.
@@ -33,7 +36,7 @@ impl Asset {
         for byte in &Sha256::digest(text)[..6] {
             let _ = write!(hash, "{byte:02x}");
         }
-        Self { path: format!("/static/{stem}-{hash}.{extension}"), kind, text }
+        Self { path: format!("{FOLDER}{stem}-{hash}.{extension}"), kind, text }
     }
 }
 

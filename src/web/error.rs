@@ -6,7 +6,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use minijinja::{Value, context};
 
-use super::page;
+use super::page::{self, Place};
 
 /// Why there is no page.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub(super) enum Failure {
         reason: String,
     },
     NoPage,
+    /// The browser has not shown a login; the sentence says why it is asked.
+    LoginNeeded(&'static str),
     /// The request itself is wrong; the sentence says how.
     BadRequest(&'static str),
     /// The path exists for another method.
@@ -52,6 +54,7 @@ impl IntoResponse for Failure {
             Self::NoPage => {
                 (StatusCode::NOT_FOUND, "No such page", Some("The address leads nowhere in this console."))
             }
+            Self::LoginNeeded(text) => (StatusCode::UNAUTHORIZED, "Who is there?", Some(*text)),
             Self::BadRequest(text) => (StatusCode::BAD_REQUEST, "That request cannot be read", Some(*text)),
             Self::WrongMethod => (
                 StatusCode::METHOD_NOT_ALLOWED,
@@ -80,9 +83,11 @@ impl IntoResponse for Failure {
             _ => (None, [].as_slice()),
         };
         let near: Vec<Value> = near.iter().map(Value::from).collect();
-        let values = context! { status => status.as_u16(), title, text, name, near };
+        let login = matches!(self, Self::LoginNeeded(_));
+        let place = if login { Place::Outside } else { Place::Nowhere };
+        let values = context! { login, status => status.as_u16(), title, text, name, near };
         // The error page itself may be what fails; then a line of text has to do.
-        page::bare(status, "error.html", values)
+        page::bare(status, place, "error.html", values)
             .unwrap_or_else(|_| (status, [(header::CACHE_CONTROL, "no-store")], title).into_response())
     }
 }

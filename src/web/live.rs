@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use futures::stream;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio::sync::{Semaphore, SemaphorePermit, watch};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use super::error::Failure;
@@ -31,12 +31,9 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// A part of a page that shows something live; the name stands in the page's `data-live`.
 type Section = &'static str;
 const ALL: [Section; 3] = ["activity", "clients", "prompts"];
-const PROMPTS: [Section; 2] = ["activity", "prompts"];
 
 struct Stream {
     events: Receiver<Event>,
-    /// The generation of the prompts: it moves whoever noticed the change.
-    prompts: watch::Receiver<u64>,
     shutdown: CancellationToken,
     greeted: bool,
     _seat: SemaphorePermit<'static>,
@@ -47,7 +44,6 @@ pub(super) async fn events(State(app): State<Arc<App>>) -> Response {
     let Ok(seat) = SEATS.try_acquire() else { return Failure::Busy.into_response() };
     let state = Stream {
         events: app.events.subscribe(),
-        prompts: app.prompts.changes(),
         shutdown: app.shutdown.clone(),
         greeted: false,
         _seat: seat,
@@ -76,22 +72,12 @@ impl Stream {
     /// Waits for the next change and what follows close behind it; `None` when nothing can follow any more.
     async fn next(&mut self) -> Option<BTreeSet<Section>> {
         let mut sections = BTreeSet::new();
-        tokio::select! {
-            event = self.events.recv() => match event {
-                Ok(event) => sections.extend(touched(&event)),
-                Err(RecvError::Lagged(_)) => sections.extend(ALL),
-                Err(RecvError::Closed) => return None,
-            },
-            moved = self.prompts.changed() => {
-                moved.ok()?;
-                sections.extend(PROMPTS);
-            }
+        match self.events.recv().await {
+            Ok(event) => sections.extend(touched(&event)),
+            Err(RecvError::Lagged(_)) => sections.extend(ALL),
+            Err(RecvError::Closed) => return None,
         }
         tokio::time::sleep(PAUSE).await;
-        if self.prompts.has_changed().is_ok_and(|changed| changed) {
-            self.prompts.mark_unchanged();
-            sections.extend(PROMPTS);
-        }
         loop {
             match self.events.try_recv() {
                 Ok(event) => sections.extend(touched(&event)),
@@ -108,7 +94,7 @@ fn touched(event: &Event) -> &'static [Section] {
             &["activity", "clients"]
         }
         // The caller's count of calls stands in the list of clients.
-        Event::PromptExpanded { .. } => &["activity", "clients"],
-        Event::PromptsChanged { .. } => &PROMPTS,
+        Event::PromptExpanded { .. } | Event::PromptRefused { .. } => &["activity", "clients"],
+        Event::PromptsChanged { .. } => &["activity", "prompts"],
     }
 }

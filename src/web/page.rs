@@ -10,7 +10,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Output, State, UndefinedBehavior, Value, context};
 
 use super::error::Failure;
-use super::{assets, visible, when};
+use super::{assets, visible};
 use crate::app::App;
 use crate::config::env;
 
@@ -53,20 +53,35 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
     Ok(templates)
 });
 
-/// Renders a whole page of the room at path `room` (one of the navigation's, or none of them).
-pub(super) fn page(app: &Arc<App>, room: &str, template: &str, values: Value) -> Result<Response, Failure> {
+/// Where a page stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the room with this path of the navigation.
+    Room(&'static str),
+    /// In none of them.
+    Nowhere,
+    /// Before the login: there is nowhere to go yet.
+    Outside,
+}
+
+/// Renders a whole page.
+pub(super) fn page(app: &App, place: Place, template: &str, values: Value) -> Result<Response, Failure> {
     let hub = context! {
         home => env::short(&app.config.home),
         http => app.listening.http.get().map(ToString::to_string),
-        uptime => when::span(app.started, SystemTime::now()),
     };
-    fragment(template, context! { ..context! { layout => layout(room, &hub) }, ..values })
+    fragment(template, context! { ..context! { layout => layout(place, &hub) }, ..values })
 }
 
 /// Renders a page that knows nothing of the hub, for errors.
-pub(super) fn bare(status: StatusCode, template: &str, values: Value) -> Result<Response, Failure> {
-    let page =
-        fragment(template, context! { ..context! { layout => layout("", &Value::from(())) }, ..values })?;
+pub(super) fn bare(
+    status: StatusCode,
+    place: Place,
+    template: &str,
+    values: Value,
+) -> Result<Response, Failure> {
+    let layout = layout(place, &Value::from(()));
+    let page = fragment(template, context! { ..context! { layout }, ..values })?;
     Ok((status, page).into_response())
 }
 
@@ -78,9 +93,14 @@ pub(super) fn fragment(template: &str, values: Value) -> Result<Response, Failur
     Ok((HEADERS, Html(text)).into_response())
 }
 
-fn layout(room: &str, hub: &Value) -> Value {
-    let rooms: Vec<Value> =
-        ROOMS.into_iter().map(|(label, path)| context! { label, path, here => path == room }).collect();
+fn layout(place: Place, hub: &Value) -> Value {
+    let rooms: Vec<Value> = match place {
+        Place::Outside => Vec::new(),
+        Place::Room(_) | Place::Nowhere => ROOMS
+            .into_iter()
+            .map(|(label, path)| context! { label, path, here => place == Place::Room(path) })
+            .collect(),
+    };
     context! {
         rooms,
         hub,

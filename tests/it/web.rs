@@ -214,6 +214,18 @@ fn the_stream_ends_with_the_hub() {
 }
 
 #[test]
+fn a_stranger_is_told_how_to_log_in() {
+    let desk = Desk::locked();
+    let page = desk.get("/prompts/research");
+    assert_eq!(page.status, 401);
+    assert!(page.header("content-security-policy").starts_with("default-src 'none'"));
+    insta::assert_snapshot!("login_needed", desk.redacted(&page));
+    let style = page.body.split('"').find(|word| word.ends_with(".css")).unwrap().replace("&#x2f;", "/");
+    assert_eq!(desk.get(&style).status, 200, "the page is not without its style");
+    assert_eq!(desk.get("/events").status, 401);
+}
+
+#[test]
 fn bad_forms_are_answered() {
     let desk = Desk::new();
     for body in [

@@ -105,6 +105,7 @@ async fn live(
             }
         });
     }
+    doors.spawn(app.clone().watch_prompts());
     doors.close();
     claim.sign(&Holder {
         pid: std::process::id(),

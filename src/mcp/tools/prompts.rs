@@ -214,11 +214,10 @@ pub(crate) fn expanded(handler: &Handler, prompt: &str, bytes: usize) {
 
 /// Tells the console that an expansion was refused.
 pub(crate) fn refused(handler: &Handler, prompt: &str, error: &Error) {
+    let app = handler.app();
     let prompt = prompt.chars().take(64).collect();
-    handler
-        .app()
-        .activity
-        .record(handler.connected().label(), What::Refused { prompt, reason: error.to_string() });
+    app.activity.record(handler.connected().label(), What::Refused { prompt, reason: error.to_string() });
+    app.events.send(Event::PromptRefused { client: handler.connected().id });
 }
 
 fn empty() -> CallToolResult {

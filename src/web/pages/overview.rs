@@ -13,7 +13,8 @@ use crate::app::activity::{Entry, What};
 use crate::app::clients::{Client, Transport};
 use crate::config::{Auth, env};
 use crate::web::error::Failure;
-use crate::web::{page, when};
+use crate::web::page::{self, Place};
+use crate::web::when;
 
 /// How much of the activity is shown.
 const LATEST: usize = 30;
@@ -38,7 +39,7 @@ pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response
         problems => catalogue.problems.len(),
         shadowed => catalogue.shadowed.len(),
     };
-    page::page(&app, "/", "overview.html", values)
+    page::page(&app, Place::Room("/"), "overview.html", values)
 }
 
 fn client_row(client: &Client, now: SystemTime) -> Value {

@@ -15,7 +15,8 @@ use crate::app::App;
 use crate::prompts::{Catalogue, Engine, Error, Inputs, Prompt};
 use crate::web::error::Failure;
 use crate::web::form::{self, Answers, Fault};
-use crate::web::{page, visible};
+use crate::web::page::{self, Place};
+use crate::web::visible;
 
 /// Bytes of an expansion that are shown; the rest is in the download.
 const SHOWN: usize = 64 * 1024;
@@ -167,7 +168,7 @@ fn whole(app: &Arc<App>, prompt: &Prompt, trial: Value) -> Result<Response, Fail
         source => Value::from_safe_string(visible::source(&text, |rest| placeholder(engine, rest))),
         source_hidden => visible::count(&text),
     };
-    page::page(app, "/prompts", "prompt.html", context! { ..values, ..trial })
+    page::page(app, Place::Room("/prompts"), "prompt.html", context! { ..values, ..trial })
 }
 
 /// Returns the length of the placeholder that `rest` begins with.

@@ -12,7 +12,7 @@ use super::catalogue;
 use crate::app::App;
 use crate::prompts::{Engine, Problem, Prompt};
 use crate::web::error::Failure;
-use crate::web::page;
+use crate::web::page::{self, Place};
 
 /// Rows on one page: a browser is slow with ten thousand, and nobody reads them; the search finds the rest.
 const ROWS: usize = 300;
@@ -61,7 +61,7 @@ pub(in crate::web) async fn list(
         problems => catalogue.problems.iter().take(ROWS).map(problem).collect::<Vec<_>>(),
         problems_count => catalogue.problems.len(),
     };
-    page::page(&app, "/prompts", "prompts.html", values)
+    page::page(&app, Place::Room("/prompts"), "prompts.html", values)
 }
 
 /// Whether every word stands somewhere in what the list shows of a prompt; a word with a colon is the beginning

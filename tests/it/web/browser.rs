@@ -96,6 +96,24 @@ fn everything_works_without_script() {
 }
 
 #[test]
+fn a_form_is_sent_from_behind_the_login() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::locked();
+    browser.scripts(false);
+    browser.open(&desk.link);
+    assert_eq!(browser.evaluate("location.pathname"), json!("/"));
+    browser.open(&desk.url("/prompts/research"));
+    tab_to(&mut browser, "#input");
+    browser.type_text("tides");
+    tab_to(&mut browser, "button.primary");
+    browser.press(Key::Enter);
+    browser.loaded();
+    let text = browser.evaluate("document.getElementById('expansion').textContent");
+    assert!(text.as_str().unwrap().ends_with("Topic:\ntides"), "{text}");
+    browser.assert_calm();
+}
+
+#[test]
 fn a_client_shows_up_by_itself() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
@@ -111,6 +129,10 @@ fn a_client_shows_up_by_itself() {
     browser.until("document.querySelector('#list-activity a.name')?.textContent === ':research'");
     agent.finish();
     browser.until("document.getElementById('list-clients').textContent.includes('Nobody is connected')");
+    let lately = "[...document.querySelectorAll('.timeline li')].map((line) => line.className).join()";
+    browser.until(&format!("{lately} === 'left,expanded,connected'"));
+    desk.home.write(".adjutant/prompts/fresh.md", "Fresh.");
+    browser.until(&format!("{lately} === 'changed,left,expanded,connected'"));
     browser.assert_calm();
 }
 

@@ -14,6 +14,8 @@ use crate::support::{DEADLINE, Home, Peer, wait};
 pub(crate) struct Desk {
     pub(crate) home: Home,
     hub: Child,
+    /// The one-time link that logs a browser in; empty where nobody is asked.
+    pub(crate) link: String,
     address: String,
 }
 
@@ -35,6 +37,15 @@ impl Answer {
 
 impl Desk {
     pub(crate) fn new() -> Self {
+        Self::start("none")
+    }
+
+    /// A hub that asks for a login.
+    pub(crate) fn locked() -> Self {
+        Self::start("token")
+    }
+
+    fn start(auth: &str) -> Self {
         let home = Home::new();
         let prompts = ".adjutant/prompts";
         home.write(
@@ -71,7 +82,7 @@ impl Desk {
             "---\ndescription: Says more than it \u{202e}shows.\n---\nDo this.\u{200b}\u{e0041}\n\n{{input}}",
         );
         home.write(&format!("{prompts}/broken.md"), [0xff, 0xfe, 0x00]);
-        let arguments = ["serve", "--http", "127.0.0.1:0", "--auth", "none"];
+        let arguments = ["serve", "--http", "127.0.0.1:0", "--auth", auth];
         let mut hub = home
             .adjutant(arguments)
             .stdin(Stdio::null())
@@ -85,7 +96,8 @@ impl Desk {
         let address = address.and_then(|url| url.strip_prefix("http://")).unwrap().to_owned();
         // What follows is read so that the hub never waits for us.
         std::thread::spawn(move || while said.lines.recv().is_ok() {});
-        Self { home, hub, address }
+        let link = banner.split_whitespace().find(|word| word.contains("/login/")).unwrap_or_default();
+        Self { home, hub, link: link.to_owned(), address }
     }
 
     /// The address of a path.
