@@ -18,7 +18,7 @@ pub(crate) fn complete(
         return Ok(CompleteResult::default());
     };
     let Some(prompt) = catalogue.find(&reference.name) else {
-        let message = format!("unknown prompt `{}`", reference.name.chars().take(64).collect::<String>());
+        let message = format!("unknown prompt `{}`", error::clip(&reference.name));
         return Err(error::unknown_name(revision, message));
     };
     let Some(argument) = prompt.arguments.iter().find(|argument| argument.name == request.argument.name)

@@ -64,6 +64,16 @@ pub(crate) fn validation(path: &[String], validator: &str, value: &Value) -> Val
     json!({"path": path, "validator": validator, "validator_value": value})
 }
 
+/// A method that is not there. A long name is not repeated whole.
+pub(crate) fn unknown_method(method: &str) -> ErrorData {
+    ErrorData::new(METHOD_NOT_FOUND, format!("unknown method `{}`", clip(method)), None)
+}
+
+/// What a client sent, short enough to stand in a message.
+pub(crate) fn clip(text: &str) -> String {
+    text.chars().take(64).collect()
+}
+
 /// A tool, or a prompt of `prompts/get`, that is not there.
 pub(crate) fn unknown_name(revision: Revision, message: String) -> ErrorData {
     match revision {

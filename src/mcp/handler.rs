@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams,
-    GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsResult, ListToolsResult,
-    PaginatedRequestParams, ServerConfig, SubscriptionFilter,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult,
+    ListPromptsResult, ListToolsResult, PaginatedRequestParams, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::app::clients::Connected;
 use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
-use crate::mcp::{Server, completion, prompts, tools};
+use crate::mcp::{Server, completion, error, prompts, tools};
 use crate::prompts::Catalogue;
 
 const INSTRUCTIONS: &str = "When a message of the user contains a token like `:name` (for example `:research tides`), \
@@ -174,6 +174,14 @@ impl ServerHandler for Handler {
                 return;
             }
         }
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(error::unknown_method(&request.method))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

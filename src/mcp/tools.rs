@@ -26,13 +26,8 @@ pub(crate) async fn call(
         prompts::LIST => Ok(prompts::list(handler, revision, context).await),
         prompts::EXPAND => prompts::expand(handler, revision, &arguments, context).await,
         name => {
-            let message = format!("unknown tool `{}`; tools/list shows the names", clip(name));
+            let message = format!("unknown tool `{}`; tools/list shows the names", error::clip(name));
             Err(error::unknown_name(revision, message))
         }
     }
-}
-
-/// A name that a client sent, short enough to repeat.
-fn clip(name: &str) -> String {
-    name.chars().take(64).collect()
 }

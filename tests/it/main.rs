@@ -15,3 +15,5 @@ mod architecture;
 mod http;
 mod hub;
 mod web;
+mod edge;
+mod protocol;

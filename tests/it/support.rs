@@ -4,7 +4,7 @@ pub(crate) mod chromium;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -127,6 +127,7 @@ pub struct Peer {
     pub child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
+    unread: Option<ChildStdout>,
     stderr: Receiver<String>,
 }
 
@@ -145,7 +146,28 @@ impl Peer {
             }
         });
         let stderr = collect(child.stderr.take().unwrap());
-        Self { stdin: child.stdin.take(), child, lines, stderr }
+        Self { stdin: child.stdin.take(), child, lines, unread: None, stderr }
+    }
+
+    /// The same, but nobody reads what the child writes.
+    pub fn start_unread(command: &mut Command) -> Self {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (_, lines) = channel();
+        let stderr = collect(child.stderr.take().unwrap());
+        Self { stdin: child.stdin.take(), unread: child.stdout.take(), child, lines, stderr }
+    }
+
+    /// The child's stdin, for a test that writes from a thread of its own.
+    pub fn take_stdin(&mut self) -> ChildStdin {
+        self.stdin.take().expect("stdin is open")
+    }
+
+    /// The child's resident memory.
+    pub fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
     /// `adjutant mcp prompts` over one folder.
