@@ -196,7 +196,7 @@ pub(crate) enum Error {
     Unknown { name: String, near: Vec<String> },
     /// An argument is missing or not as declared: the members of the contract's error data.
     #[error("{message}")]
-    Argument { message: String, path: Vec<String>, validator: &'static str, validator_value: Value },
+    Argument { message: String, path: Vec<String>, validator: &'static str, validator_value: Box<Value> },
     #[error("prompt `{name}` would expand to {bytes} bytes, over the limit of {limit}")]
     TooLarge { name: String, bytes: usize, limit: usize },
     #[error("prompt `{name}` cannot be expanded: {reason}")]

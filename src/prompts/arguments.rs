@@ -84,7 +84,7 @@ impl Argument {
             message: format!("argument `{}` of prompt `{prompt}` {what}", self.name),
             path: vec![self.name.clone()],
             validator,
-            validator_value,
+            validator_value: Box::new(validator_value),
         }
     }
 }
@@ -139,7 +139,7 @@ mod tests {
         match result {
             Err(Error::Argument { validator, validator_value, path, .. }) => {
                 assert_eq!(path, ["a"]);
-                (validator, validator_value)
+                (validator, *validator_value)
             }
             other => panic!("{other:?}"),
         }

@@ -123,16 +123,15 @@ impl Keeper {
 
     fn publish(&self, seen: &[Seen], changed: bool, began: Instant) -> Arc<Catalogue> {
         let mut published = lock(&self.published);
-        let catalogue = match published.take().filter(|_| !changed) {
-            Some(same) => same.catalogue,
-            None => {
-                let generation = *self.generation.borrow() + 1;
-                let scans = seen.iter().map(|seen| &seen.scan);
-                let catalogue = index::catalogue(&self.roots, scans, self.limits, generation);
-                // The first reading is no change: nobody has seen anything else.
-                self.generation.send_if_modified(|last| std::mem::replace(last, generation) != 0);
-                Arc::new(catalogue)
-            }
+        let catalogue = if let Some(same) = published.take().filter(|_| !changed) {
+            same.catalogue
+        } else {
+            let generation = *self.generation.borrow() + 1;
+            let scans = seen.iter().map(|seen| &seen.scan);
+            let catalogue = index::catalogue(&self.roots, scans, self.limits, generation);
+            // The first reading is no change: nobody has seen anything else.
+            self.generation.send_if_modified(|last| std::mem::replace(last, generation) != 0);
+            Arc::new(catalogue)
         };
         *published = Some(Published { catalogue: catalogue.clone(), checked: began, took: began.elapsed() });
         catalogue

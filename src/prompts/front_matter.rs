@@ -160,11 +160,11 @@ mod tests {
 
     #[test]
     fn refuses_what_exhausts_a_parser() {
-        let laughs = "a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned()
-            + &('b'..='i')
-                .zip('a'..='h')
-                .map(|(this, last)| format!("{this}: &{this} [{}]\n", vec![format!("*{last}"); 9].join(",")))
-                .collect::<String>();
+        let mut laughs = "a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
+        for (this, last) in ('b'..='i').zip('a'..='h') {
+            let nine = vec![format!("*{last}"); 9].join(",");
+            laughs.extend([format!("{this}: &{this} [{nine}]\n")]);
+        }
         let deep = format!("a: {}", "[".repeat(10_000));
         let many = "- x\n".repeat(15_000);
         let large = format!("a: {}", "x".repeat(70_000));

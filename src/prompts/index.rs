@@ -51,7 +51,7 @@ fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan, left: &mut usize) {
                 }
                 btree_map::Entry::Occupied(mut place) => {
                     // `a.MD` sorts before `a.md`; the usual spelling is the one that is meant.
-                    let usual = relative.ends_with(".md");
+                    let usual = relative.rsplit_once('.').is_some_and(|(_, extension)| extension == "md");
                     let loser = if usual { place.insert(prompt.clone()) } else { prompt.clone() };
                     let winner = &place.get().source.relative;
                     catalogue.problems.push(Problem {

@@ -82,8 +82,9 @@ impl Found {
 struct Stamp {
     identity: Identity,
     length: i64,
-    modified: (i64, i64),
-    changed: (i64, i64),
+    /// Seconds and nanoseconds.
+    modified: (i64, u64),
+    changed: (i64, u64),
 }
 
 impl Scan {
@@ -137,8 +138,8 @@ fn stamp_of(stat: &Stat) -> Stamp {
     Stamp {
         identity: identity_of(stat),
         length: stat.st_size.into(),
-        modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-        changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        modified: (stat.st_mtime as i64, stat.st_mtime_nsec as u64),
+        changed: (stat.st_ctime as i64, stat.st_ctime_nsec as u64),
     }
 }
 
@@ -146,7 +147,7 @@ impl Stamp {
     fn is_young(&self) -> bool {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let nanoseconds =
-            |(seconds, rest): (i64, i64)| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+            |(seconds, rest): (i64, u64)| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         let young = if self.changed.1 == 0 { YOUNG_IN_SECONDS } else { YOUNG };
         i128::try_from(now).unwrap_or(i128::MAX) - nanoseconds(self.changed) < young
     }
@@ -267,7 +268,7 @@ impl Walk<'_> {
                     }
                 }
                 Err(error) if is_prompt => {
-                    self.fault(relative, format!("the file behind the link {}", reason(error)))
+                    self.fault(relative, format!("the file behind the link {}", reason(error)));
                 }
                 _ => {}
             },

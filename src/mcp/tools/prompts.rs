@@ -188,7 +188,7 @@ pub(crate) async fn expand(
     refused(handler, command, &error);
     match error {
         Error::Argument { message, path, validator, validator_value } => {
-            Fault { message, path, validator, validator_value }.answer(revision)
+            Fault { message, path, validator, validator_value: *validator_value }.answer(revision)
         }
         Error::Unknown { .. } | Error::TooLarge { .. } | Error::Template { .. } | Error::Broken { .. } => {
             Ok(CallToolResult::error(vec![ContentBlock::text(error.to_string())]))

@@ -60,7 +60,7 @@ fn free_text<'a>(prompt: &Prompt, inputs: Inputs<'a>) -> Result<Cow<'a, str>, Er
                 message: format!("argument `input` of prompt `{}` must be a string", prompt.name),
                 path: vec!["input".to_owned()],
                 validator: "type",
-                validator_value: "string".into(),
+                validator_value: Box::new("string".into()),
             });
         }
         if text.is_empty() {
@@ -83,7 +83,7 @@ fn unknown_argument(prompt: &Prompt, name: &str) -> Error {
         message: format!("prompt `{}` has no argument `{name}`; it takes {takes}", prompt.name),
         path: vec![name],
         validator: "additionalProperties",
-        validator_value: false.into(),
+        validator_value: Box::new(false.into()),
     }
 }
 

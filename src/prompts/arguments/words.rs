@@ -5,10 +5,10 @@ use std::borrow::Cow;
 
 /// Takes the `KEY=value` tokens out of `text` whose key `wanted` accepts, each key once. Returns them in order,
 /// and the rest: `text` itself if there were none, else what is left, trimmed.
-pub(in crate::prompts) fn pairs<'a>(
-    text: &'a str,
+pub(in crate::prompts) fn pairs(
+    text: &str,
     wanted: impl Fn(&str) -> bool,
-) -> (Vec<(&'a str, Cow<'a, str>)>, Cow<'a, str>) {
+) -> (Vec<(&str, Cow<'_, str>)>, Cow<'_, str>) {
     let mut found: Vec<(&str, Cow<str>)> = Vec::new();
     let mut rest = String::new();
     let mut kept = 0;

@@ -78,7 +78,7 @@ fn declared_arguments_are_filled() {
 #[test]
 fn errors_carry_the_contracts_data() {
     let Err(Error::Argument { path, validator, validator_value, .. }) = plain(DEPLOY, "") else { panic!() };
-    assert_eq!((path, validator, validator_value), (vec!["place".to_owned()], "required", Value::Null));
+    assert_eq!((path, validator, *validator_value), (vec!["place".to_owned()], "required", Value::Null));
 }
 
 #[test]

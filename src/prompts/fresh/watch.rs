@@ -69,7 +69,7 @@ impl Watch {
 
 fn run(keeper: &Weak<Keeper>, inbox: &Receiver<Order>, orders: SyncSender<Order>) {
     let lost = Lost::default();
-    let mut watcher = watcher(keeper.clone(), orders, lost.clone());
+    let mut notifier = watcher(keeper.clone(), orders, lost.clone());
     let mut watched = Folders::new();
     let mut first = true;
     while first || next(keeper, inbox) {
@@ -77,9 +77,9 @@ fn run(keeper: &Weak<Keeper>, inbox: &Receiver<Order>, orders: SyncSender<Order>
         if keeper.generation.receiver_count() > 0 {
             keeper.load();
         }
-        if let Some(watcher) = &mut watcher {
-            forget(&keeper, watcher, &mut watched, std::mem::take(&mut *lock(&lost)));
-            cover(&keeper, watcher, &mut watched);
+        if let Some(notifier) = &mut notifier {
+            forget(&keeper, notifier, &mut watched, &std::mem::take(&mut *lock(&lost)));
+            cover(&keeper, notifier, &mut watched);
         }
         first = false;
     }
@@ -89,10 +89,10 @@ fn watcher(keeper: Weak<Keeper>, orders: SyncSender<Order>, lost: Lost) -> Optio
     let told = move |event: notify::Result<notify::Event>| {
         let Some(keeper) = keeper.upgrade() else { return };
         match event {
-            Ok(event) if is_reading(&event.kind) => return,
+            Ok(event) if is_reading(event.kind) => return,
             Ok(event) if !event.need_rescan() => {
                 keeper.happened(&event.paths);
-                if is_moving(&event.kind) {
+                if is_moving(event.kind) {
                     let mut lost = lock(&lost);
                     let places = MOST_LOST.saturating_sub(lost.len());
                     lost.extend(event.paths.into_iter().take(places));
@@ -107,22 +107,22 @@ fn watcher(keeper: Weak<Keeper>, orders: SyncSender<Order>, lost: Lost) -> Optio
         .ok()
 }
 
-fn is_reading(kind: &EventKind) -> bool {
-    matches!(kind, EventKind::Access(access) if *access != AccessKind::Close(AccessMode::Write))
+fn is_reading(kind: EventKind) -> bool {
+    matches!(kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }
 
-fn is_moving(kind: &EventKind) -> bool {
+fn is_moving(kind: EventKind) -> bool {
     matches!(kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)))
 }
 
 /// Takes the watches back that `lost` may have broken.
-fn forget(keeper: &Keeper, watcher: &mut RecommendedWatcher, watched: &mut Folders, lost: Vec<PathBuf>) {
+fn forget(keeper: &Keeper, notifier: &mut RecommendedWatcher, watched: &mut Folders, lost: &[PathBuf]) {
     let all = lost.len() >= MOST_LOST;
     let before = watched.len();
     watched.retain(|folder, _| {
         let stays = !all && !lost.iter().any(|path| folder.starts_with(path));
         if !stays {
-            let _ = watcher.unwatch(folder);
+            let _ = notifier.unwatch(folder);
         }
         stays
     });
@@ -164,7 +164,7 @@ fn settle(inbox: &Receiver<Order>) -> bool {
 
 /// Watches exactly the folders that were read last. A root that is newly covered counts as stale: something may
 /// have happened between reading and watching.
-fn cover(keeper: &Keeper, watcher: &mut RecommendedWatcher, watched: &mut Folders) {
+fn cover(keeper: &Keeper, notifier: &mut RecommendedWatcher, watched: &mut Folders) {
     if keeper.all_covered() {
         return;
     }
@@ -173,7 +173,7 @@ fn cover(keeper: &Keeper, watcher: &mut RecommendedWatcher, watched: &mut Folder
     watched.retain(|folder, identity| {
         let stays = wanted.get(folder) == Some(identity);
         if !stays {
-            let _ = watcher.unwatch(folder);
+            let _ = notifier.unwatch(folder);
         }
         stays
     });
@@ -181,7 +181,7 @@ fn cover(keeper: &Keeper, watcher: &mut RecommendedWatcher, watched: &mut Folder
         if watched.contains_key(folder) {
             continue;
         }
-        match watcher.watch(folder, RecursiveMode::NonRecursive) {
+        match notifier.watch(folder, RecursiveMode::NonRecursive) {
             Ok(()) => drop(watched.insert(folder.clone(), *identity)),
             Err(error) => tracing::debug!(%error, "a prompt folder is not watched"),
         }

@@ -86,11 +86,10 @@ impl<'a> Check<'a> {
         let before = std::mem::replace(&mut self.before, token);
         if self.is_tag && self.tag.is_empty() {
             self.tag = token;
-            return match TAGS.contains(&token) {
-                true => Ok(()),
-                false => {
-                    Err(format!("the tag `{token}` is not available here; there are {}", TAGS.join(", ")))
-                }
+            return if TAGS.contains(&token) {
+                Ok(())
+            } else {
+                Err(format!("the tag `{token}` is not available here; there are {}", TAGS.join(", ")))
             };
         }
         if self.open.contains(&b'[') && !constant(token) {
