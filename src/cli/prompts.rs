@@ -9,7 +9,7 @@ mod new;
 mod report;
 mod show;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -93,36 +93,33 @@ pub(super) fn run(args: PromptsArgs, common: Common) -> Result<ExitCode, Failure
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Unknown { name, near } => {
-                let failure = Self::new(format!("unknown prompt `{}`", name.escape_debug()));
-                let failure = match near.as_slice() {
-                    [] => failure,
-                    near => {
-                        let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-                        failure.hint(format!("did you mean {}?", near.join(" or ")))
-                    }
-                };
-                failure.hint("`adjutant prompts list` shows all of them")
-            }
-            Error::Argument { .. } => {
-                Self::new(&error).hint("`adjutant prompts show NAME` says what a prompt takes")
-            }
-            Error::Template { .. } | Error::Broken { .. } => {
-                Self::new(&error).hint("`adjutant prompts lint` says where the fault is")
-            }
-            Error::TooLarge { .. } => Self::new(&error)
-                .hint("`largest_expansion_bytes` below [prompts] in config.toml sets the limit"),
+/// Says why prompt `name` is not there, or not expanded, and what to do.
+fn failure(error: Error, name: &str) -> Failure {
+    match error {
+        Error::Unknown { name, near } => {
+            let failure = Failure::new(format!("unknown prompt `{}`", name.escape_debug()));
+            let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+            let failure = match near.as_slice() {
+                [] => failure,
+                near => failure.hint(format!("did you mean {}?", near.join(" or "))),
+            };
+            failure.hint("`adjutant prompts list` shows all of them")
         }
+        Error::Argument { .. } => {
+            Failure::new(&error).hint(format!("`adjutant prompts show {name}` says what it takes"))
+        }
+        Error::Template { .. } | Error::Broken { .. } => {
+            Failure::new(&error).hint("`adjutant prompts lint` says where the fault is")
+        }
+        Error::TooLarge { .. } => Failure::new(&error)
+            .hint("`largest_expansion_bytes` below [prompts] in config.toml sets the limit"),
     }
 }
 
 /// Returns the prompt of a name or alias.
 fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Arc<Prompt>, Failure> {
     let name = name.strip_prefix(':').unwrap_or(name);
-    catalogue.find(name).ok_or_else(|| catalogue.missing(name).into())
+    catalogue.find(name).ok_or_else(|| failure(catalogue.missing(name), name))
 }
 
 /// Says on stderr that files were left out, so that nobody looks for them in vain.
@@ -137,6 +134,12 @@ fn note_problems(catalogue: &Catalogue) {
 /// Returns where a prompt comes from, for a person: the folder's label and the path in it.
 fn place(source: &Source) -> String {
     format!("{}: {}", source.root, source.relative)
+}
+
+/// Returns a path as a person wrote it or would: relative to the current folder where it is below.
+fn shown(path: &Path, base: &Path) -> String {
+    let path = path.strip_prefix(base).unwrap_or(path);
+    path.strip_prefix(".").unwrap_or(path).display().to_string()
 }
 
 fn source_json(source: &Source) -> Value {

@@ -39,7 +39,9 @@ pub(crate) fn parse(text: &str) -> Result<Parsed<'_>, String> {
             front_matter.len()
         ));
     }
-    let (values, invalid) = match read_yaml(front_matter) {
+    // With the opening line, so that a fault is counted in lines of the file.
+    let opened = &text[..text.len() - block.len() + front_matter.len()];
+    let (values, invalid) = match read_yaml(opened) {
         Ok(values) => (values, None),
         Err(Refused::TooComplex) => return Err("the front matter is too complex (YAML bomb?)".to_owned()),
         Err(Refused::Invalid(reason)) => (read_lines(front_matter), Some(reason)),

@@ -1,6 +1,7 @@
 //! Import: finds foreign prompt files below a path, reads each into a draft, and says what would happen to it.
 
 mod find;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 use super::Limits;
 use super::formats::{self, Foreign, Format};
 use super::place::{self, Change};
-pub(crate) use find::{Error, Found, find, format_of};
+pub(crate) use find::{Error, find, format_of};
+pub(crate) use walk::Found;
 
 /// One foreign file and what becomes of it.
 #[derive(Debug)]
@@ -35,25 +37,25 @@ pub(crate) enum Outcome {
 pub(crate) fn plan(found: Vec<Found>, into: &Path, limits: Limits) -> Vec<Step> {
     let mut names: BTreeMap<String, (PathBuf, String)> = BTreeMap::new();
     let mut steps = Vec::with_capacity(found.len());
-    for Found { file, format, name } in found {
+    for Found { file, format, name, fault } in found {
         let mut notes = Vec::new();
-        let outcome = match draft(&file, format, name, limits) {
+        let read = fault.map_or_else(|| draft(&file, format, name, limits), |fault| Err(fault.to_owned()));
+        let outcome = match read {
             Err(reason) => Outcome::Bad(reason),
             Ok(draft) => {
                 let text = draft.text();
                 notes = draft.notes;
-                match names.get(&draft.name) {
-                    Some((by, other)) if *other != text => {
+                let to = into.join(format!("{}.md", draft.name));
+                match (names.get(&draft.name), place::compare(&to, &text)) {
+                    (Some((by, other)), _) if *other != text => {
                         Outcome::Taken { name: draft.name, by: by.clone() }
                     }
-                    _ => {
-                        let to = into.join(format!("{}.md", draft.name));
+                    (Some(_), _) => Outcome::Place { name: draft.name, to, text, change: Change::Same },
+                    (None, Ok(change)) => {
                         names.insert(draft.name.clone(), (file.clone(), text.clone()));
-                        match place::compare(&to, &text) {
-                            Ok(change) => Outcome::Place { name: draft.name, to, text, change },
-                            Err(reason) => Outcome::Bad(reason),
-                        }
+                        Outcome::Place { name: draft.name, to, text, change }
                     }
+                    (None, Err(reason)) => Outcome::Bad(reason),
                 }
             }
         };
@@ -74,8 +76,10 @@ fn draft(file: &Path, format: Format, name: String, limits: Limits) -> Result<fo
     if format == Format::ClaudeSkill {
         let others = find::others(folder);
         if others > 0 {
-            let files = if others == 1 { "1 other file".to_owned() } else { format!("{others} other files") };
-            draft.notes.push(format!("{files} in its folder stay behind"));
+            draft.notes.push(format!(
+                "left behind in its folder: {others} other {}",
+                if others == 1 { "entry" } else { "entries" }
+            ));
         }
     }
     Ok(draft)

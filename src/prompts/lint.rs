@@ -12,8 +12,8 @@ mod together;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::import::{format_of, read_text};
-use super::{Limits, Prompt, Prompts, Root};
+use super::import::{Error, find, format_of, read_text};
+use super::{Limits, Prompt, Prompts, Root, Source};
 pub(crate) use rules::{Rule, Severity};
 
 /// One thing that was found.
@@ -125,37 +125,30 @@ pub(crate) fn roots(roots: Vec<Root>, limits: Limits) -> Report {
 
 /// Lints files and folders that a person names. A folder of another program's prompts is checked by what is common
 /// to all formats.
-pub(crate) fn paths(paths: &[PathBuf], limits: Limits) -> Result<Report, super::import::Error> {
+pub(crate) fn paths(paths: &[PathBuf], limits: Limits) -> Result<Report, Error> {
     let mut report = Report::default();
     for path in paths {
-        let unreadable = |error: std::io::Error| super::import::Error::Unreadable {
-            path: path.clone(),
-            reason: error.to_string(),
-        };
-        let kind = std::fs::metadata(path).map_err(unreadable)?;
-        if kind.is_dir() && format_of(&path.join("x.md")).is_none() {
-            match super::import::find(path, None, limits) {
-                Ok(found) if found.iter().any(|found| format_of(&found.file).is_some()) => {
-                    for found in found {
-                        report.files += 1;
-                        report.findings.extend(text_of_file(&found.file, limits, None));
-                    }
-                }
-                Ok(_) | Err(_) => {
-                    let root = Root { label: path.display().to_string(), folder: Some(path.clone()) };
-                    let part = roots(vec![root], limits);
-                    report.files += part.files;
-                    report.findings.extend(part.findings);
-                }
-            }
-        } else if kind.is_dir() {
-            for found in super::import::find(path, None, limits)? {
-                report.files += 1;
-                report.findings.extend(text_of_file(&found.file, limits, None));
-            }
-        } else {
+        let kind = std::fs::metadata(path)
+            .map_err(|error| Error::Unreadable { path: path.clone(), reason: error.to_string() })?;
+        if !kind.is_dir() {
             report.files += 1;
             report.findings.extend(text_of_file(path, limits, None));
+            continue;
+        }
+        let found = find(path, None, limits).unwrap_or_default();
+        if found.iter().any(|found| format_of(&found.file).is_some()) {
+            report.files += found.len();
+            for found in found {
+                report.findings.extend(match found.fault {
+                    Some(fault) => vec![whole_file(&rules::NOT_SERVED, &found.file, fault.to_owned())],
+                    None => text_of_file(&found.file, limits, None),
+                });
+            }
+        } else {
+            let root = Root { label: path.display().to_string(), folder: Some(path.clone()) };
+            let part = roots(vec![root], limits);
+            report.files += part.files;
+            report.findings.extend(part.findings);
         }
     }
     finish(&mut report);
@@ -182,6 +175,17 @@ fn text_of_file(path: &Path, limits: Limits, prompt: Option<&Arc<Prompt>>) -> Ve
             return file.findings;
         }
     };
+    body::template(&mut file, &parsed, foreign);
+    let mut understood = prompt.cloned();
+    if foreign.is_none() && prompt.is_none() && file.findings.is_empty() {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let source = Source { root: String::new(), relative: String::new(), file: Some(path.to_owned()) };
+        match super::parse::prompt(&name, source, &text, String::new()) {
+            Ok(prompt) => understood = Some(Arc::new(prompt)),
+            Err(reason) => file.add(&rules::NOT_SERVED, 0, reason, None),
+        }
+    }
+    let prompt = understood.as_ref();
     front_matter::check(&mut file, &parsed, foreign, prompt);
     skill::check(&mut file, &parsed, foreign);
     body::check(&mut file, &parsed, foreign, prompt);

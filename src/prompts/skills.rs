@@ -104,10 +104,7 @@ fn what(argument: &Argument) -> String {
         description => description.split_whitespace().collect::<Vec<_>>().join(" "),
     };
     if !argument.choices.is_empty() {
-        let choices = argument
-            .choices
-            .iter()
-            .map(|choice| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned));
+        let choices = argument.choices.iter().map(placeholders::value_text);
         let _ = write!(words, "; one of {}", choices.collect::<Vec<_>>().join(", "));
     }
     if let Some(default) = placeholders::default_text(argument).filter(|default| !default.is_empty()) {

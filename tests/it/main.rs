@@ -16,4 +16,5 @@ mod http;
 mod hub;
 mod web;
 mod edge;
+mod prompts_cli;
 mod protocol;

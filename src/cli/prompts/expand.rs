@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::Common;
 use super::super::output::{self, Failure};
-use super::Folders;
+use super::{Folders, failure};
 use crate::prompts::{Inputs, Prompts};
 
 /// Arguments of `adjutant prompts expand`.
@@ -17,7 +17,6 @@ pub(super) struct ExpandArgs {
     /// The prompt's name or alias
     name: String,
     /// The text to put in; `-`, or nothing at the end of a pipe, reads it from stdin
-    #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
     input: Vec<String>,
     /// The value of one argument; may be repeated
     #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = pair)]
@@ -55,7 +54,7 @@ pub(super) fn run(args: ExpandArgs, common: Common) -> Result<ExitCode, Failure>
     let catalogue = prompts.load();
     let name = args.name.strip_prefix(':').unwrap_or(&args.name);
     let inputs = Inputs { text: &input, named: (!named.is_empty()).then_some(&named) };
-    let expansion = prompts.expand(&catalogue, name, inputs)?;
+    let expansion = prompts.expand(&catalogue, name, inputs).map_err(|error| failure(error, name))?;
     if args.json {
         let prompt = &expansion.prompt;
         output::json(&json!({ "name": prompt.name, "digest": prompt.digest, "prompt": expansion.text }))?;

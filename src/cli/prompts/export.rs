@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use super::super::Common;
 use super::super::output::{self, Failure};
 use super::report::{self, Done, Handling, Row};
-use super::{Folders, find, place};
+use super::{Folders, find, place, shown};
 use crate::prompts::export::{self, Outcome};
 use crate::prompts::formats::Format;
 
@@ -52,7 +52,7 @@ pub(super) fn run(args: ExportArgs, common: Common) -> Result<ExitCode, Failure>
         prompts = catalogue.prompts.values().cloned().collect();
     }
     let base = std::env::current_dir()?;
-    let shown = |path: &Path| path.strip_prefix(&base).unwrap_or(path).display().to_string();
+    let shown = |path: &Path| shown(path, &base);
     let mut rows = Vec::new();
     for step in export::plan(prompts, args.format, &args.path) {
         let format = args.format;

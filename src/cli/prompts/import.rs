@@ -8,6 +8,7 @@ use clap::Args;
 use super::super::Common;
 use super::super::output::Failure;
 use super::report::{self, Done, Handling, Row};
+use super::shown;
 use crate::config::Roots;
 use crate::prompts::formats::Format;
 use crate::prompts::import::{self, Error, Outcome};
@@ -35,7 +36,7 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
     let into = args.into.unwrap_or_else(|| config.home.join("prompts"));
     let found = import::find(&args.path, args.from, limits).map_err(|error| failure(&error))?;
     let base = std::env::current_dir()?;
-    let shown = |path: &Path| path.strip_prefix(&base).unwrap_or(path).display().to_string();
+    let shown = |path: &Path| shown(path, &base);
     let mut rows = Vec::new();
     for step in import::plan(found, &into, limits) {
         let (from, format) = (shown(&step.from), step.format);

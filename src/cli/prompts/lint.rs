@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::Common;
 use super::super::output::{self, Failure};
-use super::Folders;
+use super::{Folders, shown};
 use crate::prompts::lint::{self, Finding, Report, Severity, sarif};
 
 /// Arguments of `adjutant prompts lint`.
@@ -57,7 +57,7 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
 
 fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
     for Finding { rule, severity, file, line, column, message, hint } in &report.findings {
-        let file = file.strip_prefix(base).unwrap_or(file).display();
+        let file = shown(file, base);
         output::data(&format!("{file}:{line}:{column}: {}[{}]: {message}", severity.name(), rule.id))?;
         if let Some(hint) = hint {
             output::data(&format!("  hint: {hint}"))?;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::Common;
 use super::super::output::{self, Failure};
 use super::{Folders, find, place, source_json};
-use crate::prompts::formats::placeholders::default_text;
+use crate::prompts::formats::placeholders::{default_text, value_text};
 use crate::prompts::{Argument, Catalogue, Engine, Prompt};
 
 /// Arguments of `adjutant prompts show`.
@@ -103,7 +103,7 @@ fn as_text(prompt: &Prompt, catalogue: &Catalogue) -> String {
 fn usage(prompt: &Prompt) -> String {
     let values = prompt.arguments.iter().filter(|argument| argument.name != "input").map(|argument| {
         let value = default_text(argument)
-            .or_else(|| argument.choices.first().map(ToString::to_string))
+            .or_else(|| argument.choices.first().map(value_text))
             .filter(|value| !value.is_empty() && !value.contains([' ', '"', '\'']));
         format!(" --arg {}={}", argument.name, value.as_deref().unwrap_or("…"))
     });
@@ -117,10 +117,7 @@ fn rule(argument: &Argument) -> String {
         words.push_str(", required");
     }
     if !argument.choices.is_empty() {
-        let choices = argument
-            .choices
-            .iter()
-            .map(|choice| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned));
+        let choices = argument.choices.iter().map(value_text);
         let _ = write!(words, ", one of {}", choices.collect::<Vec<_>>().join(" | "));
     }
     if let Some(pattern) = &argument.pattern {

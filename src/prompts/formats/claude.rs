@@ -30,7 +30,7 @@ fn read(mut head: Head<'_>) -> Draft {
     let body = head.body.to_owned();
     let places = dollars(&body, |word| named.iter().any(|name| name == word));
     let highest =
-        places.iter().map(|place| if let Slot::Position(position) = place.slot { position } else { 0 }).max();
+        places.iter().map(|place| if let Slot::Position(number) = place.slot { number } else { 0 }).max();
     let highest = highest.unwrap_or(0);
     let arguments = if named.is_empty() {
         let names = hint.as_deref().map(hint_names).unwrap_or_default();
@@ -47,6 +47,12 @@ fn read(mut head: Head<'_>) -> Draft {
     };
     if body.contains("!`") {
         head.notes.push("shell commands (!`…`) stay text and are not run".to_owned());
+    }
+    if body
+        .split_whitespace()
+        .any(|word| word.len() > 2 && word.starts_with('@') && word.contains(['/', '.']))
+    {
+        head.notes.push("references to files (@…) stay text".to_owned());
     }
     let engine = super::engine(&places, &body);
     Draft { name: String::new(), description, arguments, engine, body, notes: head.notes() }
@@ -92,45 +98,39 @@ fn body(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     if prompt.engine == Engine::Literal && !dollars(&prompt.body, |_| false).is_empty() {
         notes.push("the text has a `$` that Claude takes for an argument".to_owned());
     }
-    let has_input = places.iter().any(|place| place.slot == Slot::Input);
+    let taken = positions(prompt);
     respell(&prompt.body, &places, |slot| match slot {
         Slot::Input => Some("$ARGUMENTS".to_owned()),
-        Slot::Position(position) => Some(format!("${position}")),
+        Slot::Position(number) => Some(format!("${number}")),
         Slot::Named(name, _) => {
             let argument = argument_of(prompt, slot)?;
-            // `$1` would be the first word of `$ARGUMENTS`: beside it a default reads better than that.
-            if has_input && let Some(default) = default_text(argument) {
-                super::note(notes, format!("argument `{name}` is fixed to its default, `{default}`"));
-                return Some(default);
+            if let Some(index) = taken.iter().position(|known| known.name == *name) {
+                super::note(notes, format!("argument `{name}` is `${}` there, by position", index + 1));
+                return Some(format!("${}", index + 1));
             }
-            let position = prompt
-                .arguments
-                .iter()
-                .filter(|known| known.name != "input")
-                .position(|known| known.name == *name)?
-                + 1;
-            super::note(notes, format!("argument `{name}` is `${position}` there, by position"));
-            Some(format!("${position}"))
+            let default = default_text(argument)?;
+            super::note(notes, format!("argument `{name}` is fixed to its default, `{default}`"));
+            Some(default)
         }
     })
 }
 
+/// Returns the arguments that Claude takes by position, in order.
+fn positions(prompt: &Prompt) -> Vec<&Argument> {
+    let places = find(prompt.engine, &prompt.body, &prompt.arguments);
+    // `$1` is the first word of `$ARGUMENTS` too: beside it a default reads better than that.
+    let has_input = places.iter().any(|place| place.slot == Slot::Input);
+    let is_fixed =
+        |argument: &Argument| has_input && prompt.engine == Engine::Literal && argument.default.is_some();
+    prompt.arguments.iter().filter(|argument| argument.name != "input" && !is_fixed(argument)).collect()
+}
+
 /// Returns the `argument-hint` that names what the body takes by position.
 fn hint(prompt: &Prompt) -> String {
-    let places = find(prompt.engine, &prompt.body, &prompt.arguments);
-    let has_input = places.iter().any(|place| place.slot == Slot::Input);
-    let named = |argument: &&Argument| {
-        argument.name != "input"
-            && !(prompt.engine == Engine::Literal && has_input && argument.default.is_some())
-    };
-    let generic = prompt
-        .arguments
-        .iter()
-        .enumerate()
-        .all(|(index, argument)| argument.name == format!("arg{}", index + 1));
-    if generic {
+    let taken = positions(prompt);
+    // These are the names that a file without a hint gives.
+    if taken.iter().enumerate().all(|(index, argument)| argument.name == format!("arg{}", index + 1)) {
         return String::new();
     }
-    let words = prompt.arguments.iter().filter(named).map(|argument| format!("[{}]", argument.name));
-    words.collect::<Vec<_>>().join(" ")
+    taken.iter().map(|argument| format!("[{}]", argument.name)).collect::<Vec<_>>().join(" ")
 }

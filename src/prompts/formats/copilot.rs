@@ -2,7 +2,7 @@
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
 use super::{Draft, Foreign, Head, argument, own};
-use crate::prompts::{Argument, Engine, Prompt};
+use crate::prompts::{Argument, Prompt};
 
 /// Variables that the editor fills from what is open there, and nobody else can.
 const EDITOR: [&str; 8] = [
@@ -46,18 +46,25 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
 /// Writes a prompt file: every input becomes a box that the editor asks for.
 pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     let places = find(prompt.engine, &prompt.body, &prompt.arguments);
+    // The editor asks once for a name, so one place of it carries the hint; the author's own comes first.
+    let mut hinted: Vec<String> = places
+        .iter()
+        .filter_map(|place| match &place.slot {
+            Slot::Named(name, Some(_)) => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
     let body = respell(&prompt.body, &places, |slot| {
-        // A hint in the text was the author's: it stays.
-        if let Slot::Named(_, Some(_)) = slot {
-            return None;
-        }
         let argument = argument_of(prompt, slot);
         let name = match (slot, argument) {
+            (Slot::Named(_, Some(_)), _) | (Slot::Named(..), None) => return None,
             (_, Some(argument)) => argument.name.clone(),
             (Slot::Input, None) => "input".to_owned(),
             (Slot::Position(position), None) => format!("arg{position}"),
-            (Slot::Named(..), None) => return None,
         };
+        if hinted.contains(&name) {
+            return Some(format!("${{input:{name}}}"));
+        }
         let mut hint = argument.map(|argument| argument.description.clone()).unwrap_or_default();
         if let Some(default) = argument.and_then(default_text).filter(|default| !default.is_empty()) {
             super::note(notes, format!("argument `{name}` has no default there; the hint names it"));
@@ -65,13 +72,7 @@ pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
         }
         let hint = hint.replace(['{', '}', '\n', '\r'], " ");
         let hint = hint.trim();
-        if prompt.engine == Engine::Args && matches!(slot, Slot::Named(..)) {
-            // The place says `${input:name}` already.
-            return hint
-                .is_empty()
-                .then(|| format!("${{input:{name}}}"))
-                .or_else(|| Some(format!("${{input:{name}:{hint}}}")));
-        }
+        hinted.push(name.clone());
         Some(if hint.is_empty() { format!("${{input:{name}}}") } else { format!("${{input:{name}:{hint}}}") })
     });
     own::document(&[("description", &prompt.description)], &body)

@@ -6,11 +6,9 @@ use crate::prompts::{Argument, Engine, Prompt};
 
 /// Reads a pattern; what `user.md` says follows the system text, as fabric sends it.
 pub(super) fn read(foreign: &Foreign) -> Draft {
-    let mut body = foreign.text.trim_start_matches('\u{feff}').trim().to_owned();
-    let second = foreign.second.as_deref().unwrap_or_default().trim();
-    if !second.is_empty() {
-        body = format!("{body}\n\n{second}").trim().to_owned();
-    }
+    let parts = [foreign.text.trim_start_matches('\u{feff}'), foreign.second.as_deref().unwrap_or_default()];
+    let parts: Vec<&str> = parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect();
+    let body = parts.join("\n\n");
     let mut arguments: Vec<Argument> = Vec::new();
     for place in braces(&body) {
         if let Slot::Named(name, _) = place.slot

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
+
 use crate::prompts::{Argument, Engine, Prompt};
 
 /// What is put into a place.
@@ -139,8 +141,10 @@ pub(crate) fn argument_of<'a>(prompt: &'a Prompt, slot: &Slot) -> Option<&'a Arg
 
 /// Returns a default as the text that stands for it.
 pub(crate) fn default_text(argument: &Argument) -> Option<String> {
-    argument
-        .default
-        .as_ref()
-        .map(|default| default.as_str().map_or_else(|| default.to_string(), str::to_owned))
+    argument.default.as_ref().map(value_text)
+}
+
+/// Returns a value as people write it: text without quotes, the rest as JSON.
+pub(crate) fn value_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,19 +1,11 @@
 //! Where foreign prompt files are: a file, a folder of them, or a workspace with several such folders.
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::super::Limits;
 use super::super::formats::Format;
-
-/// A file that is to be read as a foreign prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) file: PathBuf,
-    pub(crate) format: Format,
-    /// The name that its path gives it there, `/` for subfolders.
-    pub(crate) name: String,
-}
+use super::walk::{Found, Walk};
 
 /// Why nothing can be imported.
 #[derive(Debug, thiserror::Error)]
@@ -34,19 +26,23 @@ pub(crate) fn find(from: &Path, format: Option<Format>, limits: Limits) -> Resul
     let path = || from.to_owned();
     let kind =
         fs::metadata(from).map_err(|error| Error::Unreadable { path: path(), reason: error.to_string() })?;
+    let lone = |file: PathBuf, format| {
+        let name = lone_name(&file, format);
+        vec![Found { file, format, name, fault: None }]
+    };
     if !kind.is_dir() {
         let format = format.or_else(|| format_of(from)).or_else(|| sniff(from, limits));
         let format = format.ok_or_else(|| Error::Unclear { path: path() })?;
-        return Ok(vec![Found { file: path(), format, name: lone_name(from, format) }]);
+        return Ok(lone(path(), format));
     }
-    let mut found = Vec::new();
+    let mut walk = Walk::new(from, limits)?;
     let formats: &[Format] = format.as_ref().map_or(&Format::ALL, std::slice::from_ref);
     for format in formats {
         for folder in known_folders(from, *format) {
-            walk(&folder, &folder, *format, limits, &mut found)?;
+            walk.collect(&folder, *format, format.suffix())?;
         }
     }
-    if found.is_empty() {
+    if walk.is_empty() {
         let format = match format {
             Some(format) => format,
             None => format_of(&from.join("x"))
@@ -55,16 +51,18 @@ pub(crate) fn find(from: &Path, format: Option<Format>, limits: Limits) -> Resul
         };
         let entry = from.join(format.suffix().trim_start_matches('/'));
         if format.suffix().starts_with('/') && entry.is_file() {
-            let name = lone_name(&entry, format);
-            return Ok(vec![Found { file: entry, format, name }]);
+            return Ok(lone(entry, format));
         }
-        walk(from, from, format, limits, &mut found)?;
-        if found.is_empty() {
+        walk.collect(from, format, format.suffix())?;
+        // A person who says what the files are, or the files themselves, count for more than their names.
+        if walk.is_empty() && format == Format::Copilot {
+            walk.collect(from, format, ".md")?;
+        }
+        if walk.is_empty() {
             return Err(Error::Nothing { path: path(), format });
         }
     }
-    found.sort_by(|one, other| one.file.cmp(&other.file));
-    Ok(found)
+    Ok(walk.found())
 }
 
 /// Returns the format that a file's path speaks of: its name, or the folder it is in.
@@ -128,44 +126,6 @@ fn lone_name(file: &Path, format: Format) -> String {
     let name =
         name.strip_suffix(format.suffix()).or_else(|| name.strip_suffix(".md")).unwrap_or(&name).to_owned();
     outer.into_iter().chain([name]).collect::<Vec<_>>().join("/")
-}
-
-/// Collects the files of a format below `folder`. Symbolic links to folders are not followed.
-fn walk(
-    root: &Path,
-    folder: &Path,
-    format: Format,
-    limits: Limits,
-    found: &mut Vec<Found>,
-) -> Result<(), Error> {
-    let unreadable =
-        |error: std::io::Error| Error::Unreadable { path: folder.to_owned(), reason: error.to_string() };
-    let below = folder.strip_prefix(root).map_or(0, |path| path.components().count());
-    let depth = if format.suffix().starts_with('/') { 1 } else { limits.depth };
-    let deep = below < depth && (depth == 1 || format.nested());
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        let kind = entry.file_type().map_err(unreadable)?;
-        let file = entry.path();
-        if kind.is_dir() {
-            if deep {
-                walk(root, &file, format, limits, found)?;
-            }
-            continue;
-        }
-        let Ok(relative) = file.strip_prefix(root) else { continue };
-        let parts =
-            relative.components().map(Component::as_os_str).map(|part| part.to_string_lossy().into_owned());
-        let relative = parts.collect::<Vec<_>>().join("/");
-        let Some(name) = relative.strip_suffix(format.suffix()).filter(|name| !name.is_empty()) else {
-            continue;
-        };
-        if found.len() >= limits.files {
-            return Err(Error::TooMany { path: root.to_owned(), limit: limits.files });
-        }
-        found.push(Found { file: file.clone(), format, name: name.to_owned() });
-    }
-    Ok(())
 }
 
 /// Tells the format of a folder by what lies in it.

@@ -18,7 +18,8 @@ pub(super) fn check(
     foreign: Option<Format>,
     prompt: Option<&Arc<Prompt>>,
 ) {
-    if parsed.body.is_empty() {
+    // Of our own files the room says so itself.
+    if parsed.body.is_empty() && foreign.is_some() {
         file.add(&rules::NOT_SERVED, file.text.len(), "it has no text", None);
         return;
     }
@@ -98,20 +99,26 @@ fn places(file: &mut File<'_>, body: &str, prompt: &Prompt) {
     }
 }
 
-/// Checks a Jinja template: that it parses, and its variables against what is declared.
+/// Adds why a Jinja template cannot be parsed, and where.
+pub(super) fn template(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Format>) {
+    let is_jinja = parsed.values.get("engine").is_some_and(|engine| engine == "jinja");
+    if foreign.is_some() || !is_jinja {
+        return;
+    }
+    if let Err(error) = minijinja::Environment::new().template_from_str(parsed.body) {
+        let line = error.line().unwrap_or(1);
+        let lines = parsed.body.split_inclusive('\n').take(line - 1);
+        let at = file.offset(parsed.body) + lines.map(str::len).sum::<usize>();
+        let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+        file.add(&rules::TEMPLATE, at, format!("the template cannot be parsed: {reason}"), None);
+    }
+}
+
+/// Checks a Jinja template's variables against what is declared.
 fn jinja(file: &mut File<'_>, body: &str, prompt: &Prompt) {
     let start = file.offset(body);
     let environment = minijinja::Environment::new();
-    let template = match environment.template_from_str(body) {
-        Ok(template) => template,
-        Err(error) => {
-            let line = error.line().unwrap_or(1);
-            let at = body.split_inclusive('\n').take(line - 1).map(str::len).sum::<usize>();
-            let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-            file.add(&rules::TEMPLATE, start + at, format!("the template cannot be parsed: {reason}"), None);
-            return;
-        }
-    };
+    let Ok(template) = environment.template_from_str(body) else { return };
     let used = template.undeclared_variables(false);
     let mut unknown: Vec<&String> = used
         .iter()

@@ -1,0 +1,473 @@
+//! `adjutant prompts …`: what a person types and what they read, and the files of other programs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Finished, Home};
+
+/// Runs `adjutant prompts` and returns exit code, stdout and stderr as one text, with the home's path taken out.
+fn told(home: &Home, arguments: &[&str], input: &str) -> String {
+    let finished = prompts(home, arguments, input);
+    let text =
+        format!("exit {}\n--- stdout\n{}--- stderr\n{}", code(&finished), finished.stdout, finished.stderr);
+    let text = text.replace(home.path().to_str().unwrap(), "[home]");
+    text.replace(fixtures().to_str().unwrap(), "[fixtures]")
+}
+
+fn prompts(home: &Home, arguments: &[&str], input: &str) -> Finished {
+    home.run(std::iter::once(&"prompts").chain(arguments), input)
+}
+
+fn code(finished: &Finished) -> i32 {
+    finished.status.code().unwrap()
+}
+
+fn json(home: &Home, arguments: &[&str]) -> Value {
+    let finished = prompts(home, arguments, "");
+    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {}", finished.stdout))
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/foreign")
+}
+
+/// Every file below a folder, by its path there.
+fn tree(folder: &Path) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(&next).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let relative = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                files.insert(relative, std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+fn as_text(files: &BTreeMap<String, String>) -> String {
+    files.iter().flat_map(|(path, text)| ["=== ", path, "\n", text]).collect()
+}
+
+/// A small folder with one prompt of each kind, `mine` in the home.
+fn mine(home: &Home) {
+    home.write(
+        "mine/tone.md",
+        "---\ntitle: Set the tone\ndescription: Rewrite a text in another tone of voice.\naliases: [voice]\narguments:\n  - name: tone\n    description: How it should sound\n    enum: [dry, warm]\n    default: dry\n  - name: ticket\n    pattern: '^[A-Z]+-[0-9]+$'\n  - name: words\n    type: integer\n    required: true\n---\nIn a {{tone}} tone, {{words}} words, for {{ticket}}:\n{{input}}\n",
+    );
+    home.write("mine/plain.md", "---\ndescription: Say it plainly.\n---\nSay it plainly.\n");
+    home.write("mine/team/deep.md", "---\ndescription: A prompt in a subfolder.\n---\nDeep: {{input}}\n");
+}
+
+#[test]
+fn help_of_every_command() {
+    let home = Home::new();
+    insta::assert_snapshot!("help", told(&home, &["--help"], ""));
+    for command in ["list", "show", "expand", "lint", "new", "import", "export"] {
+        insta::assert_snapshot!(format!("help_{command}"), told(&home, &[command, "--help"], ""));
+    }
+}
+
+#[test]
+fn lists_what_there_is() {
+    let home = Home::new();
+    insta::assert_snapshot!("list_bundled", told(&home, &["list"], ""));
+    mine(&home);
+    insta::assert_snapshot!("list", told(&home, &["list", "--prompts-dir", "mine"], ""));
+    insta::assert_snapshot!("list_query", told(&home, &["list", "VOICE", "--prompts-dir", "mine"], ""));
+    insta::assert_snapshot!("list_nothing", told(&home, &["list", "zzz", "--prompts-dir", "mine"], ""));
+    insta::assert_snapshot!(
+        "list_json",
+        told(&home, &["list", "deep", "--json", "--prompts-dir", "mine"], "")
+    );
+    std::fs::create_dir(home.path().join("empty")).unwrap();
+    insta::assert_snapshot!("list_empty", told(&home, &["list", "--prompts-dir", "empty"], ""));
+    let missing = told(&home, &["list", "--prompts-dir", "nowhere"], "");
+    assert_eq!(missing, "exit 1\n--- stdout\n--- stderr\nerror: nowhere is not a folder\n");
+}
+
+#[test]
+fn a_narrow_screen_cuts_descriptions_and_nothing_else() {
+    let home = Home::new();
+    mine(&home);
+    let mut command = home.adjutant(["prompts", "list", "--prompts-dir", "mine"]);
+    let output = command.env("COLUMNS", "44").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 44), "{text}");
+    assert!(text.contains("team/deep"), "{text}");
+    assert!(text.contains('…'), "{text}");
+}
+
+#[test]
+fn projects_win_over_the_user_and_the_user_over_the_bundled() {
+    let home = Home::new();
+    home.write("work/.adjutant/prompts/review.md", "---\ndescription: The project's.\n---\nProject.\n");
+    home.write(".adjutant/prompts/review.md", "---\ndescription: The user's.\n---\nUser.\n");
+    let below = home.write("work/src/deep/x", "").parent().unwrap().to_owned();
+    std::fs::create_dir(home.path().join("work/.git")).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = home.adjutant(arguments).current_dir(&below).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(run(&["prompts", "expand", "review", "x"]), "Project.\n\nx\n");
+    let all = run(&["prompts", "list", "review", "--all"]);
+    let sources: Vec<&str> = all.lines().skip(1).map(|line| line.rsplit("  ").next().unwrap()).collect();
+    assert_eq!(sources, ["project", "user (hidden)", "bundled (hidden)"], "{all}");
+    let show = run(&["prompts", "show", "review"]);
+    assert!(show.contains("hides    user: review.md\nhides    bundled: review.md\n"), "{show}");
+}
+
+#[test]
+fn shows_one_prompt() {
+    let home = Home::new();
+    mine(&home);
+    insta::assert_snapshot!("show", told(&home, &["show", "tone", "--prompts-dir", "mine"], ""));
+    insta::assert_snapshot!(
+        "show_json",
+        told(&home, &["show", ":voice", "--json", "--prompts-dir", "mine"], "")
+    );
+    insta::assert_snapshot!("show_unknown", told(&home, &["show", "tune", "--prompts-dir", "mine"], ""));
+    let source = prompts(&home, &["show", "plain", "--source", "--prompts-dir", "mine"], "").stdout;
+    assert_eq!(source, "---\ndescription: Say it plainly.\n---\nSay it plainly.\n");
+    let bundled = prompts(&home, &["show", "research", "--source"], "").stdout;
+    assert_eq!(bundled, include_str!("../../assets/prompts/research.md"));
+}
+
+#[test]
+fn expands_from_words_arguments_and_stdin() {
+    let home = Home::new();
+    mine(&home);
+    for (arguments, input, expected) in [
+        (&["plain", "two", "words"][..], "", "Say it plainly.\n\ntwo words\n"),
+        (&["plain"], "from a pipe\n", "Say it plainly.\n\nfrom a pipe\n"),
+        (&["plain", "-"], "a\r\n", "Say it plainly.\n\na\n"),
+        (&["plain", "text", "--arg", "input=x"], "", "Say it plainly.\n\ntext\n"),
+        (&["plain", "--", "--not-a-flag"], "", "Say it plainly.\n\n--not-a-flag\n"),
+        (&[":plain", "x"], "", "Say it plainly.\n\nx\n"),
+        (&["team/deep", "{{input}}"], "", "Deep: {{input}}\n"),
+        (
+            &["voice", "--arg", "words=5", "--arg", "ticket=AB-1", "text"],
+            "",
+            "In a dry tone, 5 words, for AB-1:\ntext\n",
+        ),
+        (&["tone", "words=3 tone=warm the text"], "", "In a warm tone, 3 words, for :\nthe text\n"),
+    ] {
+        let arguments: Vec<&str> =
+            ["expand", "--prompts-dir", "mine"].iter().chain(arguments).copied().collect();
+        let finished = prompts(&home, &arguments, input);
+        assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), (expected, ""), "{arguments:?}");
+    }
+    let value = json(&home, &["expand", "--json", "--prompts-dir", "mine", "plain", "x"]);
+    assert_eq!(value["prompt"], "Say it plainly.\n\nx");
+    assert_eq!(value["name"], "plain");
+    assert!(value["digest"].as_str().unwrap().starts_with("sha256:"));
+}
+
+#[test]
+fn says_why_it_does_not_expand() {
+    let home = Home::new();
+    mine(&home);
+    let mut all = String::new();
+    for arguments in [
+        &["plian", "x"][..],
+        &["../../etc/passwd", "x"],
+        &["", "x"],
+        &["tone", "--arg", "words=3", "--arg", "tone=loud", "x"],
+        &["tone", "--arg", "words=many", "x"],
+        &["tone", "--arg", "words=3", "--arg", "ticket=1", "x"],
+        &["tone", "--arg", "tone=dry", "x"],
+        &["tone", "--arg", "words=3", "--arg", "sound=dry", "x"],
+        &["tone", "--arg", "words=3", "--arg", "words=4", "x"],
+        &["tone", "--arg", "words", "x"],
+        &[],
+    ] {
+        let arguments: Vec<&str> =
+            ["expand", "--prompts-dir", "mine"].iter().chain(arguments).copied().collect();
+        all.push_str(&format!("$ {}\n{}\n", arguments.join(" "), told(&home, &arguments, "")));
+    }
+    insta::assert_snapshot!("expand_errors", all);
+    let finished = home.run(["prompts", "expand", "--prompts-dir", "mine", "plain"], b"\xff\xfe");
+    assert_eq!((code(&finished), finished.stderr.as_str()), (1, "error: the input is not UTF-8\n"));
+    let finished = home.run(["prompts", "expand", "--prompts-dir", "mine", "plain"], vec![b'x'; 5 << 20]);
+    assert_eq!(code(&finished), 1);
+    assert!(finished.stderr.contains("over the limit of 4194304 bytes"), "{}", finished.stderr);
+}
+
+/// Files with something wrong in each, as they are found in real life.
+fn faulty(home: &Home) {
+    for (path, text) in [
+        ("colon.md", "---\ndescription: Fix it: read it, then change it\n---\nFix {{input}}\n"),
+        (
+            "hint.md",
+            "---\nargument-hint: [app-name] [environment] [version]\ndescription: Deploy.\n---\nDeploy.\n",
+        ),
+        (
+            "keys.md",
+            "---\ndescripton: A typo.\nmodel: opus\n---\nText with {{inptu}} and ${{ github.sha }}.\n",
+        ),
+        (
+            "arguments.md",
+            "---\ndescription: Arguments.\narguments: [used, left, topics]\n---\n{{used}} {{topic}}\n",
+        ),
+        ("Loud Name.md", "---\ndescription: Hard to type.\n---\nText.\n"),
+        ("one.md", "---\ndescription: One.\naliases: [two, both]\n---\nOne.\n"),
+        ("two.md", "---\ndescription: Two.\naliases: [both]\n---\nTwo.\n"),
+        (
+            "splice.md",
+            "---\ndescription: Splices.\n---\nState: !`git status`\n\n```\n!`rm -rf x`\n```\nStop!`x` is prose.\n",
+        ),
+        ("open.md", "---\ndescription: never closed\n\nText\n"),
+        ("empty.md", "---\ndescription: Nothing behind it.\n---\n\n"),
+        (
+            "logic.md",
+            "---\ndescription: A template.\nengine: jinja\narguments: [size]\n---\nFine.\n{% if input %}\n{{ colour }}\n{% endfor %}\n",
+        ),
+        ("names.md", "---\ndescription: A template.\nengine: jinja\narguments: [size]\n---\n{{ colour }}\n"),
+        ("bad.md", "---\ndescription: Bad.\narguments:\n  - name: x\n    type: colour\n---\n{{x}}\n"),
+    ] {
+        home.write(&format!("faulty/{path}"), text);
+    }
+    home.write("faulty/latin.md", b"---\ndescription: caf\xe9\n---\nText\n");
+    home.write("faulty/huge.md", "x".repeat(300_000));
+    home.write("faulty/long.md", format!("---\ndescription: {}\n---\nText\n", "word ".repeat(300)));
+}
+
+#[test]
+fn lints_every_rule() {
+    let home = Home::new();
+    faulty(&home);
+    insta::assert_snapshot!("lint", told(&home, &["lint", "--prompts-dir", "faulty"], ""));
+    let by_path = told(&home, &["lint", "faulty"], "");
+    assert_eq!(by_path, told(&home, &["lint", "--prompts-dir", "faulty"], ""));
+    let value = json(&home, &["lint", "--json", "--prompts-dir", "faulty"]);
+    let severities = |name: &str| {
+        value["findings"].as_array().unwrap().iter().filter(|found| found["severity"] == name).count()
+    };
+    assert_eq!(value["errors"], severities("error"));
+    assert_eq!(value["warnings"], severities("warning"));
+    assert_eq!(value["notes"], severities("note"));
+    assert_eq!(value["files"], 16);
+}
+
+#[test]
+fn lints_the_files_of_other_programs() {
+    let home = Home::new();
+    let from = fixtures();
+    insta::assert_snapshot!("lint_foreign", told(&home, &["lint", from.to_str().unwrap()], ""));
+    home.write("skills/x/SKILL.md", "---\nname: Not--Good\ndescription: d\n---\nText\n");
+    let skill = told(&home, &["lint", "skills/x/SKILL.md"], "");
+    insta::assert_snapshot!("lint_skill", skill);
+}
+
+#[test]
+fn a_clean_folder_and_the_bundled_prompts_have_no_findings() {
+    let home = Home::new();
+    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/prompts");
+    let finished = prompts(&home, &["lint", bundled.to_str().unwrap()], "");
+    assert_eq!((code(&finished), finished.stdout.as_str()), (0, ""));
+    assert!(
+        finished.stderr.starts_with("10 files checked: 0 errors, 0 warnings, 0 notes"),
+        "{}",
+        finished.stderr
+    );
+    let missing = told(&home, &["lint", "nowhere.md"], "");
+    assert!(
+        missing.starts_with("exit 1\n--- stdout\n--- stderr\nerror: nowhere.md cannot be read"),
+        "{missing}"
+    );
+}
+
+#[test]
+fn sarif_names_rule_place_and_level() {
+    let home = Home::new();
+    faulty(&home);
+    let finished = prompts(&home, &["lint", "--format", "sarif", "--prompts-dir", "faulty"], "");
+    assert_eq!(code(&finished), 1);
+    let log: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let run = &log["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    let results = run["results"].as_array().unwrap();
+    assert!(!results.is_empty());
+    for result in results {
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+        assert!(["note", "warning", "error"].contains(&result["level"].as_str().unwrap()), "{result}");
+        let place = &result["locations"][0]["physicalLocation"];
+        let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+        assert!(uri.starts_with("faulty/") && !uri.contains(' '), "{uri}");
+        assert!(place["region"]["startLine"].as_u64().unwrap() >= 1);
+        assert!(place["region"]["startColumn"].as_u64().unwrap() >= 1);
+    }
+    insta::assert_snapshot!("lint_sarif", finished.stdout);
+}
+
+#[test]
+fn creates_a_prompt_to_start_from() {
+    let home = Home::new();
+    insta::assert_snapshot!(
+        "new",
+        told(&home, &["new", "team/greet", "--description", "Greet: somebody"], "")
+    );
+    let file = home.path().join(".adjutant/prompts/team/greet.md");
+    insta::assert_snapshot!("new_file", std::fs::read_to_string(&file).unwrap());
+    let expanded = prompts(&home, &["expand", "team/greet", "Ada"], "");
+    assert!(expanded.stdout.ends_with("\n\nAda\n"), "{}", expanded.stdout);
+    assert_eq!(code(&prompts(&home, &["lint"], "")), 0);
+
+    std::fs::write(&file, "mine now").unwrap();
+    insta::assert_snapshot!("new_again", told(&home, &["new", "team/greet"], ""));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine now");
+    insta::assert_snapshot!("new_bad_name", told(&home, &["new", "Team/Say Hi!"], ""));
+    insta::assert_snapshot!("new_escape", told(&home, &["new", "../../evil"], ""));
+    assert!(!home.path().join("evil.md").exists());
+    insta::assert_snapshot!("new_shadows", told(&home, &["new", "review"], ""));
+
+    std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
+    let mut command = home.adjutant(["prompts", "new", "here", "--project", "--json"]);
+    let output = command.current_dir(home.path().join("work")).output().unwrap();
+    let made: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(made["name"], "here");
+    assert!(home.path().join("work/.adjutant/prompts/here.md").is_file());
+}
+
+#[test]
+fn imports_every_format_and_names_what_is_lost() {
+    let home = Home::new();
+    let from = fixtures();
+    let from = from.to_str().unwrap();
+    let into = home.path().join(".adjutant/prompts");
+
+    let dry = told(&home, &["import", from, "--dry-run"], "");
+    assert!(dry.contains("dry run, nothing was written"), "{dry}");
+    assert!(!into.exists());
+
+    insta::assert_snapshot!("import", told(&home, &["import", from], ""));
+    insta::assert_snapshot!("import_files", as_text(&tree(&into)));
+    let before = tree(&into);
+    let again = told(&home, &["import", from], "");
+    assert!(!again.contains("created") && !again.contains("replaced"), "{again}");
+    assert!(again.ends_with("--- stderr\n12 unchanged, 1 failed\n"), "{again}");
+
+    std::fs::write(into.join("standup.md"), "my own words\n").unwrap();
+    let differs = told(&home, &["import", from], "");
+    assert!(differs.starts_with("exit 1\n"), "{differs}");
+    assert!(
+        differs.ends_with("11 unchanged, 1 differs, 1 failed\nhint: --force replaces files that differ\n"),
+        "{differs}"
+    );
+    assert_eq!(std::fs::read_to_string(into.join("standup.md")).unwrap(), "my own words\n");
+    let forced = json(&home, &["import", from, "--force", "--json"]);
+    let replaced =
+        forced["files"].as_array().unwrap().iter().find(|file| file["outcome"] == "replaced").unwrap();
+    assert_eq!((&replaced["name"], &replaced["format"]), (&Value::from("standup"), &Value::from("claude")));
+    assert_eq!(tree(&into), before);
+}
+
+#[test]
+fn tells_the_format_by_place_and_content() {
+    let home = Home::new();
+    for (path, text, format, name) in [
+        ("a/SKILL.md", "---\nname: a\ndescription: d\n---\nText\n", "claude-skill", "a"),
+        ("b/x.prompt.md", "Text\n", "copilot", "x"),
+        ("c/y.md", "Ask ${input:who}\n", "copilot", "y"),
+        ("d/z.md", "---\nallowed-tools: Bash\n---\nText\n", "claude", "z"),
+        ("e/w.md", "Do $ARGUMENTS\n", "claude", "w"),
+        ("f/system.md", "# IDENTITY\n\nYou are.\n", "fabric", "f"),
+        ("g/.claude/commands/sub/v.md", "Text\n", "claude", "sub/v"),
+        ("h/.cursor/commands/u.md", "Text\n", "cursor", "u"),
+        ("i/.codex/prompts/t.md", "Text\n", "codex", "t"),
+    ] {
+        let file = home.write(path, text);
+        for from in [file.as_path(), file.parent().unwrap()] {
+            let value = json(&home, &["import", from.to_str().unwrap(), "--dry-run", "--json"]);
+            let found = &value["files"][0];
+            assert_eq!(found["format"], format, "{}: {value}", from.display());
+            assert!(name.ends_with(found["name"].as_str().unwrap()), "{}: {value}", from.display());
+        }
+    }
+    home.write("j/plain.md", "Text\n");
+    insta::assert_snapshot!("import_unclear", told(&home, &["import", "j"], ""));
+    insta::assert_snapshot!("import_named", told(&home, &["import", "j", "--from", "cursor"], ""));
+    insta::assert_snapshot!("import_nothing", told(&home, &["import", "j", "--from", "fabric"], ""));
+    insta::assert_snapshot!("import_missing", told(&home, &["import", "nowhere"], ""));
+    insta::assert_snapshot!("import_no_format", told(&home, &["import", "j", "--from", "claud"], ""));
+}
+
+#[test]
+fn a_bad_file_does_not_stop_the_others() {
+    let home = Home::new();
+    home.write("w/.claude/commands/good.md", "Good.\n");
+    home.write("w/.claude/commands/latin.md", b"caf\xe9\n");
+    home.write("w/.claude/commands/huge.md", "x".repeat(300_000));
+    home.write("w/.claude/commands/empty.md", "---\ndescription: d\n---\n");
+    home.write("w/.claude/commands/???.md", "Text\n");
+    home.write("w/.claude/commands/bomb.md", format!("---\na: {}\n---\nText\n", "[".repeat(10_000)));
+    home.write("w/.cursor/commands/good.md", "Another good.\n");
+    std::os::unix::fs::symlink("/etc/passwd", home.path().join("w/.claude/commands/link.md")).unwrap();
+    let fifo = home.path().join("w/.claude/commands/pipe.md");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    insta::assert_snapshot!("import_bad", told(&home, &["import", "w"], ""));
+    assert_eq!(tree(&home.path().join(".adjutant/prompts")).len(), 1);
+}
+
+#[test]
+fn exports_to_every_format() {
+    let home = Home::new();
+    mine(&home);
+    home.write("mine/logic.md", "---\ndescription: d\nengine: jinja\n---\n{% if input %}x{% endif %}\n");
+    for format in ["claude", "claude-skill", "codex", "copilot", "cursor", "fabric"] {
+        let report = told(&home, &["export", "out", "--to", format, "--prompts-dir", "mine"], "");
+        let files = tree(&home.path().join("out"));
+        insta::assert_snapshot!(format!("export_{format}"), format!("{report}{}", as_text(&files)));
+        std::fs::remove_dir_all(home.path().join("out")).unwrap();
+    }
+    insta::assert_snapshot!(
+        "export_named",
+        told(&home, &["export", "out", "--to", "cursor", "logic", "--prompts-dir", "mine"], "")
+    );
+    insta::assert_snapshot!(
+        "export_unknown",
+        told(&home, &["export", "out", "--to", "cursor", "tome", "--prompts-dir", "mine"], "")
+    );
+}
+
+#[test]
+fn import_of_an_export_changes_nothing() {
+    for (format, folders) in [
+        ("claude", &[".claude/commands"][..]),
+        ("claude-skill", &[".claude/skills", ".agents/skills"]),
+        ("codex", &[".codex/prompts"]),
+        ("copilot", &[".github/prompts"]),
+        ("cursor", &[".cursor/commands"]),
+        ("fabric", &["patterns"]),
+    ] {
+        let home = Home::new();
+        for folder in folders {
+            let from = fixtures().join(folder);
+            prompts(&home, &["import", from.to_str().unwrap(), "--from", format, "--into", "first"], "");
+        }
+        let round = |from: &str, by: &str, into: &str| {
+            prompts(&home, &["export", by, "--to", format, "--prompts-dir", from], "");
+            let finished = prompts(&home, &["import", by, "--from", format, "--into", into], "");
+            assert_eq!(code(&finished), 0, "{format}: {}", finished.stdout);
+        };
+        round("first", "by-1", "second");
+        round("second", "by-2", "third");
+        let (first, second) = (tree(&home.path().join("first")), tree(&home.path().join("second")));
+        assert!(!first.is_empty(), "{format}");
+        for (path, text) in &first {
+            // Codex appends nothing, so a prompt without a place for input gets one when it is written for it.
+            if path != "tidy.md" {
+                assert_eq!(second.get(path), Some(text), "{format}: {path}");
+            }
+        }
+        assert_eq!(second, tree(&home.path().join("third")), "{format}");
+        assert_eq!(tree(&home.path().join("by-1")), tree(&home.path().join("by-2")), "{format}");
+    }
+}
