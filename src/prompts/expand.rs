@@ -2,13 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::arguments::bind::{Bound, bind};
+use super::arguments::bind::{Bound, MOST_WORDS, bind};
 use super::arguments::{clipped, text_of, words};
 use super::engine::{ALL, Template, jinja};
 use super::{Catalogue, Engine, Error, Expansion, Inputs, Prompt, near_names};
-
-/// `$1` to `$9`.
-const MOST_WORDS: usize = 9;
 
 /// Expands a prompt of `catalogue` by name or alias, to at most `limit` bytes.
 pub(super) fn expand(
@@ -47,7 +44,8 @@ fn filled(catalogue: &Catalogue, prompt: &Prompt, inputs: Inputs<'_>, limit: usi
         Template::Pieces(pieces) => {
             let numbered = pieces.slots().iter().any(|slot| slot.starts_with('$') && slot != ALL);
             let words = if numbered { words(&bound.input, MOST_WORDS) } else { Vec::new() };
-            let values: Vec<_> = pieces.slots().iter().map(|slot| value(&bound, &words, slot)).collect();
+            let values: Vec<_> =
+                pieces.slots().iter().map(|slot| value(prompt, &bound, &words, slot)).collect();
             let values: Vec<_> = values.iter().map(Option::as_deref).collect();
             pieces.fill(&prompt.body, &values, appended, limit).map_err(too_large)
         }
@@ -61,7 +59,12 @@ fn filled(catalogue: &Catalogue, prompt: &Prompt, inputs: Inputs<'_>, limit: usi
     }
 }
 
-fn value<'b>(bound: &'b Bound<'_>, words: &'b [Cow<'_, str>], slot: &str) -> Option<Cow<'b, str>> {
+fn value<'b>(
+    prompt: &Prompt,
+    bound: &'b Bound<'_>,
+    words: &'b [Cow<'_, str>],
+    slot: &str,
+) -> Option<Cow<'b, str>> {
     if let Some(value) = bound.value(slot) {
         return Some(text_of(value));
     }
@@ -69,7 +72,11 @@ fn value<'b>(bound: &'b Bound<'_>, words: &'b [Cow<'_, str>], slot: &str) -> Opt
         "input" | ALL => Some(Cow::Borrowed(&bound.input)),
         slot => {
             let number: usize = slot.strip_prefix('$')?.parse().ok()?;
-            words.get(number.checked_sub(1)?).map(|word| Cow::Borrowed(&**word))
+            let index = number.checked_sub(1)?;
+            match prompt.numbered().nth(index) {
+                Some(argument) => bound.value(&argument.name).map(text_of),
+                None => words.get(index).map(|word| Cow::Borrowed(&**word)),
+            }
         }
     }
 }

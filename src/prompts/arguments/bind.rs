@@ -4,8 +4,12 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::{pairs, text_of};
+use super::{pairs, text_of, words};
+use crate::prompts::engine::ALL;
 use crate::prompts::{Argument, ArgumentType, Error, Inputs, Prompt};
+
+/// `$1` to `$9`.
+pub(in crate::prompts) const MOST_WORDS: usize = 9;
 
 /// What goes into the template of a prompt.
 #[derive(Debug)]
@@ -41,6 +45,7 @@ pub(in crate::prompts) fn bind<'a>(prompt: &'a Prompt, inputs: Inputs<'a>) -> Re
         given.put(argument, &Value::from(input.trim()))?;
         input = "".into();
     }
+    given.number(&input)?;
     given.complete()?;
     Ok(Bound { values: given.values, input })
 }
@@ -112,6 +117,16 @@ impl Prompt {
     }
 }
 
+impl Prompt {
+    /// Returns the arguments that `$1` and so on stand for, in order: those that the text does not place by name.
+    pub(in crate::prompts) fn numbered(&self) -> impl Iterator<Item = &Argument> {
+        let names = self.template.names();
+        let has_numbers = names.iter().any(|name| name.starts_with('$') && name != ALL);
+        let placed = |argument: &&Argument| argument.name == "input" || names.contains(&argument.name);
+        self.arguments.iter().filter(move |argument| has_numbers && !placed(argument))
+    }
+}
+
 struct Given<'a> {
     prompt: &'a Prompt,
     values: Vec<(&'a str, Value)>,
@@ -155,6 +170,19 @@ impl<'a> Given<'a> {
                     .find(|argument| argument.kind == ArgumentType::String && argument.choices.is_empty())
             })
             .or_else(|| missing().next())
+    }
+
+    /// Gives the words of the text to the arguments of `$1` and so on, those that were not named.
+    fn number(&mut self, input: &str) -> Result<(), Error> {
+        let mut rest = words(input, MOST_WORDS).into_iter();
+        for argument in self.prompt.numbered() {
+            if !self.has(argument)
+                && let Some(word) = rest.next()
+            {
+                self.put(argument, &Value::from(word))?;
+            }
+        }
+        Ok(())
     }
 
     fn complete(&mut self) -> Result<(), Error> {

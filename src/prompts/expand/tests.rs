@@ -135,6 +135,19 @@ fn imported_files_keep_their_placeholders() {
         let file = format!("---\nengine: args\n---\n{body}");
         assert_eq!(shown(with(&file, text, &named)), expected, "{body}");
     }
+    let issue = "---\nengine: args\narguments: [issue, {name: level, enum: [low, high]}]\n---\n#$1 is $2 ($ARGUMENTS)";
+    for (text, named, expected) in [
+        ("42 high", json!({}), "#42 is high (42 high)"),
+        ("level=low 42", json!({}), "#42 is low (42)"),
+        ("", json!({"issue": "7"}), "#7 is  ()"),
+        (
+            "42 huge",
+            json!({}),
+            "ERROR argument `level` of prompt `p` must be one of `low`, `high`, not `huge`",
+        ),
+    ] {
+        assert_eq!(shown(with(issue, text, &named)), expected, "{text} {named}");
+    }
     let catalogue = catalogue("---\nengine: args\n---\n${input:who:your name}").unwrap();
     let who = &catalogue.prompts["p"].arguments[0];
     assert_eq!((who.name.as_str(), who.description.as_str(), who.required), ("who", "your name", true));

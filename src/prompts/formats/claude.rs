@@ -26,13 +26,13 @@ pub(super) fn read_skill(foreign: &Foreign) -> Result<Draft, String> {
 fn read(mut head: Head<'_>) -> Draft {
     let description = head.take("description").unwrap_or_default();
     let hint = head.take("argument-hint");
-    let named = head.take("arguments").map(|names| hint_names(&names)).unwrap_or_default();
+    let declared = head.take("arguments").map(|names| hint_names(&names)).unwrap_or_default();
     let body = head.body.to_owned();
-    let places = dollars(&body, |word| named.iter().any(|name| name == word));
+    let places = dollars(&body, |word| declared.iter().any(|name| name == word));
     let highest =
         places.iter().map(|place| if let Slot::Position(number) = place.slot { number } else { 0 }).max();
     let highest = highest.unwrap_or(0);
-    let arguments = if named.is_empty() {
+    let arguments = if declared.is_empty() {
         let names = hint.as_deref().map(hint_names).unwrap_or_default();
         if highest == 0
             && let Some(hint) = &hint
@@ -43,7 +43,7 @@ fn read(mut head: Head<'_>) -> Draft {
         }
         positional(&names, highest)
     } else {
-        named.iter().map(|name| argument(name, "", false)).collect()
+        declared.iter().map(|name| argument(name, "", false)).collect()
     };
     if body.contains("!`") {
         head.notes.push("shell commands (!`…`) stay text and are not run".to_owned());
@@ -55,6 +55,9 @@ fn read(mut head: Head<'_>) -> Draft {
         head.notes.push("references to files (@…) stay text".to_owned());
     }
     let engine = super::engine(&places, &body);
+    if engine == Engine::Args && body.contains("$$") {
+        head.notes.push("its `$$` is one `$` here, which it is not for Claude".to_owned());
+    }
     Draft { name: String::new(), description, arguments, engine, body, notes: head.notes() }
 }
 

@@ -30,9 +30,6 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
     if let Some(hint) = hint.filter(|hint| *hint != hint_of(&arguments)) {
         head.notes.push(format!("argument-hint `{hint}` is left out"));
     }
-    if body.contains("$$") {
-        head.notes.push("`$$` stays as it is; Codex made one `$` of it".to_owned());
-    }
     let engine = super::engine(&places, &body);
     Ok(Draft { name: String::new(), description, arguments, engine, body, notes: head.notes() })
 }

@@ -2,7 +2,7 @@
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
 use super::{Draft, Foreign, Head, argument, own};
-use crate::prompts::{Argument, Prompt};
+use crate::prompts::{Argument, Engine, Prompt};
 
 /// Variables that the editor fills from what is open there, and nobody else can.
 const EDITOR: [&str; 8] = [
@@ -16,7 +16,7 @@ const EDITOR: [&str; 8] = [
     "${workspaceFolderBasename}",
 ];
 
-/// Reads `${input:name}` and `${input:name:hint}`; the editor's own variables stay text.
+/// Reads `${input:name}` and `${input:name:hint}`, which Copilot asks for; the editor's own variables stay text.
 pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
     let mut head = Head::read(&foreign.text)?;
     let description = head.take("description").unwrap_or_default();
@@ -29,7 +29,7 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
         match arguments.iter_mut().find(|known| known.name == *name) {
             Some(known) if known.description.is_empty() => hint.clone_into(&mut known.description),
             Some(_) => {}
-            None => arguments.push(argument(name, hint, false)),
+            None => arguments.push(argument(name, hint, true)),
         }
     }
     if places.iter().any(|place| !matches!(place.slot, Slot::Named(..))) {
@@ -40,6 +40,9 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
         head.notes.push(format!("only the editor can fill {}: they stay text", editor.join(", ")));
     }
     let engine = super::engine(&places, &body);
+    if engine == Engine::Args && body.contains("$$") {
+        head.notes.push("its `$$` is one `$` here, which it is not for Copilot".to_owned());
+    }
     Ok(Draft { name: String::new(), description, arguments, engine, body, notes: head.notes() })
 }
 

@@ -4,7 +4,11 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::prompts::arguments::declare::is_name;
 use crate::prompts::{Argument, Engine, Prompt};
+
+/// Bytes between the braces of `${input:…}`; a longer way to the brace is no place.
+const LONGEST: usize = 400;
 
 /// What is put into a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +67,11 @@ pub(crate) fn dollars(body: &str, known: impl Fn(&str) -> bool) -> Vec<Place> {
     let mut from = 0;
     while let Some(start) = body[from..].find('$').map(|offset| from + offset) {
         let rest = &body[start + 1..];
+        if rest.starts_with('$') {
+            // Two of them are one that means nothing.
+            from = start + 2;
+            continue;
+        }
         match dollar(rest, &known) {
             Some((slot, length)) => {
                 from = start + 1 + length;
@@ -77,32 +86,21 @@ pub(crate) fn dollars(body: &str, known: impl Fn(&str) -> bool) -> Vec<Place> {
 /// Returns the slot at the beginning of `rest`, which follows a `$`, and its length.
 fn dollar(rest: &str, known: impl Fn(&str) -> bool) -> Option<(Slot, usize)> {
     if let Some(inside) = rest.strip_prefix("{input:") {
-        let length = word_length(inside);
-        let behind = &inside[length..];
-        if length == 0 {
-            return None;
-        }
-        let name = inside[..length].to_owned();
-        if behind.starts_with('}') {
-            return Some((Slot::Named(name, None), 7 + length + 1));
-        }
-        let end = behind.find(['}', '\n'])?;
-        if !behind.starts_with(':') || behind.as_bytes()[end] != b'}' {
-            return None;
-        }
-        let hint = behind[1..end].trim().to_owned();
-        return Some((Slot::Named(name, (!hint.is_empty()).then_some(hint)), 7 + length + end + 1));
+        let end = inside.bytes().take(LONGEST).position(|byte| matches!(byte, b'}' | b'\n'))?;
+        let whole = inside[..end].trim();
+        let (name, hint) = whole.split_once(':').unwrap_or((whole, ""));
+        let closed = inside.as_bytes()[end] == b'}' && is_name(name);
+        let hint = Some(hint.trim()).filter(|hint| !hint.is_empty()).map(str::to_owned);
+        return closed.then(|| (Slot::Named(name.to_owned(), hint), "{input:".len() + end + 1));
     }
-    let length = word_length(rest).min(rest.find('-').unwrap_or(usize::MAX));
-    let word = &rest[..length];
-    if word == "ARGUMENTS" {
-        return Some((Slot::Input, length));
-    }
-    if let Some(digit) = rest.chars().next().and_then(|first| first.to_digit(10)) {
-        let position = usize::try_from(digit).ok()?;
-        return (position > 0).then_some((Slot::Position(position), 1));
-    }
-    (known(word)).then(|| (Slot::Named(word.to_owned(), None), length))
+    let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let slot = match &rest[..length] {
+        "ARGUMENTS" => Slot::Input,
+        word if word.len() == 1 && ("1"..="9").contains(&word) => Slot::Position(word.parse().ok()?),
+        word if known(word) => Slot::Named(word.to_owned(), None),
+        _ => return None,
+    };
+    Some((slot, length))
 }
 
 /// Returns how many bytes of the beginning may be an argument's name.
@@ -134,7 +132,7 @@ pub(crate) fn respell(
 pub(crate) fn argument_of<'a>(prompt: &'a Prompt, slot: &Slot) -> Option<&'a Argument> {
     match slot {
         Slot::Input => prompt.arguments.iter().find(|argument| argument.name == "input"),
-        Slot::Position(position) => prompt.arguments.get(position - 1),
+        Slot::Position(position) => prompt.numbered().nth(position - 1),
         Slot::Named(name, _) => prompt.arguments.iter().find(|argument| argument.name == *name),
     }
 }
