@@ -12,9 +12,9 @@
 mod support;
 
 mod architecture;
+mod edge;
 mod http;
 mod hub;
-mod web;
-mod edge;
 mod prompts_cli;
 mod protocol;
+mod web;
