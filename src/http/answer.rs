@@ -39,6 +39,12 @@ pub(crate) fn no_session(id: Option<RequestId>) -> Response<Body> {
     invalid(StatusCode::NOT_FOUND, id, message)
 }
 
+/// The answer to a client that does not take both kinds of answer.
+pub(crate) fn not_acceptable(id: Option<RequestId>) -> Response<Body> {
+    let message = "header Accept must list application/json and text/event-stream";
+    invalid(StatusCode::NOT_ACCEPTABLE, id, message)
+}
+
 /// A refusal outside `/mcp`: one plain sentence.
 pub(crate) fn plain(status: StatusCode, message: impl Into<String>) -> Response<Body> {
     with(status, TEXT, message.into() + "\n")
@@ -71,9 +77,7 @@ pub(crate) async fn readable(response: Response<Body>, id: Option<RequestId>) ->
     let allow = response.headers().get(ALLOW).cloned();
     let mut answer = match status {
         StatusCode::NOT_FOUND => no_session(id),
-        StatusCode::NOT_ACCEPTABLE => {
-            invalid(status, id, "header Accept must list application/json and text/event-stream")
-        }
+        StatusCode::NOT_ACCEPTABLE => not_acceptable(id),
         StatusCode::METHOD_NOT_ALLOWED => invalid(status, id, "this HTTP method is not served here"),
         _ if status.is_client_error() => invalid(status, id, said(response.into_body()).await),
         _ => internal(id),

@@ -6,6 +6,7 @@
 //! shook hands: it is served as 2024-11-05, with one JSON answer, so that a single `curl` works.
 
 mod batch;
+mod within;
 
 use std::sync::Arc;
 
@@ -58,6 +59,7 @@ pub(crate) struct Shared {
 struct Mount<H> {
     name: &'static str,
     shared: Shared,
+    manager: Arc<Sessions>,
     sessions: StreamableHttpService<Caught<H>, Sessions>,
     alone: StreamableHttpService<Caught<H>, NeverSessionManager>,
 }
@@ -88,11 +90,11 @@ where
         .with_max_request_body_bytes(usize::MAX)
         .with_cancellation_token(shared.give_up.clone())
         .with_json_response(true);
-    let manager = Sessions { registry: shared.registry.clone(), mount: name };
-    let sessions = StreamableHttpService::new(make.clone(), Arc::new(manager), config.clone());
+    let manager = Arc::new(Sessions { registry: shared.registry.clone(), mount: name });
+    let sessions = StreamableHttpService::new(make.clone(), manager.clone(), config.clone());
     let alone = config.with_legacy_session_mode(false);
     let alone = StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), alone);
-    let mount = Arc::new(Mount { name, shared, sessions, alone });
+    let mount = Arc::new(Mount { name, shared, manager, sessions, alone });
     any(move |request: Request| {
         let mount = mount.clone();
         async move { mount.answer(request).await }
@@ -158,21 +160,22 @@ impl<H: ServerHandler> Mount<H> {
         }
         let JsonRpcMessage::Request(request) = &message else {
             return match session {
-                Some(_) => self.sessions(parts, &message).await,
+                Some(session) => self.within(parts, message, session).await,
                 None => self.alone(parts, &message, None).await,
             };
         };
         let id = request.id.clone();
         let meta = request.request.get_meta();
-        let modern = meta.protocol_version().is_some();
         let response = match (&request.request, session) {
             (ClientRequest::InitializeRequest(_), None) => self.open(parts, &message, &id).await,
             (ClientRequest::InitializeRequest(_), Some(session)) => {
-                self.within(parts, &message, &id, session).await
+                self.within(parts, message, session).await
             }
             (ClientRequest::DiscoverRequest(_), _) => self.alone(parts, &message, None).await,
-            _ if modern => self.alone(parts, &message, meta.client_info().as_ref()).await,
-            (_, Some(session)) => self.within(parts, &message, &id, session).await,
+            _ if meta.protocol_version().is_some() => {
+                self.alone(parts, &message, meta.client_info().as_ref()).await
+            }
+            (_, Some(session)) => self.within(parts, message, session).await,
             (_, None) => {
                 parts.headers.entry(REVISION).or_insert(HeaderValue::from_static(FIRST_REVISION));
                 // The one answer is JSON, so a client that knows no event streams may ask.
@@ -200,24 +203,6 @@ impl<H: ServerHandler> Mount<H> {
         let response = CALLER.scope(Arc::new(connected), self.sessions(parts, message)).await;
         if response.status() != StatusCode::OK {
             self.shared.registry.unreserve();
-        }
-        response
-    }
-
-    /// A request within a session.
-    async fn within(
-        &self,
-        parts: request::Parts,
-        message: &ClientJsonRpcMessage,
-        id: &RequestId,
-        session: &Session,
-    ) -> Response<Body> {
-        if let Err(denied) = session.claim(id) {
-            return answer::refuse(denied.status(), &denied.refusal(id.clone()));
-        }
-        let response = self.sessions(parts, message).await;
-        if response.status() != StatusCode::OK {
-            session.release(id);
         }
         response
     }

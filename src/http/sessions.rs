@@ -43,6 +43,7 @@ pub(crate) struct Registry {
 /// One session, as far as its life is concerned.
 #[derive(Debug)]
 pub(crate) struct Session {
+    id: SessionId,
     mount: &'static str,
     state: Mutex<Use>,
 }
@@ -82,13 +83,17 @@ pub(crate) enum Denied {
 }
 
 impl Session {
-    fn new(mount: &'static str) -> Self {
+    fn new(id: SessionId, mount: &'static str) -> Self {
         let state = Use { in_flight: HashMap::new(), streams: 0, last: Instant::now(), revision: None };
-        Self { mount, state: Mutex::new(state) }
+        Self { id, mount, state: Mutex::new(state) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Use> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn id(&self) -> &SessionId {
+        &self.id
     }
 
     /// Takes a request in; it counts until it is answered, cancelled or [`Self::release`]d.
@@ -248,7 +253,7 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let (id, transport) = self.registry.inner.create_session().await?;
         let place = self.registry.reserved().pop();
-        let session = Arc::new(Session::new(self.mount));
+        let session = Arc::new(Session::new(id.clone(), self.mount));
         self.registry.live().insert(id.clone(), Live { session: session.clone(), _place: place });
         Ok((id, Wire::new(transport, session)))
     }
@@ -325,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_session_is_idle_only_when_nothing_runs_in_it() {
-        let session = Arc::new(Session::new("test"));
+        let session = Arc::new(Session::new("1".into(), "test"));
         let later = Instant::now() + Duration::from_hours(1);
         assert!(session.idle_for(later).is_some());
         let id = RequestId::Number(1);
@@ -341,7 +346,7 @@ mod tests {
 
     #[test]
     fn requests_in_flight_are_bounded() {
-        let session = Session::new("test");
+        let session = Session::new("1".into(), "test");
         for number in 0..IN_FLIGHT {
             session.claim(&RequestId::Number(i64::try_from(number).unwrap())).unwrap();
         }

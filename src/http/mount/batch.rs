@@ -7,7 +7,7 @@ use futures::StreamExt;
 use futures::stream::{self, BoxStream, SelectAll};
 use http_body_util::BodyExt;
 use rmcp::ServerHandler;
-use rmcp::model::{ClientRequest, JsonRpcMessage, RequestId};
+use rmcp::model::{ClientRequest, JsonRpcMessage};
 use serde_json::value::RawValue;
 
 use super::{BOTH_KINDS, Mount, accepted};
@@ -63,15 +63,15 @@ impl<H: ServerHandler> Mount<H> {
             Err(refusal) => return Some(answer::refuse(StatusCode::OK, &refusal)),
         };
         let JsonRpcMessage::Request(request) = &message else {
-            let _ = self.sessions(parts, &message).await;
+            let _ = self.within(parts, message, session).await;
             return None;
         };
-        let id: RequestId = request.id.clone();
+        let id = request.id.clone();
         if matches!(request.request, ClientRequest::InitializeRequest(_)) {
             let reason = "`initialize` must not be part of a batch";
             return Some(answer::invalid(StatusCode::OK, Some(id), reason));
         }
-        let response = self.within(parts, &message, &id, session).await;
+        let response = self.within(parts, message, session).await;
         Some(answer::readable(response, Some(id)).await)
     }
 }

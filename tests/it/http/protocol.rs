@@ -127,7 +127,8 @@ fn the_newest_revision_is_stateless() {
 fn headers_that_contradict_the_body_are_refused() {
     let hub = Hub::open("");
     let call = || json!({"name": "expand_prompt", "arguments": {"command": "greet", "input": "x"}});
-    let cases: [(&str, Value, &[(&str, &str)]); 8] = [
+    type Case<'a> = (&'a str, Value, &'a [(&'a str, &'a str)]);
+    let cases: [Case<'_>; 8] = [
         ("tools/list", json!({}), &[("mcp-method", "tools/call")]),
         ("tools/list", json!({}), &[("mcp-method", "")]),
         ("tools/list", json!({}), &[("mcp-method", "TOOLS/LIST")]),

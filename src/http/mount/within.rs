@@ -1,0 +1,162 @@
+//! Messages of a session, handed to it without a detour: they have been read and checked already.
+//!
+//! A request that is answered at once gets its answer as JSON, in one piece. One that takes longer, or has something
+//! to say before its answer, gets an event stream that can be resumed.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use axum::http::{Response, StatusCode, request};
+use futures::stream::{self, BoxStream};
+use futures::{Stream, StreamExt};
+use rmcp::ServerHandler;
+use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, RequestId};
+use rmcp::transport::streamable_http_server::SessionManager;
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+
+use super::{Mount, REVISION, accepted, accepts};
+use crate::http::answer;
+use crate::http::sessions::Session;
+use crate::mcp::dialect::Revision;
+
+/// How long an answer is waited for before its request gets an event stream.
+const AT_ONCE: Duration = Duration::from_millis(50);
+
+/// How often a silent stream shows that it is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+impl<H: ServerHandler> Mount<H> {
+    /// A message of any kind within a session.
+    pub(super) async fn within(
+        &self,
+        parts: request::Parts,
+        message: ClientJsonRpcMessage,
+        session: &Session,
+    ) -> Response<Body> {
+        let id = match &message {
+            JsonRpcMessage::Request(request) => Some(request.id.clone()),
+            JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => None,
+        };
+        match parts.headers.get(REVISION).map(|value| value.to_str().ok().and_then(Revision::parse)) {
+            Some(None) => {
+                let message = "header MCP-Protocol-Version names no revision that is served here";
+                return answer::invalid(StatusCode::BAD_REQUEST, id, message);
+            }
+            // The stateless revision wants what a session's message has not; rmcp says what is missing.
+            Some(Some(Revision::V2026_07_28)) => return self.sessions(parts, &message).await,
+            Some(Some(_)) | None => {}
+        }
+        match id {
+            Some(id) => self.call(parts, message, id, session).await,
+            None => match self.manager.accept_message(session.id(), message).await {
+                Ok(()) => accepted(),
+                Err(_) => answer::no_session(None),
+            },
+        }
+    }
+
+    async fn call(
+        &self,
+        parts: request::Parts,
+        mut message: ClientJsonRpcMessage,
+        id: RequestId,
+        session: &Session,
+    ) -> Response<Body> {
+        if !(accepts(&parts.headers, "application/json") && accepts(&parts.headers, "text/event-stream")) {
+            return answer::not_acceptable(Some(id));
+        }
+        if let Err(denied) = session.claim(&id) {
+            return answer::refuse(denied.status(), &denied.refusal(id));
+        }
+        if let JsonRpcMessage::Request(request) = &mut message {
+            request.request.extensions_mut().insert(parts);
+        }
+        match self.manager.create_stream(session.id(), message).await {
+            Ok(stream) => self.answered(stream.boxed()).await,
+            Err(_) => {
+                session.release(&id);
+                answer::no_session(Some(id))
+            }
+        }
+    }
+
+    async fn answered(&self, mut stream: BoxStream<'static, ServerSseMessage>) -> Response<Body> {
+        let mut before = Vec::new();
+        let first = async {
+            while let Some(event) = stream.next().await {
+                match &event.message {
+                    // An event without a message only names the place to resume from.
+                    None => before.push(event),
+                    Some(message) if is_answer(message) => return Some(message.clone()),
+                    Some(_) => {
+                        before.push(event);
+                        return None;
+                    }
+                }
+            }
+            None
+        };
+        let answer = tokio::time::timeout(AT_ONCE, first).await.ok().flatten();
+        match answer.map(|answer| serde_json::to_vec(&*answer)) {
+            Some(Ok(bytes)) => {
+                let mut response = Response::new(Body::from(bytes));
+                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                response
+            }
+            Some(Err(reason)) => {
+                tracing::error!(%reason, "an answer cannot be written");
+                answer::internal(None)
+            }
+            None => {
+                let stop = self.shared.give_up.clone();
+                let events = stream::iter(before).chain(stream);
+                events_response(events.take_until(async move { stop.cancelled().await }))
+            }
+        }
+    }
+}
+
+fn is_answer(message: &Arc<rmcp::model::ServerJsonRpcMessage>) -> bool {
+    matches!(**message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))
+}
+
+fn events_response(events: impl Stream<Item = ServerSseMessage> + Send + 'static) -> Response<Body> {
+    let lines = stream::unfold(Box::pin(events), |mut events| async move {
+        let bytes = match tokio::time::timeout(KEEP_ALIVE, events.next()).await {
+            Ok(event) => event_bytes(&event?),
+            Err(_) => Bytes::from_static(b":\n\n"),
+        };
+        Some((Ok::<_, Infallible>(bytes), events))
+    });
+    let mut response = Response::new(Body::from_stream(lines));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// One server-sent event. JSON has no line break, so the message is one `data` line.
+fn event_bytes(event: &ServerSseMessage) -> Bytes {
+    let mut bytes = Vec::with_capacity(256);
+    bytes.extend_from_slice(b"data: ");
+    if let Some(message) = &event.message {
+        let start = bytes.len();
+        if let Err(reason) = serde_json::to_writer(&mut bytes, &**message) {
+            tracing::error!(%reason, "an event cannot be written");
+            bytes.truncate(start);
+        }
+    }
+    bytes.push(b'\n');
+    if let Some(id) = &event.event_id {
+        bytes.extend_from_slice(format!("id: {id}\n").as_bytes());
+    }
+    if let Some(retry) = event.retry {
+        bytes.extend_from_slice(format!("retry: {}\n", retry.as_millis()).as_bytes());
+    }
+    bytes.push(b'\n');
+    bytes.into()
+}
