@@ -112,6 +112,18 @@ pub(crate) async fn serve(app: Arc<App>, door: Door) {
     run(shared, door, routes.merge(web::router(app))).await;
 }
 
+/// Serves handlers of `factory` on `/mcp`, behind the product's own layers.
+#[cfg(feature = "fixture")]
+pub(crate) async fn serve_handler<H, F>(app: Arc<App>, door: Door, factory: F)
+where
+    H: rmcp::ServerHandler,
+    F: Fn(Arc<Connected>) -> H + Send + Sync + 'static,
+{
+    let shared = share(&app);
+    let routes = Router::new().route("/mcp", mount::mcp_service("fixture", shared.clone(), factory));
+    run(shared, door, routes).await;
+}
+
 fn share(app: &Arc<App>) -> Shared {
     let http = &app.config.http;
     Shared {
