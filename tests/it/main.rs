@@ -15,6 +15,7 @@ mod architecture;
 mod edge;
 mod http;
 mod hub;
+mod prompts;
 mod prompts_cli;
 mod protocol;
 mod web;
