@@ -105,6 +105,8 @@ fn field(position: usize, argument: &Argument, answers: Option<&Answers>, fault:
         .collect();
     let kind = match argument.kind {
         _ if !choices.is_empty() => "choice",
+        // The text behind the command is seldom one line.
+        ArgumentType::String if argument.name == "input" => "lines",
         ArgumentType::String => "text",
         ArgumentType::Integer => "integer",
         ArgumentType::Number => "number",

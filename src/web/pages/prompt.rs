@@ -123,6 +123,7 @@ fn trial(app: &App, catalogue: &Catalogue, prompt: &Prompt, answers: Option<&Ans
         name => &prompt.name,
         fields => form::fields(prompt, answers, fault.as_ref()),
         input => answers.map(|answers| answers.text.as_str()).unwrap_or_default(),
+        input_declared => prompt.argument("input").is_some(),
         takes_input => prompt.takes_input(),
         fault => fault.as_ref().map(|fault| fault.message.as_str()),
         fault_elsewhere => fault.as_ref().is_some_and(|fault| fault.argument.is_none()),
@@ -175,6 +176,9 @@ fn whole(app: &Arc<App>, prompt: &Prompt, trial: Value) -> Result<Response, Fail
 fn placeholder(engine: Engine, rest: &str) -> Option<usize> {
     if rest.starts_with("{{") {
         return rest.find("}}").map(|end| end + 2);
+    }
+    if engine == Engine::Jinja && rest.starts_with("{%") {
+        return rest.find("%}").map(|end| end + 2);
     }
     let after = rest.strip_prefix('$').filter(|_| engine == Engine::Args)?;
     if after.starts_with('{') {

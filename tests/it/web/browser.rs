@@ -148,10 +148,12 @@ fn a_changed_file_shows_up_by_itself() {
 }
 
 /// Pages in the state a reader sees them in, with a name for pictures.
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 6] = [
     ("overview", "/"),
     ("prompts", "/prompts"),
     ("prompt", "/prompts/review/pull-request"),
+    ("hidden", "/prompts/hidden"),
+    ("faulty", "/prompts/review/pull-request"),
     ("missing", "/prompts/reserch"),
 ];
 
@@ -170,15 +172,20 @@ fn pages_are_accessible_and_fit_every_width() {
     let Some(mut browser) = Browser::start() else { return };
     let Some(axe) = axe() else { return };
     let desk = Desk::new();
-    let mut agent = desk.agent();
-    agent.initialize("2025-11-25");
-    let call = json!({"name": "expand_prompt", "arguments": {"command": "research", "input": "tides"}});
-    agent.call(1, "tools/call", call);
-    agent.call(
-        2,
-        "tools/call",
-        json!({"name": "expand_prompt", "arguments": {"command": "reserch", "input": ""}}),
-    );
+    let mut agents = [("codex-mcp-client", "0.169.0", "2025-06-18"), ("claude-code", "2.1.4", "2025-11-25")]
+        .map(|(name, version, revision)| {
+            let client = json!({"name": name, "version": version});
+            let hello = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client});
+            let mut agent = desk.agent();
+            agent.call("init", "initialize", hello);
+            agent
+        });
+    for (number, (agent, command)) in
+        [(0, "research"), (1, "pr"), (0, "reserch"), (0, "explain")].into_iter().enumerate()
+    {
+        let arguments = json!({"command": command, "input": "how bees sleep"});
+        agents[agent].call(number, "tools/call", json!({"name": "expand_prompt", "arguments": arguments}));
+    }
     for (name, path) in PAGES {
         for (look, width, dark) in [
             ("light", WIDE, false),
@@ -188,6 +195,11 @@ fn pages_are_accessible_and_fit_every_width() {
         ] {
             browser.look(width, 900, dark);
             browser.open(&desk.url(path));
+            match name {
+                "prompt" => fill(&mut browser, "field-0", "how bees sleep", "about how bees sleep"),
+                "faulty" => fill(&mut browser, "field-1", "2.5", "An agent would be refused"),
+                _ => {}
+            }
             let background = browser.evaluate("getComputedStyle(document.body).backgroundColor");
             assert_eq!(background == json!("rgb(18, 21, 20)"), dark, "{name} {look}: {background}");
             let scrolled = browser.evaluate("document.documentElement.scrollWidth > innerWidth");
@@ -204,6 +216,15 @@ fn pages_are_accessible_and_fit_every_width() {
             assert_eq!(found, json!([]), "{name} {look}: {found:#}");
         }
     }
+}
+
+/// Puts a text into a field and waits until the preview says `wanted`.
+fn fill(browser: &mut Browser, field: &str, text: &str, wanted: &str) {
+    browser.evaluate(&format!("document.getElementById({field:?}).focus()"));
+    browser.evaluate(&format!("document.getElementById({field:?}).select()"));
+    browser.type_text(text);
+    browser.until(&format!("document.getElementById('preview-body').textContent.includes({wanted:?})"));
+    browser.evaluate("document.activeElement.blur()");
 }
 
 #[test]
