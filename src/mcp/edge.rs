@@ -196,7 +196,8 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
     /// After the end of the input: open subscriptions end at once, calls get their grace, then they are given up.
     async fn wind_down(&mut self) -> Option<ClientJsonRpcMessage> {
         let until = *self.until.get_or_insert_with(|| Instant::now() + self.grace);
-        if let Some(id) = self.connection.flight().ids(Some(Kind::Listen)).pop() {
+        let listening = self.connection.flight().ids(Some(Kind::Listen)).pop();
+        if let Some(id) = listening {
             return Some(self.give_up(id));
         }
         loop {
@@ -205,8 +206,8 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
                 return None;
             }
             if timeout_at(until, landed).await.is_err() {
-                let id = self.connection.flight().ids(None).pop()?;
-                return Some(self.give_up(id));
+                let running = self.connection.flight().ids(None).pop();
+                return running.map(|id| self.give_up(id));
             }
         }
     }

@@ -78,7 +78,8 @@ fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn names_after<'a>(line: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
     line.match_indices(prefix).filter_map(move |(at, _)| {
         let before = line[..at].chars().next_back();
-        if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
+        // A name in quotes is a log target or a message.
+        if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '"' | '=')) {
             return None;
         }
         let rest = &line[at + prefix.len()..];
