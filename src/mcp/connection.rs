@@ -2,7 +2,7 @@
 //! service that answers.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::RequestId;
 use tokio::sync::Notify;
@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use crate::mcp::dialect::Revision;
 use crate::mcp::edge::flight::Flight;
 use crate::mcp::edge::output::Output;
+use crate::mcp::edge::prepared::Prepared;
 
 /// The shared state of one connection.
 #[derive(Debug, Default)]
@@ -19,7 +20,7 @@ pub(crate) struct Connection {
     pub(crate) landed: Notify,
     flight: Mutex<Flight>,
     revision: Mutex<Option<Revision>>,
-    prepared: Mutex<HashMap<RequestId, Arc<str>>>,
+    prepared: Mutex<HashMap<RequestId, Prepared>>,
 }
 
 impl Connection {
@@ -32,14 +33,13 @@ impl Connection {
         *self.revision.lock().unwrap_or_else(PoisonError::into_inner) = Some(revision);
     }
 
-    /// Keeps the ready-made members of an answer (`"content":…,"structuredContent":…`) for the moment it is
-    /// written. rmcp's model would copy a large one several times; these bytes are written as they are.
-    pub(crate) fn prepare(&self, id: RequestId, members: Arc<str>) {
-        self.prepared().insert(id, members);
+    /// Keeps what a tool answers for the moment it is written; rmcp sees an empty result in its place.
+    pub(crate) fn prepare(&self, id: RequestId, answer: Prepared) {
+        self.prepared().insert(id, answer);
     }
 
     /// Takes what was prepared for an answer.
-    pub(crate) fn take_prepared(&self, id: &RequestId) -> Option<Arc<str>> {
+    pub(crate) fn take_prepared(&self, id: &RequestId) -> Option<Prepared> {
         self.prepared().remove(id)
     }
 
@@ -53,7 +53,7 @@ impl Connection {
         self.flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn prepared(&self) -> MutexGuard<'_, HashMap<RequestId, Arc<str>>> {
+    fn prepared(&self) -> MutexGuard<'_, HashMap<RequestId, Prepared>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

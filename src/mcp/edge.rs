@@ -9,6 +9,7 @@ pub(crate) mod flight;
 pub(crate) mod lines;
 pub(crate) mod message;
 pub(crate) mod output;
+pub(crate) mod prepared;
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use rmcp::RoleServer;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
-    ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+    ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::service::RxJsonRpcMessage;
 use rmcp::transport::Transport;
@@ -33,6 +34,7 @@ use crate::mcp::dialect::Revision;
 use crate::mcp::error::{self, Refusal};
 use flight::{Kind, Landing, NotTaken};
 use lines::{Line, Lines};
+use prepared::Prepared;
 
 /// How long the reader waits for the handlers when many requests are in flight.
 const MOMENT: Duration = Duration::from_millis(1);
@@ -316,12 +318,12 @@ fn put(connection: &Connection, item: &ServerJsonRpcMessage) -> Result<(), serde
     let result = match (landing, prepared) {
         (Landing::Nobody, _) => Ok(()),
         (Landing::Line, None) => connection.output.line(|bytes| serde_json::to_writer(bytes, item)),
-        (Landing::Line, Some(members)) => connection.output.line(|bytes| splice(bytes, item, &members)),
+        (Landing::Line, Some(prepared)) => connection.output.line(|bytes| splice(bytes, item, &prepared)),
         (Landing::Batch(number), prepared) => {
             let mut bytes = Vec::new();
             match &prepared {
                 None => serde_json::to_writer(&mut bytes, item)?,
-                Some(members) => splice(&mut bytes, item, members)?,
+                Some(prepared) => splice(&mut bytes, item, prepared)?,
             }
             let answers = connection.flight().answer_in_batch(number, serde_json::from_slice(&bytes)?);
             match answers {
@@ -335,21 +337,27 @@ fn put(connection: &Connection, item: &ServerJsonRpcMessage) -> Result<(), serde
 }
 
 /// Writes a tool's answer with prepared members in the place of its empty `content`.
-fn splice(bytes: &mut Vec<u8>, item: &ServerJsonRpcMessage, members: &str) -> Result<(), serde_json::Error> {
-    let mut message = serde_json::to_value(item)?;
-    let id = message["id"].take();
-    let mut rest = match message["result"].take() {
-        Value::Object(rest) => rest,
-        _ => serde_json::Map::new(),
-    };
-    rest.shift_remove("content");
-    let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{members}"#);
-    bytes.extend_from_slice(head.as_bytes());
-    for (name, value) in &rest {
-        bytes.push(b',');
-        serde_json::to_writer(&mut *bytes, name)?;
-        bytes.push(b':');
-        serde_json::to_writer(&mut *bytes, value)?;
+fn splice(
+    bytes: &mut Vec<u8>,
+    item: &ServerJsonRpcMessage,
+    prepared: &Prepared,
+) -> Result<(), serde_json::Error> {
+    let JsonRpcMessage::Response(response) = item else { return serde_json::to_writer(bytes, item) };
+    bytes.reserve(prepared.size_hint());
+    bytes.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    serde_json::to_writer(&mut *bytes, &response.id)?;
+    bytes.extend_from_slice(br#","result":{"#);
+    prepared.write(bytes);
+    let plain = matches!(&response.result, ServerResult::CallToolResult(result)
+        if result.result_type.is_none() && result.is_error.is_none() && result.meta.is_none());
+    if !plain && let Value::Object(mut rest) = serde_json::to_value(&response.result)? {
+        rest.shift_remove("content");
+        for (name, value) in &rest {
+            bytes.push(b',');
+            serde_json::to_writer(&mut *bytes, name)?;
+            bytes.push(b':');
+            serde_json::to_writer(&mut *bytes, value)?;
+        }
     }
     bytes.extend_from_slice(b"}}");
     Ok(())

@@ -5,9 +5,10 @@
 
 use rmcp::ErrorData;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult, CustomNotification, CustomRequest,
-    CustomResult, Extensions, GetExtensions, JsonRpcMessage, Notification, NotificationMetaObject,
-    NotificationNoParam, Request, RequestMetaObject, RequestNoParam, RequestOptionalParam,
+    CallToolRequestParams, ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult,
+    CustomNotification, CustomRequest, CustomResult, Extensions, GetExtensions, JsonRpcMessage, Notification,
+    NotificationMetaObject, NotificationNoParam, Request, RequestMetaObject, RequestNoParam,
+    RequestOptionalParam,
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -116,7 +117,11 @@ fn request(method: &str, raw: Option<&RawValue>) -> Result<ClientRequest, ErrorD
         "resources/unsubscribe" => with!(UnsubscribeRequest),
         "resources/directory/read" => with!(ReadResourceDirectoryRequest),
         "subscriptions/listen" => with!(SubscriptionsListenRequest),
-        "tools/call" => with!(CallToolRequest),
+        "tools/call" => {
+            let mut request = Request::new(call(params.map)?);
+            *request.extensions_mut() = extensions;
+            ClientRequest::CallToolRequest(request)
+        }
         "tools/list" => optional!(ListToolsRequest),
         "tasks/get" => with!(GetTaskRequest),
         "tasks/update" => with!(UpdateTaskRequest),
@@ -186,6 +191,23 @@ fn check(method: &str, params: &Map<String, Value>) -> Result<(), ErrorData> {
         }
     }
     Ok(())
+}
+
+/// The parameters of the one method that large texts come in, moved and not built anew.
+fn call(mut params: Map<String, Value>) -> Result<CallToolRequestParams, ErrorData> {
+    let (name, arguments) = (params.shift_remove("name"), params.shift_remove("arguments"));
+    if !params.is_empty() {
+        params.insert("name".to_owned(), Value::from(""));
+    }
+    let mut call: CallToolRequestParams =
+        if params.is_empty() { CallToolRequestParams::new("") } else { read(params)? };
+    if let Some(Value::String(name)) = name {
+        call.name = name.into();
+    }
+    if let Some(Value::Object(arguments)) = arguments {
+        call.arguments = Some(arguments);
+    }
+    Ok(call)
 }
 
 fn read<T: DeserializeOwned>(params: Map<String, Value>) -> Result<T, ErrorData> {

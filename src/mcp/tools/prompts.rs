@@ -12,6 +12,7 @@ use crate::events::Event;
 use crate::mcp::Handler;
 use crate::mcp::arguments::{self, Fault};
 use crate::mcp::dialect::Revision;
+use crate::mcp::edge::prepared::Prepared;
 use crate::prompts::{Argument, Catalogue, Error, Inputs, Problem};
 
 pub(crate) const LIST: &str = "list_prompts";
@@ -113,7 +114,7 @@ pub(crate) async fn list(
             let contract = revision == Revision::V2024_11_05;
             let slot = if contract { &catalogue.contract_listing } else { &catalogue.listing };
             let members = slot.get_or_init(|| members(&listing(&catalogue, revision)).into());
-            connection.prepare(context.id.clone(), members.clone());
+            connection.prepare(context.id.clone(), Prepared::Members(members.clone()));
             empty()
         }
     };
@@ -174,13 +175,12 @@ pub(crate) async fn expand(
     let error = match handler.app().prompts.expand(&catalogue, command, inputs) {
         Ok(expansion) => {
             expanded(handler, &expansion.prompt.name, expansion.text.len());
-            let answer = json!({"prompt": expansion.text});
             return Ok(match handler.connection() {
                 Some(connection) => {
-                    connection.prepare(context.id.clone(), members(&answer).into());
+                    connection.prepare(context.id.clone(), Prepared::Prompt(expansion.text));
                     empty()
                 }
-                None => structured(answer),
+                None => structured(json!({"prompt": expansion.text})),
             });
         }
         Err(error) => error,
@@ -235,7 +235,7 @@ fn structured(value: Value) -> CallToolResult {
     result
 }
 
-/// The same as bytes of the result's members, for [`crate::mcp::connection::Connection::prepare`].
+/// The same as bytes, for [`Prepared::Members`].
 fn members(value: &Value) -> String {
     let json = value.to_string();
     let text = Value::from(json.as_str());

@@ -1,0 +1,130 @@
+//! Tool answers that go to the wire as bytes.
+//!
+//! rmcp's model would hold a large answer as a tree of values and copy it several times, and a general serializer
+//! looks at every byte alone. Measured on a 1 MiB prompt, writing the text straight into the output with its clean
+//! runs copied whole is what keeps a call within a few copies of its length.
+
+use std::sync::Arc;
+
+/// The members `content` and `structuredContent` of a tool's result.
+#[derive(Clone, Debug)]
+pub(crate) enum Prepared {
+    /// Ready bytes, shared between calls.
+    Members(Arc<str>),
+    /// `{"prompt": …}`, the answer of `expand_prompt`.
+    Prompt(String),
+}
+
+/// How often a string is wrapped in quotes: once as structured content, twice as JSON inside a text.
+#[derive(Clone, Copy)]
+enum Depth {
+    Once,
+    Twice,
+}
+
+impl Prepared {
+    /// Bytes that [`Self::write`] will append, at least.
+    pub(crate) fn size_hint(&self) -> usize {
+        match self {
+            Self::Members(members) => members.len(),
+            Self::Prompt(text) => 2 * text.len() + 128,
+        }
+    }
+
+    /// Appends the members, without braces around them.
+    pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Members(members) => bytes.extend_from_slice(members.as_bytes()),
+            Self::Prompt(text) => {
+                bytes.extend_from_slice(br#""content":[{"type":"text","text":"{\"prompt\":\""#);
+                escape(text.as_bytes(), Depth::Twice, bytes);
+                bytes.extend_from_slice(br#"\"}"}],"structuredContent":{"prompt":""#);
+                escape(text.as_bytes(), Depth::Once, bytes);
+                bytes.extend_from_slice(br#""}"#);
+            }
+        }
+    }
+}
+
+/// Whether a byte cannot stand in a JSON string as it is (RFC 8259, section 7).
+fn special(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// The length of the run of bytes that need no escape. Whole blocks are tested at once, which the compiler turns
+/// into vector instructions.
+fn clean(bytes: &[u8]) -> usize {
+    const BLOCK: usize = 32;
+    let mut at = 0;
+    for block in bytes.chunks_exact(BLOCK) {
+        if block.iter().fold(false, |found, byte| found | special(*byte)) {
+            break;
+        }
+        at += BLOCK;
+    }
+    at + bytes[at..].iter().position(|byte| special(*byte)).unwrap_or(bytes.len() - at)
+}
+
+/// Appends the inside of a JSON string.
+fn escape(mut text: &[u8], depth: Depth, bytes: &mut Vec<u8>) {
+    loop {
+        let (run, rest) = text.split_at(clean(text));
+        bytes.extend_from_slice(run);
+        let Some((byte, rest)) = rest.split_first() else { return };
+        text = rest;
+        // Escaping `\n` once more gives `\\n`: only quotes and backslashes grow again.
+        let backslash: &[u8] = match depth {
+            Depth::Once => br"\",
+            Depth::Twice => br"\\",
+        };
+        let short = match byte {
+            b'"' | b'\\' => {
+                bytes.extend_from_slice(backslash);
+                match depth {
+                    Depth::Once => {}
+                    Depth::Twice => bytes.push(b'\\'),
+                }
+                bytes.push(*byte);
+                continue;
+            }
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            0x08 => b'b',
+            0x0c => b'f',
+            control => {
+                const HEX: &[u8; 16] = b"0123456789abcdef";
+                bytes.extend_from_slice(backslash);
+                bytes.extend_from_slice(b"u00");
+                bytes.push(HEX[usize::from(control >> 4)]);
+                bytes.push(HEX[usize::from(control & 15)]);
+                continue;
+            }
+        };
+        bytes.extend_from_slice(backslash);
+        bytes.push(short);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::Prepared;
+
+    proptest! {
+        #[test]
+        fn the_bytes_are_what_the_general_serializer_writes(text in any::<String>(), pad in 0..80usize) {
+            let text = format!("{}{text}", "x".repeat(pad));
+            let mut bytes = Vec::new();
+            Prepared::Prompt(text.clone()).write(&mut bytes);
+            let answer = json!({"prompt": text});
+            let whole = json!({
+                "content": [{"type": "text", "text": answer.to_string()}],
+                "structuredContent": answer,
+            });
+            prop_assert_eq!(format!("{{{}}}", String::from_utf8(bytes).unwrap()), whole.to_string());
+        }
+    }
+}
