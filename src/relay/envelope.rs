@@ -133,7 +133,7 @@ mod tests {
         #[test]
         fn an_id_is_the_same_in_the_request_and_in_the_answer(text in any::<String>(), number in any::<i64>()) {
             // The client may write every character as an escape; the hub answers in its own way.
-            let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+            let escaped = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect::<Vec<_>>().concat();
             let written = [format!("\"{escaped}\""), number.to_string()];
             for (id, echoed) in written.iter().zip([Value::from(text.as_str()), json!(number)]) {
                 let asked = one(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#));

@@ -60,8 +60,7 @@ mod tests {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
             let piece = self.1[self.2 % self.1.len()].min(buffer.len());
             self.2 += 1;
-            let mut piece = &mut buffer[..piece];
-            self.0.read(&mut piece)
+            self.0.read(&mut buffer[..piece])
         }
     }
 
