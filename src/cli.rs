@@ -7,6 +7,7 @@ mod output;
 mod prompts;
 mod serve;
 mod status;
+mod usual;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -82,7 +83,9 @@ enum Command {
 
 /// Runs one command and returns its exit code: 0 done, 1 failed, 2 wrong usage.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let Cli { common, command } = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let parsed = usual::parse(&arguments).map_or_else(|| Cli::try_parse_from(&arguments), Ok);
+    let Cli { common, command } = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are errors to clap; it knows their stream and their code.

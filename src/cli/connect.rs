@@ -16,10 +16,10 @@ use crate::relay::{self, Options, Start};
 pub(super) struct ConnectArgs {
     /// The server to connect to
     #[arg(value_name = "SERVER", default_value = "all", value_parser = PossibleValuesParser::new(["all", "prompts"]))]
-    server: String,
+    pub(super) server: String,
     /// Fail instead of starting a hub when none runs
     #[arg(long)]
-    no_start: bool,
+    pub(super) no_start: bool,
 }
 
 /// Relays until the client closes stdin.

@@ -25,6 +25,13 @@ pub(super) struct McpArgs {
     server: Server,
 }
 
+impl McpArgs {
+    /// Returns the arguments of `mcp prompts`.
+    pub(super) fn prompts(prompts_dir: Vec<PathBuf>) -> Self {
+        Self { server: Server::Prompts { prompts_dir } }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum Server {
     /// Prompt commands: `list_prompts` and `expand_prompt`

@@ -1,0 +1,87 @@
+//! The command lines that stand in agents' configurations, read without the grammar.
+//!
+//! A client waits for its server's first answer, and building the grammar of all commands takes a tenth of that
+//! wait. What is not exactly one of these lines goes to the grammar, which alone says what is wrong.
+
+use std::ffi::OsString;
+
+use super::connect::ConnectArgs;
+use super::mcp::McpArgs;
+use super::{Cli, Command, Common};
+use crate::telemetry::Format;
+
+/// Reads `mcp prompts [--prompts-dir DIR]...` and `connect [SERVER] [--no-start]`.
+pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
+    let (_program, words) = arguments.split_first()?;
+    let command = match words {
+        [command, server, options @ ..] if command == "mcp" && server == "prompts" => {
+            let folders = options.chunks(2).map(|option| match option {
+                [name, folder] if name == "--prompts-dir" && is_value(folder) => Some(folder.into()),
+                _ => None,
+            });
+            Command::Mcp(McpArgs::prompts(folders.collect::<Option<_>>()?))
+        }
+        [command, rest @ ..] if command == "connect" => {
+            let (server, rest) = match rest {
+                [server, rest @ ..] if server == "all" || server == "prompts" => (server.to_str()?, rest),
+                rest => ("all", rest),
+            };
+            let no_start = match rest {
+                [] => false,
+                [option] if option == "--no-start" => true,
+                _ => return None,
+            };
+            Command::Connect(ConnectArgs { server: server.to_owned(), no_start })
+        }
+        _ => return None,
+    };
+    Some(Cli { common: Common { home: None, log_format: Format::Text, log_level: None }, command })
+}
+
+fn is_value(word: &OsString) -> bool {
+    let bytes = word.as_encoded_bytes();
+    !bytes.is_empty() && !bytes.starts_with(b"-")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{Cli, OsString, parse};
+
+    #[test]
+    fn what_is_read_here_is_what_the_grammar_reads() {
+        let read = [
+            "mcp prompts",
+            "mcp prompts --prompts-dir a",
+            "mcp prompts --prompts-dir a --prompts-dir b/c",
+            "connect",
+            "connect all",
+            "connect prompts",
+            "connect --no-start",
+            "connect prompts --no-start",
+        ];
+        let left = [
+            "",
+            "mcp",
+            "mcp prompts --prompts-dir",
+            "mcp prompts --prompts-dir=a",
+            "mcp prompts --prompts-dir --help",
+            "mcp prompts a b",
+            "mcp --help",
+            "connect nothing",
+            "connect --help",
+            "connect prompts --no-start --no-start",
+            "serve",
+        ];
+        for line in read.iter().chain(&left) {
+            let words: Vec<OsString> =
+                ["adjutant"].into_iter().chain(line.split_whitespace()).map(OsString::from).collect();
+            let here = parse(&words).map(|cli| format!("{cli:?}"));
+            assert_eq!(here.is_some(), read.contains(line), "{line}");
+            if let Some(here) = here {
+                assert_eq!(here, format!("{:?}", Cli::try_parse_from(&words).unwrap()));
+            }
+        }
+    }
+}
