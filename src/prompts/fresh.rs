@@ -123,10 +123,11 @@ impl Keeper {
 
     fn publish(&self, seen: &[Seen], changed: bool, began: Instant) -> Arc<Catalogue> {
         let mut published = lock(&self.published);
-        let catalogue = if let Some(same) = published.take().filter(|_| !changed) {
-            same.catalogue
+        let last = published.as_ref().map(|published| published.catalogue.clone());
+        let catalogue = if let (Some(last), false) = (&last, changed) {
+            last.clone()
         } else {
-            let generation = *self.generation.borrow() + 1;
+            let generation = last.map_or(0, |last| last.generation) + 1;
             let scans = seen.iter().map(|seen| &seen.scan);
             let catalogue = index::catalogue(&self.roots, scans, self.limits, generation);
             // The first reading is no change: nobody has seen anything else.

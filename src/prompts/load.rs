@@ -20,6 +20,7 @@ use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::{Limits, Problem, Prompt, Root, Source, parse};
+use beneath::Target;
 
 /// A file whose last change is younger than this when it is read may change again without a new time stamp,
 /// since clocks of file systems tick: it is read again next time. In nanoseconds; Linux ticks every 1 to 10 ms.
@@ -246,34 +247,28 @@ impl Walk<'_> {
     /// served under their own names.
     fn link(&mut self, top: &OwnedFd, relative: &str) {
         let is_prompt = is_prompt_file(relative.as_bytes());
-        match beneath::resolve(self.folder, relative) {
-            Ok(target) => match beneath::open(top.as_fd(), &target) {
-                Ok((_, stat)) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
-                    self.problem(relative, "it is a link to a folder, which is not followed".to_owned());
+        let target = match beneath::resolve(self.folder, relative) {
+            Ok(target) => target,
+            Err(fault) if is_prompt || fault.is_folder() => return self.fault(relative, fault.to_string()),
+            Err(_) => return,
+        };
+        match beneath::open(top.as_fd(), &target) {
+            Ok(Target::Folder) => {
+                self.problem(relative, "it is a link to a folder, which is not followed".to_owned());
+            }
+            _ if !is_prompt => {}
+            Ok(Target::File(handle, stat)) => {
+                // The target may lie in a hidden folder, which is not walked; changes there count all the same.
+                let within = self.folder.join(target.parent().unwrap_or(Path::new("")));
+                if let Some(identity) = identity(&within) {
+                    self.scan.folders.entry(within).or_insert(identity);
                 }
-                Ok((handle, stat)) if is_prompt => {
-                    let within = target.parent().map(|parent| self.folder.join(parent));
-                    if let Some((within, identity)) =
-                        within.and_then(|path| Some((path.clone(), identity(&path)?)))
-                    {
-                        self.scan.folders.entry(within).or_insert(identity);
-                    }
-                    if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
-                        self.file(relative, &stat, || Ok(handle));
-                    } else {
-                        self.fault(
-                            relative,
-                            "it is a link to something that is not a regular file".to_owned(),
-                        );
-                    }
-                }
-                Err(error) if is_prompt => {
-                    self.fault(relative, format!("the file behind the link {}", reason(error)));
-                }
-                _ => {}
-            },
-            Err(fault) if is_prompt || fault.is_folder() => self.fault(relative, fault.to_string()),
-            Err(_) => {}
+                self.file(relative, &stat, || Ok(handle));
+            }
+            Ok(Target::Other) => {
+                self.fault(relative, "it is a link to something that is not a regular file".to_owned());
+            }
+            Err(error) => self.fault(relative, format!("the file behind the link {}", reason(error))),
         }
     }
 

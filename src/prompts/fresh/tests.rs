@@ -351,6 +351,27 @@ fn a_root_may_come_and_go() {
 }
 
 #[test]
+fn a_root_may_be_a_link_that_turns() {
+    let parent = tempfile::tempdir().unwrap();
+    write(parent.path(), "one/a.md", "one");
+    write(parent.path(), "two/a.md", "two");
+    write(parent.path(), "two/.shared/b.txt", "hidden target");
+    symlink(".shared/b.txt", parent.path().join("two/b.md")).unwrap();
+    let here = parent.path().join("prompts");
+    symlink("one", &here).unwrap();
+    let room = room(&here);
+    assert_eq!(room.load().prompts["a"].body, "one");
+    watched(&room);
+    symlink("two", parent.path().join("next")).unwrap();
+    fs::rename(parent.path().join("next"), &here).unwrap();
+    until(&room, |catalogue| catalogue.prompts["a"].body == "two");
+    assert_eq!(names(&room.load()), ["a", "b"]);
+    watched(&room);
+    write(parent.path(), "two/.shared/b.txt", "changed");
+    until(&room, |catalogue| catalogue.prompts["b"].body == "changed");
+}
+
+#[test]
 fn the_generation_grows_with_changes_alone() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");

@@ -1,9 +1,10 @@
 //! Links inside a root: where they lead, and how the target is opened without leaving the root.
 
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::{OPEN_FILE, OPEN_FOLDER};
@@ -23,6 +24,15 @@ impl Fault {
     }
 }
 
+/// What a link leads to.
+pub(super) enum Target {
+    /// An open regular file.
+    File(OwnedFd, Stat),
+    Folder,
+    /// Something that is not even opened, since opening a device can have effects.
+    Other,
+}
+
 /// Returns the target of a link below `root`, as a path below the root without links.
 pub(super) fn resolve(root: &Path, link: &str) -> Result<PathBuf, Fault> {
     let target = root.join(link).canonicalize().map_err(|_| Fault::Broken)?;
@@ -33,30 +43,29 @@ pub(super) fn resolve(root: &Path, link: &str) -> Result<PathBuf, Fault> {
     }
 }
 
-/// Opens a path below `top` component by component, following no link, and tells what it is.
-pub(super) fn open(top: BorrowedFd<'_>, below: &Path) -> Result<(OwnedFd, Stat), Errno> {
+/// Opens a path below `top` component by component, following no link.
+pub(super) fn open(top: BorrowedFd<'_>, below: &Path) -> Result<Target, Errno> {
+    let (Some(parent), Some(name)) = (below.parent(), below.file_name()) else { return Ok(Target::Folder) };
     let mut folder: Option<OwnedFd> = None;
-    let parent = below.parent().unwrap_or(Path::new(""));
     for component in parent.components() {
         let Component::Normal(name) = component else { return Err(Errno::LOOP) };
-        let flags = OPEN_FOLDER.union(OFlags::NOFOLLOW);
-        let inner =
-            rustix::fs::openat(folder.as_ref().map_or(top, |f| f.as_fd()), name, flags, Mode::empty())?;
-        folder = Some(inner);
+        let outer = folder.as_ref().map_or(top, AsFd::as_fd);
+        folder = Some(rustix::fs::openat(outer, name, OPEN_FOLDER.union(OFlags::NOFOLLOW), Mode::empty())?);
     }
-    let folder = folder.as_ref().map_or(top, |folder| folder.as_fd());
-    let name = below.file_name().unwrap_or(std::ffi::OsStr::new("."));
-    let handle = rustix::fs::openat(folder, name, flags_for(folder, name), Mode::empty())?;
-    let stat = rustix::fs::fstat(&handle)?;
-    Ok((handle, stat))
+    let folder = folder.as_ref().map_or(top, AsFd::as_fd);
+    match kind(&rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?) {
+        FileType::Directory => Ok(Target::Folder),
+        FileType::RegularFile => file(folder, name),
+        _ => Ok(Target::Other),
+    }
 }
 
-/// A device is not even opened, since opening can have effects: only its path is.
-fn flags_for(folder: BorrowedFd<'_>, name: &std::ffi::OsStr) -> OFlags {
-    let kind = rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
-        .map(|stat| FileType::from_raw_mode(stat.st_mode));
-    match kind {
-        Ok(FileType::RegularFile | FileType::Directory) => OPEN_FILE,
-        _ => OPEN_FILE.union(OFlags::PATH),
-    }
+fn file(folder: BorrowedFd<'_>, name: &OsStr) -> Result<Target, Errno> {
+    let handle = rustix::fs::openat(folder, name, OPEN_FILE, Mode::empty())?;
+    let stat = rustix::fs::fstat(&handle)?;
+    Ok(if kind(&stat) == FileType::RegularFile { Target::File(handle, stat) } else { Target::Other })
+}
+
+fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
 }
