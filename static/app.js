@@ -16,16 +16,18 @@ function settled(pause, act) {
   };
 }
 
-// Puts the new text of each element that `choose` finds in place, unless it is the same; focus and a
-// selection inside an unchanged section stay.
+// Puts the new content of each element that `choose` finds in place, unless it is the same; the focus stays.
 function swap(fresh, choose) {
   for (const old of document.querySelectorAll(choose)) {
     const now = old.id && fresh.getElementById(old.id);
-    if (!now) continue;
-    if (old.innerHTML === now.innerHTML) continue;
-    const held = old.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+    if (!now || old.innerHTML === now.innerHTML) continue;
+    const held = old.contains(document.activeElement) ? document.activeElement : null;
     old.replaceChildren(...now.cloneNode(true).childNodes);
-    if (held) [...old.querySelectorAll("a[href]")].find((link) => link.getAttribute("href") === held)?.focus();
+    if (!held) continue;
+    const again = held.id
+      ? document.getElementById(held.id)
+      : [...old.querySelectorAll("a[href]")].find((link) => link.getAttribute("href") === held.getAttribute("href"));
+    again?.focus();
   }
   offer();
 }
@@ -115,23 +117,35 @@ if (search) {
 
 // Preview: the form is sent as it would be without script, and the answer's parts are put in place.
 const form = document.querySelector("[data-try]");
-if (form) {
-  const ask = latest();
-  const preview = async () => {
-    try {
-      const body = new URLSearchParams(new FormData(form));
-      const { status, text } = await ask(form.getAttribute("action") + "?part=try", { method: "POST", body });
-      if (status !== 200) return;
-      swap(parse(text), "[data-part]");
-      for (const error of document.querySelectorAll("[data-for]")) {
-        const field = document.getElementById(error.dataset.for);
-        if (error.textContent) field?.setAttribute("aria-invalid", "true");
-        else field?.removeAttribute("aria-invalid");
-      }
-    } catch (error) {
-      quietly(error);
+const ask_preview = latest();
+async function preview() {
+  try {
+    const body = new URLSearchParams(new FormData(form));
+    const address = form.getAttribute("action") + "?part=try";
+    const { status, text } = await ask_preview(address, { method: "POST", body });
+    if (status !== 200) return;
+    swap(parse(text), "[data-part]");
+    for (const error of document.querySelectorAll("[data-for]")) {
+      const field = document.getElementById(error.dataset.for);
+      if (error.textContent) field?.setAttribute("aria-invalid", "true");
+      else field?.removeAttribute("aria-invalid");
     }
-  };
+  } catch (error) {
+    quietly(error);
+  }
+}
+
+// What a person has filled in so far, by name. It outlives the fields, which are made anew with the prompt.
+const filled = new Map();
+const state = (field) => (field.type === "checkbox" ? "checked" : "value");
+function refill() {
+  for (const field of form.elements) {
+    if (filled.has(field.name)) field[state(field)] = filled.get(field.name);
+  }
+}
+
+if (form) {
+  form.addEventListener("input", (event) => filled.set(event.target.name, event.target[state(event.target)]));
   form.addEventListener("input", settled(200, preview));
   form.addEventListener("submit", (event) => {
     if (event.submitter?.name === "download") return;
@@ -153,6 +167,10 @@ if (pulse && document.querySelector("[data-live]")) {
       const { status, text } = await ask(location.pathname + location.search);
       if (status !== 200) return;
       swap(parse(text), sections.map((section) => `[data-live~="${section}"]`).join());
+      if (form && sections.includes("prompts")) {
+        refill();
+        preview();
+      }
     } catch (error) {
       for (const section of sections) missed.add(section);
       quietly(error);
@@ -170,7 +188,10 @@ if (pulse && document.querySelector("[data-live]")) {
   let met = false;
   const open = () => {
     stream = new EventSource("/events");
-    stream.addEventListener("hello", () => {
+    stream.addEventListener("hello", (event) => {
+      const version = document.querySelector("[data-version]")?.dataset.version;
+      // Another version has other pages and another script.
+      if (version && version !== event.data) return location.reload();
       show("live", "Live");
       if (met) touch(["activity", "clients", "prompts"]);
       met = true;

@@ -1,8 +1,7 @@
 //! From a template and its values to a response: the one layout, and the headers every page carries.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, LazyLock};
-use std::time::SystemTime;
+use std::sync::LazyLock;
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};

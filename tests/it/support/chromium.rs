@@ -190,6 +190,12 @@ impl Browser {
         }
     }
 
+    /// Lets pages read and write the clipboard, as a person's click does.
+    pub(crate) fn allow_clipboard(&mut self) {
+        let permissions = json!(["clipboardReadWrite", "clipboardSanitizedWrite"]);
+        self.call("Browser.grantPermissions", json!({"permissions": permissions}));
+    }
+
     /// Writes a picture of the whole page as PNG.
     pub(crate) fn screenshot(&mut self, file: &Path) {
         let size = self.call("Page.getLayoutMetrics", json!({}))["cssContentSize"].clone();

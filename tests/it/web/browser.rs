@@ -147,6 +147,43 @@ fn a_changed_file_shows_up_by_itself() {
     browser.assert_calm();
 }
 
+#[test]
+fn an_edited_prompt_keeps_what_was_filled_in() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    browser.open(&desk.url("/prompts/research"));
+    browser.until("document.getElementById('pulse').textContent === 'Live'");
+    tab_to(&mut browser, "#input");
+    browser.type_text("tides");
+    browser.until("document.getElementById('expansion').textContent.endsWith('tides')");
+    desk.home.write(
+        ".adjutant/prompts/research.md",
+        "---\ndescription: Now with a depth.\narguments: [depth]\n---\nAt depth <{{depth}}>: {{input}}!",
+    );
+    browser.until("document.getElementById('expansion').textContent === 'At depth <>: tides!'");
+    browser.until("document.getElementById('source-text').textContent.includes('Now with a depth.')");
+    assert_eq!(
+        browser.evaluate("document.activeElement.id + document.activeElement.value"),
+        json!("inputtides")
+    );
+    assert_eq!(browser.evaluate("document.querySelectorAll('[name=\"arg.depth\"]').length"), json!(1));
+    browser.assert_calm();
+}
+
+#[test]
+fn a_copy_is_exact() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    browser.allow_clipboard();
+    browser.open(&desk.url("/prompts/hidden"));
+    tab_to(&mut browser, "[data-copy=expansion]");
+    browser.press(Key::Enter);
+    browser.until("document.querySelector('[data-copy=expansion]').textContent === 'Copied'");
+    let copied = browser.evaluate("navigator.clipboard.readText()");
+    assert_eq!(copied, json!("Do this.\u{200b}\u{e0041}\n\n"), "hidden characters are copied as they are");
+    browser.assert_calm();
+}
+
 /// Pages in the state a reader sees them in, with a name for pictures.
 const PAGES: [(&str, &str); 6] = [
     ("overview", "/"),
