@@ -12,6 +12,7 @@ pub(crate) mod error;
 pub(crate) mod handler;
 pub(crate) mod prompts;
 pub(crate) mod service;
+pub(crate) mod skills;
 pub(crate) mod tools;
 
 use std::sync::Arc;

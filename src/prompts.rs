@@ -169,6 +169,8 @@ pub(crate) struct Catalogue {
     pub(crate) listing: OnceLock<Arc<str>>,
     /// The same in the contract's shape.
     pub(crate) contract_listing: OnceLock<Arc<str>>,
+    /// The prompts as skills, made when somebody first asks.
+    pub(crate) skills: OnceLock<Vec<skills::Skill>>,
     /// Parts for Jinja templates: by root, by path below it.
     partials: BTreeMap<String, Arc<Partials>>,
 }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult,
-    ListPromptsResult, ListToolsResult, PaginatedRequestParams, ServerConfig, SubscriptionFilter,
+    CustomResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourcesResult, ListSkillsResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -14,7 +16,7 @@ use crate::app::App;
 use crate::app::clients::Connected;
 use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
-use crate::mcp::{Server, completion, error, prompts, tools};
+use crate::mcp::{Server, completion, error, prompts, skills, tools};
 use crate::prompts::Catalogue;
 
 const INSTRUCTIONS: &str = "When a message of the user contains a token like `:name` (for example `:research tides`), \
@@ -140,6 +142,48 @@ impl ServerHandler for Handler {
     ) -> Result<GetPromptResponse, ErrorData> {
         let revision = self.admit(&context);
         prompts::get(self, revision, &request).await.map(GetPromptResponse::from)
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.admit(&context);
+        let cursor = request.and_then(|request| request.cursor);
+        let catalogue = self.catalogue().await;
+        skills::resources(&catalogue, cursor.as_deref())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.admit(&context);
+        let catalogue = self.catalogue().await;
+        skills::read(&catalogue, &request.uri).map(ReadResourceResponse::from)
+    }
+
+    async fn list_skills(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        self.admit(&context);
+        let cursor = request.and_then(|request| request.cursor);
+        let catalogue = self.catalogue().await;
+        skills::list(&catalogue, cursor.as_deref())
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        self.admit(&context);
+        let catalogue = self.catalogue().await;
+        skills::get(&catalogue, &request.uri)
     }
 
     async fn complete(

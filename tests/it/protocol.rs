@@ -289,3 +289,33 @@ fn a_changed_file_is_told_to_who_asked_for_it() {
         assert_eq!(answer["result"]["structuredContent"]["prompt"], "A new one: y");
     }
 }
+
+#[test]
+fn prompts_are_skills_and_resources_too() {
+    let home = contract_home();
+    home.write("prompts/team/Code_Review.md", "---\ndescription: Review.\n---\nReview {{input}}\n");
+    let mut peer = server(&home);
+    let modern = |mut params: Value| {
+        params["_meta"] = modern_meta();
+        params
+    };
+    let skills = peer.call(1, "skills/list", modern(json!({})))["result"]["skills"].clone();
+    let names: Vec<_> =
+        skills.as_array().unwrap().iter().map(|skill| &skill["frontmatter"]["name"]).collect();
+    assert_eq!(names, ["research", "summarize", "team-code-review"]);
+    let uri = skills[2]["uri"].clone();
+    assert_eq!(uri, "skill://prompts/team-code-review/SKILL.md");
+    let skill = peer.call(2, "skills/get", modern(json!({"uri": uri})))["result"]["skill"].clone();
+    assert_eq!(skill, skills[2]);
+    let listed = peer.call(3, "resources/list", modern(json!({})))["result"]["resources"].clone();
+    assert_eq!(listed[2]["uri"], uri);
+    let read = peer.call(4, "resources/read", modern(json!({"uri": uri})))["result"].clone();
+    let text = read["contents"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("---\nname: team-code-review\n") && text.contains("Review {{input}}"), "{text}");
+    assert_eq!(listed[2]["size"], text.len());
+    assert_eq!(skill["resources"][0]["size"], text.len());
+    let unknown = json!({"uri": "skill://prompts/nope/SKILL.md"});
+    assert_eq!(peer.call(5, "resources/read", modern(unknown.clone()))["error"]["code"], -32602);
+    peer.initialize("2025-11-25");
+    assert_eq!(peer.call(6, "resources/read", unknown)["error"]["code"], -32002);
+}
