@@ -7,8 +7,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rmcp::model::Implementation;
-
 use crate::app::App;
 use crate::app::clients::{Connected, Transport};
 
@@ -32,15 +30,16 @@ struct Row {
 pub(crate) struct Callers(Mutex<HashMap<u64, Row>>);
 
 impl Callers {
-    /// Returns the presence of the client that sends a request of `revision` to `server`.
+    /// Returns the presence of the client that sends a request of `revision` to `server`; a client that says nothing
+    /// of itself has an empty name.
     pub(crate) fn enter(
         &self,
         app: &App,
         server: &'static str,
-        client: Option<&Implementation>,
+        name: &str,
+        version: &str,
         revision: &str,
     ) -> Arc<Connected> {
-        let (name, version) = client.map_or(("", ""), |client| (&client.name, &client.version));
         let mut rows = self.rows();
         let known =
             rows.values_mut().find(|row| row.server == server && row.name == name && row.version == version);

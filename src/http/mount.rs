@@ -5,6 +5,7 @@
 //! of the handshake revisions; everything else stands alone. Standing alone without `_meta` means a client that never
 //! shook hands: it is served as 2024-11-05, with one JSON answer, so that a single `curl` works.
 
+mod alone;
 mod batch;
 mod within;
 
@@ -17,9 +18,7 @@ use axum::http::{HeaderMap, Method, Response, StatusCode, request};
 use axum::routing::{MethodRouter, any};
 use http_body_util::Full;
 use rmcp::ServerHandler;
-use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorCode, GetMeta, Implementation, JsonRpcMessage, RequestId,
-};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
@@ -30,7 +29,8 @@ use crate::http::answer;
 use crate::http::callers::Callers;
 use crate::http::caught::Caught;
 use crate::http::sessions::{Denied, IN_FLIGHT, Registry, Session, Sessions};
-use crate::mcp::edge;
+use crate::mcp::edge::envelope::{self, Envelope};
+use crate::mcp::edge::message;
 use crate::mcp::error::{self, Refusal};
 
 const SESSION_ID: &str = "mcp-session-id";
@@ -39,6 +39,8 @@ const BOTH_KINDS: HeaderValue = HeaderValue::from_static("application/json, text
 
 /// The revision of a client that never said one.
 const FIRST_REVISION: &str = "2024-11-05";
+
+use alone::Meta;
 
 tokio::task_local! {
     /// Whose request is being handed over; rmcp asks for a handler without saying for whom.
@@ -103,7 +105,7 @@ where
 
 impl<H: ServerHandler> Mount<H> {
     async fn answer(&self, request: Request) -> Response<Body> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         if parts.method != Method::POST {
             return self.other(parts).await;
         }
@@ -120,9 +122,10 @@ impl<H: ServerHandler> Mount<H> {
             Named::Session(session) => Some(session),
             Named::Nothing => None,
             Named::Gone => {
-                return answer::no_session(
-                    edge::read(text).ok().flatten().and_then(|message| id_of(&message)),
-                );
+                return answer::no_session(match envelope::open(text) {
+                    Ok(Envelope::Request { id, .. }) => Some(id),
+                    _ => None,
+                });
             }
         };
         if text.starts_with('[')
@@ -131,7 +134,17 @@ impl<H: ServerHandler> Mount<H> {
         {
             return self.batch(&parts, text, session).await;
         }
-        match edge::read(text) {
+        let envelope = match envelope::open(text) {
+            Ok(envelope) => envelope,
+            Err(refusal) => return refused(&refusal),
+        };
+        if any_kind(&parts.headers) {
+            parts.headers.insert(ACCEPT, BOTH_KINDS);
+        }
+        if let Some((id, meta)) = alone::meta_of(&envelope) {
+            return self.modern(parts, text, id, &meta).await;
+        }
+        match message::typed(envelope) {
             Ok(Some(message)) => self.message(parts, message, session.as_deref()).await,
             Ok(None) => accepted(),
             Err(refusal) => refused(&refusal),
@@ -154,38 +167,34 @@ impl<H: ServerHandler> Mount<H> {
         message: ClientJsonRpcMessage,
         session: Option<&Session>,
     ) -> Response<Body> {
-        let any_kind = any_kind(&parts.headers);
-        if any_kind {
-            parts.headers.insert(ACCEPT, BOTH_KINDS);
-        }
-        let JsonRpcMessage::Request(request) = &message else {
-            return match session {
-                Some(session) => self.within(parts, message, session).await,
-                None => self.alone(parts, &message, None).await,
-            };
+        let (id, initialize) = match &message {
+            JsonRpcMessage::Request(request) => {
+                let initialize = matches!(request.request, ClientRequest::InitializeRequest(_));
+                (Some(request.id.clone()), initialize)
+            }
+            JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
+                (None, false)
+            }
         };
-        let id = request.id.clone();
-        let meta = request.request.get_meta();
-        let response = match (&request.request, session) {
-            (ClientRequest::InitializeRequest(_), None) => self.open(parts, &message, &id).await,
-            (ClientRequest::InitializeRequest(_), Some(session)) => {
-                self.within(parts, message, session).await
-            }
-            (ClientRequest::DiscoverRequest(_), _) => self.alone(parts, &message, None).await,
-            _ if meta.protocol_version().is_some() => {
-                self.alone(parts, &message, meta.client_info().as_ref()).await
-            }
-            (_, Some(session)) => self.within(parts, message, session).await,
-            (_, None) => {
+        if let Some(session) = session {
+            let response = self.within(parts, message, session).await;
+            return answer::readable(response, id).await;
+        }
+        let response = match &id {
+            Some(id) if initialize => self.open(parts, &message, id).await,
+            _ => {
                 parts.headers.entry(REVISION).or_insert(HeaderValue::from_static(FIRST_REVISION));
                 // The one answer is JSON, so a client that knows no event streams may ask.
                 if accepts(&parts.headers, "application/json") {
                     parts.headers.insert(ACCEPT, BOTH_KINDS);
                 }
-                self.alone(parts, &message, None).await
+                match rewritten(parts, &message) {
+                    Some(request) => self.alone(request, &Meta::default()).await,
+                    None => answer::internal(id.clone()),
+                }
             }
         };
-        answer::readable(response, Some(id)).await
+        answer::readable(response, id).await
     }
 
     /// Opens a session, if there is a place for one.
@@ -210,21 +219,6 @@ impl<H: ServerHandler> Mount<H> {
     async fn sessions(&self, parts: request::Parts, message: &ClientJsonRpcMessage) -> Response<Body> {
         match rewritten(parts, message) {
             Some(request) => self.sessions.handle(request).await.map(Body::new),
-            None => answer::internal(None),
-        }
-    }
-
-    async fn alone(
-        &self,
-        parts: request::Parts,
-        message: &ClientJsonRpcMessage,
-        client: Option<&Implementation>,
-    ) -> Response<Body> {
-        let revision =
-            parts.headers.get(REVISION).and_then(|value| value.to_str().ok()).unwrap_or(FIRST_REVISION);
-        let caller = self.shared.callers.enter(&self.shared.app, self.name, client, revision);
-        match rewritten(parts, message) {
-            Some(request) => CALLER.scope(caller, self.alone.handle(request)).await.map(Body::new),
             None => answer::internal(None),
         }
     }
@@ -268,13 +262,6 @@ fn rewritten(parts: request::Parts, message: &ClientJsonRpcMessage) -> Option<re
         .inspect_err(|reason| tracing::error!(%reason, "a message that was read cannot be written"))
         .ok()?;
     Some(request::Request::from_parts(parts, Full::new(Bytes::from(bytes))))
-}
-
-fn id_of(message: &ClientJsonRpcMessage) -> Option<RequestId> {
-    match message {
-        JsonRpcMessage::Request(request) => Some(request.id.clone()),
-        JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => None,
-    }
 }
 
 fn accepted() -> Response<Body> {

@@ -1,0 +1,86 @@
+//! Requests that stand alone: everything about the client is in the request.
+//!
+//! rmcp checks the headers that mirror the body and reads the message itself, so a request with `_meta` is handed to
+//! it as it came. Only where rmcp finds no such method, or no message at all, our own reader says what is wrong: for
+//! rmcp a known method whose parameters do not fit is an unknown one.
+
+use std::borrow::Cow;
+
+use axum::body::{Body, Bytes};
+use axum::http::{Response, StatusCode, request};
+use http_body_util::Full;
+use rmcp::ServerHandler;
+use rmcp::model::RequestId;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{CALLER, FIRST_REVISION, Mount, REVISION, refused};
+use crate::http::answer;
+use crate::mcp::edge;
+use crate::mcp::edge::envelope::Envelope;
+
+/// What a request says of its client.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Meta<'a> {
+    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
+    revision: Option<Cow<'a, str>>,
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/clientInfo")]
+    client: Option<Client<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Client<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    version: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Params<'a> {
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<Meta<'a>>,
+}
+
+/// Returns what a request says of its client, if it is a request that names its own revision.
+pub(super) fn meta_of<'a>(envelope: &Envelope<'a>) -> Option<(RequestId, Meta<'a>)> {
+    let Envelope::Request { id, method, params: Some(params) } = envelope else {
+        return None;
+    };
+    let params: &'a RawValue = params;
+    let meta = serde_json::from_str::<Params<'a>>(params.get()).ok()?.meta?;
+    (method != "initialize" && meta.revision.is_some()).then(|| (id.clone(), meta))
+}
+
+impl<H: ServerHandler> Mount<H> {
+    /// A request that names its own revision.
+    pub(super) async fn modern(
+        &self,
+        parts: request::Parts,
+        text: &str,
+        id: RequestId,
+        meta: &Meta<'_>,
+    ) -> Response<Body> {
+        let request = request::Request::from_parts(parts, Full::new(Bytes::copy_from_slice(text.as_bytes())));
+        let response = self.alone(request, meta).await;
+        if matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::UNSUPPORTED_MEDIA_TYPE)
+            && let Err(refusal) = edge::read(text)
+        {
+            return refused(&refusal);
+        }
+        answer::readable(response, Some(id)).await
+    }
+
+    /// Hands a request to a handler of its own.
+    pub(super) async fn alone(
+        &self,
+        request: request::Request<Full<Bytes>>,
+        meta: &Meta<'_>,
+    ) -> Response<Body> {
+        let (name, version) = meta.client.as_ref().map_or(("", ""), |client| (&client.name, &client.version));
+        let told = request.headers().get(REVISION).and_then(|value| value.to_str().ok());
+        let revision = meta.revision.as_deref().or(told).unwrap_or(FIRST_REVISION);
+        let caller = self.shared.callers.enter(&self.shared.app, self.name, name, version, revision);
+        CALLER.scope(caller, self.alone.handle(request)).await.map(Body::new)
+    }
+}
