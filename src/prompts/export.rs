@@ -64,15 +64,20 @@ fn folder(to: &Path, format: Format) -> PathBuf {
     }
 }
 
-/// Returns the name of each prompt in the format, all different.
+/// Returns the name of each prompt in the format, all different. A prompt's name is what its file happens to be
+/// called, so it may be anything; a name here becomes part of a path.
 fn names(prompts: &[Arc<Prompt>], format: Format) -> Vec<String> {
+    let names = prompts.iter().map(|prompt| prompt.name.as_str());
+    let safe = |name: &str| match formats::own_name(name) {
+        name if name.is_empty() => "prompt".to_owned(),
+        name => name,
+    };
     match format {
         // Claude knows subfolders as we do.
-        Format::Claude => prompts.iter().map(|prompt| prompt.name.clone()).collect(),
-        Format::ClaudeSkill => skills::names(prompts.iter().map(|prompt| prompt.name.as_str())),
+        Format::Claude => skills::distinct(names, safe),
+        Format::ClaudeSkill => skills::names(names),
         Format::Codex | Format::Copilot | Format::Cursor | Format::Fabric => {
-            let flat = |name: &str| name.replace('/', "-");
-            skills::distinct(prompts.iter().map(|prompt| prompt.name.as_str()), flat)
+            skills::distinct(names, |name| safe(name).replace('/', "-"))
         }
     }
 }

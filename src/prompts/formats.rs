@@ -12,7 +12,7 @@ mod own;
 pub(crate) mod placeholders;
 
 pub(crate) use own::scalar;
-use placeholders::Place;
+use placeholders::{Place, Slot};
 use serde_json::{Map, Value};
 
 use crate::prompts::{Argument, ArgumentType, Engine, Prompt, front_matter};
@@ -235,6 +235,16 @@ impl<'a> Head<'a> {
     }
 }
 
+/// Drops the places that mean nothing to the program whose file it is.
+fn keep_known(places: &mut Vec<Place>, notes: &mut Vec<String>, known: impl Fn(&Slot) -> bool) {
+    let all = places.len();
+    places.retain(|place| known(&place.slot));
+    // One place that it does know brings the engine that knows all of them.
+    if !places.is_empty() && places.len() < all {
+        notes.push("some `$…` that is text there is a place for input here".to_owned());
+    }
+}
+
 /// Returns the engine for a body of a program that knows `$` places only.
 fn engine(places: &[Place], body: &str) -> Engine {
     // `{{input}}` is text there, and must not become a place here.
@@ -270,3 +280,6 @@ fn note(notes: &mut Vec<String>, text: String) {
 pub(crate) fn own_name(name: &str) -> String {
     own::name(name)
 }
+
+#[cfg(test)]
+mod tests;

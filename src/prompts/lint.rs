@@ -105,16 +105,12 @@ pub(crate) fn roots(roots: Vec<Root>, limits: Limits) -> Report {
     for prompt in served() {
         let Some(file) = &prompt.source.file else { continue };
         report.files += 1;
-        report.findings.extend(text_of_file(file, limits, Some(prompt)));
+        let mut findings = text_of_file(file, limits, Some(prompt));
         // The first warning about invalid YAML has a rule of its own.
-        let known = usize::from(
-            report
-                .findings
-                .iter()
-                .any(|found| found.file == *file && found.rule.id == rules::FRONT_MATTER.id),
-        );
-        let warnings = prompt.warnings.iter().skip(known);
-        report.findings.extend(warnings.map(|warning| whole_file(&rules::FAULT, file, warning.clone())));
+        let known = findings.iter().any(|finding| finding.rule.id == rules::FRONT_MATTER.id);
+        let warnings = prompt.warnings.iter().skip(usize::from(known));
+        findings.extend(warnings.map(|warning| whole_file(&rules::FAULT, file, warning.clone())));
+        report.findings.append(&mut findings);
     }
     together::aliases(&catalogue, &mut report.findings);
     together::shadowed(&catalogue, &mut report.findings);

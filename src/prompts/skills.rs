@@ -156,3 +156,93 @@ pub(crate) fn distinct<'a>(
     };
     names.map(give).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeSet, HashSet};
+    use std::sync::Arc;
+
+    use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
+
+    use super::{Skill, names, skills};
+    use crate::prompts::{Catalogue, Source, front_matter, parse};
+
+    fn of(files: &[(&str, &str)]) -> Vec<Skill> {
+        let mut catalogue = Catalogue::default();
+        for (name, text) in files {
+            let source = Source { root: "here".to_owned(), relative: format!("{name}.md"), file: None };
+            let prompt = parse::prompt(name, source, text, String::new()).unwrap();
+            catalogue.prompts.insert((*name).to_owned(), Arc::new(prompt));
+        }
+        skills(&catalogue)
+    }
+
+    fn is_skill_name(name: &str) -> bool {
+        (1..=64).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+            && !name.starts_with('-')
+            && !name.ends_with('-')
+            && !name.contains("--")
+    }
+
+    #[test]
+    fn a_skill_says_what_its_places_stand_for() {
+        let skills = of(&[(
+            "team/fix_it",
+            "---\ndescription: 'Fix: it'\narguments:\n  - name: depth\n    description: How deep\n    enum: [1, 2]\n    type: integer\n    default: 2\n---\nFix {{input}} to {{depth}}, {{input}}",
+        )]);
+        let skill = &skills[0];
+        assert_eq!(skill.uri, "skill://prompts/team-fix-it/SKILL.md");
+        assert_eq!(
+            skill.text,
+            "---\nname: team-fix-it\ndescription: \"Fix: it\"\n---\n\nFix {{input}} to {{depth}}, {{input}}\n\n\
+             ## What the places stand for\n\n- `{{input}}`: what the user asks for\n\
+             - `{{depth}}`: How deep; one of 1, 2; 2 if the user does not say\n"
+        );
+        assert_eq!(skill.size, skill.text.len());
+        let parsed = front_matter::parse(&skill.text).unwrap();
+        assert_eq!(parsed.values["name"], skill.name.as_str());
+        assert_eq!(parsed.values["description"], skill.description.as_str());
+    }
+
+    #[test]
+    fn the_digest_is_of_the_bytes_that_are_served() {
+        let skill = of(&[("a", "A")]).remove(0);
+        // `printf -- '---\nname: a\ndescription: The prompt command a.\n---\n\nA\n' | sha256sum`
+        assert_eq!(skill.text, "---\nname: a\ndescription: The prompt command a.\n---\n\nA\n");
+        assert_eq!(skill.digest, "sha256:c5dd7165f6b1088e16d539e415ee7d2bba8a39369686e94dacc10b85635876cc");
+    }
+
+    #[test]
+    fn names_that_fall_together_are_numbered() {
+        assert_eq!(names(["a/b", "a-b", "a_b", "A b"].into_iter()), ["a-b-2", "a-b", "a-b-3", "a-b-4"]);
+        assert_eq!(names(["é", "---"].into_iter()), ["prompt", "prompt-2"]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_obeys_the_rule(prompts in proptest::collection::btree_set("[a-zA-Z0-9_/ -]{1,80}|\\PC{1,10}", 1..20)) {
+            let given = names(prompts.iter().map(String::as_str));
+            prop_assert!(given.iter().all(|name| is_skill_name(name)), "{given:?}");
+            prop_assert_eq!(given.iter().collect::<HashSet<_>>().len(), prompts.len());
+        }
+
+        #[test]
+        fn the_front_matter_says_what_the_skill_says(description in "\\PC{1,40}") {
+            let text = format!("---\ndescription: {}\n---\nBody", serde_json::Value::from(description.trim()));
+            let skill = of(&[("p", &text)]).remove(0);
+            let parsed = front_matter::parse(&skill.text).unwrap();
+            prop_assert!(parsed.invalid.is_none(), "{}", skill.text);
+            prop_assert_eq!(parsed.values["description"].as_str(), Some(skill.description.as_str()));
+        }
+
+        #[test]
+        fn names_do_not_depend_on_others_that_fit(prompts in proptest::collection::btree_set("[a-c/_]{1,3}", 1..12)) {
+            let fitting: BTreeSet<&String> = prompts.iter().filter(|name| is_skill_name(name)).collect();
+            let given = names(prompts.iter().map(String::as_str));
+            for (name, given) in prompts.iter().zip(&given).filter(|(name, _)| fitting.contains(name)) {
+                prop_assert_eq!(name, given);
+            }
+        }
+    }
+}

@@ -228,6 +228,14 @@ fn faulty(home: &Home) {
             "logic.md",
             "---\ndescription: A template.\nengine: jinja\narguments: [size]\n---\nFine.\n{% if input %}\n{{ colour }}\n{% endfor %}\n",
         ),
+        (
+            "macro.md",
+            "---\ndescription: A template.\nengine: jinja\n---\nFine.\n{% macro m() %}{% endmacro %}\n",
+        ),
+        (
+            "esc.md",
+            "---\ndescription: A \\e[31mred\\e[0m word.\nallowed-tools: \"\\e[2J\"\n\u{1b}[2Jkey: x\n---\nText.\n",
+        ),
         ("names.md", "---\ndescription: A template.\nengine: jinja\narguments: [size]\n---\n{{ colour }}\n"),
         ("bad.md", "---\ndescription: Bad.\narguments:\n  - name: x\n    type: colour\n---\n{{x}}\n"),
     ] {
@@ -252,7 +260,7 @@ fn lints_every_rule() {
     assert_eq!(value["errors"], severities("error"));
     assert_eq!(value["warnings"], severities("warning"));
     assert_eq!(value["notes"], severities("note"));
-    assert_eq!(value["files"], 16);
+    assert_eq!(value["files"], 18);
 }
 
 #[test]

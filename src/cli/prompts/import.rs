@@ -23,7 +23,7 @@ pub(super) struct ImportArgs {
     #[arg(long, value_name = "FORMAT", value_parser = super::export::format())]
     from: Option<Format>,
     /// Put the prompts into this folder instead of the user's own
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", visible_alias = "prompts-dir")]
     into: Option<PathBuf>,
     #[command(flatten)]
     handling: Handling,

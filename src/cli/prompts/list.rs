@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::Common;
-use super::super::output::{self, Failure};
+use super::super::output::{self, Failure, printable};
 use super::{Folders, note_problems, source_json};
 use crate::prompts::Prompt;
 
@@ -56,7 +56,7 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
         let rows = prompts.iter().map(|(prompt, hidden)| {
             let source =
                 if *hidden { format!("{} (hidden)", prompt.source.root) } else { prompt.source.root.clone() };
-            [prompt.name.clone(), one_line(&prompt.description), source]
+            [one_line(&prompt.name), one_line(&prompt.description), source]
         });
         output::table(["NAME", "DESCRIPTION", "SOURCE"], &rows.collect::<Vec<_>>())?;
     }
@@ -82,5 +82,5 @@ fn entry(prompt: &Prompt, hidden: bool) -> Value {
 }
 
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    printable(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }

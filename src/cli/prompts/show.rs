@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::Common;
-use super::super::output::{self, Failure};
+use super::super::output::{self, Failure, printable};
 use super::{Folders, find, place, source_json};
 use crate::prompts::formats::placeholders::{default_text, value_text};
 use crate::prompts::{Argument, Catalogue, Engine, Prompt};
@@ -37,7 +37,7 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
     } else if args.json {
         output::json(&as_json(prompt, &catalogue))?;
     } else {
-        output::data(as_text(prompt, &catalogue).trim_end())?;
+        output::data(&printable(as_text(prompt, &catalogue).trim_end()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -28,7 +28,11 @@ fn read(mut head: Head<'_>) -> Draft {
     let hint = head.take("argument-hint");
     let declared = head.take("arguments").map(|names| hint_names(&names)).unwrap_or_default();
     let body = head.body.to_owned();
-    let places = dollars(&body, |word| declared.iter().any(|name| name == word));
+    let mut places = dollars(&body, |word| declared.iter().any(|name| name == word));
+    super::keep_known(&mut places, &mut head.notes, |slot| match slot {
+        Slot::Input | Slot::Position(_) => true,
+        Slot::Named(name, _) => declared.contains(name),
+    });
     let highest =
         places.iter().map(|place| if let Slot::Position(number) = place.slot { number } else { 0 }).max();
     let highest = highest.unwrap_or(0);

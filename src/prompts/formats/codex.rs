@@ -10,7 +10,11 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
     let description = head.take("description").unwrap_or_default();
     let hint = head.take("argument-hint");
     let body = head.body.to_owned();
-    let places = dollars(&body, is_key);
+    let mut places = dollars(&body, is_key);
+    super::keep_known(&mut places, &mut head.notes, |slot| match slot {
+        Slot::Input | Slot::Position(_) => true,
+        Slot::Named(name, _) => is_key(name),
+    });
     let mut arguments = Vec::new();
     let mut positions = 0;
     for place in &places {

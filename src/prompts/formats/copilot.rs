@@ -21,7 +21,8 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
     let mut head = Head::read(&foreign.text)?;
     let description = head.take("description").unwrap_or_default();
     let body = head.body.to_owned();
-    let places = dollars(&body, |_| false);
+    let mut places = dollars(&body, |_| false);
+    super::keep_known(&mut places, &mut head.notes, |slot| matches!(slot, Slot::Named(..)));
     let mut arguments: Vec<Argument> = Vec::new();
     for place in &places {
         let Slot::Named(name, hint) = &place.slot else { continue };
@@ -31,9 +32,6 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
             Some(_) => {}
             None => arguments.push(argument(name, hint, true)),
         }
-    }
-    if places.iter().any(|place| !matches!(place.slot, Slot::Named(..))) {
-        head.notes.push("its `$1` or `$ARGUMENTS`, text for Copilot, takes the input here".to_owned());
     }
     let editor: Vec<&str> = EDITOR.into_iter().filter(|variable| body.contains(variable)).collect();
     if !editor.is_empty() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{File, Severity, rules};
+use crate::prompts::engine::Template;
 use crate::prompts::formats::Format;
 use crate::prompts::formats::placeholders::{self, Slot};
 use crate::prompts::front_matter::Parsed;
@@ -86,14 +87,12 @@ fn places(file: &mut File<'_>, body: &str, prompt: &Prompt) {
         let message = format!("`{}` is not declared and stays in the text", &body[place.at.clone()]);
         file.add(&rules::UNDECLARED, start + place.at.start, message, hint);
     }
-    let positional = written.iter().any(|place| matches!(place.slot, Slot::Position(_) | Slot::Input))
-        && prompt.engine == Engine::Args;
     for argument in &prompt.arguments {
         let used = written.iter().any(|place| {
             placeholders::argument_of(prompt, &place.slot).is_some_and(|found| found.name == argument.name)
         });
-        // Free text goes to `input`, or to the first argument, behind a text without places.
-        if !used && !positional && argument.name != "input" {
+        // What is typed behind a text without places goes to `input`.
+        if !used && argument.name != "input" {
             unused(file, &argument.name, prompt.engine);
         }
     }
@@ -105,12 +104,21 @@ pub(super) fn template(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option
     if foreign.is_some() || !is_jinja {
         return;
     }
-    if let Err(error) = minijinja::Environment::new().template_from_str(parsed.body) {
-        let line = error.line().unwrap_or(1);
-        let lines = parsed.body.split_inclusive('\n').take(line - 1);
-        let at = file.offset(parsed.body) + lines.map(str::len).sum::<usize>();
-        let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-        file.add(&rules::TEMPLATE, at, format!("the template cannot be parsed: {reason}"), None);
+    let Err(reason) = Template::compile(Engine::Jinja, parsed.body, &mut Vec::new()) else { return };
+    let start = file.offset(parsed.body);
+    match minijinja::Environment::new().template_from_str(parsed.body) {
+        Err(error) => {
+            let lines = parsed.body.split_inclusive('\n').take(error.line().unwrap_or(1) - 1);
+            let at = start + lines.map(str::len).sum::<usize>();
+            let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+            file.add(&rules::TEMPLATE, at, format!("the template cannot be parsed: {reason}"), None);
+        }
+        // It is Jinja, but more of it than the engine allows.
+        Ok(_) => {
+            let message =
+                format!("the template cannot be used: {reason} (lines count from where the text begins)");
+            file.add(&rules::TEMPLATE, start, message, None);
+        }
     }
 }
 

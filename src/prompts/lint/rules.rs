@@ -51,7 +51,7 @@ rules! {
     SHADOWED = "P107" "shadowed" Note "Two prompts have the same name; the one of the earlier root is served.";
     ALIAS = "P108" "unreachable-alias" Warning "An alias is taken by another prompt.";
     TOO_LARGE = "P109" "too-large" Error "The file is over the size limit and is not served.";
-    TEMPLATE = "P110" "template" Error "The Jinja template cannot be parsed.";
+    TEMPLATE = "P110" "template" Error "The Jinja template cannot be used.";
     NOT_SERVED = "P111" "not-served" Error "The file cannot be served.";
     FAULT = "P112" "fault" Warning "The file is served with a fault.";
     SKILL_NAME = "P120" "skill-name" Warning "The Agent Skills specification asks for a name of [a-z0-9-], at most 64 characters, equal to the folder's.";

@@ -1,5 +1,8 @@
 //! Rules about all prompts together: names, aliases, and files that are not served.
 
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
 use super::{Finding, Limits, Report, Severity, rules, text_of_file, whole_file};
 use crate::prompts::Catalogue;
 
@@ -42,21 +45,23 @@ pub(super) fn shadowed(catalogue: &Catalogue, findings: &mut Vec<Finding>) {
 
 /// Adds what kept the room from serving a file, unless a rule said it better.
 pub(super) fn problems(catalogue: &Catalogue, limits: Limits, report: &mut Report) {
-    let mut left: Vec<_> = catalogue.problems.iter().rev().collect();
-    while let Some(problem) = left.pop() {
+    let served: HashSet<&Path> = catalogue
+        .prompts
+        .values()
+        .chain(&catalogue.shadowed)
+        .filter_map(|prompt| prompt.source.file.as_deref())
+        .collect();
+    // Unreachable aliases are problems too, the last ones of a file.
+    let mut aliases: HashMap<PathBuf, usize> = HashMap::new();
+    for finding in report.findings.iter().filter(|finding| finding.rule.id == rules::ALIAS.id) {
+        *aliases.entry(finding.file.clone()).or_default() += 1;
+    }
+    for problem in catalogue.problems.iter().rev() {
         let Some(file) = &problem.source.file else { continue };
-        let is_served = catalogue
-            .prompts
-            .values()
-            .chain(&catalogue.shadowed)
-            .any(|prompt| prompt.source.file.as_ref() == Some(file));
-        if is_served {
-            // Unreachable aliases are problems too, the last ones of a file.
-            let own = |found: &&Finding| found.file == *file && found.rule.id == rules::ALIAS.id;
-            let aliases = report.findings.iter().filter(own).count();
-            let later = left.iter().filter(|other| other.source.file.as_ref() == Some(file)).count();
-            if later >= aliases {
-                report.findings.push(whole_file(&rules::FAULT, file, problem.message.clone()));
+        if served.contains(file.as_path()) {
+            match aliases.get_mut(file) {
+                Some(left) if *left > 0 => *left -= 1,
+                _ => report.findings.push(whole_file(&rules::FAULT, file, problem.message.clone())),
             }
             continue;
         }
