@@ -10,6 +10,7 @@ use super::line::{self, Came};
 use super::session::Handshake;
 use super::shared::{Link, Shared};
 use super::{Error, Options, Start, reach};
+use crate::socket;
 
 /// Bytes of one line. More than a client may send: an answer holds a text twice, once in quotes within quotes.
 const LONGEST: usize = 64 * 1024 * 1024;
@@ -93,7 +94,7 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
                 });
                 return Some(hub);
             }
-            Err(error) if wanted => {
+            Err(error) if wanted && lasts(&error, start) => {
                 tracing::warn!(error = %error, "there is no hub");
                 shared.change(|state| {
                     state.wanted = false;
@@ -103,17 +104,27 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
             Err(_) => {}
         }
         let state = shared.state();
-        if !state.wanted && !state.ending {
+        // A call that came in the meantime wants its hub now; one that waited already lets the hub come up.
+        if !state.ending && (wanted || !state.wanted) {
             drop(shared.pause(state, pause));
             pause = (pause * 2).min(PAUSES.1);
         }
     }
 }
 
+/// Tells whether another try would end in the same way. A hub that went away again would not.
+fn lasts(error: &Error, start: Start) -> bool {
+    match error {
+        Error::Socket(socket::Error::NoHub { .. }) => start == Start::Never,
+        Error::Io(_) => false,
+        Error::Socket(_) | Error::SocketOff | Error::NotStarted { .. } | Error::Deaf { .. } => true,
+    }
+}
+
 /// Says why a call cannot be served, without what is the machine's own affair.
 fn refusal(error: &Error) -> &'static str {
     match error {
-        Error::Socket(crate::socket::Error::Skew { .. }) => {
+        Error::Socket(socket::Error::Skew { .. }) => {
             "the hub was replaced by another version; restart this connection"
         }
         Error::Socket(_) | Error::SocketOff | Error::Deaf { .. } | Error::Io(_) => {
