@@ -20,6 +20,7 @@ mod lookup;
 mod near;
 pub(crate) mod parse;
 pub(crate) mod place;
+mod search;
 pub(crate) mod skills;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ pub(crate) use bundled::bundled_text;
 use engine::Template;
 use fresh::Keeper;
 pub(crate) use near::near_names;
+pub(crate) use search::Search;
 
 /// A folder that prompts are read from. Earlier roots win over later ones.
 #[derive(Clone, Debug)]

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::super::Common;
 use super::super::output::{self, Failure, printable};
 use super::{Folders, note_problems, source_json};
-use crate::prompts::Prompt;
+use crate::prompts::{Prompt, Search};
 
 /// Arguments of `adjutant prompts list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Only prompts with this text in their name, an alias or their description
+    /// Only prompts with these words in their name, an alias, the title or the description
     query: Option<String>,
     /// Show also prompts that one of the same name hides
     #[arg(long)]
@@ -28,14 +28,14 @@ pub(super) struct ListArgs {
 /// Prints what there is.
 pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
     let (_, catalogue) = args.folders.load(common)?;
-    let query = args.query.as_deref().unwrap_or_default().to_lowercase();
+    let search = Search::new(args.query.as_deref().unwrap_or_default());
     let hidden = catalogue.shadowed.iter().filter(|_| args.all).map(|prompt| (prompt, true));
-    let mut prompts: Vec<_> =
-        catalogue.prompts.values().map(|prompt| (prompt, false)).chain(hidden).collect();
-    prompts.retain(|(prompt, _)| matches(prompt, &query));
-    prompts.sort_by(|(one, one_hidden), (other, other_hidden)| {
-        (&one.name, one_hidden).cmp(&(&other.name, other_hidden))
-    });
+    let all = catalogue.prompts.values().map(|prompt| (prompt, false)).chain(hidden);
+    let mut found: Vec<_> = all
+        .filter_map(|(prompt, hidden)| Some((search.rank(prompt)?, &prompt.name, hidden, prompt)))
+        .collect();
+    found.sort_by_key(|(rank, name, hidden, _)| (*rank, *name, *hidden));
+    let prompts: Vec<_> = found.into_iter().map(|(_, _, hidden, prompt)| (prompt, hidden)).collect();
     if args.json {
         let problems = catalogue
             .problems
@@ -62,11 +62,6 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
     }
     note_problems(&catalogue);
     Ok(ExitCode::SUCCESS)
-}
-
-fn matches(prompt: &Prompt, query: &str) -> bool {
-    let texts = [&prompt.name, &prompt.description].into_iter().chain(&prompt.title).chain(&prompt.aliases);
-    query.is_empty() || texts.into_iter().any(|text| text.to_lowercase().contains(query))
 }
 
 fn entry(prompt: &Prompt, hidden: bool) -> Value {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::catalogue;
 use crate::app::App;
-use crate::prompts::{Engine, Problem, Prompt};
+use crate::prompts::{self, Engine, Problem, Prompt};
 use crate::web::error::Failure;
 use crate::web::page::{self, Place};
 
@@ -29,10 +29,12 @@ pub(in crate::web) async fn list(
 ) -> Result<Response, Failure> {
     let Query(Search { q }) =
         search.map_err(|_| Failure::BadRequest("The search in the address is not readable text."))?;
-    let words: Vec<String> = q.split_whitespace().map(str::to_lowercase).collect();
+    let search = prompts::Search::new(&q);
     let catalogue = catalogue(&app).await?;
-    let found: Vec<&Arc<Prompt>> =
-        catalogue.prompts.values().filter(|prompt| matches(prompt, &words)).collect();
+    let mut found: Vec<(u8, &Arc<Prompt>)> =
+        catalogue.prompts.values().filter_map(|prompt| Some((search.rank(prompt)?, prompt))).collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    let found: Vec<&Arc<Prompt>> = found.into_iter().map(|(_, prompt)| prompt).collect();
     // In the order of precedence; a root that the catalogue names and the configuration does not goes last.
     let mut roots: Vec<&str> = app.config.prompts.roots.iter().map(|root| root.label.as_str()).collect();
     for prompt in &found {
@@ -62,19 +64,6 @@ pub(in crate::web) async fn list(
         problems_count => catalogue.problems.len(),
     };
     page::page(&app, Place::Room("/prompts"), "prompts.html", values)
-}
-
-/// Whether every word stands somewhere in what the list shows of a prompt; a word with a colon is the beginning
-/// of a name or an alias. The words are in lower case.
-fn matches(prompt: &Prompt, words: &[String]) -> bool {
-    let names = || std::iter::once(&prompt.name).chain(&prompt.aliases);
-    words.iter().all(|word| match word.strip_prefix(':') {
-        Some(beginning) => names().any(|name| name.to_lowercase().starts_with(beginning)),
-        None => names()
-            .chain(&prompt.title)
-            .chain([&prompt.description])
-            .any(|text| text.to_lowercase().contains(word.as_str())),
-    })
 }
 
 fn row(prompt: &Prompt) -> Value {
