@@ -12,6 +12,7 @@
 mod support;
 
 mod architecture;
+mod clients;
 mod edge;
 mod http;
 mod hub;

@@ -1,6 +1,9 @@
 //! What the tests share: a hermetic home, the binary as a child, and a line client with deadlines.
 
 pub(crate) mod chromium;
+pub(crate) mod model;
+pub(crate) mod real;
+pub(crate) mod serving;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};

@@ -1,0 +1,22 @@
+//! Real clients drive the real binary, each in a home of its own, with nothing beyond loopback.
+
+mod agents;
+mod inspector;
+mod sdks;
+
+use std::path::PathBuf;
+
+use crate::support::Home;
+
+/// What `:research tides` becomes.
+const EXPANDED: &str = "You are a focused researcher.\n\nTopic:\ntides";
+
+/// A home with one prompt where the hub looks for it; returns the folder too.
+fn home_with_research() -> (Home, PathBuf) {
+    let home = Home::new();
+    let file = home.write(
+        ".adjutant/prompts/research.md",
+        "---\ndescription: Research a topic.\n---\nYou are a focused researcher.\n\nTopic:\n{{input}}\n",
+    );
+    (home, file.parent().unwrap().to_owned())
+}

@@ -1,0 +1,119 @@
+//! Real clients: where `scripts/test` put them, and how one is run so that nothing of it outlives the test.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use super::{Finished, Home, collect};
+
+/// How long one whole run of a real client may take; an agent starts slowly on a busy machine.
+pub(crate) const RUN_DEADLINE: Duration = Duration::from_secs(100);
+
+/// Whether the person asked to do without `tool`: `ADJUTANT_TEST_WITHOUT=chromium,npm,python`.
+pub(crate) fn without(tool: &str) -> bool {
+    let named = std::env::var("ADJUTANT_TEST_WITHOUT").unwrap_or_default();
+    named.split(',').any(|name| name.trim() == tool)
+}
+
+/// The folder that `scripts/test` fills.
+fn cache() -> PathBuf {
+    match std::env::var_os("ADJUTANT_TEST_CACHE") {
+        Some(folder) => PathBuf::from(folder),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join(".cache"),
+    }
+}
+
+fn installed(tool: &str, path: PathBuf) -> PathBuf {
+    assert!(
+        path.exists(),
+        "{} is missing: run ./scripts/test once, or do without it: ADJUTANT_TEST_WITHOUT={tool}",
+        path.display()
+    );
+    path
+}
+
+/// The folder that holds `node_modules`.
+pub(crate) fn packages() -> PathBuf {
+    installed("npm", cache().join("npm"))
+}
+
+/// A file of an npm package.
+pub(crate) fn package(path: &str) -> PathBuf {
+    installed("npm", packages().join("node_modules").join(path))
+}
+
+/// The pinned Node where a package of it exists for this machine, else the one on the PATH.
+pub(crate) fn node() -> PathBuf {
+    let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+    let pinned = packages().join(format!("node_modules/node-linux-{machine}/bin/node"));
+    if pinned.exists() { pinned } else { PathBuf::from("node") }
+}
+
+/// The Python that has the official SDK.
+pub(crate) fn python() -> PathBuf {
+    installed("python", cache().join("python/bin/python"))
+}
+
+impl Home {
+    /// A real client with a private home, and an environment that is empty but for what it cannot do without.
+    pub(crate) fn client(&self, program: &Path) -> Command {
+        let temporary = self.path().join("tmp");
+        std::fs::create_dir_all(&temporary).unwrap();
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("HOME", self.path())
+            // Codex refuses to make its helper links where its home lies under the temporary folder.
+            .env("TMPDIR", temporary)
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("LANG", "C.UTF-8")
+            .env("TERM", "dumb")
+            .env("NO_COLOR", "1")
+            .current_dir(self.path());
+        command
+    }
+}
+
+/// Runs a client to its end in a process group of its own, then ends whatever it left behind in that group.
+pub(crate) fn run(command: &mut Command, deadline: Duration) -> Finished {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+    let stdout = collect(child.stdout.take().unwrap());
+    let stderr = collect(child.stderr.take().unwrap());
+    let pid = Pid::from_child(&child);
+    let end = Instant::now() + deadline;
+    // The child stays a zombie until the group has been signalled, so its number cannot belong to anybody else.
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let in_time = loop {
+        if waitid(WaitId::Pid(pid), look).unwrap().is_some() {
+            break true;
+        }
+        if Instant::now() > end {
+            break false;
+        }
+        std::thread::park_timeout(Duration::from_millis(10));
+    };
+    let _ = kill_process_group(pid, Signal::KILL);
+    let status = child.wait().unwrap();
+    let finished = Finished {
+        status,
+        stdout: stdout.recv_timeout(super::DEADLINE).unwrap(),
+        stderr: stderr.recv_timeout(super::DEADLINE).unwrap(),
+    };
+    assert!(in_time, "{command:?} did not end within {deadline:?}\n{finished}");
+    finished
+}
+
+impl std::fmt::Display for Finished {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}\n--- stdout\n{}\n--- stderr\n{}", self.status, self.stdout, self.stderr)
+    }
+}

@@ -1,0 +1,91 @@
+//! A hub, or the conformance fixture, that serves until the value goes.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Instant;
+
+use super::{DEADLINE, Home};
+
+/// A process of ours that listens on a free port of loopback.
+pub(crate) struct Serving {
+    child: Child,
+    /// The address that the process printed: `http://ADDRESS`, or the socket's path.
+    root: String,
+    token: String,
+}
+
+impl Serving {
+    /// A hub with a token, as a person starts it.
+    pub(crate) fn hub(home: &Home) -> Self {
+        Self::start(&mut home.adjutant(["serve", "--http", "127.0.0.1:0"]), home, "/mcp")
+    }
+
+    /// A hub that agents reach through its socket only.
+    pub(crate) fn socket_hub(home: &Home) -> Self {
+        Self::start(&mut home.adjutant(["serve", "--http", "off"]), home, "/hub.sock")
+    }
+
+    /// A hub that asks nobody for a token.
+    pub(crate) fn open_hub(home: &Home) -> Self {
+        Self::start(&mut home.adjutant(["serve", "--http", "127.0.0.1:0", "--auth", "none"]), home, "/mcp")
+    }
+
+    /// The fixture on the product's HTTP layers.
+    #[cfg(feature = "fixture")]
+    pub(crate) fn fixture(home: &Home) -> Self {
+        Self::start(&mut home.adjutant(["fixture", "--http", "127.0.0.1:0"]), home, "/mcp")
+    }
+
+    /// Starts it and waits until it has printed an address that ends in `end_of_address`.
+    fn start(command: &mut Command, home: &Home, end_of_address: &str) -> Self {
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let (send, lines) = channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            while stderr.read_line(&mut line).is_ok_and(|read| read > 0) {
+                if send.send(std::mem::take(&mut line)).is_err() {
+                    // The address is known. What follows is read so that the process never waits for us.
+                    let _ = std::io::copy(&mut stderr.by_ref(), &mut std::io::sink());
+                }
+            }
+        });
+        let end = Instant::now() + DEADLINE;
+        let mut said = String::new();
+        let root = loop {
+            match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    said.push_str(&line);
+                    if let Some(root) =
+                        line.split_whitespace().find_map(|word| word.strip_suffix(end_of_address))
+                    {
+                        break root.to_owned();
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => panic!("no address within {DEADLINE:?}: {said}"),
+                Err(RecvTimeoutError::Disconnected) => panic!("it ended without serving: {said}"),
+            }
+        };
+        let token = std::fs::read_to_string(home.path().join(".adjutant/token")).unwrap_or_default();
+        Self { child, root, token: token.trim().to_owned() }
+    }
+
+    /// The address of a path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.root)
+    }
+
+    /// What `/mcp` asks for; empty when it asks nobody.
+    pub(crate) fn token(&self) -> String {
+        self.token.clone()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
