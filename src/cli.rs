@@ -1,6 +1,8 @@
 //! The command line: the grammar, and one file per command below.
 
 mod connect;
+#[cfg(feature = "fixture")]
+mod fixture;
 mod mcp;
 mod open;
 mod output;
@@ -79,6 +81,10 @@ enum Command {
     Open(open::OpenArgs),
     /// Say which hub runs, where it listens and who is connected
     Status(status::StatusArgs),
+    /// Serve what the official conformance suite asks for
+    #[cfg(feature = "fixture")]
+    #[command(hide = true)]
+    Fixture(fixture::FixtureArgs),
 }
 
 /// Runs one command and returns its exit code: 0 done, 1 failed, 2 wrong usage.
@@ -101,6 +107,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Prompts(args) => prompts::run(args, common),
         Command::Open(args) => open::run(&args, common),
         Command::Status(args) => status::run(&args, common),
+        #[cfg(feature = "fixture")]
+        Command::Fixture(args) => fixture::run(&args, common),
     };
     match done {
         Ok(code) => code,

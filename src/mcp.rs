@@ -15,6 +15,9 @@ pub(crate) mod service;
 pub(crate) mod skills;
 pub(crate) mod tools;
 
+#[cfg(feature = "fixture")]
+pub(crate) mod fixture;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -13,6 +13,7 @@ mod support;
 
 mod architecture;
 mod clients;
+mod conformance;
 mod edge;
 mod http;
 mod hub;

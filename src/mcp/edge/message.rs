@@ -7,7 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult,
     CustomNotification, CustomRequest, CustomResult, Extensions, GetExtensions, JsonRpcMessage, Notification,
-    NotificationMetaObject, NotificationNoParam, Request, RequestMetaObject, RequestNoParam,
+    NotificationMetaObject, NotificationNoParam, ProtocolVersion, Request, RequestMetaObject, RequestNoParam,
     RequestOptionalParam,
 };
 use serde::de::DeserializeOwned;
@@ -78,6 +78,11 @@ fn request(method: &str, raw: Option<&RawValue>) -> Result<ClientRequest, ErrorD
     if let Some(meta) = params.meta.take() {
         extensions.insert(RequestMetaObject::from(meta));
     }
+    if removed(method, &extensions) {
+        let mut request = CustomRequest::new(method, Some(Value::Object(params.map)));
+        request.extensions = extensions;
+        return Ok(ClientRequest::CustomRequest(request));
+    }
     check(method, &params.map)?;
     macro_rules! with {
         ($variant:ident) => {{
@@ -134,6 +139,15 @@ fn request(method: &str, raw: Option<&RawValue>) -> Result<ClientRequest, ErrorD
             ClientRequest::CustomRequest(request)
         }
     })
+}
+
+/// Whether the request names a revision that has no such method any more. It is unknown then, whatever its
+/// parameters are.
+fn removed(method: &str, extensions: &Extensions) -> bool {
+    let revision = extensions.get::<RequestMetaObject>().and_then(RequestMetaObject::protocol_version);
+    let methods = ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+    methods.contains(&method)
+        && revision.is_some_and(|revision| revision.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 /// The members without which a method means nothing, so that their fault can be named.

@@ -1,0 +1,47 @@
+//! `adjutant fixture`: the conformance fixture on the product's HTTP layers, for tests.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use tracing::level_filters::LevelFilter;
+
+use super::Common;
+use super::output::{self, Failure};
+use crate::app::App;
+use crate::config::{Auth, Config, Overrides, Roots, Switch};
+use crate::http;
+use crate::mcp::fixture::Fixture;
+
+/// Arguments of `adjutant fixture`.
+#[derive(Debug, Args)]
+pub(super) struct FixtureArgs {
+    /// Listen here
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    http: String,
+}
+
+/// Serves until a signal ends the process; nobody is asked for a token.
+pub(super) fn run(args: &FixtureArgs, common: Common) -> Result<ExitCode, Failure> {
+    common.start_log(LevelFilter::WARN)?;
+    let overrides = Overrides {
+        home: common.home,
+        http: Some(Switch::address(&args.http)?),
+        socket: Some(Switch::Off),
+        auth: Some(Auth::None),
+    };
+    let app = App::new(Config::load(overrides, Roots::Exactly(Vec::new()))?);
+    let Some(address) = app.config.http.address else {
+        return Err(Failure::usage("the fixture has no other door than HTTP"));
+    };
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(Failure::new)?;
+    let fixture = Fixture::new(&key).map_err(Failure::new)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let door =
+            http::Door::open(address, &app.config.http, &app.config.home).await.map_err(Failure::new)?;
+        output::note(format!("fixture  http://{}/mcp", door.address()));
+        http::serve_handler(app, door, move |_| fixture.clone()).await;
+        Ok(ExitCode::SUCCESS)
+    })
+}

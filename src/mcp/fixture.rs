@@ -1,0 +1,226 @@
+//! A server that only tests meet (feature `fixture`): the tools, prompts and resources that the official
+//! conformance suite asks for, answered behind the same HTTP layers as the real servers.
+//!
+//! Everything here is shaped as JSON and checked into rmcp's types, because the suite speaks in JSON: what it asks
+//! for and what stands here can be laid side by side.
+#![expect(deprecated, reason = "the suite still asks for what 2026-07-28 deprecates")]
+
+mod asks;
+mod prompts;
+mod resources;
+mod rounds;
+mod tools;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, RequestStateCodec, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::{RoleServer, ServerHandler};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::broadcast;
+
+/// A list that changed while clients watch it.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Tools,
+    Prompts,
+}
+
+/// What all connections of one fixture share.
+#[derive(Debug)]
+struct Shared {
+    /// Sixteen are enough: the suite changes a list once and waits for the news.
+    changes: broadcast::Sender<Change>,
+    extra_tool: AtomicBool,
+    extra_prompt: AtomicBool,
+    states: RequestStateCodec,
+}
+
+/// One connection's handler.
+#[derive(Clone, Debug)]
+pub(crate) struct Fixture {
+    shared: Arc<Shared>,
+}
+
+impl Fixture {
+    /// Makes a fixture; clones of it share what changes. `key` seals the states of multi-round requests and is at
+    /// least 32 random bytes.
+    pub(crate) fn new(key: &[u8]) -> Result<Self, rmcp::model::RequestStateError> {
+        let shared = Shared {
+            changes: broadcast::channel(16).0,
+            extra_tool: AtomicBool::new(false),
+            extra_prompt: AtomicBool::new(false),
+            states: RequestStateCodec::try_new(key)?,
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Adds the spare item to a list, or takes it away again, and tells who watches.
+    fn toggle(&self, change: Change) {
+        match change {
+            Change::Tools => self.shared.extra_tool.fetch_xor(true, Ordering::SeqCst),
+            Change::Prompts => self.shared.extra_prompt.fetch_xor(true, Ordering::SeqCst),
+        };
+        // Nobody watches: that is no error.
+        let _ = self.shared.changes.send(change);
+    }
+}
+
+/// Reads a value of the protocol out of JSON that this module wrote.
+fn shape<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
+    serde_json::from_value(value)
+        .map_err(|error| ErrorData::internal_error(format!("the fixture's own JSON is wrong: {error}"), None))
+}
+
+/// Like [`shape`], for a result that is complete; rmcp takes the mark off where a revision does not know it.
+fn complete<T: DeserializeOwned>(mut result: Value) -> Result<T, ErrorData> {
+    result["resultType"] = json!("complete");
+    shape(result)
+}
+
+/// A PNG of one red pixel, in base64.
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+
+impl ServerHandler for Fixture {
+    fn get_info(&self) -> ServerConfig {
+        shape(json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {
+                "completions": {},
+                "logging": {},
+                "prompts": {"listChanged": true},
+                "resources": {"listChanged": true, "subscribe": true},
+                "tools": {"listChanged": true},
+            },
+            "serverInfo": {"name": "adjutant-fixture", "version": env!("CARGO_PKG_VERSION")},
+        }))
+        .unwrap_or_default()
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        complete(json!({"tools": tools::catalogue(self.shared.extra_tool.load(Ordering::SeqCst))}))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let tool = tools::catalogue(true).into_iter().find(|tool| tool["name"] == name)?;
+        shape(tool).ok()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        tools::call(self, request, &context).await
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        complete(json!({"prompts": prompts::catalogue(self.shared.extra_prompt.load(Ordering::SeqCst))}))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        prompts::get(&request)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let typed = &request.argument.value;
+        let values: Vec<&str> =
+            ["paris", "park", "party"].into_iter().filter(|value| value.starts_with(typed)).collect();
+        complete(json!({"completion": {"total": values.len(), "values": values, "hasMore": false}}))
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        complete(json!({"resources": resources::catalogue()}))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        complete(json!({"resourceTemplates": resources::templates()}))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        resources::read(&request.uri).map(ReadResourceResponse::Complete)
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        resources::known(&request.uri)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        resources::known(&request.uri)
+    }
+
+    async fn set_level(
+        &self,
+        _request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        // Every message of the fixture is of level `info`, which no level that the suite sets hides.
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.shared.changes.subscribe();
+        loop {
+            let change = tokio::select! {
+                () = subscription.cancelled() => return Ok(()),
+                change = changes.recv() => change,
+            };
+            // The sink refuses what the client did not ask for, which is the filter that the suite tests.
+            let _ = match change {
+                Ok(Change::Tools) => subscription.sink().notify_tool_list_changed().await,
+                Ok(Change::Prompts) => subscription.sink().notify_prompt_list_changed().await,
+                Err(broadcast::error::RecvError::Lagged(_)) => continue,
+                Err(broadcast::error::RecvError::Closed) => return Ok(()),
+            };
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The official conformance suite over HTTP: against the product, which passes what applies to it, and against the
+//! fixture on the product's HTTP layers, which passes everything. `docs/conformance.md` states the numbers.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use crate::support::real::{RUN_DEADLINE, node, package, run, without};
+use crate::support::serving::Serving;
+use crate::support::{Finished, Home};
+
+/// The suite's two lines: the one that knows requirement sets, and the last release.
+const SUITE: (&str, &str) = ("0.2.0-alpha.12", "@modelcontextprotocol/conformance/dist/index.js");
+const RELEASED: (&str, &str) = ("0.1.16", "conformance-released/dist/index.js");
+
+/// What one run of a suite found.
+struct Run {
+    finished: Finished,
+    /// The scenarios that the set requires and that failed.
+    broken: BTreeSet<String>,
+    /// A row of the table in `docs/conformance.md`.
+    row: String,
+}
+
+fn suite(name: &str, suite: (&str, &str), server: &Serving, set: &[&str]) -> Run {
+    let home = Home::new();
+    let mut command = home.client(&node());
+    command.arg(package(suite.1)).args(["server", "--url", &server.url("/mcp")]).args(set);
+    let finished = run(&mut command, RUN_DEADLINE);
+    let (passed, failed) = total(&finished.stdout).unwrap_or_else(|| panic!("no total\n{finished}"));
+    let (summary, unscored) = finished.stdout.split_once("Not scored for").unwrap_or((&finished.stdout, ""));
+    let summary = summary.split("=== SUMMARY ===").nth(1).unwrap_or_default();
+    let required = |mark: &str| -> BTreeSet<String> {
+        let names = summary.lines().filter_map(|line| line.strip_prefix(mark)?.split(':').next());
+        names.filter(|name| !unscored.contains(&format!(" {name} ("))).map(ToOwned::to_owned).collect()
+    };
+    let (whole, broken) = (required("✓ "), required("✗ "));
+    let row = format!(
+        "| {name} | {} | {} | {} of {} | {passed} of {} |",
+        suite.0,
+        set[1],
+        whole.len(),
+        whole.len() + broken.len(),
+        passed + failed
+    );
+    Run { finished, broken, row }
+}
+
+/// Reads `Total: 83 passed, 0 failed`.
+fn total(output: &str) -> Option<(u32, u32)> {
+    let line = output.lines().find_map(|line| line.strip_prefix("Total: "))?;
+    let (passed, failed) = line.split_once(" passed, ")?;
+    Some((passed.parse().ok()?, failed.strip_suffix(" failed")?.parse().ok()?))
+}
+
+fn assert_documented(row: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/conformance.md");
+    let document = std::fs::read_to_string(path).unwrap();
+    assert!(document.lines().any(|line| line == row), "docs/conformance.md lacks this row:\n{row}");
+}
+
+/// The product, held against a list of what it does not have: a scenario that fails without standing there, or
+/// stands there without failing, fails the test.
+fn check_product(revision: &str) {
+    if without("npm") {
+        return;
+    }
+    let home = Home::new();
+    home.write(
+        ".adjutant/prompts/research.md",
+        "---\ndescription: Research a topic.\n---\nResearch: {{input}}\n",
+    );
+    let hub = Serving::open_hub(&home);
+    let run = suite("product", SUITE, &hub, &["--requirements", revision]);
+    let file = format!("{}/tests/clients/expected-failures-{revision}.yml", env!("CARGO_MANIFEST_DIR"));
+    let expected: BTreeSet<String> = std::fs::read_to_string(file)
+        .unwrap()
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- ")?.split_whitespace().next().map(ToOwned::to_owned))
+        .collect();
+    assert_eq!(run.broken, expected, "found, and expected in tests/clients\n{}", run.finished);
+    assert_documented(&run.row);
+}
+
+#[test]
+fn product_at_2025_11_25() {
+    check_product("2025-11-25");
+}
+
+#[test]
+fn product_at_2026_07_28() {
+    check_product("2026-07-28");
+}
+
+/// The fixture: every required scenario passes.
+#[cfg(feature = "fixture")]
+fn check_fixture(line: (&str, &str), set: &[&str]) {
+    if without("npm") {
+        return;
+    }
+    let home = Home::new();
+    let fixture = Serving::fixture(&home);
+    let run = suite("fixture", line, &fixture, set);
+    assert!(run.finished.status.success(), "{}", run.finished);
+    assert_documented(&run.row);
+}
+
+#[cfg(feature = "fixture")]
+#[test]
+fn fixture_at_2025_11_25() {
+    check_fixture(SUITE, &["--requirements", "2025-11-25"]);
+}
+
+#[cfg(feature = "fixture")]
+#[test]
+fn fixture_at_2026_07_28() {
+    check_fixture(SUITE, &["--requirements", "2026-07-28"]);
+}
+
+#[cfg(feature = "fixture")]
+#[test]
+fn fixture_with_the_released_suite() {
+    check_fixture(RELEASED, &["--suite", "all"]);
+}
