@@ -67,9 +67,8 @@ impl App {
     pub(crate) async fn watch_prompts(self: Arc<Self>) {
         let mut changes = self.prompts.changes();
         while let Some(Ok(())) = self.shutdown.run_until_cancelled(changes.changed()).await {
-            let generation = *changes.borrow_and_update();
             self.activity.record("hub", What::PromptsChanged);
-            self.events.send(Event::PromptsChanged { generation });
+            self.events.send(Event::PromptsChanged);
         }
     }
 }

@@ -2,12 +2,13 @@
 
 pub(crate) mod env;
 mod file;
+pub(crate) mod prompts;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::prompts::{Limits, Root};
+use prompts::{PromptsConfig, Root};
 
 /// Who may use `/mcp` and the console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -17,24 +18,6 @@ pub(crate) enum Auth {
     Token,
     /// Nobody is asked; for loopback only.
     None,
-}
-
-/// The prompts room's share.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PromptsConfig {
-    /// In order of precedence.
-    pub(crate) roots: Vec<Root>,
-    pub(crate) limits: Limits,
-}
-
-impl PromptsConfig {
-    /// Puts the prompts of the project in `folder` before all others.
-    ///
-    /// A prompt file starts no process, so a project's prompts need no trust question.
-    pub(crate) fn enter_workspace(&mut self, folder: &Path) {
-        let folder = Some(folder.join(".adjutant").join("prompts"));
-        self.roots.insert(0, Root { label: "project".to_owned(), folder });
-    }
 }
 
 /// The HTTP door's share.

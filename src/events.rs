@@ -8,21 +8,21 @@ use tokio::sync::broadcast;
 /// How many events a slow subscriber may lag behind before it loses the oldest.
 const BACKLOG: usize = 256;
 
-/// One thing that happened.
-#[derive(Clone, Debug)]
+/// One thing that happened. What it was about is read where it is kept: among the application's clients
+/// and in its activity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A client opened a connection or an HTTP session; the id is [`crate::app::clients::ClientId`]'s number.
-    ClientConnected { client: u64 },
+    /// A client opened a connection or an HTTP session.
+    ClientConnected,
     /// A client said who it is (or changed what it says).
-    ClientIdentified { client: u64 },
+    ClientIdentified,
     /// A client's connection ended.
-    ClientLeft { client: u64 },
-    /// A prompt command was expanded; `bytes` is the length of the expanded text.
-    PromptExpanded { client: Option<u64>, name: String, bytes: usize },
+    ClientLeft,
+    PromptExpanded,
     /// An expansion was refused.
-    PromptRefused { client: u64 },
+    PromptRefused,
     /// The set of prompts, or the text of one, changed on disk.
-    PromptsChanged { generation: u64 },
+    PromptsChanged,
 }
 
 /// The sending side, cheap to clone.

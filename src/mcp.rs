@@ -43,9 +43,6 @@ pub(crate) enum Server {
 }
 
 impl Server {
-    /// All that can be asked for by name.
-    pub(crate) const NAMES: [&'static str; 2] = ["all", "prompts"];
-
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::All => "all",

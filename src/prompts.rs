@@ -29,39 +29,13 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
+use crate::config::prompts::{Limits, Root};
+
 pub(crate) use bundled::bundled_text;
 use engine::Template;
 use fresh::Keeper;
 pub(crate) use near::near_names;
 pub(crate) use search::Search;
-
-/// A folder that prompts are read from. Earlier roots win over later ones.
-#[derive(Clone, Debug)]
-pub(crate) struct Root {
-    /// What a person reads: `project`, `user`, `bundled`, or the folder as it was named on the command line.
-    pub(crate) label: String,
-    /// `None` for the prompts that are compiled into the binary.
-    pub(crate) folder: Option<PathBuf>,
-}
-
-/// What one prompt, and one expansion, may cost.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Bytes of one prompt file.
-    pub(crate) file: usize,
-    /// Bytes of one expanded prompt; computed before it is built.
-    pub(crate) expansion: usize,
-    /// Number of files below all roots.
-    pub(crate) files: usize,
-    /// Depth of subfolders.
-    pub(crate) depth: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { file: 256 * 1024, expansion: 4 * 1024 * 1024, files: 20_000, depth: 8 }
-    }
-}
 
 /// How a body is filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

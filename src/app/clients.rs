@@ -70,7 +70,7 @@ impl Clients {
         let calls = Arc::new(AtomicU64::new(0));
         let row = Row { client, calls: calls.clone() };
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(id, row);
-        self.events.send(Event::ClientConnected { client: id });
+        self.events.send(Event::ClientConnected);
         Connected {
             id,
             label: OnceLock::new(),
@@ -114,7 +114,7 @@ impl Connected {
         if self.label.set(name).is_ok() {
             self.activity.record(self.label(), What::Connected);
         }
-        self.events.send(Event::ClientIdentified { client: self.id });
+        self.events.send(Event::ClientIdentified);
     }
 
     /// Whether the client has said who it is.
@@ -139,6 +139,6 @@ impl Drop for Connected {
         if self.identified() {
             self.activity.record(self.label(), What::Left);
         }
-        self.events.send(Event::ClientLeft { client: self.id });
+        self.events.send(Event::ClientLeft);
     }
 }

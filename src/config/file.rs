@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::prompts::Root;
 use super::{Auth, Config, Error, Switch};
-use crate::prompts::Root;
 
 /// Most bytes of a `config.toml`; nobody writes a larger one by hand.
 const LARGEST: u64 = 1024 * 1024;

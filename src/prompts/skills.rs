@@ -4,7 +4,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
-use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -21,7 +20,6 @@ const BASE: &str = "skill://prompts/";
 /// One prompt as a skill.
 #[derive(Clone, Debug)]
 pub(crate) struct Skill {
-    pub(crate) prompt: Arc<Prompt>,
     /// `[a-z0-9-]`, at most 64 characters, unique among the skills of one catalogue.
     pub(crate) name: String,
     /// `skill://prompts/NAME/SKILL.md`.
@@ -43,7 +41,7 @@ pub(crate) fn skills(catalogue: &Catalogue) -> Vec<Skill> {
     catalogue.prompts.values().zip(names).map(|(prompt, name)| skill(prompt, name)).collect()
 }
 
-fn skill(prompt: &Arc<Prompt>, name: String) -> Skill {
+fn skill(prompt: &Prompt, name: String) -> Skill {
     let description = match prompt.description.trim() {
         "" => format!("The prompt command {}.", prompt.name),
         text => text.chars().take(LONGEST_DESCRIPTION).collect(),
@@ -52,15 +50,7 @@ fn skill(prompt: &Arc<Prompt>, name: String) -> Skill {
     text.push_str(&inputs(prompt));
     let hash = Sha256::digest(text.as_bytes());
     let digest = hash.iter().fold(String::from("sha256:"), |digest, byte| format!("{digest}{byte:02x}"));
-    Skill {
-        prompt: Arc::clone(prompt),
-        uri: format!("{BASE}{name}/SKILL.md"),
-        size: text.len(),
-        name,
-        description,
-        text,
-        digest,
-    }
+    Skill { uri: format!("{BASE}{name}/SKILL.md"), size: text.len(), name, description, text, digest }
 }
 
 /// Tells a model what to put into the places, which nobody fills in a skill.

@@ -90,11 +90,9 @@ impl Stream {
 
 fn touched(event: &Event) -> &'static [Section] {
     match event {
-        Event::ClientConnected { .. } | Event::ClientIdentified { .. } | Event::ClientLeft { .. } => {
-            &["activity", "clients"]
-        }
+        Event::ClientConnected | Event::ClientIdentified | Event::ClientLeft => &["activity", "clients"],
         // The caller's count of calls stands in the list of clients.
-        Event::PromptExpanded { .. } | Event::PromptRefused { .. } => &["activity", "clients"],
-        Event::PromptsChanged { .. } => &["activity", "prompts"],
+        Event::PromptExpanded | Event::PromptRefused => &["activity", "clients"],
+        Event::PromptsChanged => &["activity", "prompts"],
     }
 }

@@ -10,17 +10,17 @@ const EDGES: &[(&str, &[&str])] = &[
         "cli",
         &["app", "config", "events", "http", "mcp", "process", "prompts", "relay", "socket", "telemetry"],
     ),
-    ("http", &["app", "config", "events", "mcp", "web"]),
-    ("mcp", &["app", "config", "events", "prompts"]),
-    ("relay", &["config", "mcp", "process", "socket"]),
-    ("socket", &["app", "config", "http", "mcp"]),
+    ("http", &["app", "config", "mcp", "web"]),
+    ("mcp", &["app", "events", "prompts"]),
+    ("relay", &["mcp", "process", "socket"]),
+    ("socket", &["app", "mcp"]),
     ("web", &["app", "config", "events", "prompts"]),
     // The application.
     ("app", &["config", "events", "prompts"]),
     // Rooms: the ground only, never each other.
-    ("prompts", &[]),
+    ("prompts", &["config"]),
     // Ground.
-    ("config", &["prompts"]),
+    ("config", &[]),
     ("events", &[]),
     ("process", &["config"]),
     ("telemetry", &["config"]),

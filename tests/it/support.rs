@@ -130,7 +130,8 @@ pub struct Peer {
     pub child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
-    unread: Option<ChildStdout>,
+    /// Kept open and never read.
+    _unread: Option<ChildStdout>,
     stderr: Receiver<String>,
 }
 
@@ -149,7 +150,7 @@ impl Peer {
             }
         });
         let stderr = collect(child.stderr.take().unwrap());
-        Self { stdin: child.stdin.take(), child, lines, unread: None, stderr }
+        Self { stdin: child.stdin.take(), child, lines, _unread: None, stderr }
     }
 
     /// The same, but nobody reads what the child writes.
@@ -158,7 +159,7 @@ impl Peer {
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (_, lines) = channel();
         let stderr = collect(child.stderr.take().unwrap());
-        Self { stdin: child.stdin.take(), unread: child.stdout.take(), child, lines, stderr }
+        Self { stdin: child.stdin.take(), _unread: child.stdout.take(), child, lines, stderr }
     }
 
     /// The child's stdin, for a test that writes from a thread of its own.

@@ -49,11 +49,6 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         &self.buffer[line.clone()]
     }
 
-    /// Whether a whole line is there already, so that [`Self::next`] would not wait.
-    pub(crate) fn buffered(&self) -> bool {
-        memchr::memchr(b'\n', &self.buffer[self.scanned..]).is_some()
-    }
-
     /// Returns the next line. Dropping the future loses nothing. A read error counts as the end of the input.
     pub(crate) async fn next(&mut self) -> Line {
         loop {

@@ -208,8 +208,7 @@ fn read(arguments: &Map<String, Value>, revision: Revision) -> Result<(&str, Inp
 pub(crate) fn expanded(handler: &Handler, prompt: &str, bytes: usize) {
     let app = handler.app();
     app.activity.record(handler.connected().label(), What::Expanded { prompt: prompt.to_owned(), bytes });
-    let client = Some(handler.connected().id);
-    app.events.send(Event::PromptExpanded { client, name: prompt.to_owned(), bytes });
+    app.events.send(Event::PromptExpanded);
 }
 
 /// Tells the console that an expansion was refused.
@@ -217,7 +216,7 @@ pub(crate) fn refused(handler: &Handler, prompt: &str, error: &Error) {
     let app = handler.app();
     let prompt = prompt.chars().take(64).collect();
     app.activity.record(handler.connected().label(), What::Refused { prompt, reason: error.to_string() });
-    app.events.send(Event::PromptRefused { client: handler.connected().id });
+    app.events.send(Event::PromptRefused);
 }
 
 fn empty() -> CallToolResult {
