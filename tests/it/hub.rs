@@ -627,6 +627,13 @@ fn a_taken_port_is_named() {
         assert!(told.stderr.contains("hint: "), "{}", told.stderr);
     }
     assert!(desk.status().is_none());
+
+    // Where it is a hub of ours that has the port, it is called that.
+    let other = Desk::new();
+    let _hub = Foreground::start(&other, &["--http", "127.0.0.1:0"]);
+    let status = other.status().unwrap();
+    let told = desk.home.run(["serve", "--http", status["status"]["http"].as_str().unwrap()], "");
+    assert!(told.stderr.contains("hint: the hub of another home listens there"), "{}", told.stderr);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The hub's life: one per home, doors open, wait for a signal, stop in order.
 
-use std::io;
-use std::net::SocketAddr;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +21,9 @@ const THREADS: usize = 2;
 
 /// What the tasks may take beyond the grace for requests, before they are dropped.
 const AFTER_GRACE: Duration = Duration::from_secs(1);
+
+/// How long a look at who took our port may take.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// A hub that serves.
 pub(super) struct Hub {
@@ -147,12 +150,28 @@ async fn http_door(app: &App, address: SocketAddr, any_port: bool) -> Result<htt
     };
     opened.map_err(|error| match error {
         http::Error::Bind { .. } => {
-            Failure::new(&error).hint("use --http 127.0.0.1:0 for any free port, or --http off")
+            let failure = Failure::new(&error);
+            let failure =
+                if taken && is_hub(address) { failure.hint("the hub of another home listens there") } else { failure };
+            failure.hint("use --http 127.0.0.1:0 for any free port, or --http off")
         }
         http::Error::Exposed { .. } => Failure::new(&error)
             .hint("listen on 127.0.0.1, or keep --auth token and name the proxy's hosts: behind_tls_proxy in config.toml"),
         http::Error::Token(_) => Failure::new(&error),
     })
+}
+
+/// Tells whether a hub answers at `address`: every page it has names it.
+fn is_hub(address: SocketAddr) -> bool {
+    let ask = || {
+        let mut stream = TcpStream::connect_timeout(&address, LOOK)?;
+        stream.set_read_timeout(Some(LOOK))?;
+        stream.write_all(format!("GET / HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
+        let mut page = String::new();
+        stream.take(8 * 1024).read_to_string(&mut page)?;
+        Ok::<_, io::Error>(page.contains("Adjutant"))
+    };
+    ask().unwrap_or(false)
 }
 
 /// The signals that end a hub.
