@@ -176,6 +176,33 @@ fn a_session_is_its_servers_alone_until_it_ends() {
 }
 
 #[test]
+fn the_console_shows_who_is_connected() {
+    let hub = Hub::open("");
+    // What happened lately stands further down and keeps the names of those who left.
+    let connected = || hub.ask("GET", "/", &[], "").body.split_once("id=\"activity\"").unwrap().0.to_owned();
+    let shown = |name: &str| connected().contains(name);
+    let mut hello = initialize("2025-11-25");
+    hello["params"]["clientInfo"]["name"] = json!("with-a-session");
+    assert!(!shown("with-a-session"));
+    let answer = hub.post(&[], &hello);
+    assert!(shown("with-a-session"));
+    let ended = hub.ask("DELETE", "/mcp/prompts", &[("mcp-session-id", answer.header("mcp-session-id"))], "");
+    assert_eq!(ended.status, 202);
+    let start = Instant::now();
+    while shown("with-a-session") {
+        assert!(start.elapsed() < DEADLINE, "a client that left is still shown");
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+    let mut params = json!({"_meta": modern_meta()});
+    params["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] = json!("without-a-session");
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
+    for _ in 0..2 {
+        assert_eq!(hub.post(&headers, &request(1, "tools/list", &params)).status, 200);
+    }
+    assert_eq!(connected().matches("without-a-session").count(), 1, "two requests of one client");
+}
+
+#[test]
 fn sessions_are_bounded_and_the_idle_make_room() {
     let hub = Hub::open("sessions = 2");
     let open = |session: &str| {
