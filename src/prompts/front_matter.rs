@@ -179,6 +179,15 @@ mod tests {
 
     proptest! {
         #[test]
+        fn gives_back_what_was_written(description in "\\PC{1,40}", body in "[^ ]\\PC{0,40}[^ ]", end in "\r?\n") {
+            let quoted = serde_json::Value::from(description.as_str());
+            let text = ["---", &format!("description: {quoted}"), "---", "", &body, ""].join(&end);
+            let parsed = parse(&text).unwrap();
+            prop_assert_eq!(&parsed.values["description"], &quoted);
+            prop_assert_eq!((parsed.body, &parsed.invalid), (body.trim(), &None));
+        }
+
+        #[test]
         fn never_panics(text in "(---\n)?[-a-z:&*\\[\\]{}\"'\n #|>!%@`\u{feff}é]{0,80}(\n---\n)?\\PC{0,10}") {
             if let Ok(parsed) = parse(&text) {
                 prop_assert_eq!(parsed.body, parsed.body.trim());

@@ -18,9 +18,13 @@ pub(crate) fn prompt(name: &str, source: Source, text: &str, digest: String) -> 
     }
     let mut warnings = Vec::new();
     if let Some(reason) = invalid {
-        // A line cannot hold what these keys need; reading half of it would be worse than none.
-        values.retain(|key, value| !matches!(key.as_str(), "arguments") || value.as_str().is_some_and(plain));
-        warnings.push(format!("the front matter is not valid YAML and was read line by line: {reason}"));
+        let mut warning = format!("the front matter is not valid YAML and was read line by line: {reason}");
+        // One line rarely holds what this key means; half of it would be worse than none.
+        if values.get("arguments").and_then(Value::as_str).is_some_and(|line| !are_names(line)) {
+            values.remove("arguments");
+            warning += "; its `arguments` are not read";
+        }
+        warnings.push(warning);
     }
     let (mut arguments, unknown) = declare::declared(values.get("arguments").unwrap_or(&Value::Null))?;
     warnings.extend(unknown);
@@ -43,9 +47,8 @@ pub(crate) fn prompt(name: &str, source: Source, text: &str, digest: String) -> 
     })
 }
 
-fn plain(text: &str) -> bool {
-    !text.is_empty()
-        && text.split_whitespace().all(|word| word.chars().all(|c| c.is_alphanumeric() || c == '_'))
+fn are_names(line: &str) -> bool {
+    !line.is_empty() && line.split_whitespace().all(declare::is_name)
 }
 
 fn engine(values: &Map<String, Value>) -> Result<Engine, String> {
@@ -78,7 +81,12 @@ fn aliases(values: &Map<String, Value>, warnings: &mut Vec<String>) -> Vec<Strin
     let listed: Vec<String> = match values.get("aliases") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(list)) => list.iter().map(|alias| text_of(alias).trim().to_owned()).collect(),
-        Some(other) => text_of(other).split(',').map(|alias| alias.trim().to_owned()).collect(),
+        // `[a, b]` is one text where front matter was read line by line.
+        Some(other) => {
+            let line = text_of(other);
+            let names = line.trim_matches(['[', ']']).split(',');
+            names.map(|alias| alias.trim().trim_matches(['"', '\'']).to_owned()).collect()
+        }
     };
     let (good, bad): (Vec<_>, Vec<_>) = listed.into_iter().partition(|alias| is_alias(alias));
     warnings.extend(bad.iter().map(|alias| format!("`{}` cannot be an alias", clipped(alias))));

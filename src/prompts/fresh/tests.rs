@@ -131,6 +131,7 @@ fn a_bad_file_hides_no_good_one() {
     let here = folder.path();
     write(elsewhere.path(), "secret.md", "secret");
     write(here, "good.md", "Body");
+    write(here, "odd.md", "---\nx: [a] [b]\naliases: [one, 'two']\narguments:\n  - name: a\n---\nBody");
     write(here, "broken.md", "---\ndescription: a\nno end");
     write(here, "empty.md", "---\ndescription: a\n---\n  \n");
     write(here, "engine.md", "---\nengine: mustache\n---\nBody");
@@ -161,7 +162,8 @@ fn a_bad_file_hides_no_good_one() {
     write(here, "1/2/3/4/5/6/7/8/nine/deep.md", "Body");
     let room = room(here);
     let catalogue = room.load();
-    assert_eq!(names(&catalogue), ["good", "in", "in-absolute", "lenient"]);
+    assert_eq!(names(&catalogue), ["good", "in", "in-absolute", "lenient", "odd"]);
+    assert_eq!(catalogue.prompts["odd"].aliases, ["one", "two"]);
     assert_eq!(catalogue.prompts["lenient"].description, "Deploy: fast");
     assert_eq!(catalogue.prompts["lenient"].warnings.len(), 1);
     assert_eq!(
@@ -285,6 +287,24 @@ fn watched_folders_are_seen_at_once() {
     watched(&room);
     write(folder.path(), "team/c.md", "newer");
     until(&room, |catalogue| catalogue.prompts["team/c"].body == "newer");
+}
+
+#[test]
+fn without_a_watch_the_clock_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.md", "one");
+    let room = room(folder.path());
+    room.keeper.watch.set(super::Watch::blind()).unwrap();
+    assert_eq!(names(&room.load()), ["a"]);
+    assert!(room.ready().is_some(), "an answer lasts for a while");
+    write(folder.path(), "team/b.md", "new");
+    until(&room, |catalogue| names(catalogue) == ["a", "team/b"]);
+    for text in ["two", "six"] {
+        write(folder.path(), "a.md", text);
+        until(&room, |catalogue| catalogue.prompts["a"].body == text);
+    }
+    fs::remove_dir_all(folder.path()).unwrap();
+    until(&room, |catalogue| names(catalogue).is_empty());
 }
 
 #[test]

@@ -56,6 +56,12 @@ impl Watch {
         Self { orders }
     }
 
+    /// A watch that sees nothing, as where the system refuses one.
+    #[cfg(test)]
+    pub(super) fn blind() -> Self {
+        Self { orders: sync_channel(1).0 }
+    }
+
     /// Asks the thread to look at what was read, and to watch it.
     pub(super) fn look(&self) {
         let _ = self.orders.try_send(Order::Look);
