@@ -425,6 +425,47 @@ fn a_bad_file_does_not_stop_the_others() {
 }
 
 #[test]
+fn a_linked_folder_of_skills_is_imported_once() {
+    let home = Home::new();
+    home.write("w/.agents/skills/one/SKILL.md", "---\nname: one\ndescription: d\n---\nOne.\n");
+    home.write("w/.agents/skills/one/notes.md", "Not a skill.\n");
+    home.write("w/shared/two/SKILL.md", "---\nname: two\ndescription: d\n---\nTwo.\n");
+    home.write("elsewhere/three/SKILL.md", "---\nname: three\ndescription: d\n---\nThree.\n");
+    std::fs::create_dir_all(home.path().join("w/.claude")).unwrap();
+    for (target, link) in [
+        ("../.agents/skills", "w/.claude/skills"),
+        ("../../shared/two", "w/.agents/skills/two"),
+        ("../../../elsewhere/three", "w/.agents/skills/three"),
+        ("..", "w/.agents/skills/loop"),
+    ] {
+        std::os::unix::fs::symlink(target, home.path().join(link)).unwrap();
+    }
+    let report = told(&home, &["import", "w"], "");
+    assert!(report.starts_with("exit 0\n") && report.ends_with("--- stderr\n2 created\n"), "{report}");
+    let names: Vec<String> = tree(&home.path().join(".adjutant/prompts")).into_keys().collect();
+    assert_eq!(names, ["one.md", "two.md"]);
+}
+
+#[test]
+fn the_page_about_prompts_lists_every_rule() {
+    let home = Home::new();
+    let log = prompts(&home, &["lint", "--format", "sarif"], "").stdout;
+    let log: Value = serde_json::from_str(&log).unwrap();
+    let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap().iter();
+    let rows: Vec<String> = rules
+        .map(|rule| {
+            let part = |pointer: &str| rule.pointer(pointer).unwrap().as_str().unwrap().to_owned();
+            let level = part("/defaultConfiguration/level");
+            format!("| {} | {} | {level} | {} |", part("/id"), part("/name"), part("/shortDescription/text"))
+        })
+        .collect();
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/prompts.md")).unwrap();
+    let written: Vec<&str> = page.lines().filter(|line| line.starts_with("| P")).collect();
+    assert_eq!(written, rows, "the table should be:\n{}", rows.join("\n"));
+}
+
+#[test]
 fn exports_to_every_format() {
     let home = Home::new();
     mine(&home);

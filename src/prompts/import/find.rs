@@ -45,7 +45,7 @@ pub(crate) fn find(from: &Path, format: Option<Format>, limits: Limits) -> Resul
     if walk.is_empty() {
         let format = match format {
             Some(format) => format,
-            None => format_of(&from.join("x"))
+            None => format_of_folder(from)
                 .or_else(|| look_inside(from, limits))
                 .ok_or_else(|| Error::Unclear { path: path() })?,
         };
@@ -67,14 +67,18 @@ pub(crate) fn find(from: &Path, format: Option<Format>, limits: Limits) -> Resul
 
 /// Returns the format that a file's path speaks of: its name, or the folder it is in.
 pub(crate) fn format_of(file: &Path) -> Option<Format> {
-    let name = file.file_name()?.to_str()?;
-    match name {
-        "SKILL.md" => return Some(Format::ClaudeSkill),
-        "system.md" => return Some(Format::Fabric),
-        name if name.ends_with(".prompt.md") => return Some(Format::Copilot),
-        _ => {}
+    match file.file_name()?.to_str()? {
+        "SKILL.md" => Some(Format::ClaudeSkill),
+        "system.md" => Some(Format::Fabric),
+        name if name.ends_with(".prompt.md") => Some(Format::Copilot),
+        // What else lies in a skill's folder is no skill.
+        _ => format_of_folder(file.parent()?).filter(|format| !format.suffix().starts_with('/')),
     }
-    let path = std::path::absolute(file).ok()?;
+}
+
+/// Returns the format of the files in a folder, if its path is one that only that program uses.
+fn format_of_folder(folder: &Path) -> Option<Format> {
+    let path = std::path::absolute(folder).ok()?;
     let parts: Vec<&str> = path.components().filter_map(|part| part.as_os_str().to_str()).collect();
     // `patterns` is too common a word to decide by it alone.
     let formats = Format::ALL.into_iter().filter(|format| *format != Format::Fabric);
