@@ -91,7 +91,7 @@ fn message(envelope: &Envelope<'_>) -> Message {
     match (envelope.method.as_deref(), id) {
         (Some("initialize"), Some(id)) => Message::Request { id, what: Request::Initialize },
         (Some(_), Some(id)) => Message::Request { id, what: Request::Other },
-        (None, Some(id)) if envelope.result.is_some() || envelope.error.is_some() => {
+        (None, Some(id)) if envelope.result.is_some() != envelope.error.is_some() => {
             Message::Answer { id, result: envelope.error.is_none() }
         }
         (Some("initialized" | "notifications/initialized"), None) => Message::Initialized,

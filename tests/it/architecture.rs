@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 /// Which top-level module may name which others. Doors → app → rooms → ground.
 const EDGES: &[(&str, &[&str])] = &[
     // Doors.
-    (
-        "cli",
-        &["app", "config", "events", "http", "mcp", "process", "prompts", "relay", "socket", "telemetry"],
-    ),
+    ("cli", &["app", "config", "http", "mcp", "process", "prompts", "relay", "socket", "telemetry"]),
     ("http", &["app", "config", "mcp", "web"]),
     ("mcp", &["app", "events", "prompts"]),
     ("relay", &["mcp", "process", "socket"]),

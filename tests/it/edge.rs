@@ -1,9 +1,10 @@
 //! The line battery: what the protocol edge does with every line that any client can send.
 //!
-//! One table serves stdio and the hub's socket; `http.rs` sends the same bodies over HTTP.
+//! One table serves stdio and the hub's socket; `http/battery.rs` sends the same bodies over HTTP.
 
 use serde_json::{Value, json};
 
+use crate::support::serving::Serving;
 use crate::support::{Home, Peer};
 
 /// What must come back for one line, by id: a code, or a result.
@@ -96,6 +97,7 @@ pub const BATTERY: &[(&str, &[u8], Answer)] = &[
 /// Sends each line of the battery, then a `ping`: the answer must be the expected one, and the ping's the next.
 fn run_battery(peer: &mut Peer) {
     for (number, (name, line, expected)) in BATTERY.iter().enumerate() {
+        eprintln!("{name}");
         let probe = json!(format!("probe-{number}"));
         peer.write(line);
         peer.write(b"\n");
@@ -154,6 +156,20 @@ fn every_line_is_answered_on_stdio_after_a_handshake() {
     for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
         let mut peer = server(&home);
         peer.initialize(revision);
+        run_battery(&mut peer);
+        assert!(peer.finish().0.success());
+    }
+}
+
+#[test]
+fn every_line_is_answered_through_the_hubs_socket() {
+    let home = home();
+    let _hub = Serving::socket_hub(&home);
+    for revision in [None, Some("2024-11-05"), Some("2025-11-25")] {
+        let mut peer = Peer::start(&mut home.adjutant(["connect", "prompts", "--no-start"]));
+        if let Some(revision) = revision {
+            peer.initialize(revision);
+        }
         run_battery(&mut peer);
         assert!(peer.finish().0.success());
     }
