@@ -12,10 +12,13 @@ use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 
 use super::Template;
 use crate::prompts::arguments::bind::Bound;
+use crate::prompts::arguments::text_of;
 use crate::prompts::{Partials, Prompt, front_matter};
 
-/// Instructions of one rendering.
-const FUEL: u64 = 50_000;
+/// Instructions of one rendering. Where more than [`SMALL`] bytes are put in, fewer in proportion, since an
+/// instruction may read all of them.
+const FUEL: usize = 50_000;
+const SMALL: usize = 64 * 1024;
 /// Includes within includes, loops within loops.
 const RECURSION: usize = 64;
 
@@ -38,7 +41,7 @@ impl Jinja {
     /// Checks a template; the error names line and reason.
     pub(super) fn compile(body: &str) -> Result<Self, String> {
         guard::check(body)?;
-        let environment = environment(usize::MAX);
+        let environment = environment(0);
         let template = environment.template_from_named_str("", body).map_err(|error| reason(&error))?;
         let mut names: Vec<String> = template.undeclared_variables(false).into_iter().collect();
         names.sort_unstable();
@@ -60,7 +63,8 @@ pub(in crate::prompts) fn render(
     limit: usize,
 ) -> Result<String, Fault> {
     debug_assert!(matches!(prompt.template, Template::Jinja(_)));
-    let mut environment = environment(limit);
+    let given = bound.values.iter().map(|(_, value)| text_of(value).len());
+    let mut environment = environment(given.fold(bound.input.len(), usize::saturating_add));
     environment.set_loader(move |name| match partials.get(name) {
         None => Ok(None),
         Some(text) => {
@@ -83,13 +87,14 @@ pub(in crate::prompts) fn render(
     String::from_utf8(output.text).map_err(|_| Fault::Template("the result is not UTF-8".to_owned()))
 }
 
-fn environment(limit: usize) -> Environment<'static> {
+/// Returns what a template may use, for values of `given` bytes together.
+fn environment(given: usize) -> Environment<'static> {
     let mut environment = Environment::empty();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
-    environment.set_fuel(Some(FUEL));
+    environment.set_fuel(Some(u64::try_from(FUEL / given.div_ceil(SMALL).max(1)).unwrap_or(0)));
     environment.set_recursion_limit(RECURSION);
-    filters::add(&mut environment, limit);
+    filters::add(&mut environment, given);
     environment
 }
 

@@ -1,5 +1,5 @@
 //! The filters and tests that templates may use. Every text that a filter makes is counted: one template can make
-//! a few times the limit in all, however it is written.
+//! a few times what was put in, however it is written.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, Value, filters, tests};
 
-/// How often the limit of one expansion filters may make.
+/// Bytes that filters may make in one rendering: so many, and so many times what was put in.
+const MADE: usize = 1024 * 1024;
 const TIMES: usize = 4;
 
-/// Adds them to an environment for one rendering of at most `limit` bytes.
-pub(super) fn add(environment: &mut Environment<'_>, limit: usize) {
-    let meter = Meter { made: Arc::default(), most: limit.saturating_mul(TIMES) };
+/// Adds them to an environment for one rendering with values of `given` bytes.
+pub(super) fn add(environment: &mut Environment<'_>, given: usize) {
+    let meter = Meter { made: Arc::default(), most: given.saturating_mul(TIMES).saturating_add(MADE) };
     let change = |environment: &mut Environment<'_>, name: &'static str, change: fn(&str) -> String| {
         let meter = meter.clone();
         environment.add_filter(name, move |value: Value| {
