@@ -66,7 +66,8 @@ impl rmcp::Service<RoleServer> for Service {
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let id = context.id.clone();
-        match AssertUnwindSafe(self.answer(request, context)).catch_unwind().await {
+        // The future of all methods together is large; rmcp moves what it spawns several times.
+        match AssertUnwindSafe(Box::pin(self.answer(request, context))).catch_unwind().await {
             Ok(result) => result,
             Err(_) => {
                 tracing::error!(request.id = %id, "a handler panicked");

@@ -2,14 +2,17 @@
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
 /// Bytes that may wait for a client that reads slowly before we stop reading what it sends.
 const BACKLOG: usize = 1024 * 1024;
-/// A buffer that grew past this for one large answer is given back.
+/// A buffer that grew past this for a large answer is given back once nothing follows for [`QUIET`].
 const KEEP: usize = 256 * 1024;
+/// A client that asks for large answers in a row gets them out of the same memory.
+const QUIET: Duration = Duration::from_millis(200);
 
 /// What waits to be written.
 #[derive(Debug, Default)]
@@ -74,17 +77,22 @@ impl Output {
     pub(crate) async fn write_to(&self, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
         let mut batch = Vec::new();
         loop {
-            let closing = {
+            let (closing, large) = {
                 let mut waiting = self.lock();
                 std::mem::swap(&mut batch, &mut waiting.bytes);
                 waiting.writing = batch.len();
-                waiting.closing
+                (waiting.closing, batch.capacity().max(waiting.bytes.capacity()) > KEEP)
             };
             if batch.is_empty() {
                 if closing {
                     return output.shutdown().await;
                 }
-                self.filled.notified().await;
+                if !large {
+                    self.filled.notified().await;
+                } else if tokio::time::timeout(QUIET, self.filled.notified()).await.is_err() {
+                    batch = Vec::new();
+                    self.lock().bytes.shrink_to(KEEP);
+                }
                 continue;
             }
             let written = match output.write_all(&batch).await {
@@ -92,9 +100,6 @@ impl Output {
                 Err(error) => Err(error),
             };
             batch.clear();
-            if batch.capacity() > KEEP {
-                batch = Vec::new();
-            }
             let mut waiting = self.lock();
             waiting.writing = 0;
             if let Err(error) = written {

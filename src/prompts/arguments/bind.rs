@@ -174,6 +174,10 @@ impl<'a> Given<'a> {
 
     /// Gives the words of the text to the arguments of `$1` and so on, those that were not named.
     fn number(&mut self, input: &str) -> Result<(), Error> {
+        // Cutting a long text into words costs more than the whole rest of an expansion.
+        if self.prompt.numbered().next().is_none() {
+            return Ok(());
+        }
         let mut rest = words(input, MOST_WORDS).into_iter();
         for argument in self.prompt.numbered() {
             if !self.has(argument)
