@@ -40,7 +40,7 @@ pub(crate) fn put(path: &Path, text: &str) -> Result<(), String> {
     // Not a `.md` name, so that nobody who watches the folder takes it for a prompt.
     let fresh = folder.join(format!(".{name}.{}.new", std::process::id()));
     let written = fs::File::create_new(&fresh)
-        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| fs::rename(&fresh, path));
     written.map_err(|error| {
         // The first error is the one to tell.

@@ -106,19 +106,16 @@ pub(super) fn template(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option
     }
     let Err(reason) = Template::compile(Engine::Jinja, parsed.body, &mut Vec::new()) else { return };
     let start = file.offset(parsed.body);
-    match minijinja::Environment::new().template_from_str(parsed.body) {
-        Err(error) => {
-            let lines = parsed.body.split_inclusive('\n').take(error.line().unwrap_or(1) - 1);
-            let at = start + lines.map(str::len).sum::<usize>();
-            let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-            file.add(&rules::TEMPLATE, at, format!("the template cannot be parsed: {reason}"), None);
-        }
+    if let Err(error) = minijinja::Environment::new().template_from_str(parsed.body) {
+        let lines = parsed.body.split_inclusive('\n').take(error.line().unwrap_or(1) - 1);
+        let at = start + lines.map(str::len).sum::<usize>();
+        let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+        file.add(&rules::TEMPLATE, at, format!("the template cannot be parsed: {reason}"), None);
+    } else {
         // It is Jinja, but more of it than the engine allows.
-        Ok(_) => {
-            let message =
-                format!("the template cannot be used: {reason} (lines count from where the text begins)");
-            file.add(&rules::TEMPLATE, start, message, None);
-        }
+        let message =
+            format!("the template cannot be used: {reason} (lines count from where the text begins)");
+        file.add(&rules::TEMPLATE, start, message, None);
     }
 }
 
