@@ -1,5 +1,6 @@
 //! The checked configuration: ready values, each from the command line, else `config.toml`, else a default.
 
+pub(crate) mod agents;
 pub(crate) mod env;
 mod file;
 pub(crate) mod prompts;

@@ -16,11 +16,13 @@ mod web;
 mod app;
 
 // Rooms.
+mod agents;
 mod prompts;
 
 // Ground.
 mod config;
 mod events;
+mod folders;
 mod process;
 mod telemetry;
 

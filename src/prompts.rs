@@ -24,12 +24,12 @@ mod search;
 pub(crate) mod skills;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
 use crate::config::prompts::{Limits, Root};
+pub(crate) use crate::folders::{Problem, Source};
 
 pub(crate) use bundled::bundled_text;
 use engine::Template;
@@ -71,17 +71,6 @@ pub(crate) struct Argument {
     pub(crate) pattern: Option<String>,
 }
 
-/// Where a prompt came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
-    /// The root's label.
-    pub(crate) root: String,
-    /// The path below the root, with `/`, as shown to people and clients.
-    pub(crate) relative: String,
-    /// The file itself; `None` when compiled in. Never shown to an MCP client.
-    pub(crate) file: Option<PathBuf>,
-}
-
 /// One prompt command, parsed and checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
@@ -115,14 +104,6 @@ impl Prompt {
     pub(crate) fn takes_input(&self) -> bool {
         !self.declares("input") && (self.arguments.is_empty() || self.template.places_input())
     }
-}
-
-/// A file that is not served, or served with a fault, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub(crate) source: Source,
-    /// A lower-case sentence fragment that names the fault.
-    pub(crate) message: String,
 }
 
 /// Texts of partials by path below their root.

@@ -15,10 +15,12 @@ const EDGES: &[(&str, &[&str])] = &[
     // The application.
     ("app", &["config", "events", "prompts"]),
     // Rooms: the ground only, never each other.
-    ("prompts", &["config"]),
+    ("agents", &["config", "events", "folders", "process", "store"]),
+    ("prompts", &["config", "folders"]),
     // Ground.
     ("config", &[]),
     ("events", &[]),
+    ("folders", &["config"]),
     ("process", &["config"]),
     ("telemetry", &["config"]),
 ];

@@ -1,0 +1,3 @@
+//! Agents: personas that a coding-agent CLI runs for whoever delegates a task.
+
+pub(crate) mod definition;
