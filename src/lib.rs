@@ -24,6 +24,8 @@ mod config;
 mod events;
 mod folders;
 mod process;
+#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the agents room is built on it next"))]
+mod store;
 mod telemetry;
 
 pub use cli::run;

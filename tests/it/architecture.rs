@@ -22,6 +22,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("events", &[]),
     ("folders", &["config"]),
     ("process", &["config"]),
+    ("store", &[]),
     ("telemetry", &["config"]),
 ];
 
@@ -34,6 +35,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("minijinja", &["web", "prompts"]),
     ("notify", &["prompts"]),
     ("serde_saphyr", &["prompts"]),
+    ("sqlx", &["store"]),
     ("toml", &["config"]),
 ];
 

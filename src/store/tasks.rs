@@ -1,0 +1,176 @@
+//! Delegated tasks: rows, their states, and the verbs that move them.
+//!
+//! queued → running → succeeded, failed, cancelled or lost; queued → cancelled. There is no way back: every change
+//! repeats the state it starts from, and where a hub holds the task the fence of its lease, in its `WHERE`.
+
+mod claim;
+mod enqueue;
+mod events;
+mod finish;
+mod prune;
+mod read;
+mod results;
+
+pub(crate) use claim::{
+    Claim, claim, extend, move_to_runner, running_of_dead_hubs, set_runner_slots, take_over,
+};
+pub(crate) use enqueue::{QueueLimits, enqueue};
+pub(crate) use events::{append_events, events};
+pub(crate) use finish::{Cancelled, cancel, finish};
+pub(crate) use prune::{Keep, prune};
+pub(crate) use read::{Filter, count, get, list, position};
+pub(crate) use results::{mark_delivered, outcome, undelivered};
+
+use super::Millis;
+
+/// Where a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum State {
+    Queued,
+    Running,
+    Ended(Ending),
+}
+
+/// How a task ended; it stays so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Ending {
+    Succeeded,
+    Failed,
+    Cancelled,
+    /// The hub that ran it is gone, and nobody knows how far it came.
+    Lost,
+}
+
+/// A task that somebody asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct NewTask {
+    /// Unique, chosen by the caller of the store; no meaning is read from it.
+    pub(crate) id: String,
+    /// Who asks: the key of fairness and of ownership.
+    pub(crate) caller: String,
+    pub(crate) agent: String,
+    /// The runner it waits for; limits are counted by it.
+    pub(crate) runner: String,
+    pub(crate) task: String,
+    pub(crate) workdir: String,
+    /// Higher goes first, among the tasks of one caller.
+    pub(crate) priority: i64,
+    /// The task whose agent asked for this one, if one did.
+    pub(crate) parent: Option<String>,
+    /// The first task of the tree; the task itself where there is no parent.
+    pub(crate) root: String,
+    /// 0 for a task of a client, one more for each delegation below it.
+    pub(crate) depth: i64,
+    /// JSON of the room's own: timeout, schema, checks, isolation, permission.
+    pub(crate) options: String,
+    pub(crate) created_at: Millis,
+}
+
+/// One row of `tasks`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Task {
+    pub(crate) id: String,
+    /// Grows with every task of the store: the age, and the key of pages.
+    pub(crate) seq: i64,
+    pub(crate) caller: String,
+    pub(crate) agent: String,
+    /// The runner it waits for, then the one it runs on.
+    pub(crate) runner: String,
+    pub(crate) task: String,
+    pub(crate) workdir: String,
+    pub(crate) priority: i64,
+    pub(crate) parent: Option<String>,
+    pub(crate) root: String,
+    pub(crate) depth: i64,
+    pub(crate) options: String,
+    pub(crate) state: State,
+    /// 0 while queued; 1 from the claim on, one more for each runner after the first.
+    pub(crate) attempt: i64,
+    /// Grows with each claim and take-over; a verb with an older one is refused.
+    pub(crate) fence: i64,
+    /// The hub that holds or held it.
+    pub(crate) hub: Option<String>,
+    pub(crate) lease_until: Option<Millis>,
+    /// The folder of its run, for the hub that takes it up again and for who removes it.
+    pub(crate) spool: Option<String>,
+    /// When somebody asked to cancel it while it ran.
+    pub(crate) cancel_requested_at: Option<Millis>,
+    /// The class of its failure, as the room names it.
+    pub(crate) failure: Option<String>,
+    pub(crate) created_at: Millis,
+    pub(crate) started_at: Option<Millis>,
+    pub(crate) ended_at: Option<Millis>,
+}
+
+impl Task {
+    /// Returns the lease with which the hub that claimed this row speaks for it.
+    pub(crate) fn lease(&self) -> Lease {
+        Lease { task: self.id.clone(), fence: self.fence }
+    }
+}
+
+/// The right to speak for a running task, until another hub takes it over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lease {
+    pub(crate) task: String,
+    pub(crate) fence: i64,
+}
+
+/// Something that happened in a task's run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NewEvent {
+    pub(crate) at: Millis,
+    pub(crate) kind: String,
+    /// JSON of the room's own.
+    pub(crate) data: String,
+}
+
+/// One row of `task_events`; `seq` counts from 1 in each task, without a gap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TaskEvent {
+    pub(crate) seq: i64,
+    pub(crate) at: Millis,
+    pub(crate) kind: String,
+    pub(crate) data: String,
+}
+
+impl State {
+    /// Returns the word that stands in the row.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Ended(ending) => ending.as_str(),
+        }
+    }
+
+    /// Reads the word of a row; nothing for a word that is none.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "queued" => Self::Queued,
+            "running" => Self::Running,
+            "succeeded" => Self::Ended(Ending::Succeeded),
+            "failed" => Self::Ended(Ending::Failed),
+            "cancelled" => Self::Ended(Ending::Cancelled),
+            "lost" => Self::Ended(Ending::Lost),
+            _ => return None,
+        })
+    }
+
+    /// Tells whether nothing can happen to it any more.
+    pub(crate) fn is_ended(self) -> bool {
+        matches!(self, Self::Ended(_))
+    }
+}
+
+impl Ending {
+    /// Returns the word that stands in the row.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Lost => "lost",
+        }
+    }
+}
