@@ -1,0 +1,33 @@
+//! This program, started again: the hub in the background, and short questions to ourselves.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Output, Stdio};
+
+use super::child;
+
+/// Starts this program again with `arguments`, to live on without us: it works in `folder`, writes its log to
+/// `log`, and its stdout is a pipe to us until it closes it. It makes a session of its own when it starts.
+pub(crate) fn start_detached(arguments: &[OsString], folder: &Path, log: File) -> io::Result<Child> {
+    child(own_program()?)
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+}
+
+/// Runs this program again with `arguments` to its end, without input, and returns what it wrote.
+pub(crate) fn run_own(arguments: &[OsString]) -> io::Result<Output> {
+    child(own_program()?).args(arguments).stdin(Stdio::null()).output()
+}
+
+/// Returns the file of this program. After an upgrade that is the new one at the same place.
+fn own_program() -> io::Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let replaced = program.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map(PathBuf::from);
+    Ok(replaced.filter(|_| !program.exists()).unwrap_or(program))
+}
