@@ -3,13 +3,15 @@
 pub(crate) mod agents;
 pub(crate) mod env;
 mod file;
+pub(crate) mod folders;
 pub(crate) mod prompts;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prompts::{PromptsConfig, Root};
+use folders::Root;
+use prompts::PromptsConfig;
 
 /// Who may use `/mcp` and the console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -181,16 +183,10 @@ impl Config {
         }
         config.http.auth = overrides.auth.unwrap_or(config.http.auth);
         config.prompts.roots = match roots {
-            Roots::Exactly(folders) => {
-                let named =
-                    |folder: PathBuf| Root { label: folder.display().to_string(), folder: Some(folder) };
-                folders.into_iter().map(named).collect()
-            }
+            Roots::Exactly(folders) => folders.into_iter().map(Root::named).collect(),
             Roots::User | Roots::Workspace => {
-                let folder = Some(config.home.join("prompts"));
-                let user = Root { label: "user".to_owned(), folder };
-                let bundled = Root { label: "bundled".to_owned(), folder: None };
-                [user].into_iter().chain(configured).chain([bundled]).collect()
+                let user = Root::standing("user", config.home.join("prompts"));
+                [user].into_iter().chain(configured).chain([Root::bundled()]).collect()
             }
         };
         if in_workspace && let Some(folder) = workspace(&config.home) {

@@ -1,6 +1,19 @@
 //! Folders of files that are found, read and watched: what prompts and agents have in common.
+//!
+//! [`Folders`] finds the files below its roots, keeps what a [`Kind`] made of them, and notices changes on disk.
 
-use std::path::PathBuf;
+mod keep;
+pub(crate) mod place;
+mod walk;
+
+use std::fmt::Debug;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::config::folders::{Limits, Root};
+use keep::Keeper;
+pub(crate) use walk::{Found, Scan};
 
 /// Where something came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,4 +32,95 @@ pub(crate) struct Problem {
     pub(crate) source: Source,
     /// A lower-case sentence fragment that names the fault.
     pub(crate) message: String,
+}
+
+/// What is made of the files: prompts, or agents.
+pub(crate) trait Kind: Debug + Send + Sync + 'static {
+    /// What one file becomes; cheap to clone.
+    type Item: Clone + Debug + Send;
+    /// What all files become together.
+    type Catalogue: Debug + Send + Sync;
+    /// What the files are called together, for the names of threads.
+    const PLURAL: &'static str;
+    /// Path below the root and content of what is compiled in, in the order of their names.
+    const BUNDLED: &'static [(&'static str, &'static str)];
+
+    /// Tells by a file's name, which need not be UTF-8, whether it is to be read below the root of this number.
+    fn is_meant(&self, root: usize, name: &[u8]) -> bool;
+
+    /// Makes something of a file's text. The error says why the file is not served, as a sentence fragment.
+    fn read(&self, root: usize, source: Source, text: &str, digest: String) -> Result<Self::Item, String>;
+
+    /// Joins what the roots hold, which stand in the order of precedence.
+    fn catalogue(&self, roots: &[Root], scans: &[&Scan<Self::Item>], generation: u64) -> Self::Catalogue;
+
+    /// Returns the generation that a catalogue was made with.
+    fn generation(catalogue: &Self::Catalogue) -> u64;
+}
+
+/// Roots that are read when somebody asks, and again when something changed.
+#[derive(Debug)]
+pub(crate) struct Folders<K: Kind> {
+    keeper: Arc<Keeper<K>>,
+}
+
+impl<K: Kind> Folders<K> {
+    /// Does no I/O: the files are read when they are first asked for.
+    pub(crate) fn new(kind: K, roots: Vec<Root>, limits: Limits) -> Self {
+        Self { keeper: Arc::new(Keeper::new(kind, roots, limits)) }
+    }
+
+    /// Returns the catalogue if it is known to be fresh; never blocks. `None` means [`Self::load`] is due.
+    pub(crate) fn ready(&self) -> Option<Arc<K::Catalogue>> {
+        self.keeper.ready()
+    }
+
+    /// Returns a fresh catalogue, reading what is new or changed. Blocks on the disk.
+    pub(crate) fn load(&self) -> Arc<K::Catalogue> {
+        self.keeper.load()
+    }
+
+    /// Returns a receiver of the catalogue's generation, and starts watching the folders if nobody did yet.
+    pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.keeper.changes()
+    }
+}
+
+/// What the tests of a room look at beside its face.
+#[cfg(test)]
+impl<K: Kind> Folders<K> {
+    /// Whether what happens below any root is told.
+    pub(crate) fn all_covered(&self) -> bool {
+        self.keeper.all_covered()
+    }
+
+    /// Stops watching before it begins, as where the system refuses it.
+    pub(crate) fn blind(&self) {
+        self.keeper.blind();
+    }
+
+    /// Returns what tells how long the keeper lives.
+    pub(crate) fn life(&self) -> std::sync::Weak<impl Sized + use<K>> {
+        Arc::downgrade(&self.keeper)
+    }
+}
+
+/// Reads a text file of at most `limit` bytes. The error is a sentence fragment.
+pub(crate) fn read_text(file: &Path, limit: usize) -> Result<String, String> {
+    // A FIFO would block an open for ever, so the kind is asked first.
+    let kind = std::fs::metadata(file).map_err(|error| format!("it cannot be read: {error}"))?;
+    if !kind.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    if kind.len() > limit as u64 {
+        return Err(format!("it has {} bytes, over the limit of {limit}", kind.len()));
+    }
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(file).and_then(|open| open.take(limit as u64 + 1).read_to_end(&mut bytes));
+    read.map_err(|error| format!("it cannot be read: {error}"))?;
+    if bytes.len() > limit {
+        return Err(format!("it is over the limit of {limit} bytes"));
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| format!("it is not UTF-8: byte {} is wrong", error.utf8_error().valid_up_to()))
 }

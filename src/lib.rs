@@ -23,9 +23,11 @@ mod prompts;
 mod config;
 mod events;
 mod folders;
+mod names;
 mod process;
 #[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the agents room is built on it next"))]
 mod store;
 mod telemetry;
+mod yaml;
 
 pub use cli::run;

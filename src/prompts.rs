@@ -9,17 +9,13 @@ mod bundled;
 mod engine;
 mod expand;
 pub(crate) mod export;
+mod files;
 pub(crate) mod formats;
-mod fresh;
-pub(crate) mod front_matter;
 pub(crate) mod import;
 mod index;
 pub(crate) mod lint;
-mod load;
 mod lookup;
-mod near;
 pub(crate) mod parse;
-pub(crate) mod place;
 mod search;
 pub(crate) mod skills;
 
@@ -28,13 +24,14 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
-use crate::config::prompts::{Limits, Root};
+use crate::config::folders::Root;
+use crate::config::prompts::Limits;
+use crate::folders::Folders;
 pub(crate) use crate::folders::{Problem, Source};
 
 pub(crate) use bundled::bundled_text;
 use engine::Template;
-use fresh::Keeper;
-pub(crate) use near::near_names;
+use files::PromptFiles;
 pub(crate) use search::Search;
 
 /// How a body is filled in.
@@ -178,28 +175,29 @@ fn near_hint(near: &[String]) -> String {
 /// The room.
 #[derive(Debug)]
 pub(crate) struct Prompts {
-    keeper: Arc<Keeper>,
+    folders: Folders<PromptFiles>,
+    limits: Limits,
 }
 
 impl Prompts {
     /// Does no I/O: the files are read when they are first asked for.
     pub(crate) fn new(roots: Vec<Root>, limits: Limits) -> Self {
-        Self { keeper: Arc::new(Keeper::new(roots, limits)) }
+        Self { folders: Folders::new(PromptFiles::new(limits), roots, limits.folders()), limits }
     }
 
     /// Returns the catalogue if it is known to be fresh; never blocks. `None` means [`Self::load`] is due.
     pub(crate) fn ready(&self) -> Option<Arc<Catalogue>> {
-        self.keeper.ready()
+        self.folders.ready()
     }
 
     /// Returns a fresh catalogue, reading what is new or changed. Blocks on the disk.
     pub(crate) fn load(&self) -> Arc<Catalogue> {
-        self.keeper.load()
+        self.folders.load()
     }
 
     /// Returns a receiver of the catalogue's generation, and starts watching the folders if nobody did yet.
     pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
-        self.keeper.changes()
+        self.folders.changes()
     }
 
     /// Expands a prompt of `catalogue` by name or alias.
@@ -209,6 +207,9 @@ impl Prompts {
         name: &str,
         inputs: Inputs<'_>,
     ) -> Result<Expansion, Error> {
-        expand::expand(catalogue, name, inputs, self.keeper.limits.expansion)
+        expand::expand(catalogue, name, inputs, self.limits.expansion)
     }
 }
+
+#[cfg(test)]
+mod tests;

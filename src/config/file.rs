@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::prompts::Root;
+use super::folders::Root;
 use super::{Auth, Config, Error, Switch};
 
 /// Most bytes of a `config.toml`; nobody writes a larger one by hand.
@@ -99,6 +99,7 @@ impl File {
             .map(|folder| Root {
                 label: folder.display().to_string(),
                 folder: Some(config.home.join(folder)),
+                may_be_absent: false,
             })
             .collect())
     }

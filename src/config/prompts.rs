@@ -1,15 +1,8 @@
 //! What the prompts room is configured with: the folders it reads, in order, and its limits.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// A folder that prompts are read from. Earlier roots win over later ones.
-#[derive(Clone, Debug)]
-pub(crate) struct Root {
-    /// What a person reads: `project`, `user`, `bundled`, or the folder as it was named on the command line.
-    pub(crate) label: String,
-    /// `None` for the prompts that are compiled into the binary.
-    pub(crate) folder: Option<PathBuf>,
-}
+use super::folders::{self, Root};
 
 /// What one prompt, and one expansion, may cost.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +23,13 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Returns what reading the files may cost.
+    pub(crate) fn folders(self) -> folders::Limits {
+        folders::Limits { file: self.file, files: self.files, depth: self.depth }
+    }
+}
+
 /// The prompts room's share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PromptsConfig {
@@ -43,7 +43,6 @@ impl PromptsConfig {
     ///
     /// A prompt file starts no process, so a project's prompts need no trust question.
     pub(crate) fn enter_workspace(&mut self, folder: &Path) {
-        let folder = Some(folder.join(".adjutant").join("prompts"));
-        self.roots.insert(0, Root { label: "project".to_owned(), folder });
+        self.roots.insert(0, Root::standing("project", folder.join(".adjutant").join("prompts")));
     }
 }

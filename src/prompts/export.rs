@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::formats::{self, Format};
-use super::place::{self, Change};
 use super::{Prompt, skills};
+use crate::folders::place::{self, Change};
+use crate::names::own_name;
 
 /// One prompt and what becomes of it.
 #[derive(Debug)]
@@ -68,7 +69,7 @@ fn folder(to: &Path, format: Format) -> PathBuf {
 /// called, so it may be anything; a name here becomes part of a path.
 fn names(prompts: &[Arc<Prompt>], format: Format) -> Vec<String> {
     let names = prompts.iter().map(|prompt| prompt.name.as_str());
-    let safe = |name: &str| match formats::own_name(name) {
+    let safe = |name: &str| match own_name(name) {
         name if name.is_empty() => "prompt".to_owned(),
         name => name,
     };

@@ -11,11 +11,12 @@ mod fabric;
 mod own;
 pub(crate) mod placeholders;
 
-pub(crate) use own::scalar;
 use placeholders::{Place, Slot};
 use serde_json::{Map, Value};
 
-use crate::prompts::{Argument, ArgumentType, Engine, Prompt, front_matter};
+use crate::names::own_name;
+use crate::prompts::{Argument, ArgumentType, Engine, Prompt};
+use crate::yaml::front_matter;
 
 /// A kind of foreign prompt file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,7 +134,7 @@ pub(crate) struct Exported {
 
 /// Reads a foreign file into a draft. The error is a sentence fragment that says why there is none.
 pub(crate) fn read(format: Format, foreign: &Foreign) -> Result<Draft, String> {
-    let name = own::name(&foreign.name);
+    let name = own_name(&foreign.name);
     if name.is_empty() {
         return Err(format!("its name `{}` has no letter or digit to make a prompt name of", foreign.name));
     }
@@ -274,11 +275,6 @@ fn note(notes: &mut Vec<String>, text: String) {
     if !notes.contains(&text) {
         notes.push(text);
     }
-}
-
-/// Returns the nearest name that the name rule allows; empty if nothing of it can stay.
-pub(crate) fn own_name(name: &str) -> String {
-    own::name(name)
 }
 
 #[cfg(test)]

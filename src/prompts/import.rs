@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::Limits;
 use super::formats::{self, Foreign, Format};
-use super::place::{self, Change};
+use crate::folders::place::{self, Change};
+use crate::folders::read_text;
 pub(crate) use find::{Error, find, format_of};
 pub(crate) use walk::Found;
 
@@ -83,25 +84,4 @@ fn draft(file: &Path, format: Format, name: String, limits: Limits) -> Result<fo
         }
     }
     Ok(draft)
-}
-
-/// Reads a text file of at most `limit` bytes. The error is a sentence fragment.
-pub(crate) fn read_text(file: &Path, limit: usize) -> Result<String, String> {
-    use std::io::Read;
-    // A FIFO would block an open for ever, so the kind is asked first.
-    let kind = std::fs::metadata(file).map_err(|error| format!("it cannot be read: {error}"))?;
-    if !kind.is_file() {
-        return Err("it is not a regular file".to_owned());
-    }
-    if kind.len() > limit as u64 {
-        return Err(format!("it has {} bytes, over the limit of {limit}", kind.len()));
-    }
-    let mut bytes = Vec::new();
-    let read = std::fs::File::open(file).and_then(|open| open.take(limit as u64 + 1).read_to_end(&mut bytes));
-    read.map_err(|error| format!("it cannot be read: {error}"))?;
-    if bytes.len() > limit {
-        return Err(format!("it is over the limit of {limit} bytes"));
-    }
-    String::from_utf8(bytes)
-        .map_err(|error| format!("it is not UTF-8: byte {} is wrong", error.utf8_error().valid_up_to()))
 }

@@ -3,16 +3,12 @@
 use std::collections::{BTreeMap, btree_map};
 use std::sync::Arc;
 
-use super::load::{Found, Scan};
+use super::files::Item;
 use super::{Catalogue, Limits, Problem, Prompt, Root, Source};
+use crate::folders::{Found, Scan};
 
 /// Joins the roots' scans, which stand in the order of precedence.
-pub(super) fn catalogue<'a>(
-    roots: &[Root],
-    scans: impl Iterator<Item = &'a Scan>,
-    limits: Limits,
-    generation: u64,
-) -> Catalogue {
+pub(super) fn catalogue(roots: &[Root], scans: &[&Scan<Item>], limits: Limits, generation: u64) -> Catalogue {
     let mut catalogue = Catalogue { generation, ..Catalogue::default() };
     let mut left = limits.files;
     for (root, scan) in roots.iter().zip(scans) {
@@ -24,7 +20,7 @@ pub(super) fn catalogue<'a>(
     catalogue
 }
 
-fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan, left: &mut usize) {
+fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Item>, left: &mut usize) {
     let mut own: BTreeMap<&str, Arc<Prompt>> = BTreeMap::new();
     for (relative, entry) in &scan.entries {
         let source = || Source {
@@ -41,11 +37,11 @@ fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan, left: &mut usize) {
         *left -= 1;
         match &entry.found {
             Found::Fault(message) => catalogue.problems.push(problem(message.clone())),
-            Found::Partial(text) => {
+            Found::Read(Item::Partial(text), _) => {
                 let partials = catalogue.partials.entry(root.label.clone()).or_default();
                 Arc::make_mut(partials).entry(relative.clone()).or_insert_with(|| text.clone());
             }
-            Found::Prompt(prompt) => match own.entry(&prompt.name) {
+            Found::Read(Item::Prompt(prompt), _) => match own.entry(&prompt.name) {
                 btree_map::Entry::Vacant(place) => {
                     place.insert(prompt.clone());
                 }

@@ -12,8 +12,9 @@ mod together;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::import::{Error, find, format_of, read_text};
+use super::import::{Error, find, format_of};
 use super::{Limits, Prompt, Prompts, Root, Source};
+use crate::folders::read_text;
 pub(crate) use rules::{Rule, Severity};
 
 /// One thing that was found.
@@ -141,7 +142,7 @@ pub(crate) fn paths(paths: &[PathBuf], limits: Limits) -> Result<Report, Error> 
                 });
             }
         } else {
-            let root = Root { label: path.display().to_string(), folder: Some(path.clone()) };
+            let root = Root::named(path.clone());
             let part = roots(vec![root], limits);
             report.files += part.files;
             report.findings.extend(part.findings);
@@ -164,7 +165,7 @@ fn text_of_file(path: &Path, limits: Limits, prompt: Option<&Arc<Prompt>>) -> Ve
     };
     let mut file = File { path, text: &text, findings: Vec::new() };
     let foreign = format_of(path);
-    let parsed = match super::front_matter::parse(&text) {
+    let parsed = match crate::yaml::front_matter::parse(&text) {
         Ok(parsed) => parsed,
         Err(reason) => {
             file.add(&rules::NOT_SERVED, 0, reason, None);

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::arguments::{clipped, declare, text_of};
 use super::engine::Template;
-use super::front_matter::{self, Parsed};
 use super::{Engine, Prompt, Source};
+use crate::yaml::front_matter::{self, Parsed};
 
 /// The keys that mean something here. Others are kept in the front matter and named by lint.
 pub(crate) const KNOWN_KEYS: [&str; 5] = ["description", "title", "arguments", "aliases", "engine"];

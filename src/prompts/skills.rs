@@ -155,7 +155,8 @@ mod tests {
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
     use super::{Skill, names, skills};
-    use crate::prompts::{Catalogue, Source, front_matter, parse};
+    use crate::prompts::{Catalogue, Source, parse};
+    use crate::yaml::front_matter;
 
     fn of(files: &[(&str, &str)]) -> Vec<Skill> {
         let mut catalogue = Catalogue::default();

@@ -6,7 +6,24 @@ use std::path::{Path, PathBuf};
 /// Which top-level module may name which others. Doors → app → rooms → ground.
 const EDGES: &[(&str, &[&str])] = &[
     // Doors.
-    ("cli", &["app", "config", "http", "mcp", "process", "prompts", "relay", "socket", "telemetry"]),
+    (
+        "cli",
+        &[
+            "agents",
+            "app",
+            "config",
+            "folders",
+            "http",
+            "mcp",
+            "names",
+            "process",
+            "prompts",
+            "relay",
+            "socket",
+            "telemetry",
+            "yaml",
+        ],
+    ),
     ("http", &["app", "config", "mcp", "web"]),
     ("mcp", &["app", "events", "prompts"]),
     ("relay", &["mcp", "process", "socket"]),
@@ -15,15 +32,17 @@ const EDGES: &[(&str, &[&str])] = &[
     // The application.
     ("app", &["config", "events", "prompts"]),
     // Rooms: the ground only, never each other.
-    ("agents", &["config", "events", "folders", "process", "store"]),
-    ("prompts", &["config", "folders"]),
+    ("agents", &["config", "events", "folders", "names", "process", "store", "yaml"]),
+    ("prompts", &["config", "folders", "names", "yaml"]),
     // Ground.
     ("config", &[]),
     ("events", &[]),
     ("folders", &["config"]),
+    ("names", &[]),
     ("process", &["config"]),
     ("store", &[]),
     ("telemetry", &["config"]),
+    ("yaml", &[]),
 ];
 
 /// Which outside crate may be named where.
@@ -33,10 +52,10 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("anyhow", &["cli", "app"]),
     ("minijinja", &["web", "prompts"]),
-    ("notify", &["prompts"]),
-    ("serde_saphyr", &["prompts"]),
+    ("notify", &["folders"]),
+    ("serde_saphyr", &["yaml"]),
     ("sqlx", &["store"]),
-    ("toml", &["config"]),
+    ("toml", &["agents", "config"]),
 ];
 
 fn sources() -> Vec<(String, PathBuf, String)> {

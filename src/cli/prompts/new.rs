@@ -9,9 +9,10 @@ use serde_json::json;
 use super::super::Common;
 use super::super::output::{self, Failure};
 use super::{Folders, place as shown_place};
+use crate::folders::place::{self, Change};
+use crate::names::own_name;
 use crate::prompts::Prompts;
-use crate::prompts::formats::{own_name, scalar};
-use crate::prompts::place::{self, Change};
+use crate::yaml::scalar;
 
 /// Arguments of `adjutant prompts new`.
 #[derive(Debug, Args)]

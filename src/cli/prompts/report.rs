@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::super::output::{self, Failure, printable};
+use crate::folders::place::{self, Change};
 use crate::prompts::formats::Format;
-use crate::prompts::place::{self, Change};
 
 /// How the files are handled.
 #[derive(Clone, Copy, Debug, clap::Args)]

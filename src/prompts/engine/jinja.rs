@@ -13,7 +13,8 @@ use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 use super::Template;
 use crate::prompts::arguments::bind::Bound;
 use crate::prompts::arguments::text_of;
-use crate::prompts::{Partials, Prompt, front_matter};
+use crate::prompts::{Partials, Prompt};
+use crate::yaml::front_matter;
 
 /// Instructions of one rendering. Where more than [`SMALL`] bytes are put in, fewer in proportion, since an
 /// instruction may read all of them.

@@ -1,25 +1,8 @@
-//! Our own file format, as the formats need it: names, front matter in, front matter and text out.
-
-use std::fmt::Write;
+//! Our own file format, as the formats need it: descriptions, front matter and text out.
 
 use super::Draft;
 use crate::prompts::{ArgumentType, Engine};
-
-/// Returns the nearest name that our name rule allows: lower case, every other run of characters a `-`.
-pub(super) fn name(foreign: &str) -> String {
-    let segments = foreign.split('/').map(|segment| {
-        let mut name = String::new();
-        for c in segment.chars().flat_map(char::to_lowercase) {
-            if c.is_ascii_alphanumeric() || c == '_' {
-                name.push(c);
-            } else if !name.ends_with('-') {
-                name.push('-');
-            }
-        }
-        name.trim_matches(['-', '_']).to_owned()
-    });
-    segments.filter(|segment| !segment.is_empty()).collect::<Vec<_>>().join("/")
-}
+use crate::yaml::scalar;
 
 /// Returns the first sentence of the first paragraph that is not a heading, cut at 160 characters.
 pub(super) fn derived_description(body: &str) -> String {
@@ -97,39 +80,4 @@ pub(super) fn document(fields: &[(&str, &str)], body: &str) -> String {
     text.push_str(body);
     text.push('\n');
     text
-}
-
-/// Returns a text as one YAML scalar that every reader takes for exactly this string.
-pub(crate) fn scalar(text: &str) -> String {
-    let plain = text.starts_with(char::is_alphabetic)
-        && !text.ends_with([' ', ':'])
-        && !text.contains(": ")
-        && !text.contains(" #")
-        && !text.chars().any(is_awkward)
-        && !matches!(
-            text.to_ascii_lowercase().as_str(),
-            "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n"
-        );
-    if plain {
-        return text.to_owned();
-    }
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            c if is_awkward(c) => {
-                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
-            }
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// Whether a character cannot stand in YAML as it is, or may be taken for the end of a line.
-fn is_awkward(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }

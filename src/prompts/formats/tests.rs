@@ -5,8 +5,9 @@ use std::sync::Arc;
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
 use proptest::sample::select;
 
-use super::{Draft, Foreign, Format, read, scalar, write};
-use crate::prompts::{Prompt, Source, front_matter, parse};
+use super::{Draft, Foreign, Format, read, write};
+use crate::prompts::{Prompt, Source, parse};
+use crate::yaml::{front_matter, scalar};
 
 fn parsed(draft: &Draft) -> Result<Arc<Prompt>, String> {
     let source = Source { root: "here".to_owned(), relative: format!("{}.md", draft.name), file: None };

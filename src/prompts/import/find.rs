@@ -151,8 +151,8 @@ fn look_inside(folder: &Path, limits: Limits) -> Option<Format> {
 
 /// Tells the format of a Markdown file by what is written in it.
 fn sniff(file: &Path, limits: Limits) -> Option<Format> {
-    let text = super::read_text(file, limits.file).ok()?;
-    let parsed = super::super::front_matter::parse(&text).ok()?;
+    let text = crate::folders::read_text(file, limits.file).ok()?;
+    let parsed = crate::yaml::front_matter::parse(&text).ok()?;
     let has = |key: &str| parsed.values.contains_key(key);
     if text.contains("${input:") || has("mode") || has("agent") || has("tools") {
         return Some(Format::Copilot);

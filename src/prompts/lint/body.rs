@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::{File, Severity, rules};
+use crate::names::near_names;
 use crate::prompts::engine::Template;
 use crate::prompts::formats::Format;
 use crate::prompts::formats::placeholders::{self, Slot};
-use crate::prompts::front_matter::Parsed;
-use crate::prompts::{Engine, Prompt, near_names};
+use crate::prompts::{Engine, Prompt};
+use crate::yaml::front_matter::Parsed;
 
 /// Names that every Jinja template has.
 const JINJA: [&str; 5] = ["input", "range", "dict", "namespace", "debug"];

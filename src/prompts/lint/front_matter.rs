@@ -6,10 +6,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{File, Severity, rules};
+use crate::names::{near_names, own_name};
+use crate::prompts::Prompt;
 use crate::prompts::formats::Format;
-use crate::prompts::front_matter::Parsed;
 use crate::prompts::parse::KNOWN_KEYS;
-use crate::prompts::{Prompt, formats, near_names};
+use crate::yaml::front_matter::Parsed;
 
 /// Keys that mean something to the programs whose files people copy.
 const THEIRS: [&str; 17] = [
@@ -72,7 +73,7 @@ pub(super) fn check(
     if foreign.is_none() {
         let name = prompt.map(|prompt| prompt.name.clone()).or_else(|| stem(file.path));
         if let Some(name) = name.filter(|name| !name.split('/').all(is_segment)) {
-            let better = formats::own_name(&name);
+            let better = own_name(&name);
             let hint = (!better.is_empty()).then(|| format!("rename it to `{better}.md`"));
             file.add(
                 &rules::NAME,

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::{File, rules};
 use crate::prompts::formats::Format;
-use crate::prompts::front_matter::Parsed;
 use crate::prompts::skills::{LONGEST_DESCRIPTION, LONGEST_NAME};
+use crate::yaml::front_matter::Parsed;
 
 /// Adds what a `SKILL.md` does wrong, and what a prompt of ours could not say as a skill.
 pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Format>) {

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::prompts::{Catalogue, Error, Inputs, Limits, Prompts, Root};
+use super::{Catalogue, Error, Inputs, Limits, Prompts};
+use crate::config::folders::Root;
 
 fn root(label: &str, folder: &Path) -> Root {
-    Root { label: label.to_owned(), folder: Some(folder.to_owned()) }
+    Root { label: label.to_owned(), ..Root::named(folder.to_owned()) }
 }
 
 fn room(folder: &Path) -> Prompts {
@@ -53,7 +54,7 @@ fn expand(room: &Prompts, name: &str, text: &str) -> Result<String, Error> {
 
 #[test]
 fn bundled_prompts_follow_the_contract() {
-    let room = Prompts::new(vec![Root { label: "bundled".to_owned(), folder: None }], Limits::default());
+    let room = Prompts::new(vec![Root::bundled()], Limits::default());
     let catalogue = room.load();
     assert_eq!(catalogue.problems, []);
     let described = |name: &str| catalogue.prompts[name].description.clone();
@@ -256,7 +257,7 @@ fn a_changed_file_shows() {
 /// Waits for the watching thread, so that what follows is seen through it and not by the clock.
 fn watched(room: &Prompts) {
     let deadline = Instant::now() + Duration::from_secs(2);
-    while !room.keeper.all_covered() {
+    while !room.folders.all_covered() {
         room.load();
         assert!(Instant::now() < deadline, "the folders are not watched");
         std::thread::yield_now();
@@ -294,7 +295,7 @@ fn without_a_watch_the_clock_serves() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
     let room = room(folder.path());
-    room.keeper.watch.set(super::Watch::blind()).unwrap();
+    room.folders.blind();
     assert_eq!(names(&room.load()), ["a"]);
     assert!(room.ready().is_some(), "an answer lasts for a while");
     write(folder.path(), "team/b.md", "new");
@@ -334,7 +335,7 @@ fn the_watching_thread_ends_with_the_room() {
     let room = room(folder.path());
     room.load();
     watched(&room);
-    let keeper = Arc::downgrade(&room.keeper);
+    let keeper = room.folders.life();
     drop(room);
     let deadline = Instant::now() + Duration::from_secs(2);
     while keeper.strong_count() > 0 {

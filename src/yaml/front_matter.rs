@@ -6,6 +6,8 @@
 
 use serde_json::{Map, Value};
 
+use super::Refused;
+
 /// Bytes of front matter; real ones have a few hundred.
 const LARGEST: usize = 64 * 1024;
 
@@ -41,7 +43,7 @@ pub(crate) fn parse(text: &str) -> Result<Parsed<'_>, String> {
     }
     // With the opening line, so that a fault is counted in lines of the file.
     let opened = &text[..text.len() - block.len() + front_matter.len()];
-    let (values, invalid) = match read_yaml(opened) {
+    let (values, invalid) = match super::read(opened) {
         Ok(values) => (values, None),
         Err(Refused::TooComplex) => return Err("the front matter is too complex (YAML bomb?)".to_owned()),
         Err(Refused::Invalid(reason)) => (read_lines(front_matter), Some(reason)),
@@ -66,46 +68,6 @@ fn closed(block: &str) -> Option<(&str, &str)> {
         start = end;
     }
     None
-}
-
-enum Refused {
-    TooComplex,
-    Invalid(String),
-}
-
-fn read_yaml(front_matter: &str) -> Result<Map<String, Value>, Refused> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: 20_000, max_nodes: 10_000, max_depth: 32, max_aliases: 100, max_anchors: 100,
-            max_recorded_anchor_events: 20_000, max_documents: 1, flow_nesting_limit: 32,
-        },
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 2_000, max_replay_stack_depth: 8 },
-        with_snippet: false,
-    };
-    match serde_saphyr::from_str_with_options::<Value>(front_matter, options) {
-        Ok(Value::Object(values)) => Ok(values),
-        Ok(Value::Null) => Ok(Map::new()),
-        Ok(_) => Err(Refused::Invalid("it is not a list of keys with values".to_owned())),
-        Err(error) if is_bomb(&error) => Err(Refused::TooComplex),
-        Err(error) => Err(Refused::Invalid(first_line(&error.to_string()))),
-    }
-}
-
-fn is_bomb(error: &serde_saphyr::Error) -> bool {
-    use serde_saphyr::Error as E;
-    match error {
-        E::WithSnippet { error, .. } | E::AliasError { error, .. } => is_bomb(error),
-        E::Budget { .. }
-        | E::AliasReplayCounterOverflow { .. }
-        | E::AliasReplayLimitExceeded { .. }
-        | E::AliasExpansionLimitExceeded { .. }
-        | E::AliasReplayStackDepthExceeded { .. } => true,
-        error => error.to_string().contains("recursion limit"),
-    }
-}
-
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(200).collect()
 }
 
 /// Reads `key: rest of the line` from every line that has that form and is not indented; the rest is a string.

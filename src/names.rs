@@ -1,9 +1,26 @@
-//! Names that a person may have meant.
+//! Names of prompts and agents: which are allowed, and which a person may have meant.
 
 /// How many candidates are offered.
 const OFFERED: usize = 3;
 /// Longer names are not compared: the work per candidate is the product of both lengths.
 const LONGEST: usize = 64;
+
+/// Returns the nearest name that our name rule allows: lower case, every other run of characters a
+/// `-`; empty if nothing of it can stay.
+pub(crate) fn own_name(foreign: &str) -> String {
+    let segments = foreign.split('/').map(|segment| {
+        let mut name = String::new();
+        for c in segment.chars().flat_map(char::to_lowercase) {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                name.push(c);
+            } else if !name.ends_with('-') {
+                name.push('-');
+            }
+        }
+        name.trim_matches(['-', '_']).to_owned()
+    });
+    segments.filter(|segment| !segment.is_empty()).collect::<Vec<_>>().join("/")
+}
 
 /// Returns up to three of `names` that are close to `wanted`, the closest first.
 ///

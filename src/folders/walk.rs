@@ -1,4 +1,4 @@
-//! Finds and reads the files below a root. The only place of the room that opens files.
+//! Finds and reads the files below a root. The only place that opens the files of prompts and agents.
 //!
 //! The walk goes from folder handle to folder handle and never follows a link, so a folder that is swapped for
 //! a link meanwhile leads nowhere else. Only regular files are opened, and without blocking: a FIFO, a device or
@@ -12,14 +12,14 @@ use std::io::Read as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use super::{Limits, Problem, Prompt, Root, Source, parse};
+use super::{Kind, Problem, Source};
+use crate::config::folders::{Limits, Root};
 use beneath::Target;
 
 /// A file whose last change is younger than this when it is read may change again without a new time stamp,
@@ -41,37 +41,41 @@ const OPEN_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags
 pub(super) type Identity = (u64, u64);
 
 /// What one root held at one moment.
-#[derive(Debug, Default)]
-pub(super) struct Scan {
+#[derive(Debug)]
+pub(crate) struct Scan<T> {
     /// By path below the root.
-    pub(super) entries: BTreeMap<String, Entry>,
+    pub(crate) entries: BTreeMap<String, Entry<T>>,
     /// Faults that are not of one file.
-    pub(super) problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
     /// Every folder that was read, the root first, and what it was.
     pub(super) folders: BTreeMap<PathBuf, Identity>,
 }
 
+impl<T> Default for Scan<T> {
+    fn default() -> Self {
+        Self { entries: BTreeMap::new(), problems: Vec::new(), folders: BTreeMap::new() }
+    }
+}
+
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(crate) struct Entry<T> {
     stamp: Option<Stamp>,
-    pub(super) found: Found,
+    pub(crate) found: Found<T>,
 }
 
 /// What a file turned out to be.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
-    Prompt(Arc<Prompt>),
-    /// A part for Jinja templates: its text.
-    Partial(Arc<str>),
+pub(crate) enum Found<T> {
+    /// What was made of the bytes with this digest.
+    Read(T, [u8; 32]),
     /// Why the file is not served.
     Fault(String),
 }
 
-impl Found {
+impl<T> Found<T> {
     fn same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Prompt(one), Self::Prompt(two)) => Arc::ptr_eq(one, two) || one.digest == two.digest,
-            (Self::Partial(one), Self::Partial(two)) => one == two,
+            (Self::Read(_, one), Self::Read(_, two)) => one == two,
             (Self::Fault(one), Self::Fault(two)) => one == two,
             _ => false,
         }
@@ -88,8 +92,8 @@ struct Stamp {
     changed: (i64, u64),
 }
 
-impl Scan {
-    /// Tells whether both hold the same prompts, partials and problems.
+impl<T: Clone> Scan<T> {
+    /// Tells whether both hold the same files and problems.
     pub(super) fn same(&self, other: &Self) -> bool {
         self.problems == other.problems
             && self.entries.len() == other.entries.len()
@@ -98,19 +102,26 @@ impl Scan {
             })
     }
 
-    /// Reads the prompts that are compiled in.
-    pub(super) fn bundled(root: &Root, files: &[(&str, &str)]) -> Self {
+    /// Reads what is compiled in.
+    pub(super) fn bundled<K: Kind<Item = T>>(kind: &K, root: usize, label: &str) -> Self {
         let read = |(relative, text): &(&str, &str)| {
-            let source = Source { root: root.label.clone(), relative: (*relative).to_owned(), file: None };
-            ((*relative).to_owned(), Entry { stamp: None, found: understood(source, text.as_bytes()) })
+            let source = Source { root: label.to_owned(), relative: (*relative).to_owned(), file: None };
+            let found = understood(kind, root, source, text.as_bytes());
+            ((*relative).to_owned(), Entry { stamp: None, found })
         };
-        Self { entries: files.iter().map(read).collect(), ..Self::default() }
+        Self { entries: K::BUNDLED.iter().map(read).collect(), ..Self::default() }
     }
 
     /// Reads what is new or changed below a folder since `before`. Blocks on the disk.
-    pub(super) fn read(root: &Root, folder: &Path, limits: Limits, before: &Self) -> Self {
-        let mut walk =
-            Walk { root, folder, limits, before, scan: Self::default(), looked_at: 0, full: false };
+    pub(super) fn read<K: Kind<Item = T>>(
+        kind: &K,
+        (number, root): (usize, &Root),
+        folder: &Path,
+        limits: Limits,
+        before: &Self,
+    ) -> Self {
+        let scan = Self::default();
+        let mut walk = Walk { kind, number, root, folder, limits, before, scan, looked_at: 0, full: false };
         walk.start();
         walk.scan
     }
@@ -154,23 +165,24 @@ impl Stamp {
     }
 }
 
-struct Walk<'a> {
+struct Walk<'a, K: Kind> {
+    kind: &'a K,
+    /// Which of the roots this is.
+    number: usize,
     root: &'a Root,
     folder: &'a Path,
     limits: Limits,
-    before: &'a Scan,
-    scan: Scan,
+    before: &'a Scan<K::Item>,
+    scan: Scan<K::Item>,
     looked_at: usize,
     full: bool,
 }
 
-impl Walk<'_> {
+impl<K: Kind> Walk<'_, K> {
     fn start(&mut self) {
-        // The standing folders need not exist; one that was named by hand should.
-        let may_be_absent = matches!(self.root.label.as_str(), "project" | "user");
         match rustix::fs::open(self.folder, OPEN_FOLDER, Mode::empty()) {
             Ok(handle) => self.walk(&handle, handle.as_fd(), "", 0),
-            Err(Errno::NOENT) if may_be_absent => {}
+            Err(Errno::NOENT) if self.root.may_be_absent => {}
             Err(error) => self.problem("", format!("the folder {}", reason(error))),
         }
         if self.full {
@@ -211,7 +223,7 @@ impl Walk<'_> {
                     Err(error) => self.problem(&relative, format!("the folder {}", reason(error))),
                 },
                 FileType::Symlink if is_text => self.link(top, &relative),
-                _ if !is_prompt_file(&name) => {}
+                _ if !self.kind.is_meant(self.number, &name) => {}
                 _ if !is_text => self.problem(&relative, "its name is not UTF-8".to_owned()),
                 FileType::RegularFile => {
                     self.file(&relative, &stat, || {
@@ -246,17 +258,18 @@ impl Walk<'_> {
     /// A link is served if it names a file below the same root; folders are not followed, since their files are
     /// served under their own names.
     fn link(&mut self, top: &OwnedFd, relative: &str) {
-        let is_prompt = is_prompt_file(relative.as_bytes());
+        let last = relative.rsplit('/').next().unwrap_or(relative);
+        let is_meant = self.kind.is_meant(self.number, last.as_bytes());
         let target = match beneath::resolve(self.folder, relative) {
             Ok(target) => target,
-            Err(fault) if is_prompt || fault.is_folder() => return self.fault(relative, fault.to_string()),
+            Err(fault) if is_meant || fault.is_folder() => return self.fault(relative, fault.to_string()),
             Err(_) => return,
         };
         match beneath::open(top.as_fd(), &target) {
             Ok(Target::Folder) => {
                 self.problem(relative, "it is a link to a folder, which is not followed".to_owned());
             }
-            _ if !is_prompt => {}
+            _ if !is_meant => {}
             Ok(Target::File(handle, stat)) => {
                 // The target may lie in a hidden folder, which is not walked; changes there count all the same.
                 let within = self.folder.join(target.parent().unwrap_or(Path::new("")));
@@ -297,7 +310,7 @@ impl Walk<'_> {
         self.scan.entries.insert(relative.to_owned(), Entry { stamp, found });
     }
 
-    fn read(&self, relative: &str, handle: OwnedFd, stat: &Stat) -> Found {
+    fn read(&self, relative: &str, handle: OwnedFd, stat: &Stat) -> Found<K::Item> {
         let limit = self.limits.file;
         let too_large =
             |length: u64| Found::Fault(format!("the file has {length} bytes, over the limit of {limit}"));
@@ -317,11 +330,13 @@ impl Walk<'_> {
         }
     }
 
-    /// The same bytes under the same name are the same prompt: it is not parsed again.
-    fn understood(&self, relative: &str, bytes: &[u8]) -> Found {
+    /// The same bytes under the same name are the same thing: they are not parsed again.
+    fn understood(&self, relative: &str, bytes: &[u8]) -> Found<K::Item> {
         match self.before.entries.get(relative).map(|known| &known.found) {
-            Some(Found::Prompt(prompt)) if prompt.digest == digest(bytes) => Found::Prompt(prompt.clone()),
-            _ => understood(self.source(relative), bytes),
+            Some(Found::Read(item, digest)) if *digest == digest_of(bytes) => {
+                Found::Read(item.clone(), *digest)
+            }
+            _ => understood(self.kind, self.number, self.source(relative), bytes),
         }
     }
 
@@ -353,43 +368,27 @@ fn open_folder(folder: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(folder, OsStr::from_bytes(name), OPEN_FOLDER.union(OFlags::NOFOLLOW), Mode::empty())
 }
 
-/// Tells prompts (`*.md`) and partials (`_*.md`, `_*.jinja`) from other files.
-fn is_prompt_file(path: &[u8]) -> bool {
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
-    let ends_in = |extension: &[u8]| {
-        name.len() > extension.len() && name[name.len() - extension.len()..].eq_ignore_ascii_case(extension)
-    };
-    ends_in(b".md") || (is_partial(name) && ends_in(b".jinja"))
-}
-
-fn is_partial(name: &[u8]) -> bool {
-    name.starts_with(b"_")
-}
-
-/// Makes a prompt or a partial of a file's bytes.
-fn understood(source: Source, bytes: &[u8]) -> Found {
+fn understood<K: Kind>(kind: &K, root: usize, source: Source, bytes: &[u8]) -> Found<K::Item> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Found::Fault("the file is not UTF-8".to_owned());
     };
-    let last = source.relative.rsplit('/').next().unwrap_or_default();
-    if is_partial(last.as_bytes()) {
-        return Found::Partial(text.into());
-    }
-    let name = source.relative.rsplit_once('.').map_or(source.relative.as_str(), |(name, _)| name).to_owned();
-    if name.contains(char::is_control) {
-        return Found::Fault("its name has control characters".to_owned());
-    }
-    match parse::prompt(&name, source, text, digest(bytes)) {
-        Ok(prompt) => Found::Prompt(Arc::new(prompt)),
+    let digest = digest_of(bytes);
+    match kind.read(root, source, text, shown(&digest)) {
+        Ok(item) => Found::Read(item, digest),
         Err(reason) => Found::Fault(reason),
     }
 }
 
-fn digest(bytes: &[u8]) -> String {
+fn digest_of(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// Returns a digest as `sha256:` and hex digits.
+fn shown(digest: &[u8; 32]) -> String {
     use std::fmt::Write as _;
     let mut text = String::with_capacity(7 + 64);
     text.push_str("sha256:");
-    for byte in Sha256::digest(bytes) {
+    for byte in digest {
         let _ = write!(text, "{byte:02x}");
     }
     text

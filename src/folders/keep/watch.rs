@@ -14,7 +14,8 @@ use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::{FRESH, Keeper, lock};
-use crate::prompts::load::Identity;
+use crate::folders::Kind;
+use crate::folders::walk::Identity;
 
 /// Those who are told of changes are told when nothing happened for this long,
 const QUIET: Duration = Duration::from_millis(100);
@@ -44,14 +45,14 @@ enum Order {
 
 impl Watch {
     /// Starts the thread. If the system has none left, the keeper goes on by the clock alone.
-    pub(super) fn start(keeper: &Arc<Keeper>) -> Self {
+    pub(super) fn start<K: Kind>(keeper: &Arc<Keeper<K>>, plural: &str) -> Self {
         // One place is enough: an order that waits stands for all that come behind it.
         let (orders, inbox) = sync_channel(1);
         let keeper = Arc::downgrade(keeper);
         let sender = orders.clone();
-        let thread = std::thread::Builder::new().name("prompts-watch".to_owned());
+        let thread = std::thread::Builder::new().name(format!("{plural}-watch"));
         if let Err(error) = thread.spawn(move || run(&keeper, &inbox, sender)) {
-            tracing::warn!(%error, "prompt folders are not watched: no thread");
+            tracing::warn!(%error, "folders are not watched: no thread");
         }
         Self { orders }
     }
@@ -73,7 +74,7 @@ impl Watch {
     }
 }
 
-fn run(keeper: &Weak<Keeper>, inbox: &Receiver<Order>, orders: SyncSender<Order>) {
+fn run<K: Kind>(keeper: &Weak<Keeper<K>>, inbox: &Receiver<Order>, orders: SyncSender<Order>) {
     let lost = Lost::default();
     let mut notifier = watcher(keeper.clone(), orders, lost.clone());
     let mut watched = Folders::new();
@@ -91,7 +92,11 @@ fn run(keeper: &Weak<Keeper>, inbox: &Receiver<Order>, orders: SyncSender<Order>
     }
 }
 
-fn watcher(keeper: Weak<Keeper>, orders: SyncSender<Order>, lost: Lost) -> Option<RecommendedWatcher> {
+fn watcher<K: Kind>(
+    keeper: Weak<Keeper<K>>,
+    orders: SyncSender<Order>,
+    lost: Lost,
+) -> Option<RecommendedWatcher> {
     let told = move |event: notify::Result<notify::Event>| {
         let Some(keeper) = keeper.upgrade() else { return };
         match event {
@@ -109,7 +114,9 @@ fn watcher(keeper: Weak<Keeper>, orders: SyncSender<Order>, lost: Lost) -> Optio
         let _ = orders.try_send(Order::Look);
     };
     notify::recommended_watcher(told)
-        .inspect_err(|error| tracing::warn!(%error, "prompt folders are not watched; they are read again by the clock"))
+        .inspect_err(
+            |error| tracing::warn!(%error, "folders are not watched; they are read again by the clock"),
+        )
         .ok()
 }
 
@@ -122,7 +129,12 @@ fn is_moving(kind: EventKind) -> bool {
 }
 
 /// Takes the watches back that `lost` may have broken.
-fn forget(keeper: &Keeper, notifier: &mut RecommendedWatcher, watched: &mut Folders, lost: &[PathBuf]) {
+fn forget<K: Kind>(
+    keeper: &Keeper<K>,
+    notifier: &mut RecommendedWatcher,
+    watched: &mut Folders,
+    lost: &[PathBuf],
+) {
     let all = lost.len() >= MOST_LOST;
     let before = watched.len();
     watched.retain(|folder, _| {
@@ -138,7 +150,7 @@ fn forget(keeper: &Keeper, notifier: &mut RecommendedWatcher, watched: &mut Fold
 }
 
 /// Waits until it is time to look again; `false` means the end.
-fn next(keeper: &Weak<Keeper>, inbox: &Receiver<Order>) -> bool {
+fn next<K: Kind>(keeper: &Weak<Keeper<K>>, inbox: &Receiver<Order>) -> bool {
     let wait = match keeper.upgrade() {
         None => return false,
         Some(keeper) if keeper.generation.receiver_count() == 0 => None,
@@ -170,7 +182,7 @@ fn settle(inbox: &Receiver<Order>) -> bool {
 
 /// Watches exactly the folders that were read last. A root that is newly covered counts as stale: something may
 /// have happened between reading and watching.
-fn cover(keeper: &Keeper, notifier: &mut RecommendedWatcher, watched: &mut Folders) {
+fn cover<K: Kind>(keeper: &Keeper<K>, notifier: &mut RecommendedWatcher, watched: &mut Folders) {
     if keeper.all_covered() {
         return;
     }
@@ -189,15 +201,15 @@ fn cover(keeper: &Keeper, notifier: &mut RecommendedWatcher, watched: &mut Folde
         }
         match notifier.watch(folder, RecursiveMode::NonRecursive) {
             Ok(()) => drop(watched.insert(folder.clone(), *identity)),
-            Err(error) => tracing::debug!(%error, "a prompt folder is not watched"),
+            Err(error) => tracing::debug!(%error, "a folder is not watched"),
         }
     }
     keeper.note_covered(watched);
 }
 
-impl Keeper {
+impl<K: Kind> Keeper<K> {
     /// Whether what happens below any root is told.
-    pub(super) fn all_covered(&self) -> bool {
+    pub(in crate::folders) fn all_covered(&self) -> bool {
         let seen = lock(&self.seen);
         seen.len() == self.roots.len()
             && self.roots.iter().zip(seen.iter()).all(|(root, seen)| root.folder.is_none() || seen.covered)

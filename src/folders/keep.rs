@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch as channel;
 
-use super::bundled::BUNDLED;
-use super::load::{self, Scan};
-use super::{Catalogue, Limits, Root, index};
+use super::Kind;
+use super::walk::{self, Scan};
+use crate::config::folders::{Limits, Root};
 use watch::Watch;
 
 /// How long an answer may rest on what was seen on disk without looking again.
@@ -25,36 +25,43 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// The roots, what was last seen below them, and the catalogue made of it.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct Keeper<K: Kind> {
+    kind: K,
     roots: Vec<Root>,
-    pub(super) limits: Limits,
+    limits: Limits,
     /// One per root: something happened below it since it was read.
     stale: Vec<AtomicBool>,
-    published: Mutex<Option<Published>>,
+    published: Mutex<Option<Published<K::Catalogue>>>,
     /// One per root. Held while the disk is read, so that one reader works and the others wait for it.
-    seen: Mutex<Vec<Seen>>,
+    seen: Mutex<Vec<Seen<K::Item>>>,
     generation: channel::Sender<u64>,
     watch: OnceLock<Watch>,
 }
 
 #[derive(Debug)]
-struct Published {
-    catalogue: Arc<Catalogue>,
+struct Published<C> {
+    catalogue: Arc<C>,
     checked: Instant,
     /// How long the check took.
     took: Duration,
 }
 
 /// What was last seen below one root.
-#[derive(Debug, Default)]
-struct Seen {
-    scan: Scan,
+#[derive(Debug)]
+struct Seen<T> {
+    scan: Scan<T>,
     /// All of the scan's folders are watched, and were before it began or will be read again.
     covered: bool,
 }
 
-impl Keeper {
-    pub(super) fn new(mut roots: Vec<Root>, limits: Limits) -> Self {
+impl<T> Default for Seen<T> {
+    fn default() -> Self {
+        Self { scan: Scan::default(), covered: false }
+    }
+}
+
+impl<K: Kind> Keeper<K> {
+    pub(super) fn new(kind: K, mut roots: Vec<Root>, limits: Limits) -> Self {
         // What is told of changes has absolute paths, and the working folder of the process may change.
         for folder in roots.iter_mut().filter_map(|root| root.folder.as_mut()) {
             if let Ok(absolute) = std::path::absolute(&*folder) {
@@ -62,18 +69,19 @@ impl Keeper {
             }
         }
         Self {
+            kind,
             stale: roots.iter().map(|_| AtomicBool::new(false)).collect(),
             roots,
             limits,
-            published: Mutex::default(),
-            seen: Mutex::default(),
+            published: Mutex::new(None),
+            seen: Mutex::new(Vec::new()),
             generation: channel::Sender::new(0),
             watch: OnceLock::new(),
         }
     }
 
-    /// See [`super::Prompts::ready`].
-    pub(super) fn ready(&self) -> Option<Arc<Catalogue>> {
+    /// See [`super::Folders::ready`].
+    pub(super) fn ready(&self) -> Option<Arc<K::Catalogue>> {
         let published = lock(&self.published);
         let published = published.as_ref()?;
         let stale = self.stale.iter().any(|stale| stale.load(Ordering::Acquire));
@@ -81,8 +89,8 @@ impl Keeper {
         (published.checked.elapsed() < lasts).then(|| published.catalogue.clone())
     }
 
-    /// See [`super::Prompts::load`].
-    pub(super) fn load(self: &Arc<Self>) -> Arc<Catalogue> {
+    /// See [`super::Folders::load`].
+    pub(super) fn load(self: &Arc<Self>) -> Arc<K::Catalogue> {
         let mut seen = lock(&self.seen);
         if let Some(catalogue) = self.ready() {
             return catalogue;
@@ -92,10 +100,10 @@ impl Keeper {
         seen.resize_with(self.roots.len(), Seen::default);
         let mut changed = false;
         let mut moved = false;
-        for ((root, seen), stale) in self.roots.iter().zip(seen.iter_mut()).zip(&self.stale) {
+        for ((root, seen), stale) in self.roots.iter().enumerate().zip(seen.iter_mut()).zip(&self.stale) {
             // Cleared before the disk is read, so that what happens meanwhile counts.
             let stale = stale.swap(false, Ordering::AcqRel);
-            let Some(scan) = look(root, seen, stale, first, self.limits) else { continue };
+            let Some(scan) = self.look(root, seen, stale, first) else { continue };
             changed |= !scan.same(&seen.scan);
             if scan.folders != seen.scan.folders {
                 seen.covered = false;
@@ -110,7 +118,7 @@ impl Keeper {
         catalogue
     }
 
-    /// See [`super::Prompts::changes`].
+    /// See [`super::Folders::changes`].
     pub(super) fn changes(self: &Arc<Self>) -> channel::Receiver<u64> {
         let receiver = self.generation.subscribe();
         self.watch().look();
@@ -118,18 +126,18 @@ impl Keeper {
     }
 
     fn watch(self: &Arc<Self>) -> &Watch {
-        self.watch.get_or_init(|| Watch::start(self))
+        self.watch.get_or_init(|| Watch::start(self, K::PLURAL))
     }
 
-    fn publish(&self, seen: &[Seen], changed: bool, began: Instant) -> Arc<Catalogue> {
+    fn publish(&self, seen: &[Seen<K::Item>], changed: bool, began: Instant) -> Arc<K::Catalogue> {
         let mut published = lock(&self.published);
-        let last = published.as_ref().map(|published| published.catalogue.clone());
+        let last = published.as_ref().map(|last| last.catalogue.clone());
         let catalogue = if let (Some(last), false) = (&last, changed) {
             last.clone()
         } else {
-            let generation = last.map_or(0, |last| last.generation) + 1;
-            let scans = seen.iter().map(|seen| &seen.scan);
-            let catalogue = index::catalogue(&self.roots, scans, self.limits, generation);
+            let generation = last.map_or(0, |last| K::generation(&last)) + 1;
+            let scans: Vec<_> = seen.iter().map(|seen| &seen.scan).collect();
+            let catalogue = self.kind.catalogue(&self.roots, &scans, generation);
             // The first reading is no change: nobody has seen anything else.
             self.generation.send_if_modified(|last| std::mem::replace(last, generation) != 0);
             Arc::new(catalogue)
@@ -152,9 +160,24 @@ impl Keeper {
             self.stale.iter().for_each(|stale| stale.store(true, Ordering::Release));
         }
     }
+
+    /// Looks at one root; `None` means that nothing can have changed.
+    fn look(
+        &self,
+        (number, root): (usize, &Root),
+        seen: &Seen<K::Item>,
+        stale: bool,
+        first: bool,
+    ) -> Option<Scan<K::Item>> {
+        match &root.folder {
+            None => first.then(|| Scan::bundled(&self.kind, number, &root.label)),
+            Some(folder) if seen.covered && !stale && in_place(folder, &seen.scan) => None,
+            Some(folder) => Some(Scan::read(&self.kind, (number, root), folder, self.limits, &seen.scan)),
+        }
+    }
 }
 
-impl Drop for Keeper {
+impl<K: Kind> Drop for Keeper<K> {
     fn drop(&mut self) {
         if let Some(watch) = self.watch.get() {
             watch.stop();
@@ -162,18 +185,9 @@ impl Drop for Keeper {
     }
 }
 
-/// Looks at one root; `None` means that nothing can have changed.
-fn look(root: &Root, seen: &Seen, stale: bool, first: bool, limits: Limits) -> Option<Scan> {
-    match &root.folder {
-        None => first.then(|| Scan::bundled(root, BUNDLED)),
-        Some(folder) if seen.covered && !stale && in_place(folder, &seen.scan) => None,
-        Some(folder) => Some(Scan::read(root, folder, limits, &seen.scan)),
-    }
-}
-
 /// A folder above the root that was moved tells nobody who watches the root.
-fn in_place(folder: &Path, scan: &Scan) -> bool {
-    load::identity(folder).as_ref() == scan.folders.get(folder)
+fn in_place<T>(folder: &Path, scan: &Scan<T>) -> bool {
+    walk::identity(folder).as_ref() == scan.folders.get(folder)
 }
 
 /// A panic elsewhere cannot leave these half-written: values are replaced whole.
@@ -182,4 +196,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests;
+impl<K: Kind> Keeper<K> {
+    /// Stops watching before it begins, as where the system refuses it.
+    pub(super) fn blind(&self) {
+        self.watch.set(Watch::blind()).unwrap();
+    }
+}

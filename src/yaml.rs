@@ -1,0 +1,87 @@
+//! YAML that strangers wrote: read within bounds, and written so that every reader takes it as it was meant.
+
+pub(crate) mod front_matter;
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+/// Why a text is not read.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// It is built to exhaust a parser, or might as well be.
+    TooComplex,
+    /// The parser's reason.
+    Invalid(String),
+}
+
+/// Reads one document of keys with values, within bounds; an empty one has none.
+pub(crate) fn read(text: &str) -> Result<Map<String, Value>, Refused> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 20_000, max_nodes: 10_000, max_depth: 32, max_aliases: 100, max_anchors: 100,
+            max_recorded_anchor_events: 20_000, max_documents: 1, flow_nesting_limit: 32,
+        },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 2_000, max_replay_stack_depth: 8 },
+        with_snippet: false,
+    };
+    match serde_saphyr::from_str_with_options::<Value>(text, options) {
+        Ok(Value::Object(values)) => Ok(values),
+        Ok(Value::Null) => Ok(Map::new()),
+        Ok(_) => Err(Refused::Invalid("it is not a list of keys with values".to_owned())),
+        Err(error) if is_bomb(&error) => Err(Refused::TooComplex),
+        Err(error) => Err(Refused::Invalid(first_line(&error.to_string()))),
+    }
+}
+
+fn is_bomb(error: &serde_saphyr::Error) -> bool {
+    use serde_saphyr::Error as E;
+    match error {
+        E::WithSnippet { error, .. } | E::AliasError { error, .. } => is_bomb(error),
+        E::Budget { .. }
+        | E::AliasReplayCounterOverflow { .. }
+        | E::AliasReplayLimitExceeded { .. }
+        | E::AliasExpansionLimitExceeded { .. }
+        | E::AliasReplayStackDepthExceeded { .. } => true,
+        error => error.to_string().contains("recursion limit"),
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().chars().take(200).collect()
+}
+
+/// Returns a text as one YAML scalar that every reader takes for exactly this string.
+pub(crate) fn scalar(text: &str) -> String {
+    let plain = text.starts_with(char::is_alphabetic)
+        && !text.ends_with([' ', ':'])
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.chars().any(is_awkward)
+        && !matches!(
+            text.to_ascii_lowercase().as_str(),
+            "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n"
+        );
+    if plain {
+        return text.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            c if is_awkward(c) => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Whether a character cannot stand in YAML as it is, or may be taken for the end of a line.
+fn is_awkward(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
