@@ -1,20 +1,29 @@
 //! Runners: the coding-agent CLIs that do an agent's work, each with its command line per permission level, its
 //! environment and its way of telling what happened.
 //!
-//! Nothing here starts a process or reads the disk: [`Runner::prepare`] says what to start, a [`Reader`] is fed what
-//! the process wrote, and both are plain functions of their arguments.
+//! Nothing here starts a process: [`Runner::prepare`] says what to start, and a [`Reader`] is fed what the process
+//! wrote.
 
+mod claude;
+mod codex;
+pub(crate) mod command;
+mod copilot;
 pub(crate) mod environment;
 pub(crate) mod failure;
+mod gemini;
+mod opencode;
 pub(crate) mod reader;
+mod seen;
+pub(crate) mod text;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use command::CommandRunner;
 use environment::Environment;
-use reader::Reader;
+use reader::{Dialect, Reader};
 
 use super::definition::Permission;
 
@@ -82,11 +91,12 @@ pub(crate) struct Prepared {
 }
 
 /// Who sees to it that the answer follows the schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SchemaHeld {
     /// The CLI was told by a flag of its own.
     ByRunner,
     /// Nobody yet: no schema was asked for, or the CLI has no flag for it.
+    #[default]
     ByNobody,
 }
 
@@ -101,13 +111,55 @@ pub(crate) enum Refused {
     Unable { runner: String, what: &'static str },
 }
 
-/// A CLI that the configuration describes.
-#[derive(Debug)]
-pub(crate) struct CommandRunner {
-    pub(crate) name: String,
+/// Most bytes of a prompt that is given as an argument; Linux takes 131,071 bytes in one.
+const ARGUMENT: usize = 120_000;
+
+/// A command line in the making, without its program.
+#[derive(Debug, Default)]
+struct CommandLine {
+    arguments: Vec<OsString>,
+    stdin: Option<Vec<u8>>,
+    env: Vec<(String, String)>,
+    /// Variables that the run must not get though its runner usually does.
+    without: Vec<&'static str>,
+    files: Vec<(PathBuf, Vec<u8>)>,
+    final_message: Option<PathBuf>,
+    schema: SchemaHeld,
+    dialect: Option<Dialect>,
+}
+
+impl CommandLine {
+    fn arg(&mut self, argument: impl Into<OsString>) -> &mut Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    fn stdin(&mut self, prompt: &str) {
+        self.stdin = Some(prompt.as_bytes().to_vec());
+    }
+
+    fn env(&mut self, name: &str, value: impl Into<String>) {
+        self.env.push((name.to_owned(), value.into()));
+    }
+}
+
+impl Request<'_> {
+    /// Whether the prompt can travel as an argument without being taken for a flag.
+    fn fits_an_argument(&self) -> bool {
+        self.prompt.len() <= ARGUMENT && !self.prompt.starts_with('-') && !self.prompt.contains('\0')
+    }
+
+    fn refused(&self, runner: &str, reason: &str) -> Refused {
+        let (runner, reason) = (runner.to_owned(), reason.to_owned());
+        Refused::Permission { runner, permission: self.permission, reason }
+    }
 }
 
 impl Runner {
+    /// The runners that need no configuration.
+    pub(crate) const BUILT_IN: [Self; 5] =
+        [Self::Codex, Self::Copilot, Self::Claude, Self::Gemini, Self::Opencode];
+
     /// Returns the name that people write: `codex`, or the configured one.
     pub(crate) fn name(&self) -> &str {
         match self {
@@ -120,9 +172,45 @@ impl Runner {
         }
     }
 
+    /// Returns the word that its program is looked for by.
+    pub(crate) fn program(&self) -> &str {
+        match self {
+            Self::Command(command) => command.argv.first().map_or(command.name.as_str(), String::as_str),
+            built_in => built_in.name(),
+        }
+    }
+
+    /// Returns the runner of that name that needs no configuration.
+    pub(crate) fn built_in(name: &str) -> Option<Self> {
+        Self::BUILT_IN.into_iter().find(|runner| runner.name() == name)
+    }
+
     /// Says what to start for `request`, or why this runner will not.
     pub(crate) fn prepare(&self, request: &Request<'_>) -> Result<Prepared, Refused> {
-        let _ = request;
-        Err(Refused::Unable { runner: self.name().to_owned(), what: "run yet" })
+        let (own, line) = match self {
+            Self::Codex => (codex::OWN, codex::command(request)?),
+            Self::Copilot => (copilot::OWN, copilot::command(request)?),
+            Self::Claude => (claude::OWN, claude::command(request)?),
+            Self::Gemini => (gemini::OWN, gemini::command(request)?),
+            Self::Opencode => (opencode::OWN, opencode::command(request)?),
+            Self::Command(runner) => (command::OWN, command::command(runner, request)?),
+        };
+        let passed: &[String] = if let Self::Command(runner) = self { &runner.pass_env } else { &[] };
+        // What holds the level stands last, so that no value of an agent's file undoes it.
+        let added = request.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let added = added.chain(line.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        let mut env = request.environment.share(own, passed, added);
+        env.retain(|(name, _)| !line.without.iter().any(|without| name == without));
+        let mut argv = vec![request.program.as_os_str().to_owned()];
+        argv.extend(line.arguments);
+        Ok(Prepared {
+            argv,
+            stdin: line.stdin,
+            env,
+            files: line.files,
+            final_message: line.final_message,
+            schema: line.schema,
+            reader: Reader::new(line.dialect.unwrap_or(Dialect::Text)),
+        })
     }
 }

@@ -4,6 +4,7 @@
 //! may be needed but `HOME`.
 #![expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Returns `$ADJUTANT_HOME`, else `$HOME/.adjutant`; `None` when neither is set to an absolute path.
@@ -39,6 +40,11 @@ pub(crate) fn columns() -> Option<usize> {
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|file| is_program(file))
+}
+
+/// Returns all variables as they are now. Whoever gives them on gives only what is on a list of theirs.
+pub(crate) fn snapshot() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
 }
 
 fn is_program(file: &Path) -> bool {

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::Form;
+use super::text::shown;
+use crate::process::Limit;
 
 /// A run that did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +19,7 @@ pub(crate) struct Failure {
 }
 
 /// What kind of failure it was. The words are stable: they stand in results and in the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Quota, rate limit or credit used up: the only class that moves on to the next runner.
     UsageLimit,
@@ -46,14 +48,6 @@ pub(crate) enum Class {
     HubGone,
 }
 
-/// Which time limit was reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Limit {
-    Wall,
-    Idle,
-    FirstOutput,
-}
-
 impl Class {
     /// Returns the stable word for results, rows and logs.
     pub(crate) fn word(self) -> &'static str {
@@ -73,6 +67,276 @@ impl Class {
             Self::BadOutput => "bad_output",
             Self::EmptyAnswer => "empty_answer",
             Self::HubGone => "hub_gone",
+        }
+    }
+}
+
+/// Words that tell a class, looked for in what a runner says about its own failure, never in what the model said.
+/// The first class with a hit wins, so the narrow ones stand first. From the CLIs' own messages as recorded, and
+/// from the providers' documented error codes.
+const WORDS: &[(Class, &[&str])] = &[
+    (
+        Class::UsageLimit,
+        &[
+            "usage limit",
+            "usage_limit",
+            "rate limit",
+            "rate_limit",
+            "ratelimit",
+            "too many requests",
+            "quota",
+            "status 429",
+            "error 429",
+            "code 429",
+            "error: 429",
+            "http 429",
+            "out of credits",
+            "credit balance",
+            "insufficient credits",
+            "resource_exhausted",
+            "resource exhausted",
+            "hit your limit",
+            "exceeded your premium request",
+            "billing_hard_limit",
+            "payment required",
+        ],
+    ),
+    (
+        Class::Authentication,
+        &[
+            "unauthorized",
+            "not logged in",
+            "please log in",
+            "please run /login",
+            "run the '/login' command",
+            "status 401",
+            "error 401",
+            "code 401",
+            "error: 401",
+            "http 401",
+            "status 403",
+            "invalid api key",
+            "invalid_api_key",
+            "incorrect api key",
+            "api key not valid",
+            "no authentication information",
+            "authentication_error",
+            "authentication failed",
+            "please set an auth method",
+            "token has expired",
+            "refresh token",
+            "missing api key",
+            "api key is missing",
+            "must specify the gemini_api_key",
+        ],
+    ),
+    (
+        Class::ModelUnknown,
+        &[
+            "model_not_found",
+            "model not found",
+            "unknown model",
+            "invalid model",
+            "no such model",
+            "providermodelnotfound",
+            "is not supported when using codex",
+            "from --model flag is not available",
+            "you do not have access to it",
+            "there's an issue with the selected model",
+        ],
+    ),
+    (
+        Class::Refused,
+        &[
+            "not inside a trusted directory",
+            "not running in a trusted directory",
+            "unexpected argument",
+            "unknown option",
+            "unknown argument",
+            "invalid command format",
+            "invalid value",
+            "cannot be used with root",
+            "error loading config",
+            "content_filter",
+            "content filter",
+        ],
+    ),
+    (Class::EmptyAnswer, &["no response was returned"]),
+    (
+        Class::Provider,
+        &[
+            "high demand",
+            "overloaded",
+            "internal server error",
+            "status 500",
+            "status 502",
+            "status 503",
+            "error: 500",
+            "code 500",
+            "bad gateway",
+            "service unavailable",
+            "server_error",
+        ],
+    ),
+    (
+        Class::Network,
+        &[
+            "connection refused",
+            "econnrefused",
+            "econnreset",
+            "enotfound",
+            "eai_again",
+            "etimedout",
+            "error sending request",
+            "fetch failed",
+            "failed to connect",
+            "unable to connect",
+            "cannot connect",
+            "connection error",
+            "could not resolve",
+            "network is unreachable",
+            "waiting for network",
+            "socket hang up",
+            "stream disconnected",
+            "stream closed before",
+            "idle timeout waiting for sse",
+            "dns error",
+        ],
+    ),
+];
+
+impl Failure {
+    /// A failure of this class, told by `detail`.
+    pub(crate) fn new(class: Class, detail: impl AsRef<str>) -> Self {
+        Self { class, detail: shown(detail.as_ref()), retry_after: None, retry_with: None }
+    }
+
+    /// Reads what a runner says about its own failure; `otherwise` is the class where no word tells another.
+    pub(super) fn told(text: &str, otherwise: Class) -> Self {
+        let class = class_of(text).unwrap_or(otherwise);
+        let retry_after = (class == Class::UsageLimit).then(|| wait_told(text)).flatten();
+        Self { retry_after, ..Self::new(class, text) }
+    }
+
+    /// The same, where the runner also gave the HTTP status of its provider's answer.
+    pub(super) fn status(status: u64, text: &str) -> Self {
+        let class = match status {
+            402 | 429 => Class::UsageLimit,
+            401 | 403 => Class::Authentication,
+            404 => Class::ModelUnknown,
+            408 | 500.. => Class::Provider,
+            _ => return Self::told(text, Class::Provider),
+        };
+        let retry_after = (class == Class::UsageLimit).then(|| wait_told(text)).flatten();
+        Self { retry_after, ..Self::new(class, text) }
+    }
+}
+
+/// Returns the class that the words of a runner's own error message tell.
+pub(super) fn class_of(text: &str) -> Option<Class> {
+    let text = text.to_lowercase();
+    let hit = |(_, words): &&(Class, &[&str])| words.iter().any(|word| text.contains(word));
+    WORDS.iter().find(hit).map(|(class, _)| *class)
+}
+
+/// Reads `try again in 3 hours 20 minutes`, `retry after 30 seconds`, `Retry-After: 30`, `retry in 12.5s`.
+pub(super) fn wait_told(text: &str) -> Option<Duration> {
+    const MARKS: &[&str] = &["again in ", "retry in ", "retry after ", "retry-after: ", "resets in "];
+    /// Nobody waits longer for a limit than the longest one there is.
+    const LONGEST: f64 = 31.0 * 24.0 * 3600.0;
+    let text = text.to_lowercase();
+    let rest = MARKS.iter().find_map(|mark| text.split_once(mark)).map(|(_, rest)| rest)?;
+    let mut seconds = 0.0;
+    let mut found = false;
+    let mut rest = rest;
+    loop {
+        rest = rest.trim_start_matches([' ', ',']).trim_start_matches("and ");
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let Ok(number) = rest[..end].trim_end_matches('.').parse::<f64>() else { break };
+        rest = rest[end..].trim_start();
+        let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let (unit, after) = rest.split_at(end);
+        let factor = match unit {
+            "ms" => 0.001,
+            "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
+            "h" | "hr" | "hrs" | "hour" | "hours" => 3600.0,
+            "d" | "day" | "days" => 86_400.0,
+            "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+            // A bare number is seconds; with another word after it, it is the last one.
+            _ if !found => 1.0,
+            _ => break,
+        };
+        seconds += number * factor;
+        found = true;
+        rest = after;
+    }
+    (found && seconds > 0.0).then(|| Duration::from_secs_f64(seconds.min(LONGEST)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::{any, proptest};
+
+    use super::{Class, Failure, class_of, wait_told};
+
+    #[test]
+    fn recorded_messages_have_their_class() {
+        for (text, class) in [
+            ("exceeded retry limit, last status: 429 Too Many Requests", Class::UsageLimit),
+            ("You've hit your usage limit. Try again in 2 hours 5 minutes.", Class::UsageLimit),
+            ("unexpected status 401 Unauthorized: no key, url: http://127.0.0.1:1/v1", Class::Authentication),
+            ("Error: No authentication information found.", Class::Authentication),
+            ("Not inside a trusted directory and --skip-git-repo-check was not specified.", Class::Refused),
+            ("--dangerously-skip-permissions cannot be used with root/sudo privileges", Class::Refused),
+            ("We’re currently experiencing high demand, which may cause temporary errors.", Class::Provider),
+            ("stream disconnected before completion: rate limit reached for gpt-5", Class::UsageLimit),
+            (
+                "stream disconnected before completion: stream closed before response.completed",
+                Class::Network,
+            ),
+            ("The model `gpt-9` does not exist or you do not have access to it.", Class::ModelUnknown),
+        ] {
+            assert_eq!(class_of(text), Some(class), "{text}");
+        }
+        assert_eq!(class_of("it went wrong on line 429"), None);
+    }
+
+    #[test]
+    fn statuses_have_their_class() {
+        for (status, class) in [
+            (429, Class::UsageLimit),
+            (401, Class::Authentication),
+            (404, Class::ModelUnknown),
+            (529, Class::Provider),
+            (400, Class::Provider),
+        ] {
+            assert_eq!(Failure::status(status, "boom").class, class);
+        }
+    }
+
+    #[test]
+    fn waits_are_read() {
+        for (text, seconds) in [
+            ("Try again in 3 hours 20 minutes.", Some(12_000.0)),
+            ("try again in 2 days, 1 hour and 5 minutes", Some(176_700.0)),
+            ("retry after 30", Some(30.0)),
+            ("Retry-After: 7\r\n", Some(7.0)),
+            ("Please retry in 12.5s.", Some(12.5)),
+            ("retry in 45.", Some(45.0)),
+            ("try again later", None),
+            ("try again in a while", None),
+            ("retry after 99999999999999999999", Some(31.0 * 86_400.0)),
+        ] {
+            assert_eq!(wait_told(text), seconds.map(Duration::from_secs_f64), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_reading(text in any::<String>()) {
+            Failure::told(&format!("usage limit, try again in {text}"), Class::Crashed);
         }
     }
 }

@@ -1,6 +1,14 @@
 //! Reads what a runner writes: lines of stdout become progress, and the end becomes a report.
 
-use super::failure::{Failure, Limit};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::failure::Failure;
+use super::seen::Seen;
+use super::text::{plain, shown};
+use super::{CommandRunner, claude, codex, copilot, gemini, opencode};
+use crate::process::{Cause, Exit};
 
 /// Something that happened during a run. Texts are cleaned of escape sequences and bounded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,35 +46,39 @@ pub(crate) enum ToolResult {
 
 /// Reads one run. Feed it every line of stdout, then the end.
 #[derive(Debug)]
-pub(crate) struct Reader {}
+pub(crate) struct Reader {
+    dialect: Dialect,
+    seen: Seen,
+}
 
-/// How the process ended, as the supervisor saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
-    Exited(i32),
-    Signalled(i32),
-    NotStarted,
-    Cancelled,
-    TimedOut(Limit),
-    HubGone,
+/// What the process writes, which depends on the runner and on the command line.
+#[derive(Clone, Debug)]
+pub(super) enum Dialect {
+    /// `codex exec --json`
+    Codex,
+    /// `copilot --output-format json`
+    Copilot,
+    /// `claude --output-format stream-json`
+    Claude,
+    /// `gemini --output-format stream-json`
+    Gemini,
+    /// `opencode run --format json`
+    Opencode,
+    /// The final message, as text, and nothing else.
+    Text,
+    /// What the configuration says.
+    Command(Arc<CommandRunner>),
 }
 
 /// What is left of a run when its process is gone.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended<'a> {
-    pub(crate) ending: Ending,
-    /// The beginning and the end of each stream; the end is empty where the beginning is all.
-    pub(crate) stdout: Ends<'a>,
-    pub(crate) stderr: Ends<'a>,
+    pub(crate) exit: Exit,
+    pub(crate) cause: Cause,
+    /// The beginning and the end of what it wrote to stderr; some kilobytes are enough.
+    pub(crate) stderr: &'a str,
     /// What stands in [`super::Prepared::final_message`], where there is such a file.
     pub(crate) final_message: Option<&'a [u8]>,
-}
-
-/// The two ends of a stream.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ends<'a> {
-    pub(crate) head: &'a [u8],
-    pub(crate) tail: &'a [u8],
 }
 
 /// What a run came to.
@@ -107,15 +119,71 @@ pub(crate) struct Usage {
 }
 
 impl Reader {
-    /// Reads one line of stdout, without its end.
-    pub(crate) fn line(&mut self, line: &[u8]) -> Vec<Progress> {
-        let _ = line;
-        Vec::new()
+    /// Returns a reader of what `dialect` describes.
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self { dialect, seen: Seen::default() }
     }
 
-    /// Says what the run came to.
+    /// Reads one line of stdout, without its end. Whatever it holds, it is taken; what is not understood is passed
+    /// over, for the CLIs add kinds of events with every release.
+    pub(crate) fn line(&mut self, text: &str) -> Vec<Progress> {
+        let seen = &mut self.seen;
+        let read = match &self.dialect {
+            Dialect::Codex => codex::read,
+            Dialect::Copilot => copilot::read,
+            Dialect::Claude => claude::read,
+            Dialect::Gemini => gemini::read,
+            Dialect::Opencode => opencode::read,
+            Dialect::Text | Dialect::Command(_) => {
+                seen.keep_text(text);
+                return seen.say(Progress::Text, text);
+            }
+        };
+        match serde_json::from_str::<Value>(text) {
+            Ok(event @ Value::Object(_)) => {
+                seen.events += 1;
+                read(seen, &event)
+            }
+            _ if text.trim().is_empty() => Vec::new(),
+            // An event that was cut, or mangled by the runner's own removal of secrets.
+            _ if text.starts_with('{') => {
+                seen.mangled += 1;
+                Vec::new()
+            }
+            _ => {
+                seen.last_words = Some(shown(text));
+                seen.say(Progress::Notice, text)
+            }
+        }
+    }
+
+    /// Says what the run came to. Success needs the runner's own word that it is done, a good exit and a message
+    /// that is not empty; any one of them alone has been seen with a run that failed.
     pub(crate) fn finish(self, ended: &Ended<'_>) -> Report {
-        let _ = ended;
-        Report::default()
+        let Self { dialect, mut seen } = self;
+        if let Some(file) =
+            ended.final_message.map(String::from_utf8_lossy).filter(|text| !text.trim().is_empty())
+        {
+            // The file is whole even where a line was too long to be read.
+            seen.message = Some(plain(&file));
+        }
+        match &dialect {
+            Dialect::Text => seen.end_of_text(ended),
+            Dialect::Command(command) => command.end(&mut seen, ended),
+            Dialect::Gemini => gemini::end(&mut seen, ended),
+            Dialect::Codex | Dialect::Copilot | Dialect::Claude | Dialect::Opencode => {}
+        }
+        let message =
+            seen.message.take().map(|text| plain(&text).trim().to_owned()).filter(|text| !text.is_empty());
+        let failure = seen.failure(ended, message.is_some());
+        Report {
+            message,
+            usage: seen.usage,
+            session: seen.session,
+            model: seen.model,
+            commands: seen.commands,
+            files: seen.files,
+            failure,
+        }
     }
 }
