@@ -1,5 +1,111 @@
 //! Agents: personas that a coding-agent CLI runs for whoever delegates a task.
+//!
+//! [`Agents`] is the room's face. A delegation is a row before it is acknowledged; the worker loop
+//! ([`Agents::work`]) claims rows, runs them below a supervisor and records what the hub saw.
 
+pub(crate) mod caller;
 pub(crate) mod definition;
+mod delegate;
+mod engine;
+pub(crate) mod error;
+pub(crate) mod receipt;
 pub(crate) mod runner;
 pub(crate) mod select;
+pub(crate) mod task;
+pub(crate) mod workdir;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::config::delegation::Delegation;
+use crate::events::Events;
+use crate::store::Store;
+use crate::store::tasks::Filter;
+pub(crate) use caller::{Caller, Viewer};
+pub(crate) use delegate::Request;
+use engine::Engine;
+pub(crate) use error::Error;
+pub(crate) use task::{Happened, Page, Task, TaskId};
+
+/// The room. Cheap to clone; all clones share one queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Agents {
+    engine: Arc<Engine>,
+}
+
+impl Agents {
+    /// Does no I/O: the store is opened, and runs of a hub that is gone are taken up, by [`Self::work`].
+    pub(crate) fn new(settings: Delegation, store: Store, events: Events) -> Self {
+        Self { engine: Arc::new(Engine::new(settings, store, events)) }
+    }
+
+    /// Accepts a task: when this returns it is on disk, queued, and will be run by [`Self::work`]. The answer says
+    /// where in the queue it stands.
+    pub(crate) async fn delegate(&self, request: Request) -> Result<Task, Error> {
+        delegate::delegate(&self.engine, request).await
+    }
+
+    /// Returns a task of `viewer`'s, with its outcome when it has ended. Does not count as fetching the outcome.
+    pub(crate) async fn get(&self, viewer: &Viewer, id: &TaskId) -> Result<Task, Error> {
+        self.engine.get(viewer, id).await
+    }
+
+    /// Waits until a task has ended, `patience` is over or the caller drops this; returns it as it is then. The task
+    /// goes on in any case.
+    pub(crate) async fn wait(&self, viewer: &Viewer, id: &TaskId, patience: Duration) -> Result<Task, Error> {
+        self.engine.wait(viewer, id, patience).await
+    }
+
+    /// Returns tasks, newest first, of their texts the first 400 characters and no outcomes. `before` is the `seq`
+    /// of the last task of the page before this one. For [`Viewer::Caller`] the filter's caller is the viewer.
+    pub(crate) async fn list(
+        &self,
+        viewer: &Viewer,
+        filter: Filter,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Page, Error> {
+        self.engine.list(viewer, filter, before, limit).await
+    }
+
+    /// Asks for a task's end. A waiting one is cancelled at once; a running one has ended when no process of it is
+    /// left, which [`Self::wait`] waits for. Cancelling an ended task changes nothing.
+    pub(crate) async fn cancel(&self, viewer: &Viewer, id: &TaskId) -> Result<Task, Error> {
+        self.engine.cancel(viewer, id).await
+    }
+
+    /// Returns what happened in a task's run after the event numbered `after`, at most `limit` of it, in order.
+    pub(crate) async fn happened(
+        &self,
+        viewer: &Viewer,
+        id: &TaskId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<Happened>, Error> {
+        self.engine.happened(viewer, id, after, limit).await
+    }
+
+    /// Waits until something about a task changes that was not there when its events ended at `after`: a new event,
+    /// or its end. At most `patience`. Then ask [`Self::happened`] and [`Self::get`] again.
+    pub(crate) async fn changed(&self, id: &TaskId, after: i64, patience: Duration) {
+        self.engine.changed(id, after, patience).await;
+    }
+
+    /// Returns the ended tasks of a caller whose outcome nobody fetched yet, oldest first, at most `limit`.
+    pub(crate) async fn undelivered(&self, caller: &Caller, limit: u32) -> Result<Vec<Task>, Error> {
+        self.engine.undelivered(caller, limit).await
+    }
+
+    /// Notes that the outcome reached its asker; call it once the answer with the outcome is on its way.
+    pub(crate) async fn delivered(&self, id: &TaskId) {
+        self.engine.delivered(id).await;
+    }
+
+    /// Claims and runs tasks until `stop`, after taking up what a hub that is gone left. Ends when every run has
+    /// ended or was given to the next hub.
+    pub(crate) async fn work(&self, stop: CancellationToken) {
+        self.engine.work(stop).await;
+    }
+}

@@ -11,9 +11,11 @@ use std::time::SystemTime;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Config;
+use crate::agents::Agents;
+use crate::config::{Config, Database as Place};
 use crate::events::{Event, Events};
 use crate::prompts::Prompts;
+use crate::store::{Database, Store};
 use activity::{Activity, What};
 use clients::Clients;
 use workspaces::Workspaces;
@@ -23,6 +25,7 @@ use workspaces::Workspaces;
 pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) events: Events,
+    pub(crate) agents: Agents,
     pub(crate) prompts: Prompts,
     /// Who is connected now.
     pub(crate) clients: Arc<Clients>,
@@ -49,6 +52,12 @@ impl App {
     pub(crate) fn new(config: Config) -> Arc<Self> {
         let events = Events::new();
         let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits);
+        let store = Store::new(match &config.database {
+            Place::Memory => Database::Memory,
+            Place::File(path) => Database::File(path.clone()),
+            Place::Postgres(url) => Database::Postgres(url.clone()),
+        });
+        let agents = Agents::new(config.delegation.clone(), store, events.clone());
         let activity = Arc::<Activity>::default();
         Arc::new(Self {
             clients: Arc::new(Clients::new(events.clone(), activity.clone())),
@@ -59,6 +68,7 @@ impl App {
             started: SystemTime::now(),
             config,
             events,
+            agents,
             prompts,
         })
     }

@@ -1,6 +1,7 @@
 //! The checked configuration: ready values, each from the command line, else `config.toml`, else a default.
 
 pub(crate) mod agents;
+pub(crate) mod delegation;
 pub(crate) mod env;
 mod file;
 pub(crate) mod folders;
@@ -10,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use delegation::Delegation;
 use folders::Root;
 use prompts::PromptsConfig;
 
@@ -55,12 +57,27 @@ impl Default for HttpConfig {
     }
 }
 
+/// Where rows are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Database {
+    /// In this process alone, and gone with it.
+    #[default]
+    Memory,
+    /// An SQLite file.
+    File(PathBuf),
+    /// The URL of a PostgreSQL database.
+    Postgres(String),
+}
+
 /// Everything that can be set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
     /// `$ADJUTANT_HOME`, else `~/.adjutant`. Empty for a process that was given all it needs otherwise.
     pub(crate) home: PathBuf,
     pub(crate) prompts: PromptsConfig,
+    pub(crate) delegation: Delegation,
+    /// Where rows are kept.
+    pub(crate) database: Database,
     pub(crate) http: HttpConfig,
     /// The hub's Unix socket; `None` switches that door off.
     pub(crate) socket: Option<PathBuf>,
@@ -164,6 +181,10 @@ impl Config {
         match (home, &roots) {
             (Some(home), _) => {
                 config.socket = Some(home.join("hub.sock"));
+                if matches!(roots, Roots::User) {
+                    config.database = Database::File(home.join("adjutant.db"));
+                    config.delegation.spool = Some(home.join("spool"));
+                }
                 config.home = home;
                 configured = file::File::read(&config.home)?.apply(&mut config)?;
             }

@@ -23,6 +23,8 @@ pub(crate) enum Event {
     PromptRefused,
     /// The set of prompts, or the text of one, changed on disk.
     PromptsChanged,
+    /// A delegated task came in, went on, or ended; sent at most a few times a second.
+    TasksChanged,
 }
 
 /// The sending side, cheap to clone.

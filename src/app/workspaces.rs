@@ -24,6 +24,7 @@ impl App {
         let mut config = self.config.clone();
         config.prompts.enter_workspace(folder);
         let app = Arc::new(Self {
+            agents: self.agents.clone(),
             prompts: Prompts::new(config.prompts.roots.clone(), config.prompts.limits),
             config,
             events: self.events.clone(),

@@ -30,7 +30,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// A part of a page that shows something live; the name stands in the page's `data-live`.
 type Section = &'static str;
-const ALL: [Section; 3] = ["activity", "clients", "prompts"];
+const ALL: [Section; 4] = ["activity", "clients", "prompts", "tasks"];
 
 struct Stream {
     events: Receiver<Event>,
@@ -94,5 +94,6 @@ fn touched(event: &Event) -> &'static [Section] {
         // The caller's count of calls stands in the list of clients.
         Event::PromptExpanded | Event::PromptRefused => &["activity", "clients"],
         Event::PromptsChanged => &["activity", "prompts"],
+        Event::TasksChanged => &["tasks"],
     }
 }

@@ -30,7 +30,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("socket", &["app", "mcp"]),
     ("web", &["app", "config", "events", "prompts"]),
     // The application.
-    ("app", &["config", "events", "prompts"]),
+    ("app", &["agents", "config", "events", "prompts", "store"]),
     // Rooms: the ground only, never each other.
     ("agents", &["config", "events", "folders", "names", "process", "store", "yaml"]),
     ("prompts", &["config", "folders", "names", "yaml"]),

@@ -1,0 +1,32 @@
+//! Who asks: the key of ownership and of fairness, from the connection and never from an argument.
+
+/// A client, as the door it came through knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Caller {
+    /// What ownership is decided by: the same for the same client after a reconnect. For a socket or stdio client its
+    /// name and workspace, over HTTP its token and session or client name; not empty.
+    pub(crate) key: String,
+    /// What the client calls itself, for people.
+    pub(crate) label: String,
+    /// The process at the other end, where the transport tells: its ancestors say whose descendant it is.
+    pub(crate) pid: Option<u32>,
+}
+
+/// Whose eyes look at tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Viewer {
+    /// Sees and cancels its own tasks only; anybody else's do not exist for it.
+    Caller(Caller),
+    /// A person, behind the console or the command line: sees and cancels all.
+    Person,
+}
+
+impl Viewer {
+    /// Tells whether a task of `caller` exists for this viewer.
+    pub(crate) fn may_see(&self, caller: &str) -> bool {
+        match self {
+            Self::Caller(own) => own.key == caller,
+            Self::Person => true,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Why a delegation, or a question about one, was refused.
+
+use super::definition::Permission;
+use super::runner::Refused;
+use super::workdir;
+use crate::store;
+
+/// A sentence fragment for the person or the model who asked; it names no path of the disk but the one they gave.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("unknown agent `{name}`{}", near_hint(.near))]
+    UnknownAgent { name: String, near: Vec<String> },
+    /// The file is there, but it cannot be served.
+    #[error("agent `{name}` cannot be read: {reason}")]
+    BrokenAgent { name: String, reason: String },
+    #[error(
+        "agent `{name}` came with a project and nobody trusted it yet; a person can: adjutant agents trust {name}"
+    )]
+    Untrusted { name: String },
+    #[error("the task is empty: say what the agent is to do")]
+    EmptyTask,
+    #[error("the task has {bytes} bytes, over the limit of {limit}")]
+    LargeTask { bytes: usize, limit: usize },
+    #[error("the {what} holds a NUL character, which no command line can carry")]
+    Nul { what: &'static str },
+    #[error("working_directory {0}")]
+    Workdir(#[from] workdir::Fault),
+    #[error(
+        "isolation `worktree` needs a git repository with at least one commit, and the working directory is in none: {reason}"
+    )]
+    NoRepository { reason: String },
+    #[error("`{text}` is not a command: {reason}")]
+    Check { text: String, reason: String },
+    #[error("{count} checks are more than the {limit} that one task may have")]
+    ManyChecks { count: usize, limit: usize },
+    #[error("output_schema is not a JSON Schema: {reason}")]
+    Schema { reason: String },
+    #[error("timeout_seconds must be between 1 and {limit}")]
+    Timeout { limit: u64 },
+    /// More was asked for than the agent's definition, or the task that asks, allows.
+    #[error("{who} allows `{}`, not `{}`", .allowed.name(), .asked.name())]
+    Permission { who: String, allowed: Permission, asked: Permission },
+    /// A task that asks for another one from within.
+    #[error(
+        "a delegated agent may not ask for checks: the hub would run commands that the agent itself may not"
+    )]
+    ChecksFromWithin,
+    #[error("this task is {depth} delegations deep, and {limit} is the limit")]
+    Depth { depth: u32, limit: u32 },
+    #[error("the first task of this tree has {count} tasks below it already, which is the limit")]
+    Descendants { count: u64 },
+    #[error("no runner can run agent `{agent}`: {reason}")]
+    NoRunner { agent: String, reason: String },
+    #[error("{0}")]
+    Refused(#[from] Refused),
+    /// There is none for this viewer.
+    #[error("unknown task `{id}`")]
+    UnknownTask { id: String },
+    #[error("{waiting} tasks are waiting already, which is the limit{}; ask again later", if *.own { " for one caller" } else { "" })]
+    QueueFull { waiting: u32, own: bool },
+    #[error("the hub stops; ask again in a moment")]
+    Stopping,
+    /// What the log must know is the source.
+    #[error("the hub's store does not answer; nothing was kept")]
+    Store(#[source] store::Error),
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::QueueFull { waiting, own } => Self::QueueFull { waiting, own },
+            other => Self::Store(other),
+        }
+    }
+}
+
+fn near_hint(near: &[String]) -> String {
+    match near {
+        [] => String::new(),
+        near => format!(
+            "; did you mean {}?",
+            near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")
+        ),
+    }
+}
