@@ -6,6 +6,7 @@ pub(crate) mod env;
 mod file;
 pub(crate) mod folders;
 pub(crate) mod prompts;
+pub(crate) mod runners;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -78,6 +79,8 @@ pub(crate) struct Config {
     pub(crate) delegation: Delegation,
     /// Where rows are kept.
     pub(crate) database: Database,
+    /// The runners of `config.toml`; none means the usual ones.
+    pub(crate) runners: runners::RunnersConfig,
     pub(crate) http: HttpConfig,
     /// The hub's Unix socket; `None` switches that door off.
     pub(crate) socket: Option<PathBuf>,

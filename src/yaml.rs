@@ -4,6 +4,7 @@ pub(crate) mod front_matter;
 
 use std::fmt::Write as _;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// Why a text is not read.
@@ -17,6 +18,15 @@ pub(crate) enum Refused {
 
 /// Reads one document of keys with values, within bounds; an empty one has none.
 pub(crate) fn read(text: &str) -> Result<Map<String, Value>, Refused> {
+    match read_as::<Value>(text)? {
+        Value::Object(values) => Ok(values),
+        Value::Null => Ok(Map::new()),
+        _ => Err(Refused::Invalid("it is not a list of keys with values".to_owned())),
+    }
+}
+
+/// Reads one document as a type of its own, within the same bounds; a reason names the line and the key.
+pub(crate) fn read_as<T: DeserializeOwned>(text: &str) -> Result<T, Refused> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_events: 20_000, max_nodes: 10_000, max_depth: 32, max_aliases: 100, max_anchors: 100,
@@ -25,13 +35,9 @@ pub(crate) fn read(text: &str) -> Result<Map<String, Value>, Refused> {
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 2_000, max_replay_stack_depth: 8 },
         with_snippet: false,
     };
-    match serde_saphyr::from_str_with_options::<Value>(text, options) {
-        Ok(Value::Object(values)) => Ok(values),
-        Ok(Value::Null) => Ok(Map::new()),
-        Ok(_) => Err(Refused::Invalid("it is not a list of keys with values".to_owned())),
-        Err(error) if is_bomb(&error) => Err(Refused::TooComplex),
-        Err(error) => Err(Refused::Invalid(first_line(&error.to_string()))),
-    }
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        if is_bomb(&error) { Refused::TooComplex } else { Refused::Invalid(first_line(&error.to_string())) }
+    })
 }
 
 fn is_bomb(error: &serde_saphyr::Error) -> bool {

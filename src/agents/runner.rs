@@ -12,6 +12,7 @@ pub(crate) mod environment;
 pub(crate) mod failure;
 mod gemini;
 mod opencode;
+pub(crate) mod probe;
 pub(crate) mod reader;
 mod seen;
 pub(crate) mod text;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::folders::Root;
+use super::runners::RunnerEntry;
 use super::{Auth, Config, Error, Switch};
 
 /// Most bytes of a `config.toml`; nobody writes a larger one by hand.
@@ -24,6 +25,9 @@ pub(super) struct File {
     http: Http,
     #[serde(default)]
     prompts: Prompts,
+    #[serde(default)]
+    runners: Vec<RunnerEntry>,
+    runner_cooldown_minutes: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -91,6 +95,8 @@ impl File {
         set(&mut config.http.body_limit, self.http.body_limit_bytes);
         set(&mut config.http.sessions, self.http.sessions);
         set(&mut config.http.session_idle, self.http.session_idle_seconds.map(Duration::from_secs));
+        config.runners.runners = self.runners;
+        config.runners.runner_cooldown_minutes = self.runner_cooldown_minutes;
         set(&mut config.prompts.limits.file, self.prompts.largest_file_bytes);
         set(&mut config.prompts.limits.expansion, self.prompts.largest_expansion_bytes);
         set(&mut config.prompts.limits.files, self.prompts.most_files);

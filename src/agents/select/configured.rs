@@ -1,0 +1,239 @@
+//! Checks the configured runners, and turns them into candidates.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::Candidate;
+use crate::agents::definition::Permission;
+use crate::agents::runner::Runner;
+use crate::agents::runner::command::{Answer, CommandRunner, Stdin};
+use crate::config::runners::{RunnerEntry, RunnersConfig};
+use crate::names::near_names;
+use crate::yaml;
+
+/// Most bytes of a runner configuration; nobody writes a larger one by hand.
+const LARGEST: u64 = 1024 * 1024;
+/// Where a runner without a priority stands: behind those that have one.
+const LAST: i64 = 1_000;
+
+/// Why the runners cannot be taken as they are configured.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("cannot read the runner configuration {path}: {reason}")]
+    Unreadable { path: String, reason: String },
+    #[error("the runner configuration {path} is not valid: {reason}")]
+    Invalid { path: String, reason: String },
+    #[error("runner `{name}` is not known here, and has no `command`{}", meant(near))]
+    Unknown { name: String, near: Vec<String> },
+    #[error("runner `{name}` is configured twice")]
+    Twice { name: String },
+    #[error("runner `{name}`: `{key}` {reason}")]
+    Key { name: String, key: &'static str, reason: String },
+}
+
+impl Error {
+    /// There is no runner of this name among the known ones and `candidates`.
+    pub(super) fn unknown(name: &str, candidates: &[Candidate]) -> Self {
+        let built_in = Runner::BUILT_IN;
+        let known = built_in.iter().chain(candidates.iter().map(|candidate| &candidate.runner));
+        let mut near = near_names(name, known.map(Runner::name));
+        near.dedup();
+        Self::Unknown { name: name.to_owned(), near }
+    }
+}
+
+fn meant(near: &[String]) -> String {
+    if near.is_empty() {
+        let known: Vec<String> =
+            Runner::BUILT_IN.iter().map(|runner| format!("`{}`", runner.name())).collect();
+        return format!("; known are {}", known.join(", "));
+    }
+    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    format!("; did you mean {}?", near.join(" or "))
+}
+
+/// Reads a `--runner-config` file.
+pub(crate) fn read(path: &Path) -> Result<RunnersConfig, Error> {
+    let shown = || path.display().to_string();
+    let unreadable = |reason: String| Error::Unreadable { path: shown(), reason };
+    let found = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+    if !found.is_file() || found.len() > LARGEST {
+        return Err(unreadable(format!("it is not a file of at most {LARGEST} bytes")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    parse(&text).map_err(|reason| Error::Invalid { path: shown(), reason })
+}
+
+/// Reads the text of such a file; an error names the line and the key.
+fn parse(text: &str) -> Result<RunnersConfig, String> {
+    match yaml::read_as(text) {
+        Ok(config) => Ok(config),
+        Err(yaml::Refused::TooComplex) => Err("it is too complex".to_owned()),
+        Err(yaml::Refused::Invalid(reason)) => Err(reason),
+    }
+}
+
+/// Checks `config`, and returns the candidates in no order. Without any, `usual` are the candidates.
+pub(super) fn candidates(config: &RunnersConfig, usual: &[Runner]) -> Result<Vec<Candidate>, Error> {
+    if config.runners.is_empty() {
+        let candidate = |(priority, runner): (i64, &Runner)| Candidate::usual(runner.clone(), priority);
+        return Ok((1..).zip(usual).map(candidate).collect());
+    }
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for entry in &config.runners {
+        if candidates.iter().any(|other| other.runner.name() == entry.name) {
+            return Err(Error::Twice { name: entry.name.clone() });
+        }
+        candidates.push(Candidate {
+            runner: runner(entry)?,
+            priority: entry.priority.unwrap_or(LAST),
+            models: entry.models.clone(),
+            program: entry.program.clone(),
+        });
+    }
+    Ok(candidates)
+}
+
+/// How long a limited runner rests when it does not tell.
+pub(super) fn cooldown(config: &RunnersConfig) -> Duration {
+    Duration::from_mins(config.runner_cooldown_minutes.unwrap_or(15))
+}
+
+fn runner(entry: &RunnerEntry) -> Result<Runner, Error> {
+    let wrong = |key: &'static str, reason: &str| Error::Key {
+        name: entry.name.clone(),
+        key,
+        reason: reason.to_owned(),
+    };
+    let built_in = Runner::built_in(&entry.name);
+    let Some(argv) = &entry.command else {
+        let Some(runner) = built_in else {
+            return Err(Error::unknown(&entry.name, &[]));
+        };
+        let described = [
+            ("stdin", entry.stdin.is_some()),
+            ("final_message", entry.final_message.is_some()),
+            ("levels", !entry.levels.is_empty()),
+            ("env", !entry.env.is_empty()),
+            ("pass_env", !entry.pass_env.is_empty()),
+            ("usage_limit", !entry.usage_limit.is_empty()),
+            ("authentication", !entry.authentication.is_empty()),
+        ];
+        if let Some((key, _)) = described.into_iter().find(|(_, said)| *said) {
+            return Err(wrong(key, "describes a runner of your own, which needs `command`"));
+        }
+        return Ok(runner);
+    };
+    if built_in.is_some() {
+        return Err(wrong(
+            "command",
+            "cannot be given to a runner that is known here; give yours another name",
+        ));
+    }
+    if entry.name.is_empty() || entry.name.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(wrong("name", "is a word without spaces"));
+    }
+    if argv.first().is_none_or(String::is_empty) {
+        return Err(wrong("command", "names no program"));
+    }
+    let uses = |placeholder: &str| argv.iter().any(|argument| argument.contains(placeholder));
+    let stdin = match entry.stdin.as_deref() {
+        Some("prompt") => Stdin::Prompt,
+        Some("empty") => Stdin::Empty,
+        Some(other) => return Err(wrong("stdin", &format!("is `prompt` or `empty`, not `{other}`"))),
+        None if uses("{prompt}") => Stdin::Empty,
+        None => Stdin::Prompt,
+    };
+    if stdin == Stdin::Empty && !uses("{prompt}") {
+        return Err(wrong(
+            "stdin",
+            "is empty, and no argument holds `{prompt}`: the runner would never see it",
+        ));
+    }
+    let answer = match entry.final_message.as_deref() {
+        None | Some("stdout") => Answer::Stdout,
+        Some("file") if uses("{final_message_file}") => Answer::File,
+        Some("file") => {
+            return Err(wrong("final_message", "is a file, and no argument holds `{final_message_file}`"));
+        }
+        Some(other) => match other.strip_prefix("json:") {
+            Some(path) if path.split('.').all(|key| !key.is_empty()) => {
+                Answer::Json(path.split('.').map(ToOwned::to_owned).collect())
+            }
+            _ => {
+                let reason = format!("is `stdout`, `file` or `json:` with a dotted path, not `{other}`");
+                return Err(wrong("final_message", &reason));
+            }
+        },
+    };
+    let mut levels = Vec::new();
+    for word in &entry.levels {
+        let Some(level) = Permission::from_name(word) else {
+            let near = near_names(word, Permission::ALL.iter().map(|level| level.name()));
+            let hint = near.first().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            let all = Permission::ALL.map(Permission::name).join(", ");
+            return Err(wrong("levels", &format!("has `{word}`, which is none of {all}{hint}")));
+        };
+        levels.push(level);
+    }
+    Ok(Runner::Command(std::sync::Arc::new(CommandRunner {
+        name: entry.name.clone(),
+        argv: argv.clone(),
+        stdin,
+        answer,
+        env: entry.env.clone(),
+        pass_env: entry.pass_env.clone(),
+        levels,
+        usage_limit: entry.usage_limit.clone(),
+        authentication: entry.authentication.clone(),
+    })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{candidates, parse};
+    use crate::agents::runner::Runner;
+
+    fn said(text: &str) -> String {
+        let config = match parse(text) {
+            Ok(config) => config,
+            Err(reason) => return reason,
+        };
+        match candidates(&config, &Runner::BUILT_IN) {
+            Ok(candidates) => {
+                let line = |c: &super::Candidate| {
+                    format!("{} {} {}", c.priority, c.runner.name(), c.models.join(","))
+                };
+                candidates.iter().map(line).collect::<Vec<_>>().join("; ")
+            }
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_configuration_is_taken_or_says_what_is_wrong() {
+        let cases = [
+            (
+                "the contract's",
+                "runners:\n- name: codex\n  priority: 2\n  models: [gpt-5]\n- {name: copilot, priority: 1}\n",
+            ),
+            ("empty", ""),
+            ("a key", "runners:\n- name: codex\n  modles: [x]\n"),
+            ("a name", "runners:\n- name: codx\n"),
+            ("no such name", "runners:\n- name: zzzzzz\n"),
+            ("twice", "runners:\n- name: codex\n- name: codex\n"),
+            ("a type", "runners:\n- name: codex\n  priority: high\n"),
+            ("not yaml", "runners: [\n"),
+            ("own", "runners:\n- name: aider\n  command: [aider, --yes, '{prompt}']\n  levels: [full]\n"),
+            ("own, level", "runners:\n- name: aider\n  command: [aider]\n  levels: [ful]\n"),
+            ("own, no prompt", "runners:\n- name: aider\n  command: [aider]\n  stdin: empty\n"),
+            ("own, file", "runners:\n- name: aider\n  command: [aider]\n  final_message: file\n"),
+            ("own, message", "runners:\n- name: aider\n  command: [aider]\n  final_message: 'json:a..b'\n"),
+            ("own, no program", "runners:\n- name: aider\n  command: []\n"),
+            ("known, own keys", "runners:\n- name: codex\n  levels: [full]\n"),
+            ("known, command", "runners:\n- name: codex\n  command: [codex]\n"),
+        ];
+        let told: Vec<String> = cases.iter().map(|(name, text)| format!("{name}: {}", said(text))).collect();
+        insta::assert_snapshot!(told.join("\n"));
+    }
+}
