@@ -9,6 +9,7 @@ mod output;
 mod prompts;
 mod serve;
 mod status;
+mod supervise;
 mod usual;
 
 use std::ffi::OsString;
@@ -81,6 +82,9 @@ enum Command {
     Open(open::OpenArgs),
     /// Say which hub runs, where it listens and who is connected
     Status(status::StatusArgs),
+    /// Run a command for the hub and end all that it started
+    #[command(hide = true)]
+    Supervise(supervise::SuperviseArgs),
     /// Serve what the official conformance suite asks for
     #[cfg(feature = "fixture")]
     #[command(hide = true)]
@@ -107,6 +111,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Prompts(args) => prompts::run(args, common),
         Command::Open(args) => open::run(&args, common),
         Command::Status(args) => status::run(&args, common),
+        Command::Supervise(args) => supervise::run(args),
         #[cfg(feature = "fixture")]
         Command::Fixture(args) => fixture::run(&args, common),
     };

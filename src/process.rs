@@ -6,8 +6,11 @@
 mod again;
 mod browser;
 mod hub;
+mod order;
 mod run;
 mod spool;
+mod supervise;
+mod tree;
 
 use std::ffi::OsStr;
 
@@ -16,6 +19,7 @@ pub(crate) use browser::open_browser;
 pub(crate) use hub::{Canceller, Resumed, Running, resume, start};
 pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts};
 pub(crate) use spool::Spooled;
+pub(crate) use supervise::{enter, supervise};
 
 /// The variable that every process of a run carries.
 pub(crate) const MARK: &str = "ADJUTANT_RUN";

@@ -7,10 +7,12 @@ use std::ffi::OsString;
 
 use super::connect::ConnectArgs;
 use super::mcp::McpArgs;
+use super::supervise::SuperviseArgs;
 use super::{Cli, Command, Common};
 use crate::telemetry::Format;
 
-/// Reads `mcp prompts [--prompts-dir DIR]...` and `connect [SERVER] [--no-start]`.
+/// Reads `mcp prompts [--prompts-dir DIR]...`, `connect [SERVER] [--no-start]` and `supervise`, which starts before
+/// every runner.
 pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
     let (_program, words) = arguments.split_first()?;
     let command = match words {
@@ -32,6 +34,9 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
                 _ => return None,
             };
             Command::Connect(ConnectArgs { server: server.to_owned(), no_start })
+        }
+        [command, words @ ..] if command == "supervise" => {
+            Command::Supervise(SuperviseArgs { words: words.to_vec() })
         }
         _ => return None,
     };
@@ -60,6 +65,8 @@ mod tests {
             "connect prompts",
             "connect --no-start",
             "connect prompts --no-start",
+            "supervise",
+            "supervise --enter 1 /spool /bin/sh sh -c --help",
         ];
         let left = [
             "",

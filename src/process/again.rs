@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 
@@ -23,6 +24,18 @@ pub(crate) fn start_detached(arguments: &[OsString], folder: &Path, log: File) -
 /// Runs this program again with `arguments` to its end, without input, and returns what it wrote.
 pub(crate) fn run_own(arguments: &[OsString]) -> io::Result<Output> {
     child(own_program()?).args(arguments).stdin(Stdio::null()).output()
+}
+
+/// Returns a file that is exactly the program that runs now, also when another version was put in its place.
+pub(super) fn own_image() -> io::Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let image = PathBuf::from("/proc/self/exe");
+    let identity = |file: &Path| file.metadata().map(|found| (found.dev(), found.ino()));
+    // The path is the better one of two that are the same: it is what a person sees in the list of processes.
+    match (identity(&image), identity(&program)) {
+        (Ok(own), there) if there.as_ref().ok() != Some(&own) => Ok(image),
+        _ => Ok(program),
+    }
 }
 
 /// Returns the file of this program. After an upgrade that is the new one at the same place.

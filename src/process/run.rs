@@ -48,7 +48,8 @@ pub(crate) struct Timeouts {
 }
 
 /// What happens to a run when the hub ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum OnHubExit {
     /// It is killed at once, with all its descendants.
     Kill,
@@ -68,7 +69,7 @@ pub(crate) struct OutputLine {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     /// What the runner's own process returned.
     pub(crate) exit: Exit,
@@ -77,8 +78,10 @@ pub(crate) struct Outcome {
     /// Descendants of the runner that could not be ended; 0 is proven by the kernel, not guessed.
     pub(crate) processes_left: u32,
     /// From start to the end of the last process.
+    #[serde(rename = "wall_us", with = "micros")]
     pub(crate) wall: Duration,
     /// Processor time of the runner and its descendants.
+    #[serde(rename = "cpu_us", with = "micros")]
     pub(crate) cpu: Duration,
     /// Largest resident memory of the runner and its descendants together that was seen, in bytes.
     pub(crate) peak_rss: u64,
@@ -147,7 +150,8 @@ pub(crate) enum Limit {
 }
 
 /// Why a run could not be started or taken up.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Error {
     /// The program is not installed, or not on the `PATH` that the run gets.
     #[error("the program `{program}` was not found")]
@@ -167,4 +171,19 @@ pub(crate) enum Error {
     /// The supervisor or the runner could not be started.
     #[error("the run could not be started: {0}")]
     Spawn(String),
+}
+
+/// Durations in JSON, as whole microseconds.
+mod micros {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        u64::try_from(duration.as_micros()).unwrap_or(u64::MAX).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_micros)
+    }
 }

@@ -1,12 +1,23 @@
-//! What a run wrote, on disk: the head in one file, the tail in segments named by the offset they begin at.
+//! What a run wrote, on disk.
+//!
+//! The first half of the cap is the head, a file named after the stream. What follows goes to segments of a quarter
+//! of the cap each, `NAME.OFFSET`, of which the last two are kept: between a quarter and a half of the cap is the
+//! tail. Every file is a plain piece of the stream, so a person can read them, also after a crash.
+
+mod segments;
+mod write;
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
+pub(super) use write::{Piece, Spool};
+
 /// One stream of a run on disk. `kept` is less than `seen` when the stream was longer than the cap: the middle is
 /// gone then.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Spooled {
-    /// The file with the head; the tail's segments stand beside it as `NAME.OFFSET`.
+    /// The file with the head; the tail's segments stand beside it.
     pub(crate) path: PathBuf,
     /// Bytes the runner wrote.
     pub(crate) seen: u64,
@@ -17,18 +28,69 @@ pub(crate) struct Spooled {
 impl Spooled {
     /// Measures what is on disk of a stream of the run in `folder`.
     pub(super) fn found(folder: &Path, name: &str) -> Self {
-        Self { path: folder.join(name), seen: 0, kept: 0 }
+        let path = folder.join(name);
+        let segments = segments::find(&path);
+        let seen = segments.last().map_or(0, |last| last.start + last.length);
+        let kept = segments.iter().map(|segment| segment.length).sum();
+        Self { path, seen, kept }
     }
 
     /// Returns at most `limit` bytes from the start, invalid UTF-8 replaced.
     pub(crate) fn head(&self, limit: usize) -> String {
-        let _ = limit;
-        String::new()
+        let mut bytes = Vec::new();
+        for segment in segments::find(&self.path) {
+            if segment.start != bytes.len() as u64 || bytes.len() >= limit {
+                break;
+            }
+            segment.read(0, limit - bytes.len(), &mut bytes);
+        }
+        if (bytes.len() as u64) < self.seen {
+            let whole = bytes.len() - unfinished(&bytes);
+            bytes.truncate(whole);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Returns at most `limit` bytes up to the end, invalid UTF-8 replaced.
     pub(crate) fn tail(&self, limit: usize) -> String {
-        let _ = limit;
-        String::new()
+        let segments = segments::find(&self.path);
+        let Some(end) = segments.last().map(|last| last.start + last.length) else {
+            return String::new();
+        };
+        let mut start = end;
+        for segment in segments.iter().rev() {
+            if segment.start + segment.length != start {
+                break;
+            }
+            start = segment.start;
+        }
+        start = start.max(end.saturating_sub(limit as u64));
+        let mut bytes = Vec::new();
+        for segment in segments.iter().filter(|segment| segment.start + segment.length > start) {
+            segment.read(start.saturating_sub(segment.start), limit, &mut bytes);
+        }
+        if start > 0 {
+            let cut = bytes.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
+            bytes.drain(..cut);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// Counts the bytes at the end that begin a character and do not finish it.
+fn unfinished(bytes: &[u8]) -> usize {
+    let last = bytes.len().saturating_sub(3);
+    match std::str::from_utf8(&bytes[last..]) {
+        Err(error) if error.error_len().is_none() => bytes.len() - last - error.valid_up_to(),
+        // The window may begin in the middle of a character.
+        Err(_) => bytes.iter().rev().take(3).position(|byte| *byte >= 0xC0).map_or(0, |at| {
+            let width = match bytes[bytes.len() - 1 - at] {
+                0xF0.. => 4,
+                0xE0.. => 3,
+                _ => 2,
+            };
+            if at + 1 < width { at + 1 } else { 0 }
+        }),
+        Ok(_) => 0,
     }
 }

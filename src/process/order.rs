@@ -1,0 +1,157 @@
+//! What the hub and a supervisor say to each other: one JSON value a line.
+//!
+//! The hub writes an [`Order`] as the first line of the supervisor's stdin, then the bytes for the runner's stdin,
+//! as many as the order says, and leaves the pipe open: its end is the hub's end. Further lines are [`Request`]s.
+//! The supervisor writes [`Event`]s to its stdout: `refused`, or `started`, `line`s and one `ended`. The socket
+//! `control` in the spool folder of a run with `on_hub_exit: keep` speaks the same: [`Request`]s in, events out, and
+//! `attach` asks for all lines from the first one on.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use serde::{Deserialize, Serialize};
+
+use super::run::{Error, OnHubExit, Outcome};
+
+/// Longest order, in bytes.
+pub(super) const LONGEST_ORDER: usize = 16 << 20;
+/// Most bytes for the runner's stdin.
+pub(super) const LONGEST_INPUT: u64 = 64 << 20;
+/// Names below the spool folder.
+pub(super) const CONTROL: &str = "control";
+pub(super) const LOCK: &str = "lock";
+pub(super) const NOT_STARTED: &str = "not-started";
+pub(super) const OUTCOME: &str = "outcome.json";
+pub(super) const RECORD: &str = "run.json";
+
+/// What a supervisor is to do.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Order {
+    pub(super) argv: Vec<Text>,
+    pub(super) workdir: Workdir,
+    pub(super) env: Vec<(Text, Text)>,
+    /// How many bytes for the runner's stdin follow this line; `null` is `/dev/null`.
+    pub(super) stdin: Option<u64>,
+    pub(super) wall_ms: Option<u64>,
+    pub(super) idle_ms: Option<u64>,
+    pub(super) first_output_ms: Option<u64>,
+    pub(super) grace_ms: u64,
+    pub(super) spool: Text,
+    pub(super) cap: u64,
+    pub(super) on_hub_exit: OnHubExit,
+    /// The value of [`super::MARK`] in the runner's environment.
+    pub(super) mark: String,
+}
+
+/// A folder that was checked, and how to see that it is still the same one.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Workdir {
+    pub(super) path: Text,
+    pub(super) device: u64,
+    pub(super) inode: u64,
+}
+
+/// What a hub asks of a running supervisor.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Request {
+    /// End the run.
+    Cancel,
+    /// Send the lines from the first one on, and the end.
+    Attach,
+}
+
+/// What a supervisor tells.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub(super) enum Event {
+    /// Nothing was started.
+    Refused { error: Error },
+    /// The runner's process exists.
+    Started { runner: i32 },
+    /// A line of the runner's stdout, see [`super::OutputLine`].
+    Line {
+        text: String,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        cut: u64,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        missed: u64,
+    },
+    /// Nothing is left of the run.
+    Ended { outcome: Outcome },
+}
+
+/// What is known of a run whose supervisor was killed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub(super) supervisor: i32,
+    pub(super) runner: i32,
+    /// When the runner started, in the kernel's ticks since boot.
+    pub(super) runner_start: u64,
+    pub(super) mark: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Text of the operating system in JSON: what is not UTF-8 becomes `\0` and two hex digits a byte. A zero byte
+/// itself can stand in no argument, variable or path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub(super) struct Text(pub(super) OsString);
+
+impl From<&OsStr> for Text {
+    fn from(text: &OsStr) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl From<Text> for String {
+    fn from(text: Text) -> Self {
+        let mut json = String::with_capacity(text.0.len());
+        for chunk in text.0.as_bytes().utf8_chunks() {
+            json.push_str(chunk.valid());
+            for byte in chunk.invalid() {
+                let _ = write!(json, "\0{byte:02x}");
+            }
+        }
+        json
+    }
+}
+
+impl From<String> for Text {
+    fn from(json: String) -> Self {
+        if !json.contains('\0') {
+            return Self(json.into());
+        }
+        let mut parts = json.split('\0');
+        let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+        for part in parts {
+            let (digits, rest) = part.split_at_checked(2).unwrap_or(("", part));
+            bytes.extend(u8::from_str_radix(digits, 16));
+            bytes.extend(rest.as_bytes());
+        }
+        Self(OsString::from_vec(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{OsString, OsStringExt, Text};
+
+    proptest! {
+        #[test]
+        fn any_text_of_the_system_survives_json(bytes in proptest::collection::vec(1u8.., 0..40)) {
+            let text = Text(OsString::from_vec(bytes));
+            let json = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Text>(&json).unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! `adjutant supervise`: the process between the hub and a runner.
+//!
+//! One thread, one poll loop. It outlives its hub or dies with it, as the order says, and it never outlives its
+//! runner: when it says `ended`, nothing of the run is left. See `order.rs` for what it is told and tells.
+
+mod enter;
+mod life;
+mod link;
+mod pipes;
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::process::{fchdir, getpid, setsid};
+
+use super::again::own_image;
+use super::order::{
+    CONTROL, Event, LOCK, LONGEST_INPUT, LONGEST_ORDER, Order, RECORD, Record, Text, Workdir,
+};
+use super::run::{Error, OnHubExit};
+use super::spool::Spool;
+use super::{MARK, child, tree};
+
+pub(crate) use enter::enter;
+use life::Run;
+use link::Link;
+
+/// What a run needs on disk before it starts.
+struct Place {
+    folder: PathBuf,
+    /// Held as long as this process lives; who gets it knows that the supervisor is gone.
+    _lock: File,
+    stdout: Spool,
+    stderr: Spool,
+    control: Option<UnixListener>,
+}
+
+/// Supervises one run: the order comes on stdin, events go to stdout.
+pub(crate) fn supervise() -> io::Result<()> {
+    // The hub's terminal and its job control are none of the runner's business. Fails when it is so already.
+    let _ = setsid();
+    tree::adopt_orphans();
+    let (order, input, rest) = read_order(&io::stdin())?;
+    match begin(&order, input) {
+        Ok(mut run) => {
+            run.links.push(Link::lifeline(rest)?);
+            run.tell_started();
+            run.live()
+        }
+        Err(error) => {
+            let mut line = serde_json::to_vec(&Event::Refused { error })?;
+            line.push(b'\n');
+            io::stdout().lock().write_all(&line)
+        }
+    }
+}
+
+/// Reads the order, the bytes for the runner's stdin, and what was read beyond them.
+fn read_order(stdin: &impl AsFd) -> io::Result<(Order, Option<Vec<u8>>, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let more = |bytes: &mut Vec<u8>| {
+        let mut part = [0; 16 << 10];
+        let read = rustix::io::retry_on_intr(|| rustix::io::read(stdin, &mut part))?;
+        bytes.extend_from_slice(&part[..read]);
+        if read == 0 { Err(io::Error::from(io::ErrorKind::UnexpectedEof)) } else { Ok(()) }
+    };
+    let end = loop {
+        if let Some(end) = memchr::memchr(b'\n', &bytes) {
+            break end;
+        }
+        if bytes.len() > LONGEST_ORDER {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the order is too long"));
+        }
+        more(&mut bytes)?;
+    };
+    let order: Order = serde_json::from_slice(&bytes[..end])?;
+    bytes.drain(..=end);
+    let Some(length) = order.stdin else { return Ok((order, None, bytes)) };
+    let length = usize::try_from(length.min(LONGEST_INPUT)).unwrap_or(usize::MAX);
+    while bytes.len() < length {
+        more(&mut bytes)?;
+    }
+    let rest = bytes.split_off(length);
+    Ok((order, Some(bytes), rest))
+}
+
+/// Makes the spool, enters the working directory and starts the runner there.
+fn begin(order: &Order, input: Option<Vec<u8>>) -> Result<Run, Error> {
+    let program = find_program(order)?;
+    let workdir = open_workdir(&order.workdir)?;
+    let place = make_place(order).map_err(|error| Error::Spool(format!("cannot be made: {error}")))?;
+    let spawn = |error: io::Error| Error::Spawn(error.to_string());
+    fchdir(&workdir).map_err(|error| spawn(error.into()))?;
+    let started = start_runner(order, &place.folder, &program, input.is_some());
+    // The working directory may be removed or unmounted while the run lasts.
+    let _ = rustix::process::chdir(&place.folder);
+    let runner = started.map_err(spawn)?;
+    let run = Run::new(order, place, runner, input).map_err(spawn)?;
+    Ok(run)
+}
+
+/// Returns the program's path as far as it has to be looked up: a path, or the first that is on the `PATH` of the
+/// run's environment.
+fn find_program(order: &Order) -> Result<PathBuf, Error> {
+    let Some(Text(program)) = order.argv.first() else { return Err(Error::Argv("is empty".to_owned())) };
+    let not_found = || Error::NotFound { program: program.to_string_lossy().into_owned() };
+    if program.is_empty() {
+        return Err(not_found());
+    }
+    let is_program =
+        |file: &Path| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
+    let path = PathBuf::from(program);
+    if path.components().count() > 1 || path.is_absolute() {
+        // A path is relative to the working directory, as it is in a shell.
+        let file = Path::new(&order.workdir.path.0).join(&path);
+        return if is_program(&file) { Ok(path) } else { Err(not_found()) };
+    }
+    let folders = order.env.iter().rev().find(|(name, _)| name.0 == "PATH").map(|(_, value)| &value.0);
+    folders
+        .into_iter()
+        .flat_map(std::env::split_paths)
+        .map(|folder| folder.join(&path))
+        .find(|file| is_program(file))
+        .ok_or_else(not_found)
+}
+
+/// Opens the working directory, once, and sees that it is the one that was checked.
+fn open_workdir(workdir: &Workdir) -> Result<OwnedFd, Error> {
+    let path = &workdir.path.0;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = open(path, flags, Mode::empty())
+        .map_err(|error| Error::Workdir(format!("cannot be opened: {}", io::Error::from(error))))?;
+    let folder = File::from(folder);
+    let found = folder.metadata().map_err(|error| Error::Workdir(format!("cannot be read: {error}")))?;
+    if (found.dev(), found.ino()) != (workdir.device, workdir.inode) {
+        return Err(Error::Workdir("is another folder than the one that was checked".to_owned()));
+    }
+    Ok(folder.into())
+}
+
+/// Makes the spool folder and what stands in it from the start.
+fn make_place(order: &Order) -> io::Result<Place> {
+    let folder = PathBuf::from(&order.spool.0);
+    if !folder.is_absolute() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path is not absolute"));
+    }
+    if let Some(above) = folder.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(above)?;
+    }
+    DirBuilder::new().mode(0o700).create(&folder)?;
+    let lock = OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join(LOCK))?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+    let control = match order.on_hub_exit {
+        OnHubExit::Kill => None,
+        OnHubExit::Keep => {
+            // A socket's path is short by law, so it is bound from within its folder.
+            rustix::process::chdir(&folder)?;
+            let listener = UnixListener::bind(CONTROL)?;
+            listener.set_nonblocking(true)?;
+            Some(listener)
+        }
+    };
+    Ok(Place {
+        stdout: Spool::create(folder.join("stdout"), order.cap)?,
+        stderr: Spool::create(folder.join("stderr"), order.cap)?,
+        folder,
+        _lock: lock,
+        control,
+    })
+}
+
+/// Starts the stage that becomes the runner, see `enter.rs`.
+fn start_runner(order: &Order, spool: &Path, program: &Path, input: bool) -> io::Result<Child> {
+    let mut stage = child(own_image()?);
+    stage
+        .arg("supervise")
+        .arg("--enter")
+        .arg(getpid().to_string())
+        .arg(spool)
+        .arg(program)
+        .args(order.argv.iter().map(|text| &text.0))
+        .env_clear()
+        .envs(order.env.iter().map(|(name, value)| (&name.0, &value.0)))
+        .env(MARK, &order.mark)
+        .stdin(if input { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let runner = stage.spawn()?;
+    let pid = rustix::process::Pid::from_child(&runner);
+    let record = Record {
+        supervisor: getpid().as_raw_nonzero().get(),
+        runner: pid.as_raw_nonzero().get(),
+        runner_start: tree::look(pid).map_or(0, |process| process.start),
+        mark: order.mark.clone(),
+    };
+    write_file(&spool.join(RECORD), &serde_json::to_vec(&record)?)?;
+    Ok(runner)
+}
+
+/// Writes a file so that a reader sees all of it or nothing.
+fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let new = path.with_extension("new");
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?.write_all(content)?;
+    std::fs::rename(new, path)
+}
