@@ -3,10 +3,18 @@
 //! One SQL text serves both: TEXT and BIGINT columns only, booleans are 0 and 1, instants are epoch milliseconds.
 //! What a verb acknowledges is on disk first. The store names no room: rooms map its rows to their own values.
 
+mod connect;
+mod migrations;
 pub(crate) mod tasks;
+mod writer;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+
+use sqlx::{Any, AnyPool};
+use tokio::sync::OnceCell;
+
+use writer::Writer;
 
 /// An instant: milliseconds since 1970 in UTC. The caller reads the clock; the store has none.
 pub(crate) type Millis = i64;
@@ -24,10 +32,23 @@ pub(crate) enum Database {
 
 /// A handle to one database, cheap to clone. It is opened by the first verb, or by [`Store::open`].
 #[derive(Clone, Debug)]
-pub(crate) struct Store(Arc<Database>);
+pub(crate) struct Store(Arc<Inner>);
 
-/// Why a verb did nothing.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
+struct Inner {
+    database: Database,
+    opened: OnceCell<Opened>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    /// The connections that read. In memory there is one connection for all, or there would be several databases.
+    readers: AnyPool,
+    writer: Writer,
+}
+
+/// Why a verb did nothing. The words are for anybody; what the log must know is the source.
+#[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// A task with this id is there already.
     #[error("task `{id}` is in the store already")]
@@ -35,16 +56,86 @@ pub(crate) enum Error {
     /// So many tasks wait already that one more is refused.
     #[error("{waiting} tasks are waiting already, which is the limit{}", if *.own { " for one caller" } else { "" })]
     QueueFull { waiting: u32, own: bool },
+    #[error("a database is `sqlite:FILE` or `postgres://USER@HOST/NAME`, not `{text}`")]
+    NoDatabase { text: String },
+    #[error("the database's file cannot be made or opened")]
+    File(#[source] Arc<std::io::Error>),
+    #[error("the database cannot be reached")]
+    Unreachable(#[source] Arc<sqlx::Error>),
+    #[error("the database was written by a newer adjutant; start that one, or choose another database")]
+    Newer,
+    #[error("the database's tables were not made by this adjutant; choose another database")]
+    Foreign(#[source] Arc<sqlx::migrate::MigrateError>),
+    #[error("the database did not carry it out, and nothing of it was kept")]
+    Failed(#[source] Arc<sqlx::Error>),
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Failed(Arc::new(error))
+    }
+}
+
+impl Database {
+    /// Reads what a person writes after `--database`: `sqlite:FILE`, `sqlite::memory:`, or a `postgres://` URL.
+    /// The text in the error holds no password.
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            return Ok(Self::Postgres(text.to_owned()));
+        }
+        match text.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest)) {
+            Some(":memory:") => Ok(Self::Memory),
+            Some(file) if !file.is_empty() => Ok(Self::File(PathBuf::from(file))),
+            _ => Err(Error::NoDatabase {
+                text: text.split_once("://").map_or(text, |(scheme, _)| scheme).to_owned(),
+            }),
+        }
+    }
 }
 
 impl Store {
     /// Returns a handle; touches nothing yet.
     pub(crate) fn new(database: Database) -> Self {
-        Self(Arc::new(database))
+        Self(Arc::new(Inner { database, opened: OnceCell::new() }))
     }
 
     /// Connects and brings the tables up to date, so that a wrong place is known at the start.
     pub(crate) async fn open(&self) -> Result<(), Error> {
-        todo!()
+        self.opened().await.map(drop)
+    }
+
+    /// Carries out what was accepted, then ends the connections. Verbs after it fail with [`Error::Closed`].
+    pub(crate) async fn close(&self) {
+        if let Some(opened) = self.0.opened.get() {
+            opened.writer.close().await;
+            opened.readers.close().await;
+        }
+    }
+
+    async fn opened(&self) -> Result<&Opened, Error> {
+        self.0.opened.get_or_try_init(|| connect::open(&self.0.database)).await
+    }
+
+    /// Carries out a verb that changes rows, together with others that come at the same time. When this returns, the
+    /// change is on disk; when the caller goes away before it began, it is left out.
+    async fn write<A, T>(&self, arguments: A, verb: writer::Verb<A, T>) -> Result<T, Error>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.opened().await?.writer.write(arguments, verb).await
+    }
+
+    /// Returns a connection that reads what was acknowledged.
+    async fn read(&self) -> Result<sqlx::pool::PoolConnection<Any>, Error> {
+        self.opened().await?.readers.acquire().await.map_err(|error| match error {
+            sqlx::Error::PoolClosed => Error::Closed,
+            other => Error::Unreachable(Arc::new(other)),
+        })
     }
 }
+
+#[cfg(test)]
+mod testing;

@@ -3,23 +3,41 @@
 //! queued → running → succeeded, failed, cancelled or lost; queued → cancelled. There is no way back: every change
 //! repeats the state it starts from, and where a hub holds the task the fence of its lease, in its `WHERE`.
 
+/// Starts a statement that reads whole tasks, in the order of [`Task`]'s `FromRow`; `$text` is the task's text or a
+/// part of it.
+macro_rules! select_tasks {
+    ($text:literal, $rest:literal) => {
+        concat!(
+            "SELECT t.id, t.seq, t.caller, t.agent, t.runner, ",
+            $text,
+            " AS text, t.workdir, t.priority, t.parent, t.root, t.depth, i.options, t.state, t.attempt, t.fence, ",
+            "t.hub, t.lease_until, t.spool, t.cancel_requested_at, t.failure, t.created_at, t.started_at, t.ended_at ",
+            "FROM tasks t JOIN task_inputs i ON i.task = t.id ",
+            $rest
+        )
+    };
+}
+
 mod claim;
 mod enqueue;
 mod events;
 mod finish;
+mod lease;
 mod prune;
 mod read;
 mod results;
 
-pub(crate) use claim::{
-    Claim, claim, extend, move_to_runner, running_of_dead_hubs, set_runner_slots, take_over,
-};
+pub(crate) use claim::{Claim, RUNNERS, Slots, claim};
 pub(crate) use enqueue::{QueueLimits, enqueue};
 pub(crate) use events::{append_events, events};
 pub(crate) use finish::{Cancelled, cancel, finish};
+pub(crate) use lease::{extend, move_to_runner, running_of_dead_hubs, take_over};
 pub(crate) use prune::{Keep, prune};
 pub(crate) use read::{Filter, count, get, list, position};
 pub(crate) use results::{mark_delivered, outcome, undelivered};
+
+use sqlx::any::AnyRow;
+use sqlx::{FromRow, Row as _};
 
 use super::Millis;
 
@@ -132,6 +150,39 @@ pub(crate) struct TaskEvent {
     pub(crate) at: Millis,
     pub(crate) kind: String,
     pub(crate) data: String,
+}
+
+impl<'r> FromRow<'r, AnyRow> for Task {
+    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
+        let state: String = row.try_get(12)?;
+        let state = State::from_name(&state)
+            .ok_or_else(|| sqlx::Error::Decode(format!("`{state}` is no state of a task").into()))?;
+        Ok(Self {
+            id: row.try_get(0)?,
+            seq: row.try_get(1)?,
+            caller: row.try_get(2)?,
+            agent: row.try_get(3)?,
+            runner: row.try_get(4)?,
+            task: row.try_get(5)?,
+            workdir: row.try_get(6)?,
+            priority: row.try_get(7)?,
+            parent: row.try_get(8)?,
+            root: row.try_get(9)?,
+            depth: row.try_get(10)?,
+            options: row.try_get(11)?,
+            state,
+            attempt: row.try_get(13)?,
+            fence: row.try_get(14)?,
+            hub: row.try_get(15)?,
+            lease_until: row.try_get(16)?,
+            spool: row.try_get(17)?,
+            cancel_requested_at: row.try_get(18)?,
+            failure: row.try_get(19)?,
+            created_at: row.try_get(20)?,
+            started_at: row.try_get(21)?,
+            ended_at: row.try_get(22)?,
+        })
+    }
 }
 
 impl State {

@@ -1,7 +1,45 @@
-//! A hub takes a task, keeps it, or takes it over from a hub that is gone.
+//! A hub takes the next task.
 
-use super::{Lease, Task};
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
+use super::Task;
 use crate::store::{Error, Millis, Store};
+
+/// Runners that one claim can name.
+pub(crate) const RUNNERS: usize = 16;
+
+/// The head of each lane is a seek in an index; the lanes' turns make callers equal. The inner question may be
+/// answered alike for two hubs at once; the outer condition lets one of them win.
+const CLAIM: &str = "\
+    UPDATE tasks SET state = 'running', attempt = 1, fence = fence + 1, hub = $1, lease_until = $2, started_at = $3 \
+    WHERE state = 'queued' AND id = ( \
+        SELECT q.id FROM (VALUES \
+            (CAST($5 AS TEXT), CAST($6 AS BIGINT)), ($7, $8), ($9, $10), ($11, $12), ($13, $14), ($15, $16), \
+            ($17, $18), ($19, $20), ($21, $22), ($23, $24), ($25, $26), ($27, $28), ($29, $30), ($31, $32), \
+            ($33, $34), ($35, $36)) AS slots \
+        JOIN task_lanes l ON l.runner = slots.column1 \
+        JOIN tasks q ON q.id = (SELECT head.id FROM tasks head \
+            WHERE head.state = 'queued' AND head.caller = l.caller AND head.runner = l.runner \
+            ORDER BY head.priority DESC, head.seq LIMIT 1) \
+        WHERE (SELECT COUNT(*) FROM tasks r WHERE r.state = 'running' AND r.hub = $1) < CAST($4 AS BIGINT) \
+          AND (SELECT COUNT(*) FROM tasks r WHERE r.state = 'running' AND r.hub = $1 \
+               AND r.runner = slots.column1) < slots.column2 \
+        ORDER BY l.turn, q.priority DESC, q.seq LIMIT 1) \
+    RETURNING id, caller";
+
+const TURN: &str = "\
+    UPDATE task_lanes SET turn = (SELECT MAX(turn) FROM task_lanes) + 1 WHERE caller = $1";
+
+const ROW: &str = select_tasks!("i.text", "WHERE t.id = $1");
+
+/// How many tasks a hub runs at once on a runner.
+#[derive(Clone, Debug)]
+pub(crate) struct Slots {
+    pub(crate) runner: String,
+    /// 0 while the runner is to be left alone.
+    pub(crate) slots: u32,
+}
 
 /// What a hub can take now.
 #[derive(Clone, Debug)]
@@ -12,61 +50,43 @@ pub(crate) struct Claim {
     pub(crate) lease_until: Millis,
     /// Tasks this hub runs at once.
     pub(crate) total: u32,
-    /// Tasks this hub runs at once on one runner, where [`set_runner_slots`] said nothing else.
-    pub(crate) each_runner: u32,
+    /// The runners this hub has; tasks that wait for another one are left to other hubs. The first [`RUNNERS`] count.
+    pub(crate) runners: Vec<Slots>,
+    /// Tasks taken in one go at most.
+    pub(crate) at_most: u32,
 }
 
-/// Takes the next task that a limit allows: callers in turn, then by priority, then by age. None when there is none.
-pub(crate) async fn claim(store: &Store, claim: Claim) -> Result<Option<Task>, Error> {
-    let _ = (store, claim);
-    todo!()
+/// Takes the next tasks that the limits allow: callers in turn, and of each caller by priority, then by age. They
+/// are running then, with a lease of this hub. Empty when there is none.
+pub(crate) async fn claim(store: &Store, claim: Claim) -> Result<Vec<Task>, Error> {
+    store.write(claim, verb).await
 }
 
-/// Says how many tasks `hub` may run at once on `runner`, and that it takes none before `closed_until` (a cooldown;
-/// 0 for none). Holds until it is said again.
-pub(crate) async fn set_runner_slots(
-    store: &Store,
-    hub: &str,
-    runner: &str,
-    slots: u32,
-    closed_until: Millis,
-) -> Result<(), Error> {
-    let _ = (store, hub, runner, slots, closed_until);
-    todo!()
+fn verb<'a>(
+    connection: &'a mut AnyConnection,
+    claim: &'a Claim,
+) -> BoxFuture<'a, Result<Vec<Task>, sqlx::Error>> {
+    Box::pin(async move {
+        let mut tasks = Vec::new();
+        for _ in 0..claim.at_most {
+            let mut query = sqlx::query_as(CLAIM)
+                .bind(&claim.hub)
+                .bind(claim.lease_until)
+                .bind(claim.now)
+                .bind(i64::from(claim.total));
+            // No task waits for a runner without a name.
+            let named = claim.runners.iter().map(|runner| (runner.runner.as_str(), i64::from(runner.slots)));
+            for (runner, slots) in named.chain(std::iter::repeat(("", 0))).take(RUNNERS) {
+                query = query.bind(runner).bind(slots);
+            }
+            let claimed: Vec<(String, String)> = query.fetch_all(&mut *connection).await?;
+            let [(id, caller)] = &claimed[..] else { break };
+            sqlx::query(TURN).bind(caller).execute(&mut *connection).await?;
+            tasks.push(sqlx::query_as(ROW).bind(id).fetch_one(&mut *connection).await?);
+        }
+        Ok(tasks)
+    })
 }
 
-/// Keeps a task until `lease_until`, and notes the folder of its run once it is known. None when the lease is no
-/// longer this hub's; then its run must end. Else tells whether somebody asked to cancel it.
-pub(crate) async fn extend(
-    store: &Store,
-    lease: &Lease,
-    lease_until: Millis,
-    spool: Option<&str>,
-) -> Result<Option<bool>, Error> {
-    let _ = (store, lease, lease_until, spool);
-    todo!()
-}
-
-/// Notes that a running task goes on with another runner, as its next attempt. False when the lease is gone.
-pub(crate) async fn move_to_runner(store: &Store, lease: &Lease, runner: &str) -> Result<bool, Error> {
-    let _ = (store, lease, runner);
-    todo!()
-}
-
-/// Returns the running tasks of other hubs than `hub` whose lease ended before `now`, oldest first. A hub that knows
-/// its predecessor is gone passes `Millis::MAX`.
-pub(crate) async fn running_of_dead_hubs(store: &Store, hub: &str, now: Millis) -> Result<Vec<Task>, Error> {
-    let _ = (store, hub, now);
-    todo!()
-}
-
-/// Takes a running task over with a new fence. None when another hub was faster, or the task has ended.
-pub(crate) async fn take_over(
-    store: &Store,
-    old: &Lease,
-    hub: &str,
-    lease_until: Millis,
-) -> Result<Option<Task>, Error> {
-    let _ = (store, old, hub, lease_until);
-    todo!()
-}
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[CLAIM, TURN, ROW];

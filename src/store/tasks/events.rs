@@ -1,17 +1,57 @@
 //! What happened in a task's run: appended, never changed.
 
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
 use super::{Lease, NewEvent, TaskEvent};
 use crate::store::{Error, Store};
 
-/// Appends events and returns the last `seq` of the task; None when the lease is gone. Past the cap of a task they
+/// Events kept of one task; the rest of a run that says more is in its spool.
+const EACH_TASK: i64 = 10_000;
+
+const APPEND: &str = "\
+    INSERT INTO task_events (task, seq, at, kind, data) \
+    SELECT t.id, COALESCE((SELECT MAX(e.seq) FROM task_events e WHERE e.task = t.id), 0) + 1, \
+           CAST($3 AS BIGINT), CAST($4 AS TEXT), CAST($5 AS TEXT) \
+    FROM tasks t WHERE t.id = $1 AND t.state = 'running' AND t.fence = $2 \
+      AND NOT EXISTS (SELECT 1 FROM task_events e WHERE e.task = t.id AND e.seq >= CAST($6 AS BIGINT))";
+
+const LAST: &str = "\
+    SELECT COALESCE((SELECT MAX(e.seq) FROM task_events e WHERE e.task = t.id), 0) \
+    FROM tasks t WHERE t.id = $1 AND t.state = 'running' AND t.fence = $2";
+
+const AFTER: &str = "\
+    SELECT seq, at, kind, data FROM task_events WHERE task = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+
+/// Appends events and returns the last `seq` of the task; None when the lease is gone. Past 10,000 of a task they
 /// are not kept.
 pub(crate) async fn append_events(
     store: &Store,
     lease: &Lease,
     events: Vec<NewEvent>,
 ) -> Result<Option<i64>, Error> {
-    let _ = (store, lease, events);
-    todo!()
+    store.write((lease.clone(), events), verb).await
+}
+
+fn verb<'a>(
+    connection: &'a mut AnyConnection,
+    (lease, events): &'a (Lease, Vec<NewEvent>),
+) -> BoxFuture<'a, Result<Option<i64>, sqlx::Error>> {
+    Box::pin(async move {
+        for event in events {
+            let query = sqlx::query(APPEND)
+                .bind(&lease.task)
+                .bind(lease.fence)
+                .bind(event.at)
+                .bind(&event.kind)
+                .bind(&event.data)
+                .bind(EACH_TASK);
+            if query.execute(&mut *connection).await?.rows_affected() == 0 {
+                break;
+            }
+        }
+        sqlx::query_scalar(LAST).bind(&lease.task).bind(lease.fence).fetch_optional(connection).await
+    })
 }
 
 /// Returns at most `limit` events of a task after `after`, in order.
@@ -21,6 +61,15 @@ pub(crate) async fn events(
     after: i64,
     limit: u32,
 ) -> Result<Vec<TaskEvent>, Error> {
-    let _ = (store, task, after, limit);
-    todo!()
+    let mut connection = store.read().await?;
+    let rows: Vec<(i64, i64, String, String)> = sqlx::query_as(AFTER)
+        .bind(task)
+        .bind(after)
+        .bind(i64::from(limit))
+        .fetch_all(&mut *connection)
+        .await?;
+    Ok(rows.into_iter().map(|(seq, at, kind, data)| TaskEvent { seq, at, kind, data }).collect())
 }
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[APPEND, LAST, AFTER];

@@ -1,7 +1,25 @@
 //! A task ends.
 
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
 use super::{Ending, Lease, State};
 use crate::store::{Error, Millis, Store};
+
+const FINISH: &str = "\
+    UPDATE tasks SET state = $3, failure = $4, ended_at = $5, lease_until = NULL \
+    WHERE id = $1 AND state = 'running' AND fence = $2 \
+    RETURNING caller";
+
+const RESULT: &str = "INSERT INTO task_results (task, caller, outcome) VALUES ($1, $2, $3)";
+
+const CANCEL_WAITING: &str = "\
+    UPDATE tasks SET state = 'cancelled', ended_at = $2 WHERE id = $1 AND state = 'queued' RETURNING caller";
+
+const ASK: &str = "\
+    UPDATE tasks SET cancel_requested_at = COALESCE(cancel_requested_at, $2) WHERE id = $1 AND state = 'running'";
+
+const STATE: &str = "SELECT state FROM tasks WHERE id = $1";
 
 /// What became of a wish to cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +42,42 @@ pub(crate) async fn finish(
     outcome: &str,
     now: Millis,
 ) -> Result<bool, Error> {
-    let _ = (store, lease, ending, failure, outcome, now);
-    todo!()
+    let end = End {
+        lease: lease.clone(),
+        ending,
+        failure: failure.map(ToOwned::to_owned),
+        outcome: outcome.to_owned(),
+        now,
+    };
+    store.write(end, finish_verb).await
+}
+
+struct End {
+    lease: Lease,
+    ending: Ending,
+    failure: Option<String>,
+    outcome: String,
+    now: Millis,
+}
+
+fn finish_verb<'a>(
+    connection: &'a mut AnyConnection,
+    end: &'a End,
+) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+    Box::pin(async move {
+        let caller: Vec<String> = sqlx::query_scalar(FINISH)
+            .bind(&end.lease.task)
+            .bind(end.lease.fence)
+            .bind(end.ending.as_str())
+            .bind(&end.failure)
+            .bind(end.now)
+            .fetch_all(&mut *connection)
+            .await?;
+        let [caller] = &caller[..] else { return Ok(false) };
+        let result = sqlx::query(RESULT).bind(&end.lease.task).bind(caller).bind(&end.outcome);
+        result.execute(connection).await?;
+        Ok(true)
+    })
 }
 
 /// Cancels a waiting task with `outcome`, or notes the wish for a running one.
@@ -35,6 +87,29 @@ pub(crate) async fn cancel(
     outcome: &str,
     now: Millis,
 ) -> Result<Cancelled, Error> {
-    let _ = (store, task, outcome, now);
-    todo!()
+    store.write((task.to_owned(), outcome.to_owned(), now), cancel_verb).await
 }
+
+fn cancel_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (task, outcome, now): &'a (String, String, Millis),
+) -> BoxFuture<'a, Result<Cancelled, sqlx::Error>> {
+    Box::pin(async move {
+        let waiting = sqlx::query_scalar(CANCEL_WAITING).bind(task).bind(now);
+        let caller: Vec<String> = waiting.fetch_all(&mut *connection).await?;
+        if let [caller] = &caller[..] {
+            let result = sqlx::query(RESULT).bind(task).bind(caller).bind(outcome);
+            result.execute(connection).await?;
+            return Ok(Cancelled::Waiting);
+        }
+        let asked = sqlx::query(ASK).bind(task).bind(now).execute(&mut *connection).await?;
+        if asked.rows_affected() == 1 {
+            return Ok(Cancelled::Asked);
+        }
+        let state: Option<String> = sqlx::query_scalar(STATE).bind(task).fetch_optional(connection).await?;
+        Ok(Cancelled::Not(state.as_deref().and_then(State::from_name)))
+    })
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[FINISH, RESULT, CANCEL_WAITING, ASK, STATE];

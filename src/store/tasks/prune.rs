@@ -1,21 +1,61 @@
 //! Old tasks go, with their events and outcomes.
 
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
 use crate::store::{Error, Millis, Store};
+
+/// Tasks that go in one transaction, so that nobody waits long behind them.
+const AT_ONCE: i64 = 200;
+
+/// Events and outcomes go with their task.
+const PRUNE: &str = "\
+    DELETE FROM tasks WHERE ended_at IS NOT NULL AND id IN ( \
+        SELECT t.id FROM tasks t JOIN task_results r ON r.task = t.id \
+        WHERE t.ended_at IS NOT NULL AND (r.delivered_at < $1 OR t.ended_at < $2 OR t.seq <= COALESCE( \
+            (SELECT k.seq FROM tasks k WHERE k.ended_at IS NOT NULL ORDER BY k.seq DESC LIMIT 1 OFFSET $3), 0)) \
+        ORDER BY t.seq LIMIT $4) \
+    RETURNING id, COALESCE(spool, '')";
+
+/// Lanes of callers that nothing waits for, and that a thousand others went before.
+const LANES: &str = "\
+    DELETE FROM task_lanes WHERE turn < (SELECT MAX(l.turn) FROM task_lanes l) - 1000 AND NOT EXISTS ( \
+        SELECT 1 FROM tasks q \
+        WHERE q.state = 'queued' AND q.caller = task_lanes.caller AND q.runner = task_lanes.runner)";
 
 /// What stays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keep {
-    /// Ended tasks whose outcome was fetched after this instant.
+    /// Ended tasks whose outcome was fetched before this instant go.
     pub(crate) delivered_since: Millis,
-    /// Ended tasks whose outcome nobody fetched, that ended after this instant.
+    /// Tasks that ended before this instant go, even if nobody fetched their outcome.
     pub(crate) ended_since: Millis,
-    /// The youngest ended tasks at most, whatever their age.
+    /// Of ended tasks the youngest stay, so many at most.
     pub(crate) count: u32,
 }
 
-/// Removes ended tasks that `keep` does not keep, at most a few hundred at a time, and returns the ids and the folders of the runs,
-/// which are the caller's to remove. Call again until it returns none.
+/// Removes ended tasks that `keep` does not keep, 200 at most, oldest first, and returns their ids and the folders of
+/// their runs, which are the caller's to remove. Ask again until there are none.
 pub(crate) async fn prune(store: &Store, keep: Keep) -> Result<Vec<(String, Option<String>)>, Error> {
-    let _ = (store, keep);
-    todo!()
+    store.write(keep, verb).await
 }
+
+fn verb<'a>(
+    connection: &'a mut AnyConnection,
+    keep: &'a Keep,
+) -> BoxFuture<'a, Result<Vec<(String, Option<String>)>, sqlx::Error>> {
+    Box::pin(async move {
+        let gone: Vec<(String, String)> = sqlx::query_as(PRUNE)
+            .bind(keep.delivered_since)
+            .bind(keep.ended_since)
+            .bind(i64::from(keep.count))
+            .bind(AT_ONCE)
+            .fetch_all(&mut *connection)
+            .await?;
+        sqlx::query(LANES).execute(connection).await?;
+        Ok(gone.into_iter().map(|(id, spool)| (id, Some(spool).filter(|spool| !spool.is_empty()))).collect())
+    })
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[PRUNE, LANES];

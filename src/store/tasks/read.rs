@@ -3,6 +3,37 @@
 use super::{State, Task};
 use crate::store::{Error, Store};
 
+const GET: &str = select_tasks!("i.text", "WHERE t.id = $1");
+
+/// A list shows the beginning of a task's text.
+const LIST: &str = select_tasks!(
+    "SUBSTR(i.text, 1, 400)",
+    "WHERE ($1 = '' OR t.caller = $1) AND ($2 = '' OR t.root = $2) \
+       AND ($3 = '' OR $3 LIKE '%,' || t.state || ',%') \
+       AND ($4 = '' OR LOWER(i.text) LIKE $4 ESCAPE '!' OR LOWER(t.agent) LIKE $4 ESCAPE '!' OR LOWER(COALESCE( \
+            (SELECT r.outcome FROM task_results r WHERE r.task = t.id), '')) LIKE $4 ESCAPE '!') \
+       AND t.seq < $5 \
+     ORDER BY t.seq DESC LIMIT $6"
+);
+
+const COUNT: &str = "\
+    SELECT COUNT(*) FROM tasks t JOIN task_inputs i ON i.task = t.id \
+    WHERE ($1 = '' OR t.caller = $1) AND ($2 = '' OR t.root = $2) \
+      AND ($3 = '' OR $3 LIKE '%,' || t.state || ',%') \
+      AND ($4 = '' OR LOWER(i.text) LIKE $4 ESCAPE '!' OR LOWER(t.agent) LIKE $4 ESCAPE '!' OR LOWER(COALESCE( \
+           (SELECT r.outcome FROM task_results r WHERE r.task = t.id), '')) LIKE $4 ESCAPE '!')";
+
+/// Callers take turns: the first tasks of all of them come before the second ones.
+const POSITION: &str = "\
+    SELECT place FROM ( \
+        SELECT id, ROW_NUMBER() OVER (ORDER BY round, turn, priority DESC, seq) AS place FROM ( \
+            SELECT t.id, t.priority, t.seq, l.turn, \
+                   ROW_NUMBER() OVER (PARTITION BY t.caller ORDER BY t.priority DESC, t.seq) AS round \
+            FROM tasks t \
+            JOIN (SELECT caller, MAX(turn) AS turn FROM task_lanes GROUP BY caller) l ON l.caller = t.caller \
+            WHERE t.state = 'queued') AS rounds) AS places \
+    WHERE id = $1";
+
 /// Which tasks a list shows; the default is all.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
@@ -10,35 +41,73 @@ pub(crate) struct Filter {
     pub(crate) root: Option<String>,
     /// Any of these; empty means all.
     pub(crate) states: Vec<State>,
-    /// Stands somewhere in the task's text, its agent's name or its outcome, in any case.
+    /// Stands somewhere in the task's text, its agent's name or its outcome, in any case (beyond ASCII, as written).
     pub(crate) text: Option<String>,
+}
+
+impl Filter {
+    /// Returns the states as `,queued,running,`, and nothing for all.
+    fn states(&self) -> String {
+        self.states.iter().fold(String::new(), |names, state| {
+            let start = if names.is_empty() { "," } else { &names };
+            format!("{start}{},", state.as_str())
+        })
+    }
+
+    /// Returns the pattern that finds the text as it is.
+    fn pattern(&self) -> String {
+        let Some(text) = self.text.as_deref().filter(|text| !text.is_empty()) else {
+            return String::new();
+        };
+        let plain = text.to_ascii_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
+        format!("%{plain}%")
+    }
 }
 
 /// Returns one task.
 pub(crate) async fn get(store: &Store, task: &str) -> Result<Option<Task>, Error> {
-    let _ = (store, task);
-    todo!()
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(GET).bind(task).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns at most `limit` tasks, newest first, older than the `seq` of `before` where that is given.
+/// Returns at most `limit` tasks, newest first, older than the `seq` of `before` where that is given; of their texts
+/// the first 400 characters.
 pub(crate) async fn list(
     store: &Store,
     filter: &Filter,
     before: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Task>, Error> {
-    let _ = (store, filter, before, limit);
-    todo!()
+    let mut connection = store.read().await?;
+    let query = sqlx::query_as(LIST)
+        .bind(filter.caller.as_deref().unwrap_or_default())
+        .bind(filter.root.as_deref().unwrap_or_default())
+        .bind(filter.states())
+        .bind(filter.pattern())
+        .bind(before.unwrap_or(i64::MAX))
+        .bind(i64::from(limit));
+    Ok(query.fetch_all(&mut *connection).await?)
 }
 
 /// Returns how many tasks pass the filter.
 pub(crate) async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> {
-    let _ = (store, filter);
-    todo!()
+    let mut connection = store.read().await?;
+    let count: i64 = sqlx::query_scalar(COUNT)
+        .bind(filter.caller.as_deref().unwrap_or_default())
+        .bind(filter.root.as_deref().unwrap_or_default())
+        .bind(filter.states())
+        .bind(filter.pattern())
+        .fetch_one(&mut *connection)
+        .await?;
+    Ok(count.cast_unsigned())
 }
 
 /// Returns the place of a waiting task, 1 for the one that is claimed next, as if no runner were full.
 pub(crate) async fn position(store: &Store, task: &str) -> Result<Option<u64>, Error> {
-    let _ = (store, task);
-    todo!()
+    let mut connection = store.read().await?;
+    let place: Option<i64> = sqlx::query_scalar(POSITION).bind(task).fetch_optional(&mut *connection).await?;
+    Ok(place.map(i64::cast_unsigned))
 }
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[GET, LIST, COUNT, POSITION];

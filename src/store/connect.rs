@@ -1,0 +1,84 @@
+//! From a place to connections: pools, modes of files, and what every SQLite connection is told first.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::{AnyConnection, AnyPool, ConnectOptions as _, Executor as _};
+
+use super::writer::{Engine, Writer};
+use super::{Database, Error, Opened, migrations};
+
+/// Connections that read at the same time; SQLite has a thread for each.
+const READERS: u32 = 4;
+/// How long a verb waits for a connection before it says that there is none.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A reader that nobody needed for so long ends, and its memory is free.
+const IDLE: Duration = Duration::from_mins(1);
+
+/// Said to every SQLite connection. FULL makes a commit wait for the disk; in WAL mode readers never wait for the
+/// writer; another process that holds the file is waited for.
+const PRAGMAS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000";
+
+/// Connects, brings the tables up to date, and starts the writer.
+pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
+    sqlx::any::install_default_drivers();
+    let (url, engine) = match database {
+        Database::File(file) => (sqlite_url(file)?, Engine::Sqlite),
+        Database::Memory => ("sqlite::memory:".to_owned(), Engine::Sqlite),
+        Database::Postgres(url) => (url.clone(), Engine::Postgres),
+    };
+    let options = url
+        .parse::<AnyConnectOptions>()
+        .map_err(|error| Error::Unreachable(Arc::new(error)))?
+        .disable_statement_logging();
+
+    let pool = AnyPoolOptions::new().acquire_timeout(PATIENCE).after_connect(move |connection, _| {
+        Box::pin(async move {
+            match engine {
+                Engine::Sqlite => connection.execute(PRAGMAS).await.map(drop),
+                Engine::Postgres => Ok(()),
+            }
+        })
+    });
+    // The one connection is never let go: with it, a database in memory would go too.
+    let single = pool.clone().max_connections(1).min_connections(1).idle_timeout(None).max_lifetime(None);
+    let writers =
+        single.connect_with(options.clone()).await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
+    let mut connection = writers.acquire().await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
+    migrate(&mut connection).await?;
+    drop(connection);
+
+    let readers = match database {
+        Database::Memory => writers.clone(),
+        Database::File(_) | Database::Postgres(_) => {
+            pool.max_connections(READERS).idle_timeout(IDLE).connect_lazy_with(options)
+        }
+    };
+    Ok(Opened { readers, writer: Writer::start(writers, engine) })
+}
+
+async fn migrate(connection: &mut AnyConnection) -> Result<(), Error> {
+    match migrations::run(connection).await {
+        // Another process may have made the same tables at the same moment; then they are there now.
+        Err(Error::Foreign(_)) => migrations::run(connection).await,
+        done => done,
+    }
+}
+
+/// Makes the file for its owner alone, for SQLite would make it for everybody; its companions take its mode.
+fn sqlite_url(file: &Path) -> Result<String, Error> {
+    let made = || -> io::Result<String> {
+        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        OpenOptions::new().create(true).append(true).mode(0o600).open(file)?;
+        let path = file.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
+        Ok(format!("sqlite:{}", path.replace('%', "%25").replace('?', "%3F").replace('#', "%23")))
+    };
+    made().map_err(|error| Error::File(Arc::new(error)))
+}

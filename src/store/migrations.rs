@@ -1,0 +1,27 @@
+//! How the tables came to be: files that are added, never edited, and recorded in the database with their checksums.
+//!
+//! sqlx's own migrator does it, on either engine: it takes an advisory lock on PostgreSQL, runs each file in a
+//! transaction, and refuses a database whose record differs from these files.
+
+use std::sync::Arc;
+
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::{AnyConnection, SqlSafeStr as _};
+
+use super::Error;
+
+/// Every migration, oldest first.
+const FILES: &[(i64, &str, &str)] = &[(1, "tasks", include_str!("../../migrations/0001_tasks.sql"))];
+
+/// Brings the tables up to date.
+pub(super) async fn run(connection: &mut AnyConnection) -> Result<(), Error> {
+    let migrations = FILES.iter().map(|&(version, description, sql)| {
+        Migration::new(version, description.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    });
+    Migrator::with_migrations(migrations.collect()).run_direct(None, connection, false).await.map_err(
+        |error| match error {
+            MigrateError::VersionMissing(_) => Error::Newer,
+            other => Error::Foreign(Arc::new(other)),
+        },
+    )
+}

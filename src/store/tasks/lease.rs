@@ -1,0 +1,108 @@
+//! A hub keeps what it took, or takes over what a hub left that is gone.
+
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
+use super::{Lease, Task};
+use crate::store::{Error, Millis, Store};
+
+const EXTEND: &str = "\
+    UPDATE tasks SET lease_until = $3, spool = CASE WHEN $4 = '' THEN spool ELSE $4 END \
+    WHERE id = $1 AND state = 'running' AND fence = $2 \
+    RETURNING CASE WHEN cancel_requested_at IS NULL THEN 0 ELSE 1 END";
+
+const MOVE: &str = "\
+    UPDATE tasks SET runner = $3, attempt = attempt + 1 WHERE id = $1 AND state = 'running' AND fence = $2";
+
+const DEAD: &str = select_tasks!(
+    "i.text",
+    "WHERE t.state = 'running' AND t.hub <> $1 AND t.lease_until < $2 ORDER BY t.seq"
+);
+
+const TAKE_OVER: &str = "\
+    UPDATE tasks SET hub = $3, lease_until = $4, fence = fence + 1 \
+    WHERE id = $1 AND state = 'running' AND fence = $2 \
+    RETURNING id";
+
+const ROW: &str = select_tasks!("i.text", "WHERE t.id = $1");
+
+/// Keeps a task until `lease_until`, and notes the folder of its run once it is known. None when the lease is no
+/// longer this hub's; then its run must end. Else tells whether somebody asked to cancel it.
+pub(crate) async fn extend(
+    store: &Store,
+    lease: &Lease,
+    lease_until: Millis,
+    spool: Option<&str>,
+) -> Result<Option<bool>, Error> {
+    store.write((lease.clone(), lease_until, spool.unwrap_or_default().to_owned()), extend_verb).await
+}
+
+fn extend_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (lease, lease_until, spool): &'a (Lease, Millis, String),
+) -> BoxFuture<'a, Result<Option<bool>, sqlx::Error>> {
+    Box::pin(async move {
+        let asked: Vec<i64> = sqlx::query_scalar(EXTEND)
+            .bind(&lease.task)
+            .bind(lease.fence)
+            .bind(lease_until)
+            .bind(spool)
+            .fetch_all(connection)
+            .await?;
+        Ok(asked.first().map(|asked| *asked == 1))
+    })
+}
+
+/// Notes that a running task goes on with another runner, as its next attempt. False when the lease is gone.
+pub(crate) async fn move_to_runner(store: &Store, lease: &Lease, runner: &str) -> Result<bool, Error> {
+    store.write((lease.clone(), runner.to_owned()), move_verb).await
+}
+
+fn move_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (lease, runner): &'a (Lease, String),
+) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+    Box::pin(async move {
+        let query = sqlx::query(MOVE).bind(&lease.task).bind(lease.fence).bind(runner);
+        Ok(query.execute(connection).await?.rows_affected() == 1)
+    })
+}
+
+/// Returns the running tasks of other hubs than `hub` whose lease ended before `now`, oldest first. A hub that knows
+/// its predecessor is gone passes `Millis::MAX`.
+pub(crate) async fn running_of_dead_hubs(store: &Store, hub: &str, now: Millis) -> Result<Vec<Task>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(DEAD).bind(hub).bind(now).fetch_all(&mut *connection).await?)
+}
+
+/// Takes a running task over with a new fence. None when another hub was faster, or the task has ended.
+pub(crate) async fn take_over(
+    store: &Store,
+    old: &Lease,
+    hub: &str,
+    lease_until: Millis,
+) -> Result<Option<Task>, Error> {
+    store.write((old.clone(), hub.to_owned(), lease_until), take_over_verb).await
+}
+
+fn take_over_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (old, hub, lease_until): &'a (Lease, String, Millis),
+) -> BoxFuture<'a, Result<Option<Task>, sqlx::Error>> {
+    Box::pin(async move {
+        let taken: Vec<String> = sqlx::query_scalar(TAKE_OVER)
+            .bind(&old.task)
+            .bind(old.fence)
+            .bind(hub)
+            .bind(lease_until)
+            .fetch_all(&mut *connection)
+            .await?;
+        match taken.first() {
+            Some(id) => sqlx::query_as(ROW).bind(id).fetch_optional(connection).await,
+            None => Ok(None),
+        }
+    })
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[EXTEND, MOVE, DEAD, TAKE_OVER, ROW];

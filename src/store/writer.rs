@@ -1,0 +1,152 @@
+//! One writer: verbs that come at the same time share a transaction, and so one wait for the disk.
+//!
+//! Each caller is answered after the commit. When a verb of a batch fails, the batch is undone and each of its verbs
+//! is carried out alone, so that nobody pays for somebody else's fault.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use sqlx::{AnyConnection, AnyPool, Connection as _};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::Error;
+
+/// Verbs in one transaction at most: the longest that one of them waits for the others.
+const BATCH: usize = 128;
+/// Verbs that wait; one more makes its caller wait.
+const WAITING: usize = 1024;
+/// How often a verb is carried out that lost against another hub, before its caller is told.
+const TRIES: usize = 5;
+
+/// A change of rows, which may be carried out more than once if it was undone.
+pub(super) type Verb<A, T> =
+    for<'a> fn(&'a mut AnyConnection, &'a A) -> BoxFuture<'a, Result<T, sqlx::Error>>;
+
+type Step =
+    Box<dyn for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<(), sqlx::Error>> + Send + Sync>;
+
+struct Job {
+    step: Step,
+    answer: oneshot::Sender<Result<(), Error>>,
+}
+
+/// Which SQL the database speaks, where that is not the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+/// The way to the task that writes, and its owner.
+#[derive(Debug)]
+pub(super) struct Writer {
+    jobs: mpsc::Sender<Job>,
+    stop: CancellationToken,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    /// Starts the task, which ends with [`Writer::close`], or when the writer is dropped.
+    pub(super) fn start(pool: AnyPool, engine: Engine) -> Self {
+        let (jobs, queue) = mpsc::channel(WAITING);
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(run(pool, engine, queue, stop.clone()));
+        Self { jobs, stop, task: Mutex::new(Some(task)) }
+    }
+
+    /// Carries out `verb` and returns what it gave, once that is on disk.
+    pub(super) async fn write<A, T>(&self, arguments: A, verb: Verb<A, T>) -> Result<T, Error>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let given = Arc::new(Mutex::new(None));
+        let (slot, arguments) = (given.clone(), Arc::new(arguments));
+        let step: Step = Box::new(move |connection| {
+            let (slot, arguments) = (slot.clone(), arguments.clone());
+            Box::pin(async move {
+                let value = verb(connection, &arguments).await?;
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+                Ok(())
+            })
+        });
+        let (answer, answered) = oneshot::channel();
+        self.jobs.send(Job { step, answer }).await.map_err(|_| Error::Closed)?;
+        answered.await.map_err(|_| Error::Closed)??;
+        given.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or(Error::Closed)
+    }
+
+    /// Takes no more verbs, carries out those that wait, and ends.
+    pub(super) async fn close(&self) {
+        self.stop.cancel();
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            // A task that panicked has ended too.
+            drop(task.await);
+        }
+    }
+}
+
+async fn run(pool: AnyPool, engine: Engine, mut queue: mpsc::Receiver<Job>, stop: CancellationToken) {
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        tokio::select! {
+            () = stop.cancelled(), if !queue.is_closed() => queue.close(),
+            taken = queue.recv_many(&mut batch, BATCH) => if taken == 0 { break },
+        }
+        // Who went away before its verb began does not want it any more.
+        batch.retain(|job| !job.answer.is_closed());
+        if batch.is_empty() {
+            continue;
+        }
+        if batch.len() > 1 && carry_out(&pool, engine, batch.iter().map(|job| &job.step)).await.is_ok() {
+            for job in batch.drain(..) {
+                // Who asked may be gone; the change stays.
+                drop(job.answer.send(Ok(())));
+            }
+            continue;
+        }
+        for job in batch.drain(..) {
+            drop(job.answer.send(alone(&pool, engine, &job.step).await));
+        }
+    }
+    pool.close().await;
+}
+
+/// Carries out one verb by itself, again when another hub was in its way.
+async fn alone(pool: &AnyPool, engine: Engine, step: &Step) -> Result<(), Error> {
+    let mut tries = 1;
+    loop {
+        match carry_out(pool, engine, std::iter::once(step)).await {
+            Err(error) if tries < TRIES && is_passing(&error) => tries += 1,
+            done => return done.map_err(Error::from),
+        }
+    }
+}
+
+/// Carries out steps in one transaction, all or none.
+async fn carry_out(
+    pool: &AnyPool,
+    engine: Engine,
+    steps: impl Iterator<Item = &Step>,
+) -> Result<(), sqlx::Error> {
+    let mut connection = pool.acquire().await?;
+    // The write lock is taken first: a reader that becomes a writer cannot wait for another process.
+    let mut transaction = match engine {
+        Engine::Sqlite => connection.begin_with("BEGIN IMMEDIATE").await?,
+        Engine::Postgres => connection.begin().await?,
+    };
+    for step in steps {
+        step(&mut transaction).await?;
+    }
+    transaction.commit().await
+}
+
+/// Tells whether the same verb may well succeed now: a deadlock, a serialization failure, a number that another hub
+/// took first, a file that another process held.
+fn is_passing(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    matches!(code.as_deref(), Some("40001" | "40P01" | "23505" | "2067" | "5" | "261" | "517"))
+}
