@@ -24,6 +24,9 @@ const IDLE: Duration = Duration::from_mins(1);
 /// writer; another process that holds the file is waited for.
 const PRAGMAS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000";
 
+/// Said to every PostgreSQL connection: a hub that froze in the middle of a transaction does not stop the others.
+const PATIENCE_OF_POSTGRES: &str = "SET idle_in_transaction_session_timeout = '10s'";
+
 /// Connects, brings the tables up to date, and starts the writer.
 pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
     sqlx::any::install_default_drivers();
@@ -41,7 +44,7 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
         Box::pin(async move {
             match engine {
                 Engine::Sqlite => connection.execute(PRAGMAS).await.map(drop),
-                Engine::Postgres => Ok(()),
+                Engine::Postgres => connection.execute(PATIENCE_OF_POSTGRES).await.map(drop),
             }
         })
     });

@@ -225,3 +225,16 @@ impl Ending {
         }
     }
 }
+
+/// Every statement of this folder, for the test that has both engines read them.
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&[&str]] = &[
+    claim::STATEMENTS,
+    enqueue::STATEMENTS,
+    events::STATEMENTS,
+    finish::STATEMENTS,
+    lease::STATEMENTS,
+    prune::STATEMENTS,
+    read::STATEMENTS,
+    results::STATEMENTS,
+];

@@ -1,1 +1,197 @@
+//! What the store promises, told on every engine.
 
+mod durability;
+mod machine;
+mod postgres;
+mod story;
+
+use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
+use tempfile::TempDir;
+
+use super::tasks::{Claim, NewTask, QueueLimits, STATEMENTS, Slots};
+use super::{Database, Error, Store};
+use postgres::Postgres;
+
+const ROOMY: QueueLimits = QueueLimits { each_caller: 10_000, total: 10_000 };
+
+fn new_task(id: &str, caller: &str) -> NewTask {
+    NewTask {
+        id: id.to_owned(),
+        caller: caller.to_owned(),
+        agent: "tester".to_owned(),
+        runner: "codex".to_owned(),
+        task: format!("look at {id}"),
+        workdir: "/work".to_owned(),
+        priority: 0,
+        parent: None,
+        root: id.to_owned(),
+        depth: 0,
+        options: "{}".to_owned(),
+        created_at: 1_000,
+    }
+}
+
+fn claim_of(hub: &str, at_most: u32) -> Claim {
+    Claim {
+        hub: hub.to_owned(),
+        now: 2_000,
+        lease_until: 3_000,
+        total: 1_000,
+        runners: vec![Slots { runner: "codex".to_owned(), slots: 1_000 }],
+        at_most,
+    }
+}
+
+fn file_store() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(Database::File(folder.path().join("home/adjutant.db")));
+    (folder, store)
+}
+
+async fn prepare_all(store: &Store) {
+    let mut connection = store.read().await.unwrap();
+    for sql in STATEMENTS.iter().copied().flatten() {
+        let prepared = connection.prepare(AssertSqlSafe(*sql).into_sql_str()).await;
+        assert!(prepared.is_ok(), "{:?}\n{sql}", prepared.err());
+    }
+}
+
+#[tokio::test]
+async fn every_statement_is_sql_for_sqlite() {
+    prepare_all(&Store::new(Database::Memory)).await;
+}
+
+#[tokio::test]
+async fn every_statement_is_sql_for_postgresql() {
+    let Some(postgres) = Postgres::start() else { return };
+    prepare_all(&postgres.store("statements").await).await;
+}
+
+#[tokio::test]
+async fn a_file_is_its_owners_alone_and_a_commit_waits_for_the_disk() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (folder, store) = file_store();
+    store.open().await.unwrap();
+    super::tasks::enqueue(&store, new_task("one", "a"), ROOMY).await.unwrap();
+    for entry in std::fs::read_dir(folder.path().join("home")).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", entry.file_name());
+    }
+    for (pragma, wanted) in [("foreign_keys", "1"), ("synchronous", "2"), ("journal_mode", "wal")] {
+        let value = store
+            .write(pragma.to_owned(), |connection, pragma| {
+                Box::pin(async move {
+                    let sql = format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}");
+                    sqlx::query_scalar::<_, String>(AssertSqlSafe(sql)).fetch_one(connection).await
+                })
+            })
+            .await
+            .unwrap();
+        assert_eq!(value, wanted, "{pragma}");
+    }
+}
+
+#[tokio::test]
+async fn a_closed_store_has_kept_its_word_and_says_that_it_is_closed() {
+    let (folder, store) = file_store();
+    let entered: Vec<_> = (0..50)
+        .map(|n| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                super::tasks::enqueue(&store, new_task(&format!("task-{n}"), "a"), ROOMY).await
+            })
+        })
+        .collect();
+    store.open().await.unwrap();
+    super::tasks::enqueue(&store, new_task("first", "a"), ROOMY).await.unwrap();
+    store.close().await;
+    let mut kept = vec!["first".to_owned()];
+    for task in entered {
+        match task.await.unwrap() {
+            Ok(task) => kept.push(task.id),
+            Err(error) => assert!(matches!(error, Error::Closed), "{error:?}"),
+        }
+    }
+    let refused = super::tasks::enqueue(&store, new_task("late", "a"), ROOMY).await;
+    assert!(matches!(refused, Err(Error::Closed)), "{refused:?}");
+    assert!(matches!(super::tasks::get(&store, "first").await, Err(Error::Closed)));
+
+    let again = Store::new(Database::File(folder.path().join("home/adjutant.db")));
+    for id in kept {
+        assert!(super::tasks::get(&again, &id).await.unwrap().is_some(), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn a_fault_of_one_verb_costs_nobody_else() {
+    let (_folder, store) = file_store();
+    store.open().await.unwrap();
+    let bad = |n: usize| {
+        let store = store.clone();
+        async move {
+            // A row that another one needs: the statement fails, and what came before it in the verb is undone.
+            store
+                .write(n, |connection, n| {
+                    Box::pin(async move {
+                        let lane = "INSERT INTO task_lanes (caller, runner, turn) VALUES ($1, 'x', 1)";
+                        sqlx::query(lane).bind(format!("bad-{n}")).execute(&mut *connection).await?;
+                        let orphan = "INSERT INTO task_inputs (task, text, options) VALUES ('none', '', '')";
+                        sqlx::query(orphan).execute(connection).await.map(drop)
+                    })
+                })
+                .await
+        }
+    };
+    let good = |n: usize| {
+        let store = store.clone();
+        async move { super::tasks::enqueue(&store, new_task(&format!("task-{n}"), "a"), ROOMY).await }
+    };
+    let all = futures::future::join_all((0..40).map(|n| async move { (good(n).await, bad(n).await) }));
+    for (entered, refused) in all.await {
+        entered.unwrap();
+        assert!(matches!(refused, Err(Error::Failed(_))), "{refused:?}");
+    }
+    let mut connection = store.read().await.unwrap();
+    let lanes: i64 =
+        sqlx::query_scalar("SELECT COUNT(*) FROM task_lanes").fetch_one(&mut *connection).await.unwrap();
+    assert_eq!(lanes, 1, "what a failed verb wrote was undone");
+}
+
+#[tokio::test]
+async fn a_database_of_another_version_is_left_alone() {
+    async fn tamper(store: &Store, sql: &'static str) {
+        store
+            .write(sql, |connection, sql| {
+                Box::pin(async move { sqlx::query(*sql).execute(connection).await.map(drop) })
+            })
+            .await
+            .unwrap();
+        store.close().await;
+    }
+    let place = |folder: &TempDir| Store::new(Database::File(folder.path().join("home/adjutant.db")));
+
+    let (folder, store) = file_store();
+    tamper(
+        &store,
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', TRUE, X'00', 0)",
+    )
+    .await;
+    assert!(matches!(place(&folder).open().await, Err(Error::Newer)));
+
+    let (folder, store) = file_store();
+    tamper(&store, "UPDATE _sqlx_migrations SET checksum = X'00'").await;
+    assert!(matches!(place(&folder).open().await, Err(Error::Foreign(_))));
+}
+
+#[test]
+fn a_place_is_read_from_what_a_person_writes() {
+    let read = |text: &str| Database::parse(text).map_err(|error| error.to_string());
+    assert_eq!(read("sqlite:/x/y.db"), Ok(Database::File("/x/y.db".into())));
+    assert_eq!(read("sqlite:///x/y.db"), Ok(Database::File("/x/y.db".into())));
+    assert_eq!(read("sqlite::memory:"), Ok(Database::Memory));
+    assert_eq!(read("postgres://me@host/db"), Ok(Database::Postgres("postgres://me@host/db".to_owned())));
+    let refused = read("mysql://me:secret@host/db").unwrap_err();
+    assert_eq!(refused, "a database is `sqlite:FILE` or `postgres://USER@HOST/NAME`, not `mysql`");
+    assert!(read("sqlite:").is_err());
+}

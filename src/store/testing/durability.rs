@@ -1,0 +1,84 @@
+//! What was acknowledged is there after SIGKILL.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{ROOMY, claim_of, file_store, new_task};
+use crate::store::tasks::{Ending, State, claim, enqueue, finish, get, outcome};
+use crate::store::{Database, Store};
+
+const CHILD: &str = "ADJUTANT_TEST_STORE";
+
+/// Enters and ends tasks without end, and says so of each one that the store acknowledged.
+async fn work(file: &Path) {
+    let store = Store::new(Database::File(file.to_owned()));
+    let say = |what: &str, id: &str| {
+        let mut out = std::io::stdout().lock();
+        write!(out, "\n{what} {id}\n").unwrap();
+        out.flush().unwrap();
+    };
+    let workers = (0..8).map(|worker| {
+        let store = store.clone();
+        async move {
+            for n in 0.. {
+                let id = format!("{worker}-{n}");
+                enqueue(&store, new_task(&id, &format!("caller-{worker}")), ROOMY).await.unwrap();
+                say("entered", &id);
+                for task in claim(&store, claim_of("hub", 1)).await.unwrap() {
+                    assert!(finish(&store, &task.lease(), Ending::Succeeded, None, "{}", 3).await.unwrap());
+                    say("ended", &task.id);
+                }
+            }
+        }
+    });
+    futures::future::join_all(workers).await;
+}
+
+/// This test starts itself again as the process that is killed.
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the child is this test, told by a variable of its own")]
+async fn what_was_acknowledged_survives_a_kill() {
+    if let Some(file) = std::env::var_os(CHILD) {
+        return work(Path::new(&file)).await;
+    }
+    let (folder, _) = file_store();
+    let file = folder.path().join("home/adjutant.db");
+    for round in 0..3 {
+        std::fs::remove_dir_all(folder.path().join("home")).ok();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "store::testing::durability::what_was_acknowledged_survives_a_kill",
+                "--nocapture",
+            ])
+            .env(CHILD, &file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let mut said: Vec<String> =
+            lines.by_ref().filter(|line| line.contains(' ')).take(200 + round).collect();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        said.extend(lines);
+
+        let store = Store::new(Database::File(file.clone()));
+        let mut ended = 0;
+        for line in &said {
+            match line.split_once(' ') {
+                Some(("entered", id)) => assert!(get(&store, id).await.unwrap().is_some(), "lost {id}"),
+                Some(("ended", id)) => {
+                    let task = get(&store, id).await.unwrap().unwrap();
+                    assert_eq!(task.state, State::Ended(Ending::Succeeded), "{id}");
+                    assert!(outcome(&store, id).await.unwrap().is_some(), "{id} lost its outcome");
+                    ended += 1;
+                }
+                _ => {}
+            }
+        }
+        assert!(ended > 20, "the child did too little: {said:?}");
+        store.close().await;
+    }
+}
