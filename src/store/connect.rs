@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{AnyConnection, AnyPool, ConnectOptions as _, Executor as _};
+use sqlx::{AnyConnection, ConnectOptions as _, Executor as _};
 
 use super::writer::{Engine, Writer};
 use super::{Database, Error, Opened, migrations};

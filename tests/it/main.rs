@@ -20,4 +20,5 @@ mod hub;
 mod prompts;
 mod prompts_cli;
 mod protocol;
+mod store;
 mod web;

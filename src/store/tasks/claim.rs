@@ -7,7 +7,7 @@ use super::Task;
 use crate::store::{Error, Millis, Store};
 
 /// Runners that one claim can name.
-pub(crate) const RUNNERS: usize = 16;
+const RUNNERS: usize = 16;
 
 /// The head of each lane is a seek in an index; the lanes' turns make callers equal. The inner question may be
 /// answered alike for two hubs at once; the outer condition lets one of them win.
@@ -50,7 +50,7 @@ pub(crate) struct Claim {
     pub(crate) lease_until: Millis,
     /// Tasks this hub runs at once.
     pub(crate) total: u32,
-    /// The runners this hub has; tasks that wait for another one are left to other hubs. The first [`RUNNERS`] count.
+    /// The runners this hub has; tasks that wait for another one are left to other hubs. The first 16 count.
     pub(crate) runners: Vec<Slots>,
     /// Tasks taken in one go at most.
     pub(crate) at_most: u32,

@@ -34,16 +34,23 @@ pub(crate) struct Keep {
     pub(crate) count: u32,
 }
 
-/// Removes ended tasks that `keep` does not keep, 200 at most, oldest first, and returns their ids and the folders of
-/// their runs, which are the caller's to remove. Ask again until there are none.
-pub(crate) async fn prune(store: &Store, keep: Keep) -> Result<Vec<(String, Option<String>)>, Error> {
+/// A task that is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pruned {
+    pub(crate) id: String,
+    /// The folder of its run, which is the caller's to remove.
+    pub(crate) spool: Option<String>,
+}
+
+/// Removes ended tasks that `keep` does not keep, 200 at most, oldest first, and says which. Ask again until there are none.
+pub(crate) async fn prune(store: &Store, keep: Keep) -> Result<Vec<Pruned>, Error> {
     store.write(keep, verb).await
 }
 
 fn verb<'a>(
     connection: &'a mut AnyConnection,
     keep: &'a Keep,
-) -> BoxFuture<'a, Result<Vec<(String, Option<String>)>, sqlx::Error>> {
+) -> BoxFuture<'a, Result<Vec<Pruned>, sqlx::Error>> {
     Box::pin(async move {
         let gone: Vec<(String, String)> = sqlx::query_as(PRUNE)
             .bind(keep.delivered_since)
@@ -53,7 +60,10 @@ fn verb<'a>(
             .fetch_all(&mut *connection)
             .await?;
         sqlx::query(LANES).execute(connection).await?;
-        Ok(gone.into_iter().map(|(id, spool)| (id, Some(spool).filter(|spool| !spool.is_empty()))).collect())
+        Ok(gone
+            .into_iter()
+            .map(|(id, spool)| Pruned { id, spool: Some(spool).filter(|spool| !spool.is_empty()) })
+            .collect())
     })
 }
 
