@@ -69,7 +69,7 @@ pub(crate) struct NewTask {
     pub(crate) agent: String,
     /// The runner it waits for; limits are counted by it.
     pub(crate) runner: String,
-    pub(crate) task: String,
+    pub(crate) text: String,
     pub(crate) workdir: String,
     /// Higher goes first, among the tasks of one caller.
     pub(crate) priority: i64,
@@ -94,7 +94,7 @@ pub(crate) struct Task {
     pub(crate) agent: String,
     /// The runner it waits for, then the one it runs on.
     pub(crate) runner: String,
-    pub(crate) task: String,
+    pub(crate) text: String,
     pub(crate) workdir: String,
     pub(crate) priority: i64,
     pub(crate) parent: Option<String>,
@@ -163,7 +163,7 @@ impl<'r> FromRow<'r, AnyRow> for Task {
             caller: row.try_get(2)?,
             agent: row.try_get(3)?,
             runner: row.try_get(4)?,
-            task: row.try_get(5)?,
+            text: row.try_get(5)?,
             workdir: row.try_get(6)?,
             priority: row.try_get(7)?,
             parent: row.try_get(8)?,

@@ -20,7 +20,7 @@ fn new_task(id: &str, caller: &str) -> NewTask {
         caller: caller.to_owned(),
         agent: "tester".to_owned(),
         runner: "codex".to_owned(),
-        task: format!("look at {id}"),
+        text: format!("look at {id}"),
         workdir: "/work".to_owned(),
         priority: 0,
         parent: None,

@@ -68,7 +68,7 @@ fn verb<'a>(
         let [seq] = seq[..] else {
             return why_not(connection, new, *limits).await.map(Err);
         };
-        sqlx::query(INPUT).bind(&new.id).bind(&new.task).bind(&new.options).execute(&mut *connection).await?;
+        sqlx::query(INPUT).bind(&new.id).bind(&new.text).bind(&new.options).execute(&mut *connection).await?;
         sqlx::query(LANE).bind(&new.caller).bind(&new.runner).execute(&mut *connection).await?;
         Ok(Ok(row(new, seq)))
     })
@@ -95,7 +95,7 @@ fn row(new: &NewTask, seq: i64) -> Task {
         caller: new.caller.clone(),
         agent: new.agent.clone(),
         runner: new.runner.clone(),
-        task: new.task.clone(),
+        text: new.text.clone(),
         workdir: new.workdir.clone(),
         priority: new.priority,
         parent: new.parent.clone(),

@@ -128,8 +128,9 @@ impl World {
         for row in rows {
             if let Some(before) = self.seen.get(&row.id) {
                 let possible = match (before.state, row.state) {
-                    (State::Queued, State::Queued | State::Running | State::Ended(Ending::Cancelled)) => true,
-                    (State::Running, State::Running | State::Ended(_)) => true,
+                    (State::Queued, State::Queued | State::Ended(Ending::Cancelled))
+                    | (State::Queued | State::Running, State::Running)
+                    | (State::Running, State::Ended(_)) => true,
                     (State::Ended(_), _) => *before == row,
                     (State::Queued | State::Running, _) => false,
                 };

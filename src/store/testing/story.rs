@@ -71,7 +71,7 @@ async fn claims(store: &Store) -> (Task, Task) {
     assert_eq!(ids(&tasks::claim(store, more).await.unwrap()), ["a3"], "a full runner holds up no other");
     let [c1, a2]: [Task; 2] = first.try_into().unwrap();
     assert_eq!((c1.state, c1.attempt, c1.hub.as_deref()), (State::Running, 1, Some("hub-1")));
-    assert_eq!((c1.started_at, c1.lease_until, c1.task.as_str()), (Some(2_000), Some(3_000), "look at c1"));
+    assert_eq!((c1.started_at, c1.lease_until, c1.text.as_str()), (Some(2_000), Some(3_000), "look at c1"));
     (c1, a2)
 }
 
@@ -211,9 +211,9 @@ async fn two_processes_on_one_file() {
 
 /// Hubs enter and claim at the same time: each task is won once, and none is left.
 async fn contend(hubs: &[Store]) {
+    const EACH: usize = 60;
     let opened = futures::future::join_all(hubs.iter().map(Store::open)).await;
     opened.into_iter().collect::<Result<Vec<_>, _>>().unwrap();
-    const EACH: usize = 60;
     let entered = hubs.iter().enumerate().flat_map(|(hub, store)| {
         (0..EACH).map(move |n| {
             tasks::enqueue(store, new_task(&format!("{hub}-{n}"), &format!("caller-{}", n % 5)), ROOMY)
@@ -241,7 +241,7 @@ async fn contend(hubs: &[Store]) {
 /// Says on stderr how many tasks a second go through an SQLite file, each verb waiting for the disk.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_thousand_tasks_go_through_a_file() {
-    const TASKS: usize = 2_000;
+    const TASKS: u32 = 2_000;
     let (_folder, store) = file_store();
     store.open().await.unwrap();
     let started = Instant::now();
@@ -259,9 +259,9 @@ async fn two_thousand_tasks_go_through_a_file() {
         }
         done
     });
-    let done: usize = futures::future::join_all(workers).await.into_iter().sum();
+    let done: u32 = futures::future::join_all(workers).await.into_iter().sum();
     let ended = started.elapsed();
     assert_eq!(done, TASKS);
-    let rate = |took: std::time::Duration| TASKS as f64 / took.as_secs_f64();
+    let rate = |took: std::time::Duration| f64::from(TASKS) / took.as_secs_f64();
     eprintln!("entered {:.0}/s, claimed and finished {:.0}/s", rate(entered), rate(ended));
 }
