@@ -6,7 +6,9 @@
 mod again;
 mod browser;
 mod hub;
+mod lost;
 mod order;
+mod resume;
 mod run;
 mod spool;
 mod supervise;
@@ -16,7 +18,8 @@ use std::ffi::OsStr;
 
 pub(crate) use again::{run_own, start_detached};
 pub(crate) use browser::open_browser;
-pub(crate) use hub::{Canceller, Resumed, Running, resume, start};
+pub(crate) use hub::{Canceller, Running, start};
+pub(crate) use resume::{Resumed, resume};
 pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts};
 pub(crate) use spool::Spooled;
 pub(crate) use supervise::{enter, supervise};

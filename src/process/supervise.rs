@@ -15,6 +15,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::time::Instant;
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::process::{fchdir, getpid, setsid};
@@ -97,12 +98,12 @@ fn begin(order: &Order, input: Option<Vec<u8>>) -> Result<Run, Error> {
     let place = make_place(order).map_err(|error| Error::Spool(format!("cannot be made: {error}")))?;
     let spawn = |error: io::Error| Error::Spawn(error.to_string());
     fchdir(&workdir).map_err(|error| spawn(error.into()))?;
+    let now = Instant::now();
     let started = start_runner(order, &place.folder, &program, input.is_some());
     // The working directory may be removed or unmounted while the run lasts.
     let _ = rustix::process::chdir(&place.folder);
     let runner = started.map_err(spawn)?;
-    let run = Run::new(order, place, runner, input).map_err(spawn)?;
-    Ok(run)
+    Run::new(order, place, now, runner, input).map_err(spawn)
 }
 
 /// Returns the program's path as far as it has to be looked up: a path, or the first that is on the `PATH` of the
@@ -204,7 +205,7 @@ fn start_runner(order: &Order, spool: &Path, program: &Path, input: bool) -> io:
 }
 
 /// Writes a file so that a reader sees all of it or nothing.
-fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(super) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?.write_all(content)?;
     std::fs::rename(new, path)

@@ -96,6 +96,7 @@ impl Run {
     pub(super) fn new(
         order: &Order,
         place: Place,
+        started: Instant,
         mut child: Child,
         input: Option<Vec<u8>>,
     ) -> io::Result<Self> {
@@ -123,7 +124,7 @@ impl Run {
             phase: Phase::Running,
             exit: None,
             cause: Cause::Exited,
-            started: now,
+            started,
             last_output: now,
             peak: 0,
             next_look: now,

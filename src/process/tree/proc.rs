@@ -10,7 +10,7 @@ use rustix::process::Pid;
 #[derive(Clone, Debug)]
 pub(in crate::process) struct Process {
     pub(in crate::process) pid: Pid,
-    parent: i32,
+    pub(in crate::process) parent: i32,
     pub(in crate::process) group: i32,
     pub(in crate::process) session: i32,
     state: char,
