@@ -3,15 +3,20 @@
 //! [`Agents`] is the room's face. A delegation is a row before it is acknowledged; the worker loop
 //! ([`Agents::work`]) claims rows, runs them below a supervisor and records what the hub saw.
 
+mod bundled;
 pub(crate) mod caller;
+pub(crate) mod catalogue;
 pub(crate) mod definition;
 mod delegate;
 mod engine;
 pub(crate) mod error;
+pub(crate) mod formats;
+mod load;
 pub(crate) mod receipt;
 pub(crate) mod runner;
 pub(crate) mod select;
 pub(crate) mod task;
+mod trust;
 pub(crate) mod workdir;
 
 use std::sync::Arc;

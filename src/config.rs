@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agents::{AgentRoot, AgentsConfig, Program};
 use delegation::Delegation;
 use folders::Root;
 use prompts::PromptsConfig;
@@ -76,6 +77,7 @@ pub(crate) struct Config {
     /// `$ADJUTANT_HOME`, else `~/.adjutant`. Empty for a process that was given all it needs otherwise.
     pub(crate) home: PathBuf,
     pub(crate) prompts: PromptsConfig,
+    pub(crate) agents: AgentsConfig,
     pub(crate) delegation: Delegation,
     /// Where rows are kept.
     pub(crate) database: Database,
@@ -136,14 +138,14 @@ pub(crate) struct Overrides {
     pub(crate) auth: Option<Auth>,
 }
 
-/// Where prompts come from.
+/// Where prompts and agents come from.
 #[derive(Debug)]
 pub(crate) enum Roots {
     /// The user's and the bundled ones: a hub belongs to no workspace.
     User,
     /// Those of the workspace around the current folder, then the user's and the bundled ones.
     Workspace,
-    /// These folders alone.
+    /// These folders alone, for whichever of the two is served.
     Exactly(Vec<PathBuf>),
 }
 
@@ -180,7 +182,7 @@ impl Config {
         };
         let in_workspace = matches!(roots, Roots::Workspace);
         let mut config = Self { grace: Duration::from_secs(5), ..Self::default() };
-        let mut configured = Vec::new();
+        let mut configured = file::Folders::default();
         match (home, &roots) {
             (Some(home), _) => {
                 config.socket = Some(home.join("hub.sock"));
@@ -207,30 +209,45 @@ impl Config {
         }
         config.http.auth = overrides.auth.unwrap_or(config.http.auth);
         config.prompts.roots = match roots {
-            Roots::Exactly(folders) => folders.into_iter().map(Root::named).collect(),
+            Roots::Exactly(folders) => {
+                let own = |folder: &PathBuf| AgentRoot::named(folder.clone(), Program::Adjutant);
+                config.agents.roots = folders.iter().map(own).collect();
+                folders.into_iter().map(Root::named).collect()
+            }
             Roots::User | Roots::Workspace => {
+                let person = env::person();
+                let agents = config.agents.user_roots(&config.home, person.as_deref(), configured.agents);
+                config.agents.roots = agents;
+                config.agents.trust = Some(config.home.join("trusted-agents"));
                 let user = Root::standing("user", config.home.join("prompts"));
-                [user].into_iter().chain(configured).chain([Root::bundled()]).collect()
+                [user].into_iter().chain(configured.prompts).chain([Root::bundled()]).collect()
             }
         };
         if in_workspace && let Some(folder) = workspace(&config.home) {
             config.prompts.enter_workspace(&folder);
+            config.agents.enter_workspace(&folder);
         }
         Ok(config)
     }
 }
 
-/// Returns the nearest folder with `.adjutant/prompts`, from the current one up to the repository's. Outside a
+/// Returns the nearest folder with `.adjutant/prompts` or `.adjutant/agents`, else with agents of another program, from the current one up to the repository's. Outside a
 /// repository only the current one counts: what lies above may be anybody's.
 ///
 /// `home` is the user's own folder, which is no project's.
 pub(crate) fn workspace(home: &Path) -> Option<PathBuf> {
     let current = std::env::current_dir().ok()?;
     let depth = current.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
-    current.ancestors().take(depth + 1).find(|folder| has_prompts(folder, home)).map(Path::to_owned)
+    let folders = || current.ancestors().take(depth + 1);
+    folders().find(|folder| is_own(folder, home)).or_else(|| folders().find(is_foreign)).map(Path::to_owned)
 }
 
-fn has_prompts(folder: &Path, home: &Path) -> bool {
+fn is_own(folder: &Path, home: &Path) -> bool {
     let own = folder.join(".adjutant");
-    own != home && own.join("prompts").is_dir()
+    own != home && ["prompts", "agents"].iter().any(|room| own.join(room).is_dir())
+}
+
+fn is_foreign(folder: &&Path) -> bool {
+    let mut places = Program::FOREIGN.into_iter().flat_map(Program::folders);
+    env::person().as_deref() != Some(folder) && places.any(|place| folder.join(place).is_dir())
 }

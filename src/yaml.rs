@@ -68,9 +68,11 @@ pub(crate) fn scalar(text: &str) -> String {
             text.to_ascii_lowercase().as_str(),
             "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n"
         );
-    if plain {
-        return text.to_owned();
-    }
+    if plain { text.to_owned() } else { quoted(text) }
+}
+
+/// Returns a text as one YAML scalar in quotes, which can stand anywhere.
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {
@@ -87,7 +89,47 @@ pub(crate) fn scalar(text: &str) -> String {
     quoted
 }
 
+/// Returns a text of one or more lines as the value of a key at the left margin: as a block that a person can edit
+/// where that gives exactly this text back, else as [`scalar`].
+pub(crate) fn block(text: &str) -> String {
+    let can_stand = |c: char| !is_awkward(c) || matches!(c, '\n' | '\t');
+    let ends_in_text = text.chars().next_back().is_some_and(|c| !c.is_whitespace());
+    if !text.contains('\n') || !ends_in_text || !text.chars().all(can_stand) {
+        return scalar(text);
+    }
+    // The digit says how far the block is indented, so that blanks at its beginning are the text's.
+    let mut block = String::from(if text.starts_with([' ', '\t', '\n']) { "|2-" } else { "|-" });
+    for line in text.split('\n') {
+        block.push('\n');
+        if !line.is_empty() {
+            block.push_str("  ");
+            block.push_str(line);
+        }
+    }
+    block
+}
+
 /// Whether a character cannot stand in YAML as it is, or may be taken for the end of a line.
 fn is_awkward(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{block, quoted, read, scalar};
+    use proptest::prelude::{prop_assert_eq, proptest};
+
+    proptest! {
+        #[test]
+        fn gives_back_what_was_written(text in "[ \\ta-z:#|>'\"\\\\\n\r\u{85}\u{2028}é-]{0,60}", more in "\\PC{0,20}") {
+            for text in [text.clone(), more.clone(), format!("{text}\n{more}")] {
+                for written in [scalar(&text), quoted(&text), block(&text)] {
+                    let document = format!("a: {written}\nb: end\n");
+                    let values = read(&document).unwrap_or_else(|error| panic!("{error:?}: {document}"));
+                    prop_assert_eq!(values["a"].as_str(), Some(text.as_str()), "{}", document);
+                    prop_assert_eq!(values["b"].as_str(), Some("end"), "{}", document);
+                }
+            }
+        }
+    }
 }

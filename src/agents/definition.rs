@@ -111,6 +111,40 @@ pub(crate) struct Agent {
     pub(crate) digest: String,
     /// Whether it came with a project, and may be run only once a person has trusted this exact content.
     pub(crate) needs_trust: bool,
-    /// What is odd about the file, or was not understood, though it is served; sentence fragments.
+    /// What became of each key of the file, in its order.
+    pub(crate) fields: Vec<Field>,
+    /// What is odd about the file, though it is served; sentence fragments.
     pub(crate) warnings: Vec<String>,
+}
+
+/// One key of a definition, and what becomes of it here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    pub(crate) key: String,
+    pub(crate) fate: Fate,
+}
+
+/// What becomes of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It means here what it means there.
+    Honoured,
+    /// It becomes something of ours, and what; a sentence fragment.
+    Mapped(String),
+    /// It has no effect here, and why; a sentence fragment.
+    CannotBe(String),
+    /// Nobody knows the key.
+    Unknown,
+}
+
+impl Fate {
+    /// The word for people.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Honoured => "honoured",
+            Self::Mapped(_) => "mapped",
+            Self::CannotBe(_) => "cannot be",
+            Self::Unknown => "unknown",
+        }
+    }
 }

@@ -23,6 +23,7 @@ impl App {
         }
         let mut config = self.config.clone();
         config.prompts.enter_workspace(folder);
+        config.agents.enter_workspace(folder);
         let app = Arc::new(Self {
             agents: self.agents.clone(),
             prompts: Prompts::new(config.prompts.roots.clone(), config.prompts.limits),

@@ -12,6 +12,11 @@ pub(super) fn home() -> Option<PathBuf> {
     path("ADJUTANT_HOME").or_else(|| Some(path("HOME")?.join(".adjutant")))
 }
 
+/// Returns the person's home folder, where other programs keep their files.
+pub(super) fn person() -> Option<PathBuf> {
+    path("HOME")
+}
+
 /// Returns a path as a person writes it: below `$HOME` with `~`; elsewhere its last name alone, for a place that
 /// is shown to others should not tell where it is.
 pub(crate) fn short(file: &Path) -> String {

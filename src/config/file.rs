@@ -26,6 +26,8 @@ pub(super) struct File {
     #[serde(default)]
     prompts: Prompts,
     #[serde(default)]
+    agents: Agents,
+    #[serde(default)]
     runners: Vec<RunnerEntry>,
     runner_cooldown_minutes: Option<u64>,
 }
@@ -54,6 +56,25 @@ struct Prompts {
     most_files: Option<usize>,
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Agents {
+    /// More folders, behind the user's own.
+    #[serde(default)]
+    folders: Vec<PathBuf>,
+    /// Whether the definitions of other programs are read where they lie.
+    foreign: Option<bool>,
+    largest_file_bytes: Option<usize>,
+    most_files: Option<usize>,
+}
+
+/// The folders that the file names, relative to the home or absolute.
+#[derive(Debug, Default)]
+pub(super) struct Folders {
+    pub(super) prompts: Vec<Root>,
+    pub(super) agents: Vec<PathBuf>,
+}
+
 impl File {
     /// Reads `config.toml` in `home`; a missing file says nothing.
     pub(super) fn read(home: &Path) -> Result<Self, Error> {
@@ -73,7 +94,7 @@ impl File {
     }
 
     /// Puts what the file says into `config`; relative folders are below `config.home`.
-    pub(super) fn apply(self, config: &mut Config) -> Result<Vec<Root>, Error> {
+    pub(super) fn apply(self, config: &mut Config) -> Result<Folders, Error> {
         fn set<T>(place: &mut T, value: Option<T>) {
             if let Some(value) = value {
                 *place = value;
@@ -100,13 +121,12 @@ impl File {
         set(&mut config.prompts.limits.file, self.prompts.largest_file_bytes);
         set(&mut config.prompts.limits.expansion, self.prompts.largest_expansion_bytes);
         set(&mut config.prompts.limits.files, self.prompts.most_files);
-        let folders = self.prompts.folders.into_iter();
-        Ok(folders
-            .map(|folder| Root {
-                label: folder.display().to_string(),
-                folder: Some(config.home.join(folder)),
-                may_be_absent: false,
-            })
-            .collect())
+        set(&mut config.agents.foreign, self.agents.foreign);
+        set(&mut config.agents.limits.file, self.agents.largest_file_bytes);
+        set(&mut config.agents.limits.files, self.agents.most_files);
+        let prompts = self.prompts.folders.into_iter();
+        let prompts =
+            prompts.map(|folder| Root { folder: Some(config.home.join(&folder)), ..Root::named(folder) });
+        Ok(Folders { prompts: prompts.collect(), agents: self.agents.folders })
     }
 }

@@ -1,0 +1,67 @@
+//! Codex: `.codex/agents/*.toml`.
+
+use super::{Draft, Permission, Program};
+use crate::agents::definition::Fate;
+
+const CANNOT: [(&str, &str); 8] = [
+    ("model_reasoning_effort", "the runner's own configuration decides"),
+    ("model_reasoning_summary", "the runner's own configuration decides"),
+    ("model_verbosity", "the runner's own configuration decides"),
+    ("web_search", "the runner's own configuration decides"),
+    ("mcp_servers", "the runner's own configuration decides which servers it uses"),
+    ("skills", "the runner's own configuration decides which skills it loads"),
+    ("nickname_candidates", "it is for Codex's display"),
+    ("approval_policy", "nobody is there to be asked; the permission level decides"),
+];
+
+pub(super) fn read(text: &str) -> Result<Draft, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let table: toml::Table = toml::from_str(text).map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let (line, reason) = (before.matches('\n').count() + 1, error.message().lines().next());
+        format!("it is not valid TOML: {} (line {line})", reason.unwrap_or_default())
+    })?;
+    let mut draft = Draft::default();
+    for (key, value) in &table {
+        let text = value.as_str().map(str::trim);
+        match (key.as_str(), text) {
+            ("name", Some(name)) => draft.named(key, name),
+            ("description", Some(text)) => {
+                draft.description = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                draft.honoured(key);
+            }
+            ("developer_instructions", Some(text)) => {
+                text.clone_into(&mut draft.persona);
+                draft.mapped(key, "it is the persona");
+            }
+            ("model", Some(model))
+                if !model.is_empty() && !model.starts_with('-') && !model.contains(char::is_control) =>
+            {
+                draft.model_of(Program::Codex, key, model.to_owned());
+            }
+            ("sandbox_mode", Some("read-only")) => draft.mapped(key, "permission `read-only`"),
+            ("sandbox_mode", Some("workspace-write")) => {
+                draft.permission = Permission::WorkspaceWrite;
+                draft.mapped(key, "permission `workspace-write`");
+            }
+            ("sandbox_mode", Some("danger-full-access")) => {
+                draft.permission = Permission::WorkspaceWrite;
+                draft.mapped(key, "permission `workspace-write`; only a file of ours grants `full`");
+            }
+            ("name" | "description" | "developer_instructions" | "model" | "sandbox_mode", _) => {
+                return Err(format!("`{key}` cannot be {}", shown(value)));
+            }
+            _ => {
+                let known = CANNOT.iter().find(|(name, _)| name == key);
+                draft.tell(key, known.map_or(Fate::Unknown, |(_, why)| Fate::CannotBe((*why).to_owned())));
+            }
+        }
+    }
+    Ok(draft)
+}
+
+/// Returns a value for a message.
+fn shown(value: &toml::Value) -> String {
+    let text: String = value.to_string().chars().take(60).collect();
+    format!("`{}`", text.escape_debug())
+}

@@ -1,0 +1,47 @@
+//! Copilot: `.github/agents/*.agent.md`, and `*.md` there.
+
+use super::markdown::{Head, names};
+use super::{Draft, Program};
+
+/// Tools that change files, or run commands that may, with the aliases that the documentation lists.
+const WRITING: [&str; 11] = [
+    "*",
+    "edit",
+    "edit/editfiles",
+    "execute",
+    "shell",
+    "bash",
+    "powershell",
+    "write",
+    "notebookedit",
+    "multiedit",
+    "runcommands",
+];
+
+const CANNOT: [(&str, &str); 11] = [
+    ("name", "the file's name is the agent's"),
+    ("target", "whoever delegates decides where it runs"),
+    ("mcp-servers", "the runner's own configuration decides which servers it uses"),
+    ("disable-model-invocation", "every agent can be delegated to"),
+    ("user-invocable", "every agent can be delegated to"),
+    ("infer", "every agent can be delegated to"),
+    ("argument-hint", "the task is free text"),
+    ("handoffs", "an agent ends with its answer"),
+    ("agents", "the hub decides who may delegate on"),
+    ("hooks", "nothing that a definition of another program says is run"),
+    ("metadata", "it is for other tools"),
+];
+
+pub(super) fn read(text: &str) -> Result<Draft, String> {
+    let mut head = Head::read(text)?;
+    for (key, value) in head.keys() {
+        match key.as_str() {
+            "tools" => {
+                let writes = names(&value).iter().any(|tool| WRITING.contains(&tool.as_str()));
+                head.draft.tools(&key, writes);
+            }
+            _ => head.other(Program::Copilot, &key, &value, &CANNOT),
+        }
+    }
+    Ok(head.draft)
+}

@@ -1,0 +1,81 @@
+//! Markdown with YAML front matter, the body being the persona: what four programs have in common.
+
+use serde_json::{Map, Value};
+
+use super::{Draft, Program};
+use crate::agents::definition::Fate;
+use crate::yaml::front_matter;
+
+/// A file taken apart, while its keys are told about.
+pub(super) struct Head {
+    fields: Map<String, Value>,
+    pub(super) draft: Draft,
+}
+
+impl Head {
+    /// Takes a file apart. Front matter that is not valid YAML is read line by line, as the programs do.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let parsed = front_matter::parse(text)?;
+        let warnings = parsed
+            .invalid
+            .map(|reason| format!("the front matter is not valid YAML and was read line by line: {reason}"));
+        let draft = Draft {
+            persona: parsed.body.to_owned(),
+            description: parsed.values.get("description").and_then(line).unwrap_or_default(),
+            warnings: warnings.into_iter().collect(),
+            ..Draft::default()
+        };
+        Ok(Self { fields: parsed.values, draft })
+    }
+
+    /// Returns the keys in the order of the file, with their values.
+    pub(super) fn keys(&self) -> Vec<(String, Value)> {
+        self.fields.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
+    /// Tells about what all programs have alike: `description`, a `model`, and keys that only one program knows.
+    pub(super) fn other(&mut self, program: Program, key: &str, value: &Value, cannot: &[(&str, &str)]) {
+        match (key, line(value)) {
+            ("description", Some(_)) => self.draft.honoured(key),
+            ("model", Some(model)) if fits(&model) => self.draft.model_of(program, key, model),
+            ("model", _) => self.draft.cannot_be(key, "it is no name of a model"),
+            _ => {
+                let known = cannot.iter().find(|(name, _)| *name == key);
+                self.draft
+                    .tell(key, known.map_or(Fate::Unknown, |(_, why)| Fate::CannotBe((*why).to_owned())));
+            }
+        }
+    }
+}
+
+/// Whether a text can be an argument of a program.
+fn fits(model: &str) -> bool {
+    !model.starts_with('-') && !model.contains(char::is_control)
+}
+
+/// Returns a value as one line of text; nothing where there is none.
+pub(super) fn line(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        // VS Code takes a list of models and uses the first.
+        Value::Array(items) => return line(items.first()?),
+        Value::Null | Value::Object(_) => return None,
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+    };
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!text.is_empty()).then_some(text)
+}
+
+/// Returns the names of a list of tools, which may be a text with commas; without what stands in parentheses.
+pub(super) fn names(value: &Value) -> Vec<String> {
+    let texts: Vec<String> = match value {
+        Value::String(text) => text.trim_matches(['[', ']']).split(',').map(str::to_owned).collect(),
+        Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
+    };
+    let bare = |text: &String| {
+        let name = text.split('(').next().unwrap_or_default().trim().trim_matches(['"', '\'']);
+        name.to_ascii_lowercase()
+    };
+    texts.iter().map(bare).filter(|name| !name.is_empty()).collect()
+}

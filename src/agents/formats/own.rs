@@ -1,0 +1,219 @@
+//! Our own format: the YAML of the contract (`persona`, `description`, `model`), and what we add to it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::Draft;
+use crate::agents::definition::{Fate, Isolation, OnHubExit, Permission};
+use crate::names::near_names;
+use crate::yaml::{self, Refused, block, quoted, scalar};
+
+/// The keys that mean something here; the first three are the contract's.
+pub(crate) const KEYS: [&str; 10] = [
+    "persona",
+    "description",
+    "model",
+    "runner",
+    "permission",
+    "timeout",
+    "on_hub_exit",
+    "isolation",
+    "checks",
+    "env",
+];
+
+/// A day: past that, a run is more likely forgotten than long.
+const LONGEST: Duration = Duration::from_hours(24);
+const MOST_CHECKS: usize = 32;
+const MOST_VARIABLES: usize = 64;
+
+/// Reads a file of ours. A key with a value that it cannot have refuses the file: an agent that ran with less care
+/// than was written would be worse than none.
+pub(super) fn read(text: &str) -> Result<Draft, String> {
+    let values =
+        yaml::read(text.strip_prefix('\u{feff}').unwrap_or(text)).map_err(|refused| match refused {
+            Refused::TooComplex => "the YAML is too complex (YAML bomb?)".to_owned(),
+            Refused::Invalid(reason) => format!("it is not valid YAML: {reason}"),
+        })?;
+    let mut draft = Draft {
+        persona: one_text(&values, "persona")?.unwrap_or_default(),
+        description: one_text(&values, "description")?.unwrap_or_default(),
+        model: one_text(&values, "model")?,
+        runner: one_text(&values, "runner")?,
+        permission: one_of(&values, "permission", &Permission::ALL, Permission::name)?,
+        timeout: timeout(&values)?,
+        on_hub_exit: one_of(&values, "on_hub_exit", &OnHubExit::ALL, OnHubExit::name)?,
+        isolation: one_of(&values, "isolation", &Isolation::ALL, Isolation::name)?,
+        checks: checks(&values)?,
+        env: variables(&values)?,
+        ..Draft::default()
+    };
+    for key in values.keys() {
+        draft.tell(key, if KEYS.contains(&key.as_str()) { Fate::Honoured } else { Fate::Unknown });
+    }
+    Ok(draft)
+}
+
+/// Writes a file of ours, the usual values left out.
+pub(super) fn write(draft: &Draft) -> String {
+    let mut text = format!("description: {}\n", block(&draft.description));
+    let mut field = |key: &str, value: &str| {
+        let _ = writeln!(text, "{key}: {value}");
+    };
+    if let Some(model) = &draft.model {
+        field("model", &scalar(model));
+    }
+    if let Some(runner) = &draft.runner {
+        field("runner", &scalar(runner));
+    }
+    if draft.permission != Permission::default() {
+        field("permission", draft.permission.name());
+    }
+    if let Some(timeout) = draft.timeout {
+        field("timeout", &spelled(timeout));
+    }
+    if draft.on_hub_exit != OnHubExit::default() {
+        field("on_hub_exit", draft.on_hub_exit.name());
+    }
+    if draft.isolation != Isolation::default() {
+        field("isolation", draft.isolation.name());
+    }
+    if !draft.checks.is_empty() {
+        field("checks", "");
+        for check in &draft.checks {
+            let words: Vec<String> = check.iter().map(|word| quoted(word)).collect();
+            let _ = writeln!(text, "  - [{}]", words.join(", "));
+        }
+    }
+    if !draft.env.is_empty() {
+        let _ = writeln!(text, "env:");
+        for (name, value) in &draft.env {
+            let _ = writeln!(text, "  {name}: {}", quoted(value));
+        }
+    }
+    let _ = writeln!(text, "persona: {}", block(&draft.persona));
+    text
+}
+
+/// Spells a time as [`timeout`] reads it.
+fn spelled(time: Duration) -> String {
+    match time.as_secs() {
+        seconds if seconds % 3600 == 0 => format!("{}h", seconds / 3600),
+        seconds if seconds % 60 == 0 => format!("{}m", seconds / 60),
+        seconds => format!("{seconds}s"),
+    }
+}
+
+/// Returns the value of a key as a trimmed text; nothing where it is missing, null or empty.
+fn one_text(values: &Map<String, Value>, key: &str) -> Result<Option<String>, String> {
+    let text = match values.get(key) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(text)) => text.trim().to_owned(),
+        Some(Value::Number(number)) => number.to_string(),
+        Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
+            return Err(format!("`{key}` is not a text; put it in quotes"));
+        }
+    };
+    // Models and runners become arguments of a program.
+    if matches!(key, "model" | "runner") && (text.starts_with('-') || text.contains(char::is_control)) {
+        return Err(format!("`{key}` must not begin with `-` or have control characters"));
+    }
+    Ok(Some(text).filter(|text| !text.is_empty()))
+}
+
+fn one_of<T: Copy + Default>(
+    values: &Map<String, Value>,
+    key: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, String> {
+    let Some(wanted) = one_text(values, key)? else { return Ok(T::default()) };
+    all.iter().copied().find(|choice| name(*choice) == wanted).ok_or_else(|| {
+        let names = || all.iter().map(|choice| name(*choice));
+        let near = near_names(&wanted, names());
+        let hint = near.first().map_or_else(
+            || format!("use {}", names().collect::<Vec<_>>().join(", ")),
+            |near| format!("did you mean `{near}`?"),
+        );
+        format!("`{key}` cannot be `{}`; {hint}", wanted.escape_debug())
+    })
+}
+
+/// Reads seconds, or a number with `s`, `m` or `h`.
+fn timeout(values: &Map<String, Value>) -> Result<Option<Duration>, String> {
+    let Some(text) = one_text(values, "timeout")? else { return Ok(None) };
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].trim() {
+        "" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        _ => 0,
+    };
+    let seconds = digits.trim().parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    match seconds.map(Duration::from_secs) {
+        Some(time) if !time.is_zero() && time <= LONGEST => Ok(Some(time)),
+        Some(time) if time > LONGEST => Err("`timeout` cannot be longer than 24h".to_owned()),
+        Some(_) | None => {
+            Err(format!("`timeout` cannot be `{}`; use one like 90s, 10m or 1h", text.escape_debug()))
+        }
+    }
+}
+
+/// Reads commands: a text is for the shell, a list is a program with its arguments.
+fn checks(values: &Map<String, Value>) -> Result<Vec<Vec<String>>, String> {
+    let list = match values.get("checks") {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(list)) => list.clone(),
+        Some(one) => vec![one.clone()],
+    };
+    if list.len() > MOST_CHECKS {
+        return Err(format!("`checks` has more than {MOST_CHECKS} commands"));
+    }
+    let command = |check: &Value| match check {
+        Value::String(line) if !line.trim().is_empty() => {
+            Some(["sh", "-c", line.trim()].map(str::to_owned).to_vec())
+        }
+        Value::Array(words) if !words.is_empty() => {
+            let words = words.iter().map(|word| word.as_str().map(str::to_owned));
+            words.collect::<Option<Vec<_>>>().filter(|words| !words[0].is_empty())
+        }
+        _ => None,
+    };
+    let commands =
+        list.iter().map(|check| command(check).filter(|words| !words.iter().any(|w| w.contains('\0'))));
+    commands.collect::<Option<Vec<_>>>().ok_or_else(|| {
+        "`checks` is a list of commands: each a text for the shell, or a list of program and arguments"
+            .to_owned()
+    })
+}
+
+fn variables(values: &Map<String, Value>) -> Result<BTreeMap<String, String>, String> {
+    let variables = match values.get("env") {
+        None | Some(Value::Null) => return Ok(BTreeMap::new()),
+        Some(Value::Object(variables)) if variables.len() <= MOST_VARIABLES => variables,
+        Some(Value::Object(_)) => return Err(format!("`env` has more than {MOST_VARIABLES} variables")),
+        Some(_) => return Err("`env` is not a list of variables with values".to_owned()),
+    };
+    let read = variables.iter().map(|(name, value)| {
+        let is_name = !name.starts_with(|c: char| c.is_ascii_digit())
+            && !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let value = match value {
+            Value::String(text) if !text.contains('\0') => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(value) => value.to_string(),
+            Value::Null | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+                return Err(format!("`env` gives `{}` no text", name.escape_debug()));
+            }
+        };
+        if is_name {
+            Ok((name.clone(), value))
+        } else {
+            Err(format!("`env` has `{}`, which is no name of a variable", name.escape_debug()))
+        }
+    });
+    read.collect()
+}

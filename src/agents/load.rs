@@ -1,0 +1,155 @@
+//! What the files below the roots are: agents, in the format of the root's program.
+
+use std::collections::{BTreeMap, btree_map};
+use std::sync::Arc;
+
+use super::bundled::BUNDLED;
+use super::catalogue::Catalogue;
+use super::definition::{Agent, Program};
+use super::formats::{self, Draft};
+use crate::config::agents::AgentRoot;
+use crate::config::folders::Root;
+use crate::folders::{Found, Kind, Problem, Scan, Source};
+
+/// Agents as a kind of file.
+#[derive(Debug)]
+pub(super) struct AgentFiles {
+    /// Of the roots, by their number: whose files, and whether they need trust.
+    roots: Vec<(Program, bool)>,
+    /// How many files are read below all roots.
+    most: usize,
+}
+
+impl AgentFiles {
+    pub(super) fn new(roots: &[AgentRoot], most: usize) -> Self {
+        Self { roots: roots.iter().map(|root| (root.program, root.needs_trust)).collect(), most }
+    }
+
+    fn root(&self, number: usize) -> (Program, bool) {
+        self.roots.get(number).copied().unwrap_or((Program::Adjutant, true))
+    }
+}
+
+impl Kind for AgentFiles {
+    type Item = Arc<Agent>;
+    type Catalogue = Catalogue;
+    const PLURAL: &'static str = "agents";
+    const BUNDLED: &'static [(&'static str, &'static str)] = BUNDLED;
+
+    fn is_meant(&self, root: usize, name: &[u8]) -> bool {
+        let name = String::from_utf8_lossy(name);
+        let (program, _) = self.root(root);
+        formats::stem(program, &name).is_some() || (program == Program::Adjutant && is_yml(&name))
+    }
+
+    fn read(&self, root: usize, source: Source, text: &str, digest: String) -> Result<Arc<Agent>, String> {
+        let (program, needs_trust) = self.root(root);
+        agent(program, needs_trust, source, text, digest).map(Arc::new)
+    }
+
+    fn catalogue(&self, roots: &[Root], scans: &[&Scan<Arc<Agent>>], generation: u64) -> Catalogue {
+        let mut catalogue = Catalogue { generation, ..Catalogue::default() };
+        let mut left = self.most;
+        for (root, scan) in roots.iter().zip(scans) {
+            catalogue.problems.extend(scan.problems.iter().cloned());
+            add(&mut catalogue, root, scan, &mut left);
+        }
+        catalogue
+    }
+
+    fn generation(catalogue: &Catalogue) -> u64 {
+        catalogue.generation
+    }
+}
+
+/// Makes an agent of a file's text. The error says why it is not served, as a sentence fragment.
+pub(super) fn agent(
+    program: Program,
+    needs_trust: bool,
+    source: Source,
+    text: &str,
+    digest: String,
+) -> Result<Agent, String> {
+    let (folders, last) = source.relative.rsplit_once('/').unwrap_or(("", &source.relative));
+    if program == Program::Adjutant && is_yml(last) {
+        return Err("its name ends in .yml; an agent's ends in .yaml".to_owned());
+    }
+    let Draft {
+        name,
+        description,
+        persona,
+        model,
+        runner,
+        permission,
+        timeout,
+        on_hub_exit,
+        isolation,
+        checks,
+        env,
+        fields,
+        warnings,
+    } = formats::read(program, text)?;
+    let stem = formats::stem(program, last).unwrap_or(last);
+    let stem = if folders.is_empty() { stem.to_owned() } else { format!("{folders}/{stem}") };
+    if stem.contains(char::is_control) {
+        return Err("its name has control characters".to_owned());
+    }
+    Ok(Agent {
+        name: name.unwrap_or(stem),
+        description,
+        persona,
+        model,
+        runner,
+        permission,
+        timeout,
+        on_hub_exit,
+        isolation,
+        checks,
+        env,
+        program,
+        source,
+        digest,
+        needs_trust,
+        fields,
+        warnings,
+    })
+}
+
+fn is_yml(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && end.eq_ignore_ascii_case("yml"))
+}
+
+fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Arc<Agent>>, left: &mut usize) {
+    let mut own: BTreeMap<&str, &Arc<Agent>> = BTreeMap::new();
+    for (relative, entry) in &scan.entries {
+        let file = root.folder.as_ref().map(|folder| folder.join(relative));
+        let source = Source { root: root.label.clone(), relative: relative.clone(), file };
+        if *left == 0 {
+            let message = "there are too many files; this one and those behind it are left out".to_owned();
+            catalogue.problems.push(Problem { source, message });
+            break;
+        }
+        *left -= 1;
+        match &entry.found {
+            Found::Fault(message) => catalogue.problems.push(Problem { source, message: message.clone() }),
+            Found::Read(agent, _) => match own.entry(&agent.name) {
+                btree_map::Entry::Vacant(place) => {
+                    place.insert(agent);
+                }
+                btree_map::Entry::Occupied(place) => {
+                    let winner = &place.get().source.relative;
+                    let message = format!("it has the same name as `{winner}`, which is served");
+                    catalogue.problems.push(Problem { source, message });
+                }
+            },
+        }
+    }
+    for (name, agent) in own {
+        match catalogue.agents.entry(name.to_owned()) {
+            btree_map::Entry::Vacant(place) => {
+                place.insert(agent.clone());
+            }
+            btree_map::Entry::Occupied(_) => catalogue.shadowed.push(agent.clone()),
+        }
+    }
+}
