@@ -24,6 +24,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use catalogue::Definitions;
+
+use crate::config::agents::AgentsConfig;
 use crate::config::delegation::Delegation;
 use crate::events::Events;
 use crate::store::Store;
@@ -37,13 +40,26 @@ pub(crate) use task::{Happened, Page, Task, TaskId};
 /// The room. Cheap to clone; all clones share one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Agents {
+    /// Those of one workspace, or of none.
+    definitions: Arc<Definitions>,
     engine: Arc<Engine>,
 }
 
 impl Agents {
     /// Does no I/O: the store is opened, and runs of a hub that is gone are taken up, by [`Self::work`].
-    pub(crate) fn new(settings: Delegation, store: Store, events: Events) -> Self {
-        Self { engine: Arc::new(Engine::new(settings, store, events)) }
+    pub(crate) fn new(agents: &AgentsConfig, settings: Delegation, store: Store, events: Events) -> Self {
+        let engine = Arc::new(Engine::new(settings, store, events));
+        Self { definitions: Arc::new(Definitions::new(agents)), engine }
+    }
+
+    /// Returns the room with the agents of a workspace; the queue is the same.
+    pub(crate) fn with_agents(&self, agents: &AgentsConfig) -> Self {
+        Self { definitions: Arc::new(Definitions::new(agents)), engine: self.engine.clone() }
+    }
+
+    /// Returns what agents there are.
+    pub(crate) fn definitions(&self) -> &Definitions {
+        &self.definitions
     }
 
     /// Accepts a task: when this returns it is on disk, queued, and will be run by [`Self::work`]. The answer says

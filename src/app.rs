@@ -57,7 +57,7 @@ impl App {
             Place::File(path) => Database::File(path.clone()),
             Place::Postgres(url) => Database::Postgres(url.clone()),
         });
-        let agents = Agents::new(config.delegation.clone(), store, events.clone());
+        let agents = Agents::new(&config.agents, config.delegation.clone(), store, events.clone());
         let activity = Arc::<Activity>::default();
         Arc::new(Self {
             clients: Arc::new(Clients::new(events.clone(), activity.clone())),
