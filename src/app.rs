@@ -12,10 +12,10 @@ use std::time::SystemTime;
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::Agents;
-use crate::config::{Config, Database as Place};
+use crate::config::Config;
 use crate::events::{Event, Events};
 use crate::prompts::Prompts;
-use crate::store::{Database, Store};
+use crate::store::Store;
 use activity::{Activity, What};
 use clients::Clients;
 use workspaces::Workspaces;
@@ -52,11 +52,7 @@ impl App {
     pub(crate) fn new(config: Config) -> Arc<Self> {
         let events = Events::new();
         let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits);
-        let store = Store::new(match &config.database {
-            Place::Memory => Database::Memory,
-            Place::File(path) => Database::File(path.clone()),
-            Place::Postgres(url) => Database::Postgres(url.clone()),
-        });
+        let store = Store::new(config.database.clone());
         let agents = Agents::new(&config.agents, config.delegation.clone(), store, events.clone());
         let activity = Arc::<Activity>::default();
         Arc::new(Self {

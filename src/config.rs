@@ -1,6 +1,7 @@
 //! The checked configuration: ready values, each from the command line, else `config.toml`, else a default.
 
 pub(crate) mod agents;
+mod database;
 pub(crate) mod delegation;
 pub(crate) mod env;
 mod file;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agents::{AgentRoot, AgentsConfig, Program};
+pub(crate) use database::Database;
 use delegation::Delegation;
 use folders::Root;
 use prompts::PromptsConfig;
@@ -57,18 +59,6 @@ impl Default for HttpConfig {
             session_idle: Duration::from_mins(30),
         }
     }
-}
-
-/// Where rows are kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Database {
-    /// In this process alone, and gone with it.
-    #[default]
-    Memory,
-    /// An SQLite file.
-    File(PathBuf),
-    /// The URL of a PostgreSQL database.
-    Postgres(String),
 }
 
 /// Everything that can be set.
@@ -136,6 +126,7 @@ pub(crate) struct Overrides {
     pub(crate) http: Option<Switch<SocketAddr>>,
     pub(crate) socket: Option<Switch<PathBuf>>,
     pub(crate) auth: Option<Auth>,
+    pub(crate) database: Option<Database>,
 }
 
 /// Where prompts and agents come from.
@@ -158,6 +149,8 @@ pub(crate) enum Error {
     Unreadable { path: PathBuf, reason: String },
     #[error("{} is not valid: {reason}", path.display())]
     Invalid { path: PathBuf, reason: String },
+    #[error("`{text}` is no database; expected sqlite:FILE or postgres://USER@HOST/NAME")]
+    Database { text: String },
     #[error("`{text}` is not an address; expected one like 127.0.0.1:7437, or `off`")]
     Address { text: String },
 }
@@ -167,7 +160,9 @@ impl Error {
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoHome => Some("set ADJUTANT_HOME to the folder that adjutant may keep its files in"),
-            Self::Unreadable { .. } | Self::Invalid { .. } | Self::Address { .. } => None,
+            Self::Unreadable { .. } | Self::Invalid { .. } | Self::Database { .. } | Self::Address { .. } => {
+                None
+            }
         }
     }
 }
@@ -207,6 +202,7 @@ impl Config {
                 Switch::On(path) => Some(std::path::absolute(&path).unwrap_or(path)),
             };
         }
+        config.database = overrides.database.unwrap_or(config.database);
         config.http.auth = overrides.auth.unwrap_or(config.http.auth);
         config.prompts.roots = match roots {
             Roots::Exactly(folders) => {

@@ -8,27 +8,16 @@ mod migrations;
 pub(crate) mod tasks;
 mod writer;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use sqlx::{Any, AnyPool};
 use tokio::sync::OnceCell;
 
+use crate::config::Database;
 use writer::Writer;
 
 /// An instant: milliseconds since 1970 in UTC. The caller reads the clock; the store has none.
 pub(crate) type Millis = i64;
-
-/// Where the rows are kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Database {
-    /// An SQLite file, made with mode 0600 when it is not there, its folder with 0700.
-    File(PathBuf),
-    /// In this process alone, and gone with it: for servers that run without a hub.
-    Memory,
-    /// `postgres://USER@HOST/NAME`.
-    Postgres(String),
-}
 
 /// A handle to one database, cheap to clone. It is opened by the first verb, or by [`Store::open`].
 #[derive(Clone, Debug)]
@@ -56,8 +45,6 @@ pub(crate) enum Error {
     /// So many tasks wait already that one more is refused.
     #[error("{waiting} tasks are waiting already, which is the limit{}", if *.own { " for one caller" } else { "" })]
     QueueFull { waiting: u32, own: bool },
-    #[error("a database is `sqlite:FILE` or `postgres://USER@HOST/NAME`, not `{text}`")]
-    NoDatabase { text: String },
     #[error("the database's file cannot be made or opened")]
     File(#[source] Arc<std::io::Error>),
     #[error("the database cannot be reached")]
@@ -75,23 +62,6 @@ pub(crate) enum Error {
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         Self::Failed(Arc::new(error))
-    }
-}
-
-impl Database {
-    /// Reads what a person writes after `--database`: `sqlite:FILE`, `sqlite::memory:`, or a `postgres://` URL.
-    /// The text in the error holds no password.
-    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
-        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            return Ok(Self::Postgres(text.to_owned()));
-        }
-        match text.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest)) {
-            Some(":memory:") => Ok(Self::Memory),
-            Some(file) if !file.is_empty() => Ok(Self::File(PathBuf::from(file))),
-            _ => Err(Error::NoDatabase {
-                text: text.split_once("://").map_or(text, |(scheme, _)| scheme).to_owned(),
-            }),
-        }
     }
 }
 

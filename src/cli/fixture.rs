@@ -28,6 +28,7 @@ pub(super) fn run(args: &FixtureArgs, common: Common) -> Result<ExitCode, Failur
         http: Some(Switch::address(&args.http)?),
         socket: Some(Switch::Off),
         auth: Some(Auth::None),
+        ..Overrides::default()
     };
     let app = App::new(Config::load(overrides, Roots::Exactly(Vec::new()))?);
     let Some(address) = app.config.http.address else {

@@ -13,7 +13,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::{self, Failure};
-use crate::config::{Auth, Config, Overrides, Roots, Switch};
+use crate::config::{Auth, Config, Database, Overrides, Roots, Switch};
 
 /// Arguments of `adjutant serve`.
 #[derive(Debug, Args)]
@@ -25,6 +25,9 @@ pub(super) struct ServeArgs {
     /// Listen on this Unix socket instead of hub.sock in the home folder
     #[arg(long, value_name = "PATH|off")]
     socket: Option<String>,
+    /// Keep tasks here: `sqlite:FILE` or `postgres://USER@HOST/NAME` [default: adjutant.db in the home folder]
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
     /// Who may use /mcp and the console: `token` asks everybody, `none` nobody [default: token]
     #[arg(long, value_name = "AUTH", hide_possible_values = true, value_parser = auth())]
     auth: Option<Auth>,
@@ -110,7 +113,9 @@ fn config(args: &ServeArgs, common: Common) -> Result<Config, Failure> {
         }
     })?;
     let socket = args.socket.as_deref().map(Switch::path);
-    let config = Config::load(Overrides { home: common.home, http, socket, auth: args.auth }, Roots::User)?;
+    let database = args.database.as_deref().map(Database::named).transpose().map_err(Failure::usage)?;
+    let overrides = Overrides { home: common.home, http, socket, auth: args.auth, database };
+    let config = Config::load(overrides, Roots::User)?;
     if config.http.address.is_none() && config.socket.is_none() {
         return Err(Failure::usage("both doors are off, so nobody could reach this hub")
             .hint("leave out --http off or --socket off"));
@@ -134,6 +139,9 @@ impl ServeArgs {
             Some(Switch::Off) => push("--socket", "off".into()),
             Some(Switch::On(path)) => push("--socket", absolute(&path).into()),
             None => {}
+        }
+        if let Some(Ok(database)) = self.database.as_deref().map(Database::named) {
+            push("--database", database.url());
         }
         if let Some(auth) = self.auth {
             push("--auth", if auth == Auth::None { "none" } else { "token" }.into());

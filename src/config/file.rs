@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::folders::Root;
 use super::runners::RunnerEntry;
-use super::{Auth, Config, Error, Switch};
+use super::{Auth, Config, Database, Error, Switch};
 
 /// Most bytes of a `config.toml`; nobody writes a larger one by hand.
 const LARGEST: u64 = 1024 * 1024;
@@ -21,6 +21,8 @@ pub(super) struct File {
     grace_seconds: Option<u64>,
     /// A path, or `off`.
     socket: Option<String>,
+    /// `sqlite:FILE` or `postgres://USER@HOST/NAME`; the hub's.
+    database: Option<String>,
     #[serde(default)]
     http: Http,
     #[serde(default)]
@@ -106,6 +108,10 @@ impl File {
                 Switch::Off => None,
                 Switch::On(path) => Some(config.home.join(path)),
             };
+        }
+        // A server without a hub keeps its rows to itself, whatever the hub's place is.
+        if let (Some(text), Database::File(_)) = (self.database, &config.database) {
+            config.database = Database::parse(&text, &config.home)?;
         }
         if let Some(text) = self.http.address {
             config.http.address = Switch::address(&text)?.into_option();

@@ -11,7 +11,8 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyConnection, ConnectOptions as _, Executor as _};
 
 use super::writer::{Engine, Writer};
-use super::{Database, Error, Opened, migrations};
+use super::{Error, Opened, migrations};
+use crate::config::Database;
 
 /// Connections that read at the same time; SQLite has a thread for each.
 const READERS: u32 = 4;
@@ -40,6 +41,10 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
         .map_err(|error| Error::Unreachable(Arc::new(error)))?
         .disable_statement_logging();
 
+    if let Database::Postgres(_) = database {
+        // A pool tries for as long as it is patient; a wrong address is better known at once.
+        options.connect().await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
+    }
     let pool = AnyPoolOptions::new().acquire_timeout(PATIENCE).after_connect(move |connection, _| {
         Box::pin(async move {
             match engine {

@@ -9,7 +9,8 @@ use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
 use tempfile::TempDir;
 
 use super::tasks::{Claim, NewTask, QueueLimits, STATEMENTS, Slots};
-use super::{Database, Error, Store};
+use super::{Error, Store};
+use crate::config::Database;
 use postgres::Postgres;
 
 const ROOMY: QueueLimits = QueueLimits { each_caller: 10_000, total: 10_000 };
@@ -184,14 +185,10 @@ async fn a_database_of_another_version_is_left_alone() {
     assert!(matches!(place(&folder).open().await, Err(Error::Foreign(_))));
 }
 
-#[test]
-fn a_place_is_read_from_what_a_person_writes() {
-    let read = |text: &str| Database::parse(text).map_err(|error| error.to_string());
-    assert_eq!(read("sqlite:/x/y.db"), Ok(Database::File("/x/y.db".into())));
-    assert_eq!(read("sqlite:///x/y.db"), Ok(Database::File("/x/y.db".into())));
-    assert_eq!(read("sqlite::memory:"), Ok(Database::Memory));
-    assert_eq!(read("postgres://me@host/db"), Ok(Database::Postgres("postgres://me@host/db".to_owned())));
-    let refused = read("mysql://me:secret@host/db").unwrap_err();
-    assert_eq!(refused, "a database is `sqlite:FILE` or `postgres://USER@HOST/NAME`, not `mysql`");
-    assert!(read("sqlite:").is_err());
+#[tokio::test]
+async fn a_server_that_is_not_there_is_known_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("postgres://me@localhost/db?host={}", folder.path().display());
+    let refused = Store::new(Database::Postgres(url)).open().await;
+    assert!(matches!(refused, Err(Error::Unreachable(_))), "{refused:?}");
 }

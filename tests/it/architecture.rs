@@ -40,7 +40,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("folders", &["config"]),
     ("names", &[]),
     ("process", &["config"]),
-    ("store", &[]),
+    ("store", &["config"]),
     ("telemetry", &["config"]),
     ("yaml", &[]),
 ];

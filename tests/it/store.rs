@@ -25,3 +25,14 @@ fn prompts_never_touch_the_database() {
         assert!(found.is_empty(), "{arguments:?} made {found:?}");
     }
 }
+
+#[test]
+fn a_place_that_is_none_is_refused_without_its_password() {
+    let home = Home::new();
+    let refused = home.run(["serve", "--database", "mysql://me:secret@host/db"], "");
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(
+        refused.stderr,
+        "error: `mysql` is no database; expected sqlite:FILE or postgres://USER@HOST/NAME\n"
+    );
+}

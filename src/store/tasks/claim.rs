@@ -57,7 +57,8 @@ pub(crate) struct Claim {
 }
 
 /// Takes the next tasks that the limits allow: callers in turn, and of each caller by priority, then by age. They
-/// are running then, with a lease of this hub. Empty when there is none.
+/// are running then, with a lease of this hub. Empty when there is none. To be awaited to its end: what is taken for
+/// a caller that went away in between stays with this hub.
 pub(crate) async fn claim(store: &Store, claim: Claim) -> Result<Vec<Task>, Error> {
     store.write(claim, verb).await
 }

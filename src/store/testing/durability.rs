@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{ROOMY, claim_of, file_store, new_task};
+use crate::config::Database;
+use crate::store::Store;
 use crate::store::tasks::{Ending, State, claim, enqueue, finish, get, outcome};
-use crate::store::{Database, Store};
 
 const CHILD: &str = "ADJUTANT_TEST_STORE";
 

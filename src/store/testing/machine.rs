@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::{ROOMY, claim_of, new_task};
+use crate::config::Database;
+use crate::store::Store;
 use crate::store::tasks::{self, Ending, Filter, Lease, NewEvent, NewTask, State, Task};
-use crate::store::{Database, Store};
 
 #[derive(Clone, Debug)]
 enum Act {

@@ -10,7 +10,8 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use tempfile::TempDir;
 
-use crate::store::{Database, Store};
+use crate::config::Database;
+use crate::store::Store;
 
 /// A running server; it ends with this value.
 #[derive(Debug)]

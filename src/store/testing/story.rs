@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use super::postgres::Postgres;
 use super::{ROOMY, claim_of, file_store, new_task};
+use crate::config::Database;
 use crate::store::tasks::{
     self, Cancelled, Ending, Filter, Keep, NewEvent, NewTask, QueueLimits, Slots, State, Task,
 };
-use crate::store::{Database, Error, Store};
+use crate::store::{Error, Store};
 
 fn ids(tasks: &[Task]) -> Vec<&str> {
     tasks.iter().map(|task| task.id.as_str()).collect()
