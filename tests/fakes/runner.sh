@@ -3,7 +3,7 @@
 mode=${FAKE_MODE:-$1}
 [ -n "${FAKE_MODE:-}" ] || shift
 
-# Ends only when it is killed; `exec` so that the process is this one.
+# Ends by a signal only. A shell that is about to start a child may miss one.
 wait_for_ever() {
     while :; do sleep 300; done
 }
@@ -22,6 +22,10 @@ hang)               # Never ends; children hold the pipes.
     echo "working"
     sleep 300 &
     wait_for_ever
+    ;;
+slow)               # Works on, and ends at the first signal.
+    echo "working"
+    exec sleep 300
     ;;
 silent)             # Never ends and never writes.
     wait_for_ever

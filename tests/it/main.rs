@@ -17,6 +17,7 @@ mod conformance;
 mod edge;
 mod http;
 mod hub;
+mod process;
 mod prompts;
 mod prompts_cli;
 mod protocol;

@@ -143,6 +143,8 @@ impl Run {
 
     /// Lives until nothing of the run is left, then tells how it ended.
     pub(super) fn live(mut self) -> io::Result<()> {
+        // A request may have come with the order.
+        self.hear();
         while self.phase != Phase::Over {
             self.pump();
             let now = Instant::now();

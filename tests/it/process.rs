@@ -1,0 +1,571 @@
+//! Supervised runs: the test plays the hub, writes the order and reads the events. Survivors are counted from the
+//! table of processes, by the mark that every process of a run carries.
+
+use std::fmt::Debug;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{DEADLINE, Home, wait};
+
+const RUNNER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/runner.sh");
+
+/// A run's order, and the home it happens in.
+struct Order {
+    home: Home,
+    json: Value,
+    input: Vec<u8>,
+}
+
+impl Order {
+    /// The fake runner in a mode.
+    fn new(arguments: &[&str]) -> Self {
+        let home = Home::new();
+        let workdir = home.path().join("work");
+        std::fs::create_dir(&workdir).unwrap();
+        let found = workdir.metadata().unwrap();
+        static RUNS: AtomicU32 = AtomicU32::new(0);
+        let run = RUNS.fetch_add(1, Ordering::Relaxed);
+        let argv: Vec<&str> = [RUNNER].into_iter().chain(arguments.iter().copied()).collect();
+        let json = json!({
+            "argv": argv,
+            "workdir": {"path": workdir, "device": found.dev(), "inode": found.ino()},
+            "env": [["PATH", "/usr/local/bin:/usr/bin:/bin"]],
+            "stdin": null,
+            "wall_ms": null,
+            "idle_ms": null,
+            "first_output_ms": null,
+            "grace_ms": 1500,
+            "spool": home.path().join("spool/run"),
+            "cap": 1 << 20,
+            "on_hub_exit": "kill",
+            "mark": format!("test-{}-{run}-{}", std::process::id(), home.path().display()),
+        });
+        Self { home, json, input: Vec::new() }
+    }
+
+    fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.json[name] = value.into();
+        self
+    }
+
+    fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = bytes.into();
+        self.json["stdin"] = json!(self.input.len());
+        self
+    }
+
+    fn start(self) -> Run {
+        let mut child =
+            self.home.adjutant(["supervise"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lifeline = child.stdin.take().unwrap();
+        lifeline.write_all(format!("{}\n", self.json).as_bytes()).unwrap();
+        lifeline.write_all(&self.input).unwrap();
+        let events = events(child.stdout.take().unwrap());
+        Run {
+            mark: self.json["mark"].as_str().unwrap().to_owned(),
+            spool: self.home.path().join("spool/run"),
+            home: self.home,
+            child,
+            lifeline: Some(lifeline),
+            events,
+        }
+    }
+
+    /// Runs to the end; returns the lines and the outcome.
+    fn run(self) -> (Vec<Value>, Value) {
+        self.start().to_the_end()
+    }
+}
+
+fn events(output: impl std::io::Read + Send + 'static) -> Receiver<Value> {
+    let (send, events) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines() {
+            let Ok(line) = line else { break };
+            let event = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            if send.send(event).is_err() {
+                break;
+            }
+        }
+    });
+    events
+}
+
+/// A supervisor at work.
+struct Run {
+    home: Home,
+    mark: String,
+    spool: PathBuf,
+    child: Child,
+    lifeline: Option<ChildStdin>,
+    events: Receiver<Value>,
+}
+
+impl Run {
+    fn event(&self) -> Value {
+        self.events.recv_timeout(DEADLINE).expect("an event in time")
+    }
+
+    /// Waits for a line with this text.
+    fn line(&self, text: &str) {
+        while self.event()["text"] != *text {}
+    }
+
+    fn cancel(&mut self) {
+        self.lifeline.as_mut().unwrap().write_all(b"\"cancel\"\n").unwrap();
+    }
+
+    fn to_the_end(mut self) -> (Vec<Value>, Value) {
+        let (lines, outcome) = to_the_end(&self.events);
+        self.is_clean(&outcome);
+        (lines, outcome)
+    }
+
+    /// The supervisor ends, nothing of the run is left, and the disk says what was said.
+    fn is_clean(&mut self, outcome: &Value) {
+        assert_eq!(survivors(&self.mark), Vec::<String>::new(), "{outcome}");
+        assert_eq!(outcome["processes_left"], 0, "{outcome}");
+        wait(&mut self.child, DEADLINE);
+        assert_eq!(&self.outcome_on_disk(), outcome);
+    }
+
+    fn outcome_on_disk(&self) -> Value {
+        serde_json::from_slice(&std::fs::read(self.spool.join("outcome.json")).unwrap()).unwrap()
+    }
+
+    /// `adjutant supervise --resume`, which is what a later hub does.
+    fn resume(&self) -> (Child, Receiver<Value>) {
+        let arguments = ["supervise".as_ref(), "--resume".as_ref(), self.spool.as_os_str()];
+        let mut child =
+            self.home.adjutant(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let events = events(child.stdout.take().unwrap());
+        (child, events)
+    }
+}
+
+fn to_the_end(events: &Receiver<Value>) -> (Vec<Value>, Value) {
+    let mut lines = Vec::new();
+    loop {
+        let mut event = events.recv_timeout(DEADLINE).expect("an event in time");
+        match event["event"].as_str().unwrap() {
+            "started" => {}
+            "line" => lines.push(event),
+            "ended" => return (lines, event["outcome"].take()),
+            other => panic!("{other}: {event}"),
+        }
+    }
+}
+
+/// Everything that lives and carries the mark.
+fn survivors(mark: &str) -> Vec<String> {
+    let variable = format!("ADJUTANT_RUN={mark}").into_bytes();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().filter_map(Result::ok) {
+        let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
+        if read("environ").split(|byte| *byte == 0).any(|entry| entry == variable) {
+            found.push(String::from_utf8_lossy(&read("stat")).into_owned());
+        }
+    }
+    found
+}
+
+/// Waits for a condition with a deadline.
+fn eventually<T: Debug>(what: &str, mut look: impl FnMut() -> Result<(), T>) {
+    let end = Instant::now() + DEADLINE;
+    while let Err(state) = look() {
+        assert!(Instant::now() < end, "{what}: {state:?}");
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+fn texts(lines: &[Value]) -> Vec<&str> {
+    lines.iter().map(|line| line["text"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_run_that_ends_by_itself() {
+    let (lines, outcome) = Order::new(&["ok"]).run();
+    assert_eq!(texts(&lines), ["working", "result"]);
+    assert_eq!(outcome["exit"], json!({"code": 0}));
+    assert_eq!(outcome["cause"], "exited");
+    assert_eq!(outcome["stdout"]["seen"], 15);
+    assert_eq!(outcome["stderr"]["kept"], 10);
+}
+
+#[test]
+fn how_a_runner_ends_is_told() {
+    for (mode, exit) in [
+        ("empty", json!({"code": 0})),
+        ("fail-after-result", json!({"code": 3})),
+        ("usage-limit", json!({"code": 1})),
+        ("crash", json!({"signal": 11})),
+    ] {
+        let (_, outcome) = Order::new(&[mode]).run();
+        assert_eq!(outcome["exit"], exit, "{mode}");
+        assert_eq!(outcome["cause"], "exited", "{mode}");
+    }
+}
+
+#[test]
+fn completion_is_the_end_of_the_process_not_of_the_pipe() {
+    let start = Instant::now();
+    let (lines, outcome) = Order::new(&["leak"]).run();
+    assert_eq!(texts(&lines), ["result"]);
+    assert_eq!(outcome["exit"], json!({"code": 0}));
+    assert!(start.elapsed() < DEADLINE / 2, "the leaked child was waited for");
+}
+
+#[test]
+fn a_daemon_that_was_left_behind_is_ended() {
+    let (lines, outcome) = Order::new(&["double-fork"]).run();
+    assert_eq!(texts(&lines), ["result"]);
+    assert_eq!(outcome["cause"], "exited");
+}
+
+#[test]
+fn cancel_ends_everything_whatever_it_ignores() {
+    for arguments in [&["hang"][..], &["ignore-term"], &["double-fork", "stay"], &["silent"]] {
+        let mut run = Order::new(arguments).with("grace_ms", 200).start();
+        if arguments != ["silent"] {
+            run.event();
+            run.event();
+        }
+        let start = Instant::now();
+        run.cancel();
+        let (_, outcome) = run.to_the_end();
+        assert_eq!(outcome["cause"], "cancelled", "{arguments:?}");
+        assert!(start.elapsed() < Duration::from_secs(5), "{arguments:?} took {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn a_runner_that_listens_is_cancelled_without_the_grace() {
+    let mut run = Order::new(&["slow"]).with("grace_ms", 60_000).start();
+    run.line("working");
+    run.cancel();
+    let (_, outcome) = run.to_the_end();
+    assert_eq!((&outcome["cause"], &outcome["exit"]), (&json!("cancelled"), &json!({"signal": 2})));
+}
+
+#[test]
+fn generations_of_groups_and_sessions_are_ended() {
+    let mut run = Order::new(&["bomb", "5"]).with("grace_ms", 50).start();
+    for _ in 0..32 {
+        run.line("planted");
+    }
+    assert!(survivors(&run.mark).len() >= 32);
+    run.cancel();
+    let (_, outcome) = run.to_the_end();
+    assert_eq!(outcome["cause"], "cancelled");
+}
+
+#[test]
+fn limits_end_a_run() {
+    for (arguments, name, limit) in [
+        (&["drip", "0.02"][..], "wall_ms", "wall"),
+        (&["hang"], "idle_ms", "idle"),
+        (&["silent"], "first_output_ms", "first_output"),
+        (&["ignore-term"], "wall_ms", "wall"),
+    ] {
+        let order = Order::new(arguments).with(name, 150).with("grace_ms", 100);
+        let (_, outcome) = order.run();
+        assert_eq!(outcome["cause"], json!({"timed_out": limit}), "{arguments:?}");
+        assert!(outcome["wall_us"].as_u64().unwrap() >= 150_000);
+    }
+}
+
+#[test]
+fn output_in_time_meets_no_limit() {
+    let order = Order::new(&["ok"]).with("first_output_ms", 15_000).with("idle_ms", 15_000);
+    let (_, outcome) = order.with("wall_ms", 15_000).run();
+    assert_eq!(outcome["cause"], "exited");
+}
+
+#[test]
+fn the_hub_ends_and_the_run_with_it() {
+    for arguments in [&["ignore-term"][..], &["double-fork", "stay"], &["bomb", "3"]] {
+        let mut run = Order::new(arguments).with("grace_ms", 60_000).start();
+        run.event();
+        run.event();
+        drop(run.lifeline.take());
+        let (_, outcome) = to_the_end(&run.events);
+        run.is_clean(&outcome);
+        assert_eq!(outcome["cause"], "hub_gone", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_killed_hub_leaves_nothing_behind() {
+    // The shell is the hub: it holds the lifeline, and is killed.
+    let order = Order::new(&["ignore-term"]);
+    let mark = order.json["mark"].as_str().unwrap().to_owned();
+    let file = order.home.write("order.json", format!("{}\n", order.json));
+    let script =
+        format!("(cat {}; exec sleep 300) | '{}' supervise", file.display(), env!("CARGO_BIN_EXE_adjutant"));
+    let mut hub = Command::new("setsid").args(["sh", "-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+    let events = events(hub.stdout.take().unwrap());
+    while events.recv_timeout(DEADLINE).unwrap()["text"] != "working" {}
+    assert!(!survivors(&mark).is_empty());
+    // The whole group of the hub, which is what a terminal or an out-of-memory killer takes; not the supervisor,
+    // which left it.
+    let group = rustix::process::Pid::from_child(&hub);
+    rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
+    hub.wait().unwrap();
+    eventually("survivors", || match survivors(&mark) {
+        none if none.is_empty() => Ok(()),
+        some => Err(some),
+    });
+}
+
+#[test]
+fn a_kept_run_is_taken_up_by_the_next_hub() {
+    let mut run = Order::new(&["hang"]).with("on_hub_exit", "keep").start();
+    run.line("working");
+    drop(run.lifeline.take());
+    let (mut hub, events) = run.resume();
+    let first = events.recv_timeout(DEADLINE).unwrap();
+    assert_eq!(first["text"], "working", "lines come from the first one on");
+    hub.stdin.take().unwrap().write_all(b"\"cancel\"\n").unwrap();
+    let (_, outcome) = to_the_end(&events);
+    assert_eq!(outcome["cause"], "cancelled");
+    assert!(wait(&mut hub, DEADLINE).success());
+    run.is_clean(&outcome);
+}
+
+#[test]
+fn a_kept_run_that_ended_without_a_hub_left_its_outcome() {
+    let mut run = Order::new(&["echo-stdin"]).with("on_hub_exit", "keep").input("no hub\n").start();
+    drop(run.lifeline.take());
+    wait(&mut run.child, DEADLINE);
+    let (mut hub, events) = run.resume();
+    let (_, outcome) = to_the_end(&events);
+    assert_eq!(outcome["cause"], "exited");
+    wait(&mut hub, DEADLINE);
+    run.is_clean(&outcome);
+    assert_eq!(std::fs::read_to_string(run.spool.join("stdout")).unwrap(), "no hub\n");
+}
+
+#[test]
+fn a_killed_supervisor_leaves_nothing_to_the_next_hub() {
+    for arguments in [&["ignore-term"][..], &["double-fork", "stay"], &["bomb", "3"]] {
+        let mut run = Order::new(arguments).with("on_hub_exit", "keep").start();
+        run.event();
+        run.event();
+        run.child.kill().unwrap();
+        run.child.wait().unwrap();
+        let (mut hub, events) = run.resume();
+        let (_, outcome) = to_the_end(&events);
+        wait(&mut hub, DEADLINE);
+        assert_eq!((&outcome["cause"], &outcome["exit"]), (&json!("lost"), &json!("unknown")));
+        run.is_clean(&outcome);
+    }
+}
+
+#[test]
+fn a_flood_is_bounded_in_memory_and_on_disk() {
+    let run = Order::new(&["flood", "64"]).start();
+    // A hub that does not read: its pipe is full at once, and the runner must not notice.
+    let mut most = 0;
+    let mut lines = 0;
+    let outcome = loop {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", run.child.id())).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.map_or(0, |kib| kib.trim_end_matches("kB").trim().parse::<u64>().unwrap());
+        most = most.max(peak);
+        let mut event = run.event();
+        if event["event"] == "ended" {
+            break event["outcome"].take();
+        }
+        lines += 1;
+    };
+    assert!(lines > 1000, "{lines}");
+    assert!(most > 0 && most < 40 << 10, "{most} KiB");
+    let seen = outcome["stdout"]["seen"].as_u64().unwrap();
+    let kept = outcome["stdout"]["kept"].as_u64().unwrap();
+    assert!(seen > 64_000_000 && (512 << 10..=1 << 20).contains(&kept), "{outcome}");
+    let on_disk: u64 = std::fs::read_dir(&run.spool)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.file_name().to_str().unwrap().starts_with("stdout"))
+        .map(|entry| entry.metadata().unwrap().len())
+        .sum();
+    assert_eq!(on_disk, kept);
+}
+
+#[test]
+fn a_hub_that_reads_nothing_stops_nobody() {
+    let order = Order::new(&["flood", "8"]);
+    let mut child =
+        order.home.adjutant(["supervise"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lifeline = child.stdin.take().unwrap();
+    lifeline.write_all(format!("{}\n", order.json).as_bytes()).unwrap();
+    let outcome = order.home.path().join("spool/run/outcome.json");
+    eventually("an outcome on disk", || if outcome.exists() { Ok(()) } else { Err(()) });
+    // What it reads late is the head, a gap that is told, and the tail.
+    let (lines, outcome) = to_the_end(&events(child.stdout.take().unwrap()));
+    wait(&mut child, DEADLINE);
+    let missed: u64 = lines.iter().filter_map(|line| line["missed"].as_u64()).sum();
+    let (seen, kept) = (&outcome["stdout"]["seen"], &outcome["stdout"]["kept"]);
+    assert_eq!(missed, seen.as_u64().unwrap() - kept.as_u64().unwrap());
+    assert_eq!(texts(&lines).last(), Some(&"result"));
+}
+
+#[test]
+fn a_long_line_is_cut_and_says_so() {
+    let (lines, outcome) = Order::new(&["long-line", "3"]).with("cap", 8 << 20).run();
+    assert_eq!(lines[0]["text"].as_str().unwrap().len(), 1 << 20);
+    assert_eq!(lines[0]["cut"], 3_000_000 - (1 << 20));
+    assert_eq!(lines[1]["text"], "result");
+    assert_eq!(outcome["stdout"]["kept"], 3_000_008);
+}
+
+#[test]
+fn bytes_of_any_kind_are_passed_on() {
+    let (lines, outcome) = Order::new(&["invalid-utf8"]).run();
+    assert_eq!(texts(&lines), ["caf\u{fffd} \u{fffd}\u{fffd} \u{fffd}", "€"]);
+    assert_eq!(outcome["stdout"]["seen"], 15);
+    let (lines, _) = Order::new(&["ansi"]).run();
+    assert_eq!(texts(&lines), ["\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}", "result"]);
+    let (lines, _) = Order::new(&["no-newline"]).run();
+    assert_eq!(texts(&lines), ["first", "last"]);
+}
+
+#[test]
+fn stdin_is_written_and_closed() {
+    let megabyte = vec![b'x'; 1 << 20];
+    let (lines, _) = Order::new(&["read-stdin"]).input(megabyte.clone()).run();
+    assert_eq!(texts(&lines), ["1048576 bytes"]);
+    let (lines, _) = Order::new(&["burst"]).input(megabyte.clone()).run();
+    assert_eq!(texts(&lines)[1], "1048576 bytes", "output was read while input was written");
+    let (lines, outcome) = Order::new(&["close-stdin"]).input(megabyte).run();
+    assert_eq!((texts(&lines), &outcome["cause"]), (vec!["result"], &json!("exited")));
+    for order in [Order::new(&["read-stdin"]), Order::new(&["read-stdin"]).input("")] {
+        assert_eq!(texts(&order.run().0), ["0 bytes"]);
+    }
+}
+
+#[test]
+fn arguments_arrive_byte_for_byte() {
+    let arguments = ["", " ", "-x", "--", "a b", "'\"\\$`*", "\u{20ac}", "line\nbreak", "--help"];
+    let words: Vec<&str> = ["arguments"].into_iter().chain(arguments).collect();
+    let mut order = Order::new(&words);
+    // A byte that is no UTF-8 travels as a zero and two digits.
+    order.json["argv"].as_array_mut().unwrap().push(json!("caf\u{0}e9"));
+    let mut run = order.start();
+    let (_, outcome) = to_the_end(&run.events);
+    run.is_clean(&outcome);
+    let expected: String = arguments.iter().map(|argument| format!("[{argument}]\n")).collect();
+    let mut expected = expected.into_bytes();
+    expected.extend(b"[caf\xe9]\n");
+    assert_eq!(std::fs::read(run.spool.join("stdout")).unwrap(), expected);
+}
+
+#[test]
+fn the_environment_is_what_was_given() {
+    let order = Order::new(&["environment"]);
+    let mark = order.json["mark"].as_str().unwrap().to_owned();
+    let env = json!([["PATH", "/usr/bin:/bin"], ["WORD", "a b"], ["EMPTY", ""]]);
+    let (lines, _) = order.with("env", env).run();
+    let own = |line: &&str| !["_=", "PWD=", "OLDPWD=", "SHLVL="].iter().any(|name| line.starts_with(name));
+    let lines: Vec<&str> = texts(&lines).into_iter().filter(own).collect();
+    assert_eq!(lines, [&format!("ADJUTANT_RUN={mark}"), "EMPTY=", "PATH=/usr/bin:/bin", "WORD=a b"]);
+}
+
+#[test]
+fn the_runner_works_in_the_folder_that_was_checked() {
+    let order = Order::new(&["where"]);
+    let workdir = std::fs::canonicalize(order.home.path().join("work")).unwrap();
+    let (lines, _) = order.run();
+    assert_eq!(texts(&lines), [workdir.to_str().unwrap()]);
+}
+
+/// Why the supervisor refuses, and that it left nothing.
+fn refusal(order: Order) -> Value {
+    let mut run = order.start();
+    let mut event = run.event();
+    assert_eq!(event["event"], "refused", "{event}");
+    wait(&mut run.child, DEADLINE);
+    assert_eq!(survivors(&run.mark), Vec::<String>::new());
+    event["error"].take()
+}
+
+#[test]
+fn a_folder_that_was_swapped_is_refused() {
+    let order = Order::new(&["where"]);
+    let workdir = order.home.path().join("work");
+    std::fs::rename(&workdir, order.home.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink("/", &workdir).unwrap();
+    assert!(refusal(order)["workdir"].is_string());
+    let order = Order::new(&["where"]);
+    std::fs::remove_dir(order.home.path().join("work")).unwrap();
+    assert!(refusal(order)["workdir"].is_string());
+}
+
+#[test]
+fn a_program_that_is_not_there_is_refused() {
+    for program in ["no-such-runner", "/no/such/runner", "./runner", "", "/tmp"] {
+        let refused = refusal(Order::new(&[]).with("argv", json!([program])));
+        assert_eq!(refused, json!({"not_found": {"program": program}}));
+    }
+    assert!(refusal(Order::new(&[]).with("argv", json!([])))["argv"].is_string());
+}
+
+#[test]
+fn a_program_that_cannot_be_executed_says_so() {
+    let order = Order::new(&[]);
+    let program = order.home.write("broken", "#!/no/such/interpreter\n");
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut run = order.with("argv", json!([program])).start();
+    let (_, outcome) = to_the_end(&run.events);
+    run.is_clean(&outcome);
+    assert_eq!(outcome["exit"], "not_started");
+    let said = std::fs::read_to_string(run.spool.join("stderr")).unwrap();
+    assert!(said.contains("cannot be executed"), "{said}");
+}
+
+#[test]
+fn a_spool_is_private_and_used_once() {
+    let order = Order::new(&["ok"]);
+    let json = order.json.clone();
+    let mut run = order.start();
+    let (_, outcome) = to_the_end(&run.events);
+    run.is_clean(&outcome);
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&run.spool), 0o700);
+    for entry in std::fs::read_dir(&run.spool).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+    let again = Order { home: run.home, json, input: Vec::new() };
+    assert!(refusal(again)["spool"].is_string());
+}
+
+#[test]
+fn many_runs_at_once() {
+    let runs: Vec<Run> = (0..40).map(|_| Order::new(&["hang"]).with("grace_ms", 50).start()).collect();
+    for run in &runs {
+        run.line("working");
+    }
+    for mut run in runs {
+        run.cancel();
+        let (_, outcome) = run.to_the_end();
+        assert_eq!(outcome["cause"], "cancelled");
+    }
+}
+
+#[test]
+fn an_order_that_is_none_starts_nothing() {
+    let home = Home::new();
+    for order in ["", "no order\n", "{}\n", "{\"argv\": [\"/bin/true\"]}\n"] {
+        let ended = home.run(["supervise"], order);
+        assert_eq!(ended.status.code(), Some(1), "{order}");
+        assert!(ended.stdout.is_empty() && ended.stderr.starts_with("error: "), "{}", ended.stderr);
+    }
+}
