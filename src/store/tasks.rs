@@ -32,7 +32,7 @@ pub(crate) use enqueue::{QueueLimits, enqueue};
 pub(crate) use events::{append_events, events};
 pub(crate) use finish::{Cancelled, cancel, finish};
 pub(crate) use lease::{extend, move_to_runner, running_of_dead_hubs, take_over};
-pub(crate) use prune::{Keep, Pruned, prune};
+pub(crate) use prune::{Keep, prune};
 pub(crate) use read::{Filter, count, get, list, position};
 pub(crate) use results::{mark_delivered, outcome, undelivered};
 

@@ -192,3 +192,15 @@ async fn a_server_that_is_not_there_is_known_at_once() {
     let refused = Store::new(Database::Postgres(url)).open().await;
     assert!(matches!(refused, Err(Error::Unreachable(_))), "{refused:?}");
 }
+
+#[tokio::test]
+async fn a_server_that_comes_back_is_found_again() {
+    let Some(mut postgres) = Postgres::start() else { return };
+    let store = postgres.store("again").await;
+    super::tasks::enqueue(&store, new_task("before", "a"), ROOMY).await.unwrap();
+    assert!(super::tasks::get(&store, "before").await.unwrap().is_some());
+    postgres.restart();
+    assert!(super::tasks::get(&store, "before").await.unwrap().is_some());
+    super::tasks::enqueue(&store, new_task("after", "a"), ROOMY).await.unwrap();
+    assert!(super::tasks::get(&store, "after").await.unwrap().is_some());
+}

@@ -105,15 +105,29 @@ async fn run(pool: AnyPool, engine: Engine, mut queue: mpsc::Receiver<Job>, stop
         if batch.is_empty() {
             continue;
         }
-        if batch.len() > 1 && carry_out(&pool, engine, batch.iter().map(|job| &job.step)).await.is_ok() {
-            for job in batch.drain(..) {
-                // Who asked may be gone; the change stays.
-                drop(job.answer.send(Ok(())));
+        // Nobody waits again for a database that somebody just waited for in vain.
+        let mut unreachable = None;
+        if batch.len() > 1 {
+            match carry_out(&pool, engine, batch.iter().map(|job| &job.step)).await {
+                Ok(()) => {
+                    for job in batch.drain(..) {
+                        // Who asked may be gone; the change stays.
+                        drop(job.answer.send(Ok(())));
+                    }
+                }
+                Err(error @ Error::Unreachable(_)) => unreachable = Some(error),
+                Err(_) => {}
             }
-            continue;
         }
         for job in batch.drain(..) {
-            drop(job.answer.send(alone(&pool, engine, &job.step).await));
+            let answer = match &unreachable {
+                Some(error) => Err(Error::clone(error)),
+                None => alone(&pool, engine, &job.step).await,
+            };
+            if let Err(error @ Error::Unreachable(_)) = &answer {
+                unreachable = Some(error.clone());
+            }
+            drop(job.answer.send(answer));
         }
     }
     pool.close().await;
@@ -124,19 +138,15 @@ async fn alone(pool: &AnyPool, engine: Engine, step: &Step) -> Result<(), Error>
     let mut tries = 1;
     loop {
         match carry_out(pool, engine, std::iter::once(step)).await {
-            Err(error) if tries < TRIES && is_passing(&error) => tries += 1,
-            done => return done.map_err(Error::from),
+            Err(Error::Failed(error)) if tries < TRIES && is_passing(&error) => tries += 1,
+            done => return done,
         }
     }
 }
 
 /// Carries out steps in one transaction, all or none.
-async fn carry_out(
-    pool: &AnyPool,
-    engine: Engine,
-    steps: impl Iterator<Item = &Step>,
-) -> Result<(), sqlx::Error> {
-    let mut connection = pool.acquire().await?;
+async fn carry_out(pool: &AnyPool, engine: Engine, steps: impl Iterator<Item = &Step>) -> Result<(), Error> {
+    let mut connection = pool.acquire().await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
     // The write lock is taken first: a reader that becomes a writer cannot wait for another process.
     let mut transaction = match engine {
         Engine::Sqlite => connection.begin_with("BEGIN IMMEDIATE").await?,
@@ -145,7 +155,7 @@ async fn carry_out(
     for step in steps {
         step(&mut transaction).await?;
     }
-    transaction.commit().await
+    Ok(transaction.commit().await?)
 }
 
 /// Tells whether the same verb may well succeed now: a deadlock, a serialization failure, a file that another process held.

@@ -43,28 +43,7 @@ impl Postgres {
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let mut server = as_other_user(&programs.join("postgres"))
-            .args(["-c", "listen_addresses=", "-c", "lc_messages=C", "-k"])
-            .arg(folder.path())
-            .arg("-D")
-            .arg(&data)
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut log = BufReader::new(server.stderr.take().unwrap()).lines();
-        let mut said = String::new();
-        loop {
-            let line = log.next().unwrap_or_else(|| panic!("PostgreSQL ended:\n{said}")).unwrap();
-            said = format!("{said}{line}\n");
-            if line.contains("ready to accept connections") {
-                break;
-            }
-        }
-        // Its log has a reader for as long as it lives, so that it never waits for one.
-        std::thread::spawn(move || log.for_each(drop));
+        let server = serve(&programs, folder.path());
         Some(Self { server, folder })
     }
 
@@ -81,6 +60,20 @@ impl Postgres {
         Store::new(Database::Postgres(self.url(name)))
     }
 
+    /// Ends the server without a goodbye, and starts it again on the same data.
+    pub(super) fn restart(&mut self) {
+        self.stop();
+        self.server = serve(&programs().unwrap(), self.folder.path());
+    }
+
+    fn stop(&mut self) {
+        if let Some(pid) = i32::try_from(self.server.id()).ok().and_then(Pid::from_raw) {
+            // At once, without a last checkpoint; the server ends its own children.
+            kill_process(pid, Signal::QUIT).ok();
+        }
+        drop(self.server.wait());
+    }
+
     fn url(&self, name: &str) -> String {
         format!("postgres://adjutant@localhost/{name}?host={}", self.folder.path().display())
     }
@@ -88,12 +81,35 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        if let Some(pid) = i32::try_from(self.server.id()).ok().and_then(Pid::from_raw) {
-            // At once, without a last checkpoint; the server ends its own children.
-            kill_process(pid, Signal::QUIT).ok();
-        }
-        drop(self.server.wait());
+        self.stop();
     }
+}
+
+/// Starts the server on its data, and returns when it takes connections.
+fn serve(programs: &Path, folder: &Path) -> Child {
+    let mut server = as_other_user(&programs.join("postgres"))
+        .args(["-c", "listen_addresses=", "-c", "lc_messages=C", "-k"])
+        .arg(folder)
+        .arg("-D")
+        .arg(folder.join("data"))
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(server.stderr.take().unwrap()).lines();
+    let mut said = String::new();
+    loop {
+        let line = log.next().unwrap_or_else(|| panic!("PostgreSQL ended:\n{said}")).unwrap();
+        said = format!("{said}{line}\n");
+        if line.contains("ready to accept connections") {
+            break;
+        }
+    }
+    // Its log has a reader for as long as it lives, so that it never waits for one.
+    std::thread::spawn(move || log.for_each(drop));
+    server
 }
 
 /// Returns the folder of the newest server programs.
