@@ -111,7 +111,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Prompts(args) => prompts::run(args, common),
         Command::Open(args) => open::run(&args, common),
         Command::Status(args) => status::run(&args, common),
-        Command::Supervise(args) => supervise::run(args),
+        Command::Supervise(args) => supervise::run(&args),
         #[cfg(feature = "fixture")]
         Command::Fixture(args) => fixture::run(&args, common),
     };

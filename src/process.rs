@@ -22,7 +22,7 @@ pub(crate) use hub::{Canceller, Running, start};
 pub(crate) use resume::{Resumed, resume};
 pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts};
 pub(crate) use spool::Spooled;
-pub(crate) use supervise::{enter, supervise};
+pub(crate) use supervise::{enter, read_command, supervise};
 
 /// The variable that every process of a run carries.
 pub(crate) const MARK: &str = "ADJUTANT_RUN";

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::output::{self, Failure};
-use crate::process::{self, Outcome, Resumed};
+use crate::process::{self, Error, Outcome, Resumed, Running};
 
 /// What a shell says when a program cannot be executed.
 const NOT_EXECUTED: u8 = 127;
@@ -17,13 +17,13 @@ const NOT_EXECUTED: u8 = 127;
 /// Arguments of `adjutant supervise`.
 #[derive(Debug, Args)]
 pub(super) struct SuperviseArgs {
-    /// Nothing; `--enter …` for the stage before the runner; `--resume SPOOL` to take up a run without a hub
+    /// Nothing; `--enter …` for the stage before the runner; `--start` and `--resume SPOOL` to be a hub for one run
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(super) words: Vec<OsString>,
 }
 
-/// Supervises the run that is ordered on stdin, becomes its runner, or takes up a run.
-pub(super) fn run(args: SuperviseArgs) -> Result<ExitCode, Failure> {
+/// Supervises the run that is ordered on stdin, becomes its runner, or is the hub of a run.
+pub(super) fn run(args: &SuperviseArgs) -> Result<ExitCode, Failure> {
     match args.words.as_slice() {
         [] => process::supervise().map_err(Failure::new).map(|()| ExitCode::SUCCESS),
         [stage, words @ ..] if stage == "--enter" => {
@@ -31,22 +31,29 @@ pub(super) fn run(args: SuperviseArgs) -> Result<ExitCode, Failure> {
             Failure::new(format!("the program cannot be executed: {error}")).report();
             Ok(ExitCode::from(NOT_EXECUTED))
         }
-        [resume, spool] if resume == "--resume" => {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let outcome = runtime.map_err(Failure::new)?.block_on(take_up(Path::new(spool)))?;
-            output::data(&json!({"event": "ended", "outcome": outcome}).to_string())?;
-            Ok(ExitCode::SUCCESS)
+        [start] if start == "--start" => {
+            let command = process::read_command().map_err(Failure::new)?;
+            be_hub(async { process::start(command).await.map(Resumed::Running) })
         }
+        [resume, spool] if resume == "--resume" => be_hub(process::resume(Path::new(spool))),
         _ => Err(Failure::usage("the hub runs this, not a person")),
     }
 }
 
-/// Shows the lines of a run that lost its hub, from the first one on, until it ends; any line on stdin cancels it.
-async fn take_up(spool: &Path) -> Result<Outcome, Failure> {
-    let mut running = match process::resume(spool).await.map_err(Failure::new)? {
-        Resumed::Ended(outcome) => return Ok(outcome),
-        Resumed::Running(running) => running,
-    };
+/// Shows the lines of a run from the first one on, and how it ended; any line on stdin cancels it.
+fn be_hub(run: impl Future<Output = Result<Resumed, Error>>) -> Result<ExitCode, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::new)?;
+    runtime.block_on(async {
+        let outcome = match run.await.map_err(Failure::new)? {
+            Resumed::Ended(outcome) => outcome,
+            Resumed::Running(running) => follow(running).await?,
+        };
+        output::data(&json!({"event": "ended", "outcome": outcome}).to_string())
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn follow(mut running: Running) -> Result<Outcome, Failure> {
     let canceller = running.canceller();
     // It ends with the process: a read of stdin cannot be given up.
     std::thread::spawn(move || {
@@ -54,6 +61,7 @@ async fn take_up(spool: &Path) -> Result<Outcome, Failure> {
             canceller.cancel();
         }
     });
+    output::data(&json!({"event": "started", "supervisor": running.supervisor}).to_string())?;
     while let Some(line) = running.lines.recv().await {
         let event = json!({"event": "line", "text": line.text, "cut": line.cut, "missed": line.missed});
         output::data(&event.to_string())?;

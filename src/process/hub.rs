@@ -119,11 +119,12 @@ async fn listen(
     let mut waiting: Option<OutputLine> = None;
     loop {
         tokio::select! {
-            room = lines.reserve(), if waiting.is_some() => match (room, waiting.take()) {
-                (Ok(room), Some(line)) => room.send(line),
-                // Nobody reads lines any more; the end is still wanted.
-                _ => {}
-            },
+            room = lines.reserve(), if waiting.is_some() => {
+                // Without a room nobody reads lines any more; the end is still wanted.
+                if let (Ok(room), Some(line)) = (room, waiting.take()) {
+                    room.send(line);
+                }
+            }
             event = hear(&mut input, &mut bytes), if waiting.is_none() => match event {
                 Some(Event::Line { text, cut, missed }) => waiting = Some(OutputLine { text, cut, missed }),
                 Some(Event::Ended { outcome }) => return Told::Ended(outcome),
@@ -232,6 +233,6 @@ async fn order(command: Command) -> Result<Order, Error> {
         spool: Text(command.spool.into_os_string()),
         cap: command.cap,
         on_hub_exit: command.on_hub_exit,
-        mark: mark.iter().map(|byte| format!("{byte:02x}")).collect(),
+        mark: format!("{:032x}", u128::from_ne_bytes(mark)),
     })
 }

@@ -9,10 +9,11 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::run::{Error, OnHubExit, Outcome};
+use super::run::{Command, Error, OnHubExit, Outcome, Timeouts};
 
 /// Longest order, in bytes.
 pub(super) const LONGEST_ORDER: usize = 16 << 20;
@@ -52,6 +53,27 @@ pub(super) struct Workdir {
     pub(super) path: Text,
     pub(super) device: u64,
     pub(super) inode: u64,
+}
+
+impl Order {
+    /// Turns a written order into the command that a hub would have made it from.
+    pub(super) fn into_command(self, input: Option<Vec<u8>>) -> Command {
+        Command {
+            argv: self.argv.into_iter().map(|text| text.0).collect(),
+            workdir: self.workdir.path.0.into(),
+            env: self.env.into_iter().map(|(name, value)| (name.0, value.0)).collect(),
+            stdin: input,
+            timeouts: Timeouts {
+                wall: self.wall_ms.map(Duration::from_millis),
+                idle: self.idle_ms.map(Duration::from_millis),
+                first_output: self.first_output_ms.map(Duration::from_millis),
+            },
+            grace: Duration::from_millis(self.grace_ms),
+            spool: self.spool.0.into(),
+            cap: self.cap,
+            on_hub_exit: self.on_hub_exit,
+        }
+    }
 }
 
 /// What a hub asks of a running supervisor.

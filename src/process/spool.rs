@@ -94,3 +94,58 @@ fn unfinished(bytes: &[u8]) -> usize {
         Ok(_) => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Piece, Spool, Spooled};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn head_and_tail_are_the_streams(text in "[a-zé€𝄞]{0,6000}", size in 1usize..3000, limit in 1usize..5000) {
+            let folder = tempfile::tempdir().unwrap();
+            let mut spool = Spool::create(folder.path().join("stdout"), 4096).unwrap();
+            for part in text.as_bytes().chunks(size) {
+                spool.write(part);
+            }
+            let spooled = spool.spooled();
+            let found = Spooled::found(folder.path(), "stdout");
+            prop_assert_eq!((spooled.seen, spooled.kept), (text.len() as u64, found.kept));
+            prop_assert!(spooled.kept <= 4096 && spooled.kept >= spooled.seen.min(3072), "{}", spooled.kept);
+            let (head, tail) = (spooled.head(limit), spooled.tail(limit));
+            prop_assert!(text.starts_with(&head), "{head}");
+            prop_assert!(text.ends_with(&tail), "{tail}");
+            prop_assert!(head.len() + 3 >= limit.min(text.len()).min(2048), "{}", head.len());
+            prop_assert!(tail.len() + 3 >= limit.min(text.len()).min(1024), "{}", tail.len());
+        }
+
+        #[test]
+        fn what_is_read_back_is_the_stream_with_a_gap(size in 1usize..9000, parts in 0usize..9) {
+            let folder = tempfile::tempdir().unwrap();
+            let mut spool = Spool::create(folder.path().join("stdout"), 4096).unwrap();
+            let bytes: Vec<u8> = (0..size * parts).map(|at| u8::try_from(at % 251).unwrap()).collect();
+            for part in bytes.chunks(size) {
+                spool.write(part);
+            }
+            let (mut at, mut missed, mut buffer) = (0, 0, [0; 700]);
+            loop {
+                match spool.read(at, &mut buffer) {
+                    Piece::Bytes(read) => {
+                        let start = usize::try_from(at).unwrap();
+                        prop_assert_eq!(&buffer[..read], &bytes[start..start + read]);
+                        at += read as u64;
+                    }
+                    Piece::Gap(until) => {
+                        missed += until - at;
+                        at = until;
+                    }
+                    Piece::End => break,
+                }
+            }
+            prop_assert_eq!(at, bytes.len() as u64);
+            prop_assert_eq!(missed, bytes.len() as u64 - spool.spooled().kept);
+        }
+    }
+}

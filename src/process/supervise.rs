@@ -24,7 +24,7 @@ use super::again::own_image;
 use super::order::{
     CONTROL, Event, LOCK, LONGEST_INPUT, LONGEST_ORDER, Order, RECORD, Record, Text, Workdir,
 };
-use super::run::{Error, OnHubExit};
+use super::run::{Command, Error, OnHubExit};
 use super::spool::Spool;
 use super::{MARK, child, tree};
 
@@ -60,6 +60,12 @@ pub(crate) fn supervise() -> io::Result<()> {
             io::stdout().lock().write_all(&line)
         }
     }
+}
+
+/// Reads an order from stdin as [`supervise`] does, for a hub to start.
+pub(crate) fn read_command() -> io::Result<Command> {
+    let (order, input, _) = read_order(&io::stdin())?;
+    Ok(order.into_command(input))
 }
 
 /// Reads the order, the bytes for the runner's stdin, and what was read beyond them.

@@ -36,7 +36,7 @@ impl Order {
         let json = json!({
             "argv": argv,
             "workdir": {"path": workdir, "device": found.dev(), "inode": found.ino()},
-            "env": [["PATH", "/usr/local/bin:/usr/bin:/bin"]],
+            "env": [["PATH", "/usr/local/bin:/usr/bin:/bin"], ["TEST_HOME", home.path()]],
             "stdin": null,
             "wall_ms": null,
             "idle_ms": null,
@@ -62,8 +62,12 @@ impl Order {
     }
 
     fn start(self) -> Run {
+        self.start_with(&["supervise"])
+    }
+
+    fn start_with(self, arguments: &[&str]) -> Run {
         let mut child =
-            self.home.adjutant(["supervise"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            self.home.adjutant(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut lifeline = child.stdin.take().unwrap();
         lifeline.write_all(format!("{}\n", self.json).as_bytes()).unwrap();
         lifeline.write_all(&self.input).unwrap();
@@ -165,11 +169,19 @@ fn to_the_end(events: &Receiver<Value>) -> (Vec<Value>, Value) {
 
 /// Everything that lives and carries the mark.
 fn survivors(mark: &str) -> Vec<String> {
-    let variable = format!("ADJUTANT_RUN={mark}").into_bytes();
+    carrying(&format!("ADJUTANT_RUN={mark}"))
+}
+
+/// Everything that lives and was started with this home's own variable.
+fn survivors_in(home: &Home) -> Vec<String> {
+    carrying(&format!("TEST_HOME={}", home.path().display()))
+}
+
+fn carrying(variable: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().filter_map(Result::ok) {
         let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
-        if read("environ").split(|byte| *byte == 0).any(|entry| entry == variable) {
+        if read("environ").split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes()) {
             found.push(String::from_utf8_lossy(&read("stat")).into_owned());
         }
     }
@@ -326,10 +338,11 @@ fn a_killed_hub_leaves_nothing_behind() {
 
 #[test]
 fn a_kept_run_is_taken_up_by_the_next_hub() {
-    let mut run = Order::new(&["hang"]).with("on_hub_exit", "keep").start();
+    let mut run = Order::new(&["hang"]).with("on_hub_exit", "keep").with("wall_ms", 60_000).start();
     run.line("working");
     drop(run.lifeline.take());
     let (mut hub, events) = run.resume();
+    assert_eq!(events.recv_timeout(DEADLINE).unwrap()["event"], "started");
     let first = events.recv_timeout(DEADLINE).unwrap();
     assert_eq!(first["text"], "working", "lines come from the first one on");
     hub.stdin.take().unwrap().write_all(b"\"cancel\"\n").unwrap();
@@ -355,7 +368,7 @@ fn a_kept_run_that_ended_without_a_hub_left_its_outcome() {
 #[test]
 fn a_killed_supervisor_leaves_nothing_to_the_next_hub() {
     for arguments in [&["ignore-term"][..], &["double-fork", "stay"], &["bomb", "3"]] {
-        let mut run = Order::new(arguments).with("on_hub_exit", "keep").start();
+        let mut run = Order::new(arguments).with("on_hub_exit", "keep").with("wall_ms", 60_000).start();
         run.event();
         run.event();
         run.child.kill().unwrap();
@@ -567,5 +580,74 @@ fn an_order_that_is_none_starts_nothing() {
         let ended = home.run(["supervise"], order);
         assert_eq!(ended.status.code(), Some(1), "{order}");
         assert!(ended.stdout.is_empty() && ended.stderr.starts_with("error: "), "{}", ended.stderr);
+    }
+}
+
+/// The hub's own half: `supervise --start` starts the run as the hub does.
+#[test]
+fn the_hub_starts_follows_and_cancels_a_run() {
+    let run = Order::new(&["echo-stdin"]).input("one\ntwo\n").start_with(&["supervise", "--start"]);
+    let (lines, outcome) = to_the_end(&run.events);
+    assert_eq!(texts(&lines), ["one", "two"]);
+    assert_eq!((&outcome["cause"], &outcome["exit"]), (&json!("exited"), &json!({"code": 0})));
+    assert_eq!(run.outcome_on_disk(), outcome);
+    let mut run = Order::new(&["ignore-term"]).with("grace_ms", 50).start_with(&["supervise", "--start"]);
+    run.line("working");
+    run.cancel();
+    let (_, outcome) = to_the_end(&run.events);
+    assert_eq!((&outcome["cause"], &outcome["processes_left"]), (&json!("cancelled"), &json!(0)));
+    assert_eq!(survivors_in(&run.home), Vec::<String>::new());
+}
+
+#[test]
+fn the_hub_is_killed_and_nothing_is_left_of_a_run() {
+    for arguments in [&["ignore-term"][..], &["double-fork", "stay"], &["bomb", "3"]] {
+        let mut run = Order::new(arguments).start_with(&["supervise", "--start"]);
+        run.event();
+        run.event();
+        assert!(!survivors_in(&run.home).is_empty());
+        run.child.kill().unwrap();
+        run.child.wait().unwrap();
+        eventually("survivors", || match survivors_in(&run.home) {
+            none if none.is_empty() => Ok(()),
+            some => Err(some),
+        });
+        eventually("an outcome", || run.spool.join("outcome.json").metadata().map(drop));
+        assert_eq!(run.outcome_on_disk()["cause"], "hub_gone");
+    }
+}
+
+#[test]
+fn the_hub_sees_that_a_supervisor_was_killed() {
+    for arguments in [&["ignore-term"][..], &["double-fork", "stay"], &["bomb", "3"]] {
+        let run = Order::new(arguments).start_with(&["supervise", "--start"]);
+        let supervisor = run.event()["supervisor"].as_i64().unwrap();
+        run.event();
+        let pid = rustix::process::Pid::from_raw(i32::try_from(supervisor).unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        let (_, outcome) = to_the_end(&run.events);
+        assert_eq!((&outcome["cause"], &outcome["processes_left"]), (&json!("lost"), &json!(0)));
+        assert_eq!(survivors_in(&run.home), Vec::<String>::new(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_hub_says_why_a_run_cannot_start() {
+    for (name, value, said) in [
+        ("argv", json!(["no-such-runner"]), "the program `no-such-runner` was not found"),
+        ("argv", json!([]), "the command line is empty"),
+        ("argv", json!(["/bin/echo", "a\u{0}00b"]), "the command line holds a zero byte"),
+        ("env", json!([["A=B", "c"]]), "the command line has an environment"),
+        ("workdir", json!({"path": "relative", "device": 0, "inode": 0}), "the working directory"),
+        (
+            "workdir",
+            json!({"path": "/no/such", "device": 0, "inode": 0}),
+            "the working directory cannot be read",
+        ),
+    ] {
+        let order = Order::new(&[]).with(name, value);
+        let ended = order.home.run(["supervise", "--start"], format!("{}\n", order.json));
+        assert_eq!(ended.status.code(), Some(1), "{said}");
+        assert!(ended.stderr.starts_with(&format!("error: {said}")), "{}", ended.stderr);
     }
 }

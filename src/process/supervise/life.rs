@@ -29,7 +29,7 @@ const KILLING: Duration = Duration::from_secs(10);
 const QUIET: Duration = Duration::from_millis(500);
 const DRAINING: Duration = Duration::from_secs(2);
 /// How long a hub that reads nothing is waited for at the end; the outcome is on disk for it.
-const UNREAD: Duration = Duration::from_secs(60);
+const UNREAD: Duration = Duration::from_mins(1);
 /// Most connections at once.
 const LINKS: usize = 4;
 
@@ -245,6 +245,7 @@ impl Run {
     }
 
     fn kill(&mut self, now: Instant) {
+        self.signal_runner(Signal::KILL);
         tree::signal_descendants(Signal::KILL);
         self.phase = Phase::Killing { give_up: now + KILLING };
     }
@@ -269,6 +270,11 @@ impl Run {
             }),
             Err(_) => Some(Exit::Unknown),
         };
+        // Where descendants cannot be found the group is all there is to end, while its number is sure.
+        #[cfg(not(target_os = "linux"))]
+        if self.exit.is_some() {
+            let _ = kill_process_group(self.leader, Signal::KILL);
+        }
         self.exit.is_some()
     }
 
