@@ -25,7 +25,7 @@ const LINES: usize = 16;
 /// [`OnHubExit`](super::OnHubExit) says.
 #[derive(Debug)]
 pub(crate) struct Running {
-    /// The supervisor's process; 0 when it was not started by this hub.
+    /// The supervisor's process.
     pub(crate) supervisor: u32,
     /// Lines of stdout as they come; closed when all were given. Who does not read them delays [`Running::ended`],
     /// nothing else.
@@ -69,8 +69,18 @@ impl Running {
         ended
     }
 
+    /// Follows a supervisor that this hub did not start.
+    pub(super) fn attached(
+        supervisor: u32,
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        spool: PathBuf,
+    ) -> Self {
+        Self { supervisor, ..Self::follow(None, input, output, spool) }
+    }
+
     /// Follows a supervisor that has said its first word.
-    pub(super) fn follow(
+    fn follow(
         supervisor: Option<Child>,
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,

@@ -24,6 +24,11 @@ pub(super) fn read_outcome(spool: &Path) -> Option<Outcome> {
     serde_json::from_slice(&std::fs::read(spool.join(OUTCOME)).ok()?).ok()
 }
 
+/// Returns what the supervisor wrote down of a run when it started.
+pub(super) fn read_record(spool: &Path) -> Option<Record> {
+    serde_json::from_slice(&std::fs::read(spool.join(RECORD)).ok()?).ok()
+}
+
 /// Waits until the supervisor is gone, ends what it did not end, and returns how the run ended.
 pub(super) fn settle(spool: &Path) -> Outcome {
     let give_up = Instant::now() + PATIENCE;
@@ -35,8 +40,7 @@ pub(super) fn settle(spool: &Path) -> Outcome {
     if let Some(outcome) = read_outcome(spool) {
         return outcome;
     }
-    let record = std::fs::read(spool.join(RECORD)).ok().and_then(|json| serde_json::from_slice(&json).ok());
-    let left = record.map_or(0, |record: Record| end(&record));
+    let left = read_record(spool).map_or(0, |record| end(&record));
     let outcome = Outcome { processes_left: left, ..Outcome::unseen(spool) };
     if let Ok(json) = serde_json::to_vec(&outcome) {
         let _ = supervise::write_file(&spool.join(OUTCOME), &json);

@@ -34,19 +34,19 @@ pub(crate) async fn resume(spool: &Path) -> Result<Resumed, Error> {
         tokio::task::spawn_blocking(move || find(&folder)).await.map_err(|error| failed(&error))??;
     match found {
         Found::Ended(outcome) => Ok(Resumed::Ended(outcome)),
-        Found::Listening(stream) => {
+        Found::Listening { supervisor, stream } => {
             stream.set_nonblocking(true).map_err(|error| failed(&error))?;
             let stream = tokio::net::UnixStream::from_std(stream).map_err(|error| failed(&error))?;
             let (input, mut output) = stream.into_split();
             ask(&mut output, Request::Attach).await.map_err(|error| failed(&error))?;
-            Ok(Resumed::Running(Running::follow(None, input, output, spool.to_owned())))
+            Ok(Resumed::Running(Running::attached(supervisor, input, output, spool.to_owned())))
         }
     }
 }
 
 enum Found {
     Ended(Outcome),
-    Listening(UnixStream),
+    Listening { supervisor: u32, stream: UnixStream },
 }
 
 fn find(spool: &Path) -> Result<Found, Error> {
@@ -64,7 +64,9 @@ fn find(spool: &Path) -> Result<Found, Error> {
             return Ok(Found::Ended(lost::settle(spool)));
         }
         if let Ok(stream) = connect(spool) {
-            return Ok(Found::Listening(stream));
+            let supervisor =
+                lost::read_record(spool).and_then(|record| u32::try_from(record.supervisor).ok());
+            return Ok(Found::Listening { supervisor: supervisor.unwrap_or(0), stream });
         }
         if Instant::now() >= give_up {
             return Err(Error::Spool("has a supervisor that does not answer".to_owned()));

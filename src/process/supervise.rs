@@ -36,7 +36,7 @@ use link::Link;
 struct Place {
     folder: PathBuf,
     /// Held as long as this process lives; who gets it knows that the supervisor is gone.
-    _lock: File,
+    lock: File,
     stdout: Spool,
     stderr: Spool,
     control: Option<UnixListener>,
@@ -108,7 +108,11 @@ fn begin(order: &Order, input: Option<Vec<u8>>) -> Result<Run, Error> {
     let started = start_runner(order, &place.folder, &program, input.is_some());
     // The working directory may be removed or unmounted while the run lasts.
     let _ = rustix::process::chdir(&place.folder);
-    let runner = started.map_err(spawn)?;
+    let runner = started.map_err(|error| {
+        // Nothing ran, so the place is free again.
+        let _ = std::fs::remove_dir_all(&place.folder);
+        spawn(error)
+    })?;
     Run::new(order, place, now, runner, input).map_err(spawn)
 }
 
@@ -177,7 +181,7 @@ fn make_place(order: &Order) -> io::Result<Place> {
         stdout: Spool::create(folder.join("stdout"), order.cap)?,
         stderr: Spool::create(folder.join("stderr"), order.cap)?,
         folder,
-        _lock: lock,
+        lock,
         control,
     })
 }

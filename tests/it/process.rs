@@ -26,11 +26,11 @@ struct Order {
 impl Order {
     /// The fake runner in a mode.
     fn new(arguments: &[&str]) -> Self {
+        static RUNS: AtomicU32 = AtomicU32::new(0);
         let home = Home::new();
         let workdir = home.path().join("work");
         std::fs::create_dir(&workdir).unwrap();
         let found = workdir.metadata().unwrap();
-        static RUNS: AtomicU32 = AtomicU32::new(0);
         let run = RUNS.fetch_add(1, Ordering::Relaxed);
         let argv: Vec<&str> = [RUNNER].into_iter().chain(arguments.iter().copied()).collect();
         let json = json!({
@@ -528,6 +528,12 @@ fn a_program_that_is_not_there_is_refused() {
         assert_eq!(refused, json!({"not_found": {"program": program}}));
     }
     assert!(refusal(Order::new(&[]).with("argv", json!([])))["argv"].is_string());
+}
+
+#[test]
+fn an_argument_that_is_too_long_for_the_system_is_refused() {
+    let long = "x".repeat(200_000);
+    assert!(refusal(Order::new(&["arguments", &long]))["spawn"].is_string());
 }
 
 #[test]

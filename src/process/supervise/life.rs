@@ -35,7 +35,8 @@ const LINKS: usize = 4;
 
 pub(super) struct Run {
     folder: PathBuf,
-    _lock: File,
+    /// Released last, when the outcome is on disk.
+    lock: File,
     control: Option<UnixListener>,
     pub(super) links: Vec<Link>,
     wall: Option<Duration>,
@@ -105,7 +106,7 @@ impl Run {
         let now = Instant::now();
         Ok(Self {
             folder: place.folder,
-            _lock: place._lock,
+            lock: place.lock,
             control: place.control,
             links: Vec::new(),
             wall: order.wall_ms.map(Duration::from_millis),
@@ -161,6 +162,7 @@ impl Run {
         self.control = None;
         let _ = std::fs::remove_file(self.folder.join(CONTROL));
         self.say_goodbye(&Event::Ended { outcome });
+        drop(self.lock);
         said
     }
 
