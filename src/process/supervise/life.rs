@@ -21,7 +21,7 @@ use super::link::Link;
 use super::pipes::{self, Input, Output};
 use super::{Place, write_file};
 
-/// What leftovers of a runner that ended by itself have between SIGTERM and SIGKILL.
+/// What a runner leaves has this long between SIGTERM and SIGKILL.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(250);
 /// How long SIGKILL is repeated before what still lives is reported instead.
 const KILLING: Duration = Duration::from_secs(10);
@@ -72,7 +72,7 @@ enum Phase {
         again: Option<Instant>,
         kill: Instant,
     },
-    /// The runner ended by itself; what it left was asked with SIGTERM.
+    /// The runner's own process has ended; what it left was asked with SIGTERM.
     Leftover {
         kill: Instant,
     },
@@ -200,16 +200,15 @@ impl Run {
             self.next_look = now + self.pause;
         }
         if self.exit.is_none() && self.leader_has_ended() {
-            match self.phase {
-                Phase::Running => {
-                    if !self.is_over() {
-                        tree::signal_descendants(Signal::TERM);
-                        self.phase = Phase::Leftover { kill: now + LEFTOVER_GRACE };
-                    }
-                }
-                // It had its grace.
-                Phase::Asked { .. } => self.kill(now),
-                Phase::Leftover { .. } | Phase::Killing { .. } | Phase::Over => {}
+            // A leader may be only a wrapper: what it leaves is asked too, whoever ended the leader.
+            let kill = match self.phase {
+                Phase::Running => Some(now + LEFTOVER_GRACE),
+                Phase::Asked { kill, .. } => Some(kill.min(now + LEFTOVER_GRACE)),
+                Phase::Leftover { .. } | Phase::Killing { .. } | Phase::Over => None,
+            };
+            if let Some(kill) = kill.filter(|_| !self.is_over()) {
+                tree::signal_descendants(Signal::TERM);
+                self.phase = Phase::Leftover { kill };
             }
         }
         match self.phase {
@@ -228,7 +227,7 @@ impl Run {
             Phase::Killing { give_up } => {
                 let living = tree::signal_descendants(Signal::KILL);
                 if now >= give_up {
-                    self.left = u32::try_from(living).unwrap_or(u32::MAX);
+                    self.left = u32::try_from(living.max(1)).unwrap_or(u32::MAX);
                     self.phase = Phase::Over;
                 }
             }
