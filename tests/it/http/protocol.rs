@@ -176,6 +176,23 @@ fn a_session_is_its_servers_alone_until_it_ends() {
 }
 
 #[test]
+fn a_client_that_lists_event_streams_first_gets_one() {
+    let hub = Hub::open("");
+    let (session, _) = hub.initialize("2025-11-25");
+    let ping = request(1, "ping", &json!({})).to_string();
+    let ask = |accept: &str| {
+        let headers =
+            [("content-type", "application/json"), ("mcp-session-id", session.as_str()), ("accept", accept)];
+        hub.ask("POST", "/mcp/prompts", &headers, &ping)
+    };
+    let events = ask("text/event-stream, application/json");
+    assert_eq!(events.header("content-type"), "text/event-stream", "{events:?}");
+    assert!(events.body.starts_with("data: \nid: "), "an event to resume from comes first: {events:?}");
+    assert_eq!(events.message()["id"], 1);
+    assert_eq!(ask("application/json").status, 406);
+}
+
+#[test]
 fn the_console_shows_who_is_connected() {
     let hub = Hub::open("");
     // What happened lately stands further down and keeps the names of those who left.
