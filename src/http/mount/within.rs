@@ -76,13 +76,11 @@ impl<H: ServerHandler> Mount<H> {
         if let JsonRpcMessage::Request(request) = &mut message {
             request.request.extensions_mut().insert(parts);
         }
-        match self.manager.create_stream(session.id(), message).await {
-            Ok(stream) => self.answered(stream.boxed(), patience).await,
-            Err(_) => {
-                session.release(&id);
-                answer::no_session(Some(id))
-            }
-        }
+        let Ok(stream) = self.manager.create_stream(session.id(), message).await else {
+            session.release(&id);
+            return answer::no_session(Some(id));
+        };
+        self.answered(stream.boxed(), patience).await
     }
 
     async fn answered(

@@ -122,11 +122,13 @@ fn the_newest_revision_is_stateless() {
     assert_eq!(get.status, 405, "{get:?}");
 }
 
+/// A method, its parameters, and the headers that go with them.
+type Case<'a> = (&'a str, Value, &'a [(&'a str, &'a str)]);
+
 #[test]
 fn headers_that_contradict_the_body_are_refused() {
     let hub = Hub::open("");
     let call = || json!({"name": "expand_prompt", "arguments": {"command": "greet", "input": "x"}});
-    type Case<'a> = (&'a str, Value, &'a [(&'a str, &'a str)]);
     let cases: [Case<'_>; 8] = [
         ("tools/list", json!({}), &[("mcp-method", "tools/call")]),
         ("tools/list", json!({}), &[("mcp-method", "")]),
