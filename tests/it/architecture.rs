@@ -28,7 +28,6 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rmcp", &["mcp", "http"]),
     ("axum", &["http", "web"]),
     ("clap", &["cli"]),
-    ("anyhow", &["cli", "app"]),
     ("minijinja", &["web", "prompts"]),
     ("notify", &["prompts"]),
     ("serde_saphyr", &["prompts"]),
