@@ -31,3 +31,27 @@ mod telemetry;
 mod yaml;
 
 pub use cli::run;
+
+/// What `cargo fuzz` drives; it alone sets `cfg(fuzzing)`.
+#[cfg(fuzzing)]
+pub mod fuzzing {
+    use crate::mcp::edge;
+
+    /// Reads one line as the edge does. Whatever it is, it is read or refused; a refusal is one JSON line, and what
+    /// was read says the same when it is written and read again.
+    pub fn edge(line: &[u8]) {
+        let _ = edge::envelope::id_in_head(line);
+        let Ok(text) = std::str::from_utf8(line.trim_ascii()) else { return };
+        match edge::read(text) {
+            Ok(Some(message)) => {
+                let written = serde_json::to_string(&message).expect("a message is JSON");
+                let again = edge::read(&written);
+                let again = again.unwrap_or_else(|refusal| panic!("{written} is refused: {refusal:?}"));
+                let again = again.expect("a message stays one");
+                assert_eq!(written, serde_json::to_string(&again).expect("a message is JSON"));
+            }
+            Ok(None) => {}
+            Err(refusal) => assert!(!refusal.to_json().to_string().contains('\n')),
+        }
+    }
+}

@@ -18,6 +18,10 @@ use crate::app::clients::Transport;
 use crate::config::Roots;
 use crate::mcp;
 
+/// Threads for what blocks: a stdin and a stdout that cannot be polled, and readers of the disk. Many calls at once
+/// wait for one reading of the folder; without a bound each of them would wait on a thread of its own.
+const BLOCKING_THREADS: usize = 4;
+
 /// Arguments of `adjutant mcp`.
 #[derive(Debug, Args)]
 pub(super) struct McpArgs {
@@ -50,7 +54,10 @@ pub(super) fn run(args: McpArgs, common: Common) -> Result<ExitCode, Failure> {
         Server::Prompts { prompts_dir } => (mcp::Server::Prompts, Roots::Exactly(prompts_dir)),
     };
     let app = App::new(common.config(roots)?);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS)
+        .build()?;
     runtime.block_on(async {
         let (input, output) = stdio::open()?;
         mcp::serve_stream(app, server, Transport::Stdio, None, input, output).await;

@@ -286,12 +286,15 @@ fn any_kind(headers: &HeaderMap) -> bool {
 }
 
 fn accepts(headers: &HeaderMap, kind: &str) -> bool {
-    let kinds = headers
+    kinds(headers).any(|one| one.eq_ignore_ascii_case(kind))
+}
+
+/// The media types that a client takes, in its order.
+fn kinds(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    headers
         .get_all(ACCEPT)
         .iter()
         .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','));
-    kinds
+        .flat_map(|value| value.split(','))
         .map(|one| one.split(';').next().unwrap_or_default().trim())
-        .any(|one| one.eq_ignore_ascii_case(kind))
 }

@@ -82,11 +82,8 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
         if bytes.is_empty() {
             return;
         }
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(_) => {
-                return self.refuse(&Refusal { id: None, error: error::not_json("the line is not UTF-8") });
-            }
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return self.refuse(&Refusal { id: None, error: error::not_json("the line is not UTF-8") });
         };
         if text.starts_with('[') && self.connection.revision() == Some(Revision::V2025_03_26) {
             match serde_json::from_str::<Vec<&RawValue>>(text) {

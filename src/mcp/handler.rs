@@ -208,7 +208,7 @@ impl ServerHandler for Handler {
         let stop = self.app.shutdown.clone();
         loop {
             tokio::select! {
-                changed = changes.changed() => if changed.is_err() { return },
+                told = changes.changed() => if told.is_err() { return },
                 () = stop.cancelled() => return,
                 () = closed(&peer) => return,
             }
@@ -241,7 +241,7 @@ impl ServerHandler for Handler {
         );
         loop {
             tokio::select! {
-                changed = changes.changed() => if changed.is_err() { return Ok(()) },
+                told = changes.changed() => if told.is_err() { return Ok(()) },
                 () = context.cancelled() => return Ok(()),
                 () = self.app.shutdown.cancelled() => return Ok(()),
             }

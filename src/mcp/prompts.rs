@@ -27,20 +27,16 @@ pub(crate) fn list(catalogue: &Catalogue, revision: Revision, cursor: Option<&st
 }
 
 fn entry(prompt: &prompts::Prompt, revision: Revision) -> Prompt {
-    let arguments = if prompt.arguments.is_empty() {
-        vec![
-            PromptArgument::new("input")
-                .with_description("Text to inject into the prompt template")
-                .with_required(false),
-        ]
-    } else {
-        let argument = |argument: &prompts::Argument| {
-            PromptArgument::new(argument.name.clone())
-                .with_description(argument.description.clone())
-                .with_required(argument.required)
-        };
-        prompt.arguments.iter().map(argument).collect()
+    let declared = |argument: &prompts::Argument| {
+        PromptArgument::new(argument.name.clone())
+            .with_description(argument.description.clone())
+            .with_required(argument.required)
     };
+    let mut arguments: Vec<PromptArgument> = prompt.arguments.iter().map(declared).collect();
+    if prompt.arguments.is_empty() || prompt.takes_input() {
+        let input = PromptArgument::new("input").with_description("Text to inject into the prompt template");
+        arguments.push(input.with_required(false));
+    }
     let mut entry = Prompt::new(prompt.name.clone(), Some(prompt.description.clone()), Some(arguments));
     entry.title = prompt.title.clone().filter(|_| revision.has_titles());
     entry

@@ -67,13 +67,11 @@ impl rmcp::Service<RoleServer> for Service {
     ) -> Result<ServerResult, ErrorData> {
         let id = context.id.clone();
         // The future of all methods together is large; rmcp moves what it spawns several times.
-        match AssertUnwindSafe(Box::pin(self.answer(request, context))).catch_unwind().await {
-            Ok(result) => result,
-            Err(_) => {
-                tracing::error!(request.id = %id, "a handler panicked");
-                Err(error::internal())
-            }
-        }
+        let answer = AssertUnwindSafe(Box::pin(self.answer(request, context))).catch_unwind().await;
+        answer.unwrap_or_else(|_| {
+            tracing::error!(request.id = %id, "a handler panicked");
+            Err(error::internal())
+        })
     }
 
     async fn handle_notification(

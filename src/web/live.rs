@@ -73,14 +73,14 @@ impl Stream {
     async fn next(&mut self) -> Option<BTreeSet<Section>> {
         let mut sections = BTreeSet::new();
         match self.events.recv().await {
-            Ok(event) => sections.extend(touched(&event)),
+            Ok(event) => sections.extend(touched(event)),
             Err(RecvError::Lagged(_)) => sections.extend(ALL),
             Err(RecvError::Closed) => return None,
         }
         tokio::time::sleep(PAUSE).await;
         loop {
             match self.events.try_recv() {
-                Ok(event) => sections.extend(touched(&event)),
+                Ok(event) => sections.extend(touched(event)),
                 Err(TryRecvError::Lagged(_)) => sections.extend(ALL),
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return Some(sections),
             }
@@ -88,11 +88,14 @@ impl Stream {
     }
 }
 
-fn touched(event: &Event) -> &'static [Section] {
+fn touched(event: Event) -> &'static [Section] {
     match event {
-        Event::ClientConnected | Event::ClientIdentified | Event::ClientLeft => &["activity", "clients"],
-        // The caller's count of calls stands in the list of clients.
-        Event::PromptExpanded | Event::PromptRefused => &["activity", "clients"],
+        // The count of a caller's requests stands in the list of clients.
+        Event::ClientConnected
+        | Event::ClientIdentified
+        | Event::ClientLeft
+        | Event::PromptExpanded
+        | Event::PromptRefused => &["activity", "clients"],
         Event::PromptsChanged => &["activity", "prompts"],
         Event::TasksChanged => &["tasks"],
     }

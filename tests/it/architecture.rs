@@ -50,7 +50,6 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rmcp", &["mcp", "http"]),
     ("axum", &["http", "web"]),
     ("clap", &["cli"]),
-    ("anyhow", &["cli", "app"]),
     ("minijinja", &["web", "prompts"]),
     ("notify", &["folders"]),
     ("serde_saphyr", &["yaml"]),

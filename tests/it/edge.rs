@@ -97,7 +97,6 @@ pub const BATTERY: &[(&str, &[u8], Answer)] = &[
 /// Sends each line of the battery, then a `ping`: the answer must be the expected one, and the ping's the next.
 fn run_battery(peer: &mut Peer) {
     for (number, (name, line, expected)) in BATTERY.iter().enumerate() {
-        eprintln!("{name}");
         let probe = json!(format!("probe-{number}"));
         peer.write(line);
         peer.write(b"\n");

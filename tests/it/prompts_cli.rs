@@ -447,6 +447,29 @@ fn a_linked_folder_of_skills_is_imported_once() {
 }
 
 #[test]
+fn named_and_zero_based_arguments_of_newer_claude_files() {
+    let home = Home::new();
+    home.write(
+        "w/.claude/skills/component/SKILL.md",
+        "---\nname: component\ndescription: d\narguments: [kind, old-name]\n---\nMake a $kind.\n",
+    );
+    home.write("w/.claude/commands/zero.md", "---\ndescription: d\n---\nMove $0 to $1.\n");
+    let report = told(&home, &["import", "w"], "");
+    assert!(report.contains("it counts words from zero"), "{report}");
+    let expanded = prompts(&home, &["expand", "component", "--arg", "kind=form"], "").stdout;
+    assert_eq!(expanded, "Make a form.\n");
+    prompts(&home, &["export", "out", "--to", "claude-skill", "component"], "");
+    let skill = std::fs::read_to_string(home.path().join("out/.claude/skills/component/SKILL.md")).unwrap();
+    assert_eq!(
+        skill,
+        "---\nname: component\ndescription: d\nargument-hint: \"[kind] [old-name]\"\narguments: kind old-name\n---\n\nMake a $kind.\n"
+    );
+    prompts(&home, &["import", "out", "--into", "again"], "");
+    let file = |folder: &str| std::fs::read_to_string(home.path().join(folder).join("component.md")).unwrap();
+    assert_eq!(file("again"), file(".adjutant/prompts"));
+}
+
+#[test]
 fn the_page_about_prompts_lists_every_rule() {
     let home = Home::new();
     let log = prompts(&home, &["lint", "--format", "sarif"], "").stdout;

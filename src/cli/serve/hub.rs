@@ -18,6 +18,9 @@ use crate::socket::{self, Claim, Holder};
 
 /// Threads that serve. A hub waits most of its time; two keep one long answer from delaying the others.
 const THREADS: usize = 2;
+/// Threads for what blocks. Calls of many clients wait for one reading of the disk; without a bound each of them
+/// would wait on a thread of its own.
+const BLOCKING_THREADS: usize = 16;
 
 /// What the tasks may take beyond the grace for requests, before they are dropped.
 const AFTER_GRACE: Duration = Duration::from_secs(1);
@@ -75,7 +78,11 @@ pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) 
         demo::fill(&config.home)
             .map_err(|error| Failure::new(format!("cannot write the example prompt: {error}")))?;
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .enable_all()
+        .build()?;
     let code = runtime.block_on(live(config, args, claim, serving));
     runtime.shutdown_background();
     code

@@ -1,7 +1,8 @@
 //! Messages of a session, handed to it without a detour: they have been read and checked already.
 //!
 //! A request that is answered at once gets its answer as JSON, in one piece. One that takes longer, or has something
-//! to say before its answer, gets an event stream that can be resumed.
+//! to say before its answer, gets an event stream that can be resumed; so does a client that lists event streams
+//! first in its Accept.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
-use axum::http::{Response, StatusCode, request};
+use axum::http::{HeaderMap, Response, StatusCode, request};
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt};
 use rmcp::ServerHandler;
@@ -17,7 +18,7 @@ use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, RequestId
 use rmcp::transport::streamable_http_server::SessionManager;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 
-use super::{Mount, REVISION, accepted, accepts};
+use super::{Mount, REVISION, accepted, accepts, kinds};
 use crate::http::answer;
 use crate::http::sessions::Session;
 use crate::mcp::dialect::Revision;
@@ -71,19 +72,22 @@ impl<H: ServerHandler> Mount<H> {
         if let Err(denied) = session.claim(&id) {
             return answer::refuse(denied.status(), &denied.refusal(id));
         }
+        let patience = if prefers_events(&parts.headers) { Duration::ZERO } else { AT_ONCE };
         if let JsonRpcMessage::Request(request) = &mut message {
             request.request.extensions_mut().insert(parts);
         }
-        match self.manager.create_stream(session.id(), message).await {
-            Ok(stream) => self.answered(stream.boxed()).await,
-            Err(_) => {
-                session.release(&id);
-                answer::no_session(Some(id))
-            }
-        }
+        let Ok(stream) = self.manager.create_stream(session.id(), message).await else {
+            session.release(&id);
+            return answer::no_session(Some(id));
+        };
+        self.answered(stream.boxed(), patience).await
     }
 
-    async fn answered(&self, mut stream: BoxStream<'static, ServerSseMessage>) -> Response<Body> {
+    async fn answered(
+        &self,
+        mut stream: BoxStream<'static, ServerSseMessage>,
+        patience: Duration,
+    ) -> Response<Body> {
         let mut before = Vec::new();
         let first = async {
             while let Some(event) = stream.next().await {
@@ -99,7 +103,10 @@ impl<H: ServerHandler> Mount<H> {
             }
             None
         };
-        let answer = tokio::time::timeout(AT_ONCE, first).await.ok().flatten();
+        let answer = match patience {
+            Duration::ZERO => None,
+            patience => tokio::time::timeout(patience, first).await.ok().flatten(),
+        };
         match answer.map(|answer| serde_json::to_vec(&*answer)) {
             Some(Ok(bytes)) => {
                 let mut response = Response::new(Body::from(bytes));
@@ -117,6 +124,12 @@ impl<H: ServerHandler> Mount<H> {
             }
         }
     }
+}
+
+fn prefers_events(headers: &HeaderMap) -> bool {
+    kinds(headers)
+        .find(|kind| *kind != "*/*")
+        .is_some_and(|kind| kind.eq_ignore_ascii_case("text/event-stream"))
 }
 
 fn is_answer(message: &Arc<rmcp::model::ServerJsonRpcMessage>) -> bool {

@@ -30,9 +30,10 @@ impl Wire {
     /// Notes a request as in flight, and lets go of one that the client no longer waits for: it gets no answer.
     fn note(&self, message: &RxJsonRpcMessage<RoleServer>) {
         let mut state = self.session.lock();
-        state.last = Instant::now();
         match message {
+            // Other messages counted as use when they came in; this may be later.
             JsonRpcMessage::Request(request) => {
+                state.last = Instant::now();
                 let call = match &request.request {
                     ClientRequest::InitializeRequest(initialize) => {
                         Call::Initialize(Box::new(initialize.params.client_info.clone()))

@@ -102,7 +102,7 @@ fn request(method: &str, raw: Option<&RawValue>) -> Result<ClientRequest, ErrorD
     Ok(match method {
         "ping" => {
             let mut request = RequestNoParam::default();
-            request.extensions = extensions;
+            *request.extensions_mut() = extensions;
             ClientRequest::PingRequest(request)
         }
         "initialize" => {

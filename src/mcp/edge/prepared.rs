@@ -48,7 +48,7 @@ impl Prepared {
 
 /// Whether a byte cannot stand in a JSON string as it is (RFC 8259, section 7).
 fn special(byte: u8) -> bool {
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+    byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
 /// The length of the run of bytes that need no escape. Whole blocks are tested at once, which the compiler turns

@@ -49,6 +49,14 @@ fn read(mut head: Head<'_>) -> Draft {
     } else {
         declared.iter().map(|name| argument(name, "", false)).collect()
     };
+    let zero =
+        body.match_indices("$0").any(|(at, _)| !body[at + 2..].starts_with(|c: char| c.is_alphanumeric()));
+    if zero || body.contains("$ARGUMENTS[") {
+        head.notes.push(
+            "it counts words from zero (`$0`, `$ARGUMENTS[0]`): these stay text, and `$1` is the first word here"
+                .to_owned(),
+        );
+    }
     if body.contains("!`") {
         head.notes.push("shell commands (!`…`) stay text and are not run".to_owned());
     }
@@ -89,31 +97,45 @@ fn hint_names(hint: &str) -> Vec<String> {
 /// Writes a command.
 pub(super) fn write_command(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     let body = body(prompt, notes);
-    own::document(&[("description", &prompt.description), ("argument-hint", &hint(prompt))], &body)
+    let fields = [
+        ("description", prompt.description.as_str()),
+        ("argument-hint", &hint(prompt)),
+        ("arguments", &names(prompt)),
+    ];
+    own::document(&fields, &body)
 }
 
 /// Writes a skill called `name`.
 pub(super) fn write_skill(prompt: &Prompt, name: &str, notes: &mut Vec<String>) -> String {
     let body = body(prompt, notes);
-    let fields = [("name", name), ("description", &prompt.description), ("argument-hint", &hint(prompt))];
+    let fields = [
+        ("name", name),
+        ("description", &prompt.description),
+        ("argument-hint", &hint(prompt)),
+        ("arguments", &names(prompt)),
+    ];
     own::document(&fields, &body)
 }
 
-/// Spells the body with `$ARGUMENTS` and `$1`, all that Claude knows.
+/// Spells the body with `$ARGUMENTS` and `$name`. Numbers that the author wrote stay; of our own there are none,
+/// since older versions of Claude count them from one and newer ones from zero.
 fn body(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     let places = find(prompt.engine, &prompt.body, &prompt.arguments);
     if prompt.engine == Engine::Literal && !dollars(&prompt.body, |_| false).is_empty() {
         notes.push("the text has a `$` that Claude takes for an argument".to_owned());
     }
-    let taken = positions(prompt);
+    let taken = taken(prompt);
     respell(&prompt.body, &places, |slot| match slot {
         Slot::Input => Some("$ARGUMENTS".to_owned()),
         Slot::Position(number) => Some(format!("${number}")),
         Slot::Named(name, _) => {
             let argument = argument_of(prompt, slot)?;
-            if let Some(index) = taken.iter().position(|known| known.name == *name) {
-                super::note(notes, format!("argument `{name}` is `${}` there, by position", index + 1));
-                return Some(format!("${}", index + 1));
+            if taken.iter().any(|known| known.name == *name) {
+                let spelled = spelled(name);
+                if spelled != *name {
+                    super::note(notes, format!("argument `{name}` is called `{spelled}` there"));
+                }
+                return Some(format!("${spelled}"));
             }
             let default = default_text(argument)?;
             super::note(notes, format!("argument `{name}` is fixed to its default, `{default}`"));
@@ -122,19 +144,39 @@ fn body(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     })
 }
 
-/// Returns the arguments that Claude takes by position, in order.
-fn positions(prompt: &Prompt) -> Vec<&Argument> {
+/// Returns a name as it can stand behind a `$`.
+fn spelled(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+/// Returns the arguments that Claude takes, in the order of the words typed.
+fn taken(prompt: &Prompt) -> Vec<&Argument> {
     let places = find(prompt.engine, &prompt.body, &prompt.arguments);
-    // `$1` is the first word of `$ARGUMENTS` too: beside it a default reads better than that.
+    // The first words are part of `$ARGUMENTS` too: beside it a default reads better than that.
     let has_input = places.iter().any(|place| place.slot == Slot::Input);
     let is_fixed =
         |argument: &Argument| has_input && prompt.engine == Engine::Literal && argument.default.is_some();
     prompt.arguments.iter().filter(|argument| argument.name != "input" && !is_fixed(argument)).collect()
 }
 
-/// Returns the `argument-hint` that names what the body takes by position.
+/// Returns the `arguments` field, which names what stands in the body as `$name`.
+fn names(prompt: &Prompt) -> String {
+    let places = find(prompt.engine, &prompt.body, &prompt.arguments);
+    if places.iter().any(|place| matches!(place.slot, Slot::Position(_))) {
+        return String::new();
+    }
+    let is_placed = |argument: &Argument| {
+        places.iter().any(|place| matches!(&place.slot, Slot::Named(name, _) if *name == argument.name))
+    };
+    let name = |argument: &Argument| {
+        if is_placed(argument) { spelled(&argument.name) } else { argument.name.clone() }
+    };
+    taken(prompt).into_iter().map(name).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the `argument-hint`, which people see, and which names what the body takes by number.
 fn hint(prompt: &Prompt) -> String {
-    let taken = positions(prompt);
+    let taken = taken(prompt);
     // These are the names that a file without a hint gives.
     if taken.iter().enumerate().all(|(index, argument)| argument.name == format!("arg{}", index + 1)) {
         return String::new();

@@ -21,11 +21,11 @@ fn every_body_is_answered_as_its_line_is() {
         match expected {
             // A stream has empty lines; a body that is empty is not JSON.
             Answer::Silence if body.trim_ascii().is_empty() => {
-                assert_eq!(answer.status, 400, "{name}: {answer:?}")
+                assert_eq!(answer.status, 400, "{name}: {answer:?}");
             }
             // An answer belongs to a session that asked; outside one, HTTP says so.
             Answer::Silence if name.ends_with("nobody asked for") => {
-                assert_eq!(answer.status, 400, "{name}: {answer:?}")
+                assert_eq!(answer.status, 400, "{name}: {answer:?}");
             }
             Answer::Silence => {
                 assert_eq!(answer.status, 202, "{name}: {answer:?}");

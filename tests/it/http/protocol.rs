@@ -122,11 +122,13 @@ fn the_newest_revision_is_stateless() {
     assert_eq!(get.status, 405, "{get:?}");
 }
 
+/// A method, its parameters, and the headers that go with them.
+type Case<'a> = (&'a str, Value, &'a [(&'a str, &'a str)]);
+
 #[test]
 fn headers_that_contradict_the_body_are_refused() {
     let hub = Hub::open("");
     let call = || json!({"name": "expand_prompt", "arguments": {"command": "greet", "input": "x"}});
-    type Case<'a> = (&'a str, Value, &'a [(&'a str, &'a str)]);
     let cases: [Case<'_>; 8] = [
         ("tools/list", json!({}), &[("mcp-method", "tools/call")]),
         ("tools/list", json!({}), &[("mcp-method", "")]),
@@ -176,6 +178,23 @@ fn a_session_is_its_servers_alone_until_it_ends() {
 }
 
 #[test]
+fn a_client_that_lists_event_streams_first_gets_one() {
+    let hub = Hub::open("");
+    let (session, _) = hub.initialize("2025-11-25");
+    let ping = request(1, "ping", &json!({})).to_string();
+    let ask = |accept: &str| {
+        let headers =
+            [("content-type", "application/json"), ("mcp-session-id", session.as_str()), ("accept", accept)];
+        hub.ask("POST", "/mcp/prompts", &headers, &ping)
+    };
+    let events = ask("text/event-stream, application/json");
+    assert_eq!(events.header("content-type"), "text/event-stream", "{events:?}");
+    assert!(events.body.starts_with("data: \nid: "), "an event to resume from comes first: {events:?}");
+    assert_eq!(events.message()["id"], 1);
+    assert_eq!(ask("application/json").status, 406);
+}
+
+#[test]
 fn the_console_shows_who_is_connected() {
     let hub = Hub::open("");
     // What happened lately stands further down and keeps the names of those who left.
@@ -213,7 +232,8 @@ fn sessions_are_bounded_and_the_idle_make_room() {
     let (second, _) = hub.initialize("2025-11-25");
     assert!(alive(&first), "so the second is the longest idle");
     let (third, _) = hub.initialize("2025-11-25");
-    assert!(!alive(&second) && alive(&first) && alive(&third));
+    let live = [alive(&first), alive(&second), alive(&third)];
+    assert_eq!(live, [true, false, true]);
     let streams = [open(&first), open(&third)];
     assert!(streams.iter().all(|stream| stream.status == 200));
     let full = hub.post(&[], &initialize("2025-11-25"));
