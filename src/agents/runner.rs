@@ -189,11 +189,11 @@ impl Runner {
     /// Says what to start for `request`, or why this runner will not.
     pub(crate) fn prepare(&self, request: &Request<'_>) -> Result<Prepared, Refused> {
         let (own, line) = match self {
-            Self::Codex => (codex::OWN, codex::command(request)?),
-            Self::Copilot => (copilot::OWN, copilot::command(request)?),
-            Self::Claude => (claude::OWN, claude::command(request)?),
+            Self::Codex => (codex::OWN, codex::command(request)),
+            Self::Copilot => (copilot::OWN, copilot::command(request)),
+            Self::Claude => (claude::OWN, claude::command(request)),
             Self::Gemini => (gemini::OWN, gemini::command(request)?),
-            Self::Opencode => (opencode::OWN, opencode::command(request)?),
+            Self::Opencode => (opencode::OWN, opencode::command(request)),
             Self::Command(runner) => (command::OWN, command::command(runner, request)?),
         };
         let passed: &[String] = if let Self::Command(runner) = self { &runner.pass_env } else { &[] };
@@ -215,3 +215,6 @@ impl Runner {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

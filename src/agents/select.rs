@@ -237,6 +237,7 @@ mod tests {
         plan.choices.iter().map(|choice| choice.runner.name()).collect()
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "it stands in for the look on the PATH")]
     fn installed(_: &Runner, _: Option<&std::path::Path>) -> Option<PathBuf> {
         Some(PathBuf::from("/bin/true"))
     }

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::environment::Own;
 use super::failure::{Class, Failure};
 use super::reader::{Dialect, Progress, ToolResult, Usage};
-use super::seen::Seen;
-use super::{CommandLine, Refused, Request, SchemaHeld};
+use super::seen::{Seen, say};
+use super::{CommandLine, Request, SchemaHeld};
 use crate::agents::definition::Permission;
 
 pub(super) const OWN: Own = Own {
@@ -22,7 +22,7 @@ pub(super) const OWN: Own = Own {
     prefixes: &["ANTHROPIC_", "AWS_", "GOOGLE_", "CLOUD_ML_", "VERTEX_"],
 };
 
-pub(super) fn command(request: &Request<'_>) -> Result<CommandLine, Refused> {
+pub(super) fn command(request: &Request<'_>) -> CommandLine {
     let mut line = CommandLine::default();
     line.arg("-p").arg("--output-format").arg("stream-json").arg("--verbose");
     match request.permission {
@@ -55,7 +55,7 @@ pub(super) fn command(request: &Request<'_>) -> Result<CommandLine, Refused> {
     }
     line.stdin(request.prompt);
     line.dialect = Some(Dialect::Claude);
-    Ok(line)
+    line
 }
 
 /// Reads one event of `--output-format stream-json`.
@@ -90,8 +90,8 @@ fn said(seen: &mut Seen, block: &Value) -> Vec<Progress> {
     seen.last_error = None;
     let text = |key: &str| block[key].as_str().unwrap_or_default();
     match text("type") {
-        "text" => seen.say(Progress::Text, text("text")),
-        "thinking" => seen.say(Progress::Thinking, text("thinking")),
+        "text" => say(Progress::Text, text("text")),
+        "thinking" => say(Progress::Thinking, text("thinking")),
         "tool_use" => {
             let input = &block["input"];
             match (text("name"), input["command"].as_str()) {

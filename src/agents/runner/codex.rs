@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::environment::Own;
 use super::failure::{Class, Failure};
 use super::reader::{Dialect, Progress, ToolResult, Usage};
-use super::seen::Seen;
+use super::seen::{Seen, say};
 use super::text::shown;
-use super::{CommandLine, Form, Refused, Request, SchemaHeld};
+use super::{CommandLine, Form, Request, SchemaHeld};
 use crate::agents::definition::Permission;
 
 pub(super) const OWN: Own = Own {
@@ -21,7 +21,7 @@ const NO_RECURSION: &str = r#"mcp_servers.adjutant={command="true",enabled=false
 
 /// `codex exec`: `--ask-for-approval` and the sandbox are global, so they stand before `exec`; from 0.153 on an open
 /// stdin hangs it, so the prompt goes there and it is closed.
-pub(super) fn command(request: &Request<'_>) -> Result<CommandLine, Refused> {
+pub(super) fn command(request: &Request<'_>) -> CommandLine {
     let mut line = CommandLine::default();
     line.arg("--cd").arg(request.workdir);
     line.arg("--sandbox").arg(match request.permission {
@@ -48,7 +48,7 @@ pub(super) fn command(request: &Request<'_>) -> Result<CommandLine, Refused> {
             line.arg("-").stdin(request.prompt);
         }
         line.dialect = Some(Dialect::Text);
-        return Ok(line);
+        return line;
     }
     if request.resume.is_some() {
         line.arg("resume");
@@ -68,7 +68,7 @@ pub(super) fn command(request: &Request<'_>) -> Result<CommandLine, Refused> {
     }
     line.arg("-").stdin(request.prompt);
     line.dialect = Some(Dialect::Codex);
-    Ok(line)
+    line
 }
 
 /// Reads one event of `--json`.
@@ -121,9 +121,9 @@ fn completed(seen: &mut Seen, item: &Value) -> Vec<Progress> {
     match text("type") {
         "agent_message" => {
             seen.message = Some(text("text").to_owned());
-            seen.say(Progress::Text, text("text"))
+            say(Progress::Text, text("text"))
         }
-        "reasoning" => seen.say(Progress::Thinking, text("text")),
+        "reasoning" => say(Progress::Thinking, text("text")),
         "command_execution" => {
             let exit = item["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok());
             match seen.ended(id, ToolResult::Done, exit) {
@@ -143,7 +143,7 @@ fn completed(seen: &mut Seen, item: &Value) -> Vec<Progress> {
             )
         }
         // A warning: the turn goes on.
-        "error" => seen.say(Progress::Notice, text("message")),
+        "error" => say(Progress::Notice, text("message")),
         _ => Vec::new(),
     }
 }

@@ -108,15 +108,12 @@ fn fill(argument: &str, values: &[(&str, Option<&str>)]) -> Option<String> {
     while let Some(start) = rest.find('{') {
         filled.push_str(&rest[..start]);
         rest = &rest[start..];
-        match values.iter().find(|(placeholder, _)| rest.starts_with(placeholder)) {
-            Some((placeholder, value)) => {
-                filled.push_str((*value)?);
-                rest = &rest[placeholder.len()..];
-            }
-            None => {
-                filled.push('{');
-                rest = &rest[1..];
-            }
+        if let Some((placeholder, value)) = values.iter().find(|(name, _)| rest.starts_with(name)) {
+            filled.push_str((*value)?);
+            rest = &rest[placeholder.len()..];
+        } else {
+            filled.push('{');
+            rest = &rest[1..];
         }
     }
     filled.push_str(rest);

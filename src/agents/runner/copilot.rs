@@ -6,14 +6,14 @@ use serde_json::Value;
 use super::environment::Own;
 use super::failure::{Class, Failure};
 use super::reader::{Dialect, Progress, ToolResult};
-use super::seen::{Seen, add};
-use super::{CommandLine, Form, Refused, Request};
+use super::seen::{Seen, add, say};
+use super::{CommandLine, Form, Request};
 use crate::agents::definition::Permission;
 
 pub(super) const OWN: Own = Own { names: &["GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"], prefixes: &["COPILOT_"] };
 
 /// The documented line gives everything away, so it is used only where it was asked for by name.
-pub(super) fn command(request: &Request<'_>) -> Result<CommandLine, Refused> {
+pub(super) fn command(request: &Request<'_>) -> CommandLine {
     let mut line = CommandLine::default();
     if request.form == Form::Contract && request.resume.is_none() {
         if request.fits_an_argument() {
@@ -26,7 +26,7 @@ pub(super) fn command(request: &Request<'_>) -> Result<CommandLine, Refused> {
             line.arg("--model").arg(model);
         }
         line.dialect = Some(Dialect::Text);
-        return Ok(line);
+        return line;
     }
     line.arg("--output-format").arg("json").arg("--stream").arg("off").arg("--no-color");
     line.arg("--no-ask-user").arg("--no-auto-update").arg("--disable-mcp-server").arg("adjutant");
@@ -55,7 +55,7 @@ pub(super) fn command(request: &Request<'_>) -> Result<CommandLine, Refused> {
         line.without.push("COPILOT_ALLOW_ALL");
     }
     line.dialect = Some(Dialect::Copilot);
-    Ok(line)
+    line
 }
 
 /// Reads one event of `--output-format json`.
@@ -73,9 +73,9 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
             if !calls {
                 seen.message = Some(text("content").to_owned());
             }
-            seen.say(Progress::Text, text("content"))
+            say(Progress::Text, text("content"))
         }
-        "assistant.reasoning" => seen.say(Progress::Thinking, text("content")),
+        "assistant.reasoning" => say(Progress::Thinking, text("content")),
         "assistant.usage" => {
             add(&mut seen.usage.input_tokens, data["inputTokens"].as_u64());
             add(&mut seen.usage.cached_tokens, data["cacheReadTokens"].as_u64());
@@ -107,8 +107,8 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
             };
             seen.error(failure)
         }
-        "session.info" if text("infoType") == "model_retry" => seen.say(Progress::Notice, text("message")),
-        "session.warning" => seen.say(Progress::Notice, text("message")),
+        "session.info" if text("infoType") == "model_retry" => say(Progress::Notice, text("message")),
+        "session.warning" => say(Progress::Notice, text("message")),
         // Its good end, in case the removal of secrets mangles the line that follows.
         "assistant.idle" if seen.message.is_some() && seen.last_error.is_none() => {
             seen.end = Some(Ok(()));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::environment::Own;
 use super::failure::{Class, Failure};
 use super::reader::{Dialect, Ended, Progress, ToolResult, Usage};
-use super::seen::Seen;
+use super::seen::{Seen, say};
 use super::{CommandLine, Refused, Request};
 use crate::agents::definition::Permission;
 use crate::process::Exit;
@@ -76,7 +76,7 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
         "message" if text("role") == "assistant" => {
             // Pieces of one message follow each other; a tool call begins the next one.
             seen.message.get_or_insert_default().push_str(text("content"));
-            seen.say(Progress::Text, text("content"))
+            say(Progress::Text, text("content"))
         }
         "tool_use" => {
             seen.message = None;
@@ -119,14 +119,13 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
 /// Its error events do not tell the HTTP status; its exit code is that status without the upper bits.
 pub(super) fn end(seen: &mut Seen, ended: &Ended<'_>) {
     let status = match ended.exit {
-        Exit::Code(145) => 401,
+        // 41 is documented: no way to log in was set.
+        Exit::Code(145 | 41) => 401,
         Exit::Code(147) => 403,
         Exit::Code(148) => 404,
         Exit::Code(173) => 429,
         Exit::Code(244) => 500,
         Exit::Code(247) => 503,
-        // Documented: no way to log in was set.
-        Exit::Code(41) => 401,
         Exit::Code(_) | Exit::Signal(_) | Exit::NotStarted | Exit::Unknown => return,
     };
     let told = match &seen.end {

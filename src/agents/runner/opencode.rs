@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use super::environment::Own;
 use super::failure::{Class, Failure};
 use super::reader::{Dialect, Progress, ToolResult};
-use super::seen::{Seen, add, micro};
-use super::{CommandLine, Refused, Request};
+use super::seen::{Seen, add, micro, say};
+use super::{CommandLine, Request};
 use crate::agents::definition::Permission;
 
 pub(super) const OWN: Own =
     Own { names: &["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"], prefixes: &["OPENCODE_"] };
 
-pub(super) fn command(request: &Request<'_>) -> Result<CommandLine, Refused> {
+pub(super) fn command(request: &Request<'_>) -> CommandLine {
     let mut line = CommandLine::default();
     line.arg("run").arg("--format").arg("json").arg("--pure");
     let permission = match request.permission {
@@ -40,7 +40,7 @@ pub(super) fn command(request: &Request<'_>) -> Result<CommandLine, Refused> {
     }
     line.stdin(request.prompt);
     line.dialect = Some(Dialect::Opencode);
-    Ok(line)
+    line
 }
 
 /// Reads one event of `--format json`.
@@ -61,9 +61,9 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
                 message.push('\n');
             }
             message.push_str(text);
-            seen.say(Progress::Text, text)
+            say(Progress::Text, text)
         }
-        "reasoning" => seen.say(Progress::Thinking, part["text"].as_str().unwrap_or_default()),
+        "reasoning" => say(Progress::Thinking, part["text"].as_str().unwrap_or_default()),
         "tool_use" => tool(seen, part),
         "step_finish" => {
             let tokens = &part["tokens"];
@@ -106,7 +106,7 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
             }
             let text = failure.detail.clone();
             seen.end = Some(Err(failure));
-            seen.say(Progress::Notice, &text)
+            say(Progress::Notice, &text)
         }
         _ => Vec::new(),
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::seen::Seen;
+use super::seen::{Seen, say};
 use super::text::{plain, shown};
 use super::{CommandRunner, claude, codex, copilot, gemini, opencode};
 use crate::process::{Cause, Exit};
@@ -136,7 +136,7 @@ impl Reader {
             Dialect::Opencode => opencode::read,
             Dialect::Text | Dialect::Command(_) => {
                 seen.keep_text(text);
-                return seen.say(Progress::Text, text);
+                return say(Progress::Text, text);
             }
         };
         match serde_json::from_str::<Value>(text) {
@@ -152,7 +152,7 @@ impl Reader {
             }
             _ => {
                 seen.last_words = Some(shown(text));
-                seen.say(Progress::Notice, text)
+                say(Progress::Notice, text)
             }
         }
     }

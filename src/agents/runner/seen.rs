@@ -49,12 +49,6 @@ enum Open {
 }
 
 impl Seen {
-    /// A progress item of `text`, or none where nothing is left of it.
-    pub(super) fn say(&mut self, kind: fn(String) -> Progress, text: &str) -> Vec<Progress> {
-        let text = shown(text);
-        if text.is_empty() { Vec::new() } else { vec![kind(text)] }
-    }
-
     /// The agent runs a command.
     pub(super) fn command_started(&mut self, id: &str, command: &str) -> Vec<Progress> {
         let command = shown(command);
@@ -113,7 +107,7 @@ impl Seen {
     pub(super) fn error(&mut self, failure: Failure) -> Vec<Progress> {
         let text = failure.detail.clone();
         self.last_error = Some(failure);
-        self.say(Progress::Notice, &text)
+        say(Progress::Notice, &text)
     }
 
     /// Keeps a line of text output.
@@ -218,6 +212,12 @@ impl Seen {
         }
         failure
     }
+}
+
+/// A progress item of `text`, or none where nothing is left of it.
+pub(super) fn say(kind: fn(String) -> Progress, text: &str) -> Vec<Progress> {
+    let text = shown(text);
+    if text.is_empty() { Vec::new() } else { vec![kind(text)] }
 }
 
 /// Adds what a step cost to what the steps before it did.

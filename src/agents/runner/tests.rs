@@ -1,0 +1,406 @@
+//! What the runners are started with, and what is made of what they wrote: recorded from the real CLIs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use proptest::prelude::{Strategy, any, prop, proptest};
+use serde_json::{Value, json};
+
+use super::command::{Answer, CommandRunner, Stdin};
+use super::environment::Environment;
+use super::failure::Class;
+use super::reader::{Dialect, Ended, Reader, Report};
+use super::{Form, Prepared, Refused, Request, Runner};
+use crate::agents::definition::Permission;
+use crate::process::{Cause, Exit, Limit};
+
+/// Reads a whole run.
+fn read(dialect: Dialect, stdout: &str, ended: Ended<'_>) -> (Vec<String>, Report) {
+    let mut reader = Reader::new(dialect);
+    let progress =
+        stdout.lines().flat_map(|line| reader.line(line)).map(|item| format!("{item:?}")).collect();
+    (progress, reader.finish(&ended))
+}
+
+fn exited(code: i32) -> Ended<'static> {
+    Ended { exit: Exit::Code(code), cause: Cause::Exited, stderr: "", final_message: None }
+}
+
+#[test]
+fn recorded_runs_are_understood() {
+    let runs: &[(&str, Ended<'_>)] = &[
+        ("codex-0.92.0-plan", exited(0)),
+        ("codex-0.169.0-workspace-write", exited(0)),
+        ("codex-0.169.0-mcp", exited(0)),
+        ("codex-0.169.0-empty", exited(0)),
+        ("codex-0.169.0-http401", exited(1)),
+        ("codex-0.169.0-http429", exited(1)),
+        ("codex-0.169.0-http500", exited(1)),
+        ("codex-0.169.0-sigint", exited(0)),
+        ("copilot-1.0.102-full", exited(0)),
+        ("copilot-1.0.102-workspace-write", exited(0)),
+        ("copilot-1.0.102-empty", exited(1)),
+        ("copilot-1.0.102-http401", exited(1)),
+        ("copilot-1.0.102-http429", exited(1)),
+        ("claude-2.1.329-workspace-write", exited(0)),
+        ("claude-2.1.329-empty", exited(0)),
+        ("claude-2.1.329-http500", exited(1)),
+        (
+            "claude-2.1.329-http429",
+            Ended { exit: Exit::Signal(9), cause: Cause::TimedOut(Limit::Wall), ..exited(0) },
+        ),
+        ("gemini-0.61.0-workspace-write", exited(0)),
+        ("gemini-0.61.0-mcp", exited(0)),
+        ("gemini-0.61.0-empty", exited(0)),
+        ("gemini-0.61.0-http401", exited(145)),
+        ("opencode-1.18.33-full", exited(0)),
+        ("opencode-1.18.33-workspace-write", exited(0)),
+        ("opencode-1.18.33-two-messages", exited(0)),
+        ("opencode-1.18.33-empty", exited(0)),
+        ("opencode-1.18.33-http429", exited(1)),
+    ];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/runners");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), runs.len(), "a recording is not read");
+    for (name, ended) in runs {
+        let stdout = std::fs::read_to_string(folder.join(format!("{name}.stdout.ndjson"))).unwrap();
+        let (progress, report) = read(dialect(name), &stdout, *ended);
+        insta::assert_snapshot!(*name, format!("{}\n\n{report:#?}", progress.join("\n")));
+    }
+}
+
+fn dialect(name: &str) -> Dialect {
+    match name.split('-').next().unwrap() {
+        "codex" => Dialect::Codex,
+        "copilot" => Dialect::Copilot,
+        "claude" => Dialect::Claude,
+        "gemini" => Dialect::Gemini,
+        "opencode" => Dialect::Opencode,
+        other => panic!("{other}"),
+    }
+}
+
+const GOOD: &str = r#"{"type":"item.completed","item":{"type":"agent_message","text":"done"}}
+{"type":"turn.completed","usage":{}}"#;
+
+#[test]
+fn success_needs_a_message_a_good_end_and_a_good_exit() {
+    let codex = |stdout: &str, ended| read(Dialect::Codex, stdout, ended).1;
+    let class = |stdout: &str, ended| codex(stdout, ended).failure.map(|failure| failure.class);
+    let cause = |cause| Ended { exit: Exit::Signal(9), cause, ..exited(0) };
+    assert_eq!(class(GOOD, exited(0)), None);
+    assert_eq!(class(GOOD, exited(3)), Some(Class::Crashed));
+    assert_eq!(class(GOOD, cause(Cause::Cancelled)), Some(Class::Cancelled));
+    assert_eq!(class(GOOD, cause(Cause::TimedOut(Limit::Idle))), Some(Class::TimedOut(Limit::Idle)));
+    assert_eq!(class(GOOD, cause(Cause::HubGone)), Some(Class::HubGone));
+    assert_eq!(class(GOOD, cause(Cause::Exited)), Some(Class::Crashed));
+    assert_eq!(class("", exited(0)), Some(Class::EmptyAnswer));
+    assert_eq!(class("hello", exited(0)), Some(Class::BadOutput));
+    assert_eq!(class(GOOD.lines().next().unwrap(), exited(0)), Some(Class::BadOutput));
+    assert_eq!(class(&GOOD[..GOOD.len() - 5], exited(0)), Some(Class::BadOutput));
+    assert_eq!(class("", exited(1)), Some(Class::Crashed));
+    assert_eq!(class("", Ended { exit: Exit::NotStarted, ..exited(0) }), Some(Class::NotInstalled));
+    // What was said is kept where the run failed.
+    assert_eq!(codex(GOOD, exited(3)).message.as_deref(), Some("done"));
+    // The file is whole where a line may have been cut.
+    let ended = Ended { final_message: Some("all of it ✓".as_bytes()), ..exited(0) };
+    assert_eq!(codex(GOOD, ended).message.as_deref(), Some("all of it ✓"));
+}
+
+#[test]
+fn words_on_stderr_tell_the_class() {
+    for (stderr, class) in [
+        ("Error: No authentication information found.\nCopilot can be …", Class::Authentication),
+        (
+            "thinking about the usage limit of things\nERROR: unexpected status 401 Unauthorized",
+            Class::Authentication,
+        ),
+        ("the model said: usage limit\nError: boom", Class::Crashed),
+        ("error: unexpected argument '--sandboxx' found", Class::Refused),
+        ("--dangerously-skip-permissions cannot be used with root/sudo privileges", Class::Refused),
+        ("\u{1b}[31mError: fetch failed\u{1b}[0m", Class::Network),
+    ] {
+        let failure = read(Dialect::Text, "", Ended { stderr, ..exited(1) }).1.failure.unwrap();
+        assert_eq!(failure.class, class, "{stderr}");
+        assert!(!failure.detail.contains('\u{1b}'));
+    }
+    let stderr = "Not inside a trusted directory and --skip-git-repo-check was not specified.";
+    let failure = read(Dialect::Text, "", Ended { stderr, ..exited(1) }).1.failure.unwrap();
+    assert_eq!((failure.class, failure.retry_with), (Class::Refused, Some(Form::Own)));
+}
+
+#[test]
+fn the_documented_line_of_codex_tells_its_answer_on_stdout() {
+    let stderr = "OpenAI Codex v0.169.0\n--------\nmodel: gpt-5\nsession id: 01a1\n--------\nuser\n";
+    let report =
+        read(Dialect::Text, "line one\n\nline \u{1b}[1mtwo\u{1b}[0m\n", Ended { stderr, ..exited(0) }).1;
+    assert_eq!(report.message.as_deref(), Some("line one\n\nline two"));
+    assert_eq!((report.session.as_deref(), report.model.as_deref()), (Some("01a1"), Some("gpt-5")));
+    assert_eq!(report.failure, None);
+    assert_eq!(read(Dialect::Text, " \n", exited(0)).1.failure.unwrap().class, Class::EmptyAnswer);
+}
+
+fn own(argv: &[&str]) -> CommandRunner {
+    CommandRunner {
+        name: "aider".to_owned(),
+        argv: argv.iter().map(ToString::to_string).collect(),
+        stdin: Stdin::Prompt,
+        answer: Answer::Stdout,
+        env: BTreeMap::from([("AIDER_YES".to_owned(), "1".to_owned())]),
+        pass_env: vec!["AIDER_KEY".to_owned()],
+        levels: vec![Permission::Full],
+        usage_limit: vec!["Out of juice".to_owned()],
+        authentication: vec!["who are you".to_owned()],
+    }
+}
+
+#[test]
+fn a_configured_runner_is_read_as_configured() {
+    let end = |answer: Answer, stdout: &str, ended: Ended<'_>| {
+        let runner = CommandRunner { answer, ..own(&["aider"]) };
+        let report = read(Dialect::Command(Arc::new(runner)), stdout, ended).1;
+        (report.message, report.failure.map(|failure| failure.class))
+    };
+    let said = |text: &str| Some(text.to_owned());
+    let json = |path: &str| Answer::Json(path.split('.').map(ToOwned::to_owned).collect());
+    assert_eq!(end(Answer::Stdout, "a\nb\n", exited(0)), (said("a\nb"), None));
+    assert_eq!(end(Answer::Stdout, "", exited(0)), (None, Some(Class::EmptyAnswer)));
+    let file = Ended { final_message: Some(b"from the file"), ..exited(0) };
+    assert_eq!(end(Answer::File, "noise", file), (said("from the file"), None));
+    assert_eq!(end(Answer::File, "noise", exited(0)), (None, Some(Class::EmptyAnswer)));
+    let lines = "{\"r\":[{\"t\":\"first\"}]}\n{\"r\":[{\"t\":\"last\"}]}\nbye\n";
+    assert_eq!(end(json("r.0.t"), lines, exited(0)), (said("last"), None));
+    assert_eq!(end(json("r"), "{\n \"r\": 7\n}\n", exited(0)), (said("7"), None));
+    assert_eq!(end(json("x"), lines, exited(0)), (None, Some(Class::BadOutput)));
+    let failed = |stderr| Ended { stderr, ..exited(2) };
+    assert_eq!(end(Answer::Stdout, "", failed("sorry: out of JUICE")).1, Some(Class::UsageLimit));
+    assert_eq!(end(Answer::Stdout, "Who are you?", failed("")).1, Some(Class::Authentication));
+    assert_eq!(end(Answer::Stdout, "x", failed("boom")).1, Some(Class::Crashed));
+}
+
+/// A request on made-up places, and the environment it is given its share of.
+struct Asked {
+    environment: Environment,
+    env: BTreeMap<String, String>,
+    schema: Value,
+}
+
+impl Asked {
+    fn new() -> Self {
+        Self {
+            environment: Environment::of(&[
+                ("HOME", "/home/u"),
+                ("CODEX_HOME", "/c"),
+                ("COPILOT_ALLOW_ALL", "true"),
+                ("GH_TOKEN", "g"),
+                ("ANTHROPIC_API_KEY", "a"),
+                ("GEMINI_API_KEY", "e"),
+                ("OPENCODE_CONFIG", "/o"),
+                ("AIDER_KEY", "k"),
+                ("SECRET_OF_THE_HUB", "s"),
+            ]),
+            env: BTreeMap::from([("OPENCODE_PERMISSION".to_owned(), "of the agent".to_owned())]),
+            schema: json!({"type": "object"}),
+        }
+    }
+
+    fn request<'a>(&'a self, permission: Permission, prompt: &'a str, form: Form) -> Request<'a> {
+        Request {
+            program: Path::new("/bin/program"),
+            prompt,
+            workdir: Path::new("/workdir"),
+            scratch: Path::new("/scratch"),
+            permission,
+            model: None,
+            schema: None,
+            resume: None,
+            form,
+            environment: &self.environment,
+            env: &self.env,
+        }
+    }
+}
+
+fn as_json(prepared: Result<Prepared, Refused>) -> Value {
+    let prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(refused) => return json!(refused.to_string()),
+    };
+    let text = |text: &std::ffi::OsStr| text.to_str().unwrap().to_owned();
+    let mut shown = json!({"argv": prepared.argv.iter().map(|a| text(a)).collect::<Vec<_>>()});
+    shown["env"] =
+        json!(prepared.env.iter().map(|(k, v)| format!("{}={}", text(k), text(v))).collect::<Vec<_>>());
+    if let Some(stdin) = prepared.stdin {
+        shown["stdin"] = json!(String::from_utf8(stdin).unwrap());
+    }
+    if let Some(file) = prepared.final_message {
+        shown["final_message"] = json!(file);
+    }
+    for (path, bytes) in prepared.files {
+        shown["files"][path.to_str().unwrap()] = json!(String::from_utf8(bytes).unwrap());
+    }
+    if prepared.schema == super::SchemaHeld::ByRunner {
+        shown["schema"] = json!("by the runner");
+    }
+    shown
+}
+
+/// The integration tests start the real CLIs with what stands in these snapshots.
+#[test]
+fn command_lines_of_every_runner_at_every_level() {
+    let asked = Asked::new();
+    let configured = Runner::Command(Arc::new(CommandRunner {
+        answer: Answer::File,
+        ..own(&[
+            "aider",
+            "--dir={workdir}",
+            "--model={model}",
+            "--out",
+            "{final_message_file}",
+            "{permission}",
+            "{x}",
+        ])
+    }));
+    for runner in Runner::BUILT_IN.iter().chain([&configured]) {
+        let mut lines = serde_json::Map::new();
+        for permission in Permission::ALL {
+            let request = asked.request(permission, "the prompt", Form::Own);
+            lines.insert(permission.name().to_owned(), as_json(runner.prepare(&request)));
+        }
+        let everything = Request {
+            model: Some("the-model"),
+            schema: Some(&asked.schema),
+            resume: Some("the-session"),
+            ..asked.request(Permission::Full, "the prompt", Form::Own)
+        };
+        lines.insert("everything".to_owned(), as_json(runner.prepare(&everything)));
+        insta::assert_json_snapshot!(format!("lines-{}", runner.name()), lines);
+    }
+}
+
+#[test]
+fn the_contracts_command_lines_to_the_letter() {
+    let asked = Asked::new();
+    let line = |runner: Runner, permission, prompt: &str, model: Option<&str>| {
+        let request = Request { model, ..asked.request(permission, prompt, Form::Contract) };
+        let prepared = runner.prepare(&request).unwrap();
+        let words: Vec<String> =
+            prepared.argv.iter().skip(1).map(|word| word.to_str().unwrap().to_owned()).collect();
+        (words.join(" "), prepared.stdin.map(|bytes| bytes.len()))
+    };
+    let codex = |prompt: &str| line(Runner::Codex, Permission::ReadOnly, prompt, None);
+    let documented = "--cd /workdir --sandbox read-only --ask-for-approval never exec ";
+    assert_eq!(codex("do it"), (format!("{documented}do it"), None));
+    for prompt in ["-x", "resume", "nul\0", "-", &"x".repeat(200_000)] {
+        assert_eq!(codex(prompt), (format!("{documented}-"), Some(prompt.len())), "{}", &prompt[..1]);
+    }
+    let copilot = |prompt: &str| line(Runner::Copilot, Permission::ReadOnly, prompt, None);
+    let documented = "--allow-all-tools --allow-all-paths --stream off";
+    assert_eq!(copilot("do it"), (format!("-p do it {documented}"), None));
+    for prompt in ["-x", &"x".repeat(200_000)] {
+        assert_eq!(copilot(prompt), (documented.to_owned(), Some(prompt.len())));
+    }
+    assert_eq!(
+        line(Runner::Codex, Permission::ReadOnly, "do it", Some("gpt-5")).0,
+        "--cd /workdir --sandbox read-only --ask-for-approval never --model gpt-5 exec do it"
+    );
+    // The documented line has no words for another level.
+    assert!(line(Runner::Codex, Permission::Full, "do it", None).0.contains("danger-full-access"));
+}
+
+#[test]
+fn a_runner_that_cannot_hold_the_level_says_so() {
+    let asked = Asked::new();
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join(".gemini")).unwrap();
+    std::fs::write(home.path().join(".gemini/settings.json"), "{}").unwrap();
+    let refusal = |runner: &Runner, permission| {
+        let request = Request { workdir: home.path(), ..asked.request(permission, "do it", Form::Own) };
+        runner.prepare(&request).err().map(|refused| refused.to_string())
+    };
+    assert_eq!(
+        refusal(&Runner::Gemini, Permission::ReadOnly).unwrap(),
+        "gemini cannot run at permission level `read-only`: the working directory has settings of its own for it, \
+         which can start programs, and it cannot be told to leave them out"
+    );
+    assert_eq!(refusal(&Runner::Gemini, Permission::Full), None);
+    let aider = Runner::Command(Arc::new(own(&["aider"])));
+    assert_eq!(
+        refusal(&aider, Permission::ReadOnly).unwrap(),
+        "aider cannot run at permission level `read-only`: its configuration says that its command line holds full only"
+    );
+    let unsaid = Runner::Command(Arc::new(CommandRunner { levels: Vec::new(), ..own(&["aider"]) }));
+    assert!(refusal(&unsaid, Permission::Full).unwrap().contains("name them in `levels`"));
+    let in_argv = Runner::Command(Arc::new(own(&["aider", "{prompt}"])));
+    let long = "x".repeat(200_000);
+    let refused = in_argv.prepare(&asked.request(Permission::Full, &long, Form::Own)).unwrap_err();
+    assert!(refused.to_string().starts_with("aider cannot take this prompt"), "{refused}");
+}
+
+#[test]
+fn a_prompt_is_never_read_for_placeholders() {
+    let asked = Asked::new();
+    let runner = Runner::Command(Arc::new(own(&["aider", "{prompt} in {workdir}"])));
+    let request = asked.request(Permission::Full, "say {workdir} and {model}", Form::Own);
+    let argv = runner.prepare(&request).unwrap().argv;
+    assert_eq!(argv[1], "say {workdir} and {model} in /workdir");
+    assert_eq!(PathBuf::from(&argv[0]), request.program);
+}
+
+fn values() -> impl Strategy<Value = Value> {
+    let words = prop::sample::select(vec![
+        "type",
+        "item",
+        "data",
+        "part",
+        "text",
+        "content",
+        "message",
+        "result",
+        "usage",
+        "error",
+        "id",
+        "name",
+        "turn.completed",
+        "item.completed",
+        "assistant",
+        "assistant.message",
+        "tool_use",
+        "step_finish",
+        "state",
+        "tokens",
+        "command",
+        "fileEdits",
+        "system",
+        "init",
+        "user",
+        "tool_result",
+    ]);
+    let leaf = proptest::prop_oneof![
+        words.clone().prop_map(|word| json!(word)),
+        any::<i64>().prop_map(|number| json!(number)),
+        any::<f64>().prop_map(|number| json!(number)),
+        any::<bool>().prop_map(|truth| json!(truth)),
+        proptest::prelude::Just(Value::Null),
+    ];
+    leaf.prop_recursive(4, 40, 6, move |inner| {
+        proptest::prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
+            prop::collection::vec((words.clone(), inner), 0..6)
+                .prop_map(|members| members.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()),
+        ]
+    })
+}
+
+proptest! {
+    /// Whatever an event looks like, it is taken; and nothing succeeds without a message.
+    #[test]
+    fn no_event_breaks_a_reader(events in prop::collection::vec(values(), 0..20), code in 0..3) {
+        let lines: Vec<String> = events.iter().map(Value::to_string).collect();
+        let stdout = lines.join("\n");
+        for name in ["codex", "copilot", "claude", "gemini", "opencode"] {
+            let (_, report) = read(dialect(name), &stdout, exited(code));
+            assert!(report.failure.is_some() || report.message.is_some());
+        }
+    }
+}
