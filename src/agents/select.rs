@@ -13,6 +13,9 @@ use configured::Error;
 use super::runner::{Form, Runner, probe};
 use crate::config::runners::RunnersConfig;
 
+/// Nobody's limit lasts longer than a month.
+const LONGEST_REST: Duration = Duration::from_hours(31 * 24);
+
 /// A runner with its place in the order.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
@@ -181,7 +184,8 @@ impl Selector {
 
     /// Lets `runner` rest from `now` on: it was at its usage limit.
     pub(crate) fn limited(&self, runner: &str, retry_after: Option<Duration>, now: Instant) {
-        let until = now + retry_after.unwrap_or(self.cooldown);
+        // What a provider's header or a configuration says may be any number.
+        let until = now + retry_after.unwrap_or(self.cooldown).min(LONGEST_REST);
         let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
         let end = resting.entry(runner.to_owned()).or_insert(until);
         *end = until.max(*end);
@@ -295,6 +299,19 @@ mod tests {
         assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["copilot"]);
         let later = now + Duration::from_mins(15);
         assert_eq!(order(&selector.plan_among(None, None, later, installed)), ["codex", "copilot"]);
+    }
+
+    #[test]
+    fn no_rest_is_too_long_to_be_told() {
+        let forever =
+            RunnersConfig { runner_cooldown_minutes: Some(u64::MAX), ..config(&[("codex", 1, &[])]) };
+        let selector = Selector::new(&forever, None, Form::Own).unwrap();
+        let now = Instant::now();
+        let month = Some(Duration::from_hours(31 * 24));
+        for told in [None, Some(Duration::MAX)] {
+            selector.limited("codex", told, now);
+            assert_eq!(selector.rest("codex", now), month);
+        }
     }
 
     #[test]

@@ -121,13 +121,23 @@ fn fill(argument: &str, values: &[(&str, Option<&str>)]) -> Option<String> {
 }
 
 impl CommandRunner {
+    /// Looks for the final message in a line of output as it comes: the last one counts, however much went before.
+    pub(super) fn line(&self, seen: &mut Seen, text: &str) {
+        if let Answer::Json(path) = &self.answer
+            && let Some(value) = value_at(text, path)
+        {
+            seen.message = Some(value);
+        }
+    }
+
     /// Finds the final message, and reads a failure by the configured words.
     pub(super) fn end(&self, seen: &mut Seen, ended: &Ended<'_>) {
         let output = std::mem::take(&mut seen.text);
         match &self.answer {
             Answer::Stdout => seen.message = Some(output.clone()),
-            Answer::File => {}
-            Answer::Json(path) => seen.message = value_at(&output, path),
+            // No line had it by itself: the output may be one document on many lines.
+            Answer::Json(path) if seen.message.is_none() => seen.message = value_at(&output, path),
+            Answer::File | Answer::Json(_) => {}
         }
         if ended.exit == Exit::Code(0) {
             seen.end = Some(match (&self.answer, &seen.message) {
@@ -157,20 +167,16 @@ impl CommandRunner {
     }
 }
 
-/// The text at `path` in the last line of `output` that has one, else in the whole. A value that is no string is given
-/// as JSON.
-fn value_at(output: &str, path: &[String]) -> Option<String> {
-    let find = |text: &str| {
-        let whole: Value = serde_json::from_str(text).ok()?;
-        let found = path.iter().try_fold(&whole, |value, key| match value {
-            Value::Array(items) => items.get(key.parse::<usize>().ok()?),
-            value => value.get(key),
-        })?;
-        match found {
-            Value::Null => None,
-            Value::String(text) => Some(text.clone()),
-            other => Some(other.to_string()),
-        }
-    };
-    output.lines().rev().find_map(find).or_else(|| find(output))
+/// The text at `path` in the JSON `text`. A value that is no string is given as JSON.
+fn value_at(text: &str, path: &[String]) -> Option<String> {
+    let whole: Value = serde_json::from_str(text).ok()?;
+    let found = path.iter().try_fold(&whole, |value, key| match value {
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        value => value.get(key),
+    })?;
+    match found {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
 }

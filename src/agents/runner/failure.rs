@@ -161,7 +161,7 @@ const WORDS: &[(Class, &[&str])] = &[
             "content filter",
         ],
     ),
-    (Class::EmptyAnswer, &["no response was returned"]),
+    (Class::EmptyAnswer, &["no response was returned", "returned an empty response"]),
     (
         Class::Provider,
         &[

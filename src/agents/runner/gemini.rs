@@ -107,8 +107,12 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
             seen.end = Some(if text("status") == "success" {
                 Ok(())
             } else {
-                let message = event["error"]["message"].as_str().unwrap_or("it failed without saying why");
-                Err(Failure::told(message, Class::Provider))
+                // Where the end has no words of its own, the error before it has them.
+                Err(match (event["error"]["message"].as_str(), seen.last_error.take()) {
+                    (Some(message), _) => Failure::told(message, Class::Provider),
+                    (None, Some(failure)) => failure,
+                    (None, None) => Failure::new(Class::Provider, "it failed without saying why"),
+                })
             });
             Vec::new()
         }

@@ -135,6 +135,9 @@ impl Reader {
             Dialect::Gemini => gemini::read,
             Dialect::Opencode => opencode::read,
             Dialect::Text | Dialect::Command(_) => {
+                if let Dialect::Command(command) = &self.dialect {
+                    command.line(seen, text);
+                }
                 seen.keep_text(text);
                 return say(Progress::Text, text);
             }

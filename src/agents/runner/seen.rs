@@ -110,10 +110,11 @@ impl Seen {
         say(Progress::Notice, &text)
     }
 
-    /// Keeps a line of text output.
+    /// Keeps a line of text output, up to the bound: what is kept is the beginning, without a hole.
     pub(super) fn keep_text(&mut self, line: &str) {
-        if self.text.len() + line.len() < TEXT {
-            self.text.push_str(line);
+        let room = TEXT.saturating_sub(self.text.len());
+        if room > 0 {
+            self.text.push_str(&line[..line.floor_char_boundary(room)]);
             self.text.push('\n');
         }
     }

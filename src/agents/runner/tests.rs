@@ -172,6 +172,11 @@ fn a_configured_runner_is_read_as_configured() {
     assert_eq!(end(json("r.0.t"), lines, exited(0)), (said("last"), None));
     assert_eq!(end(json("r"), "{\n \"r\": 7\n}\n", exited(0)), (said("7"), None));
     assert_eq!(end(json("x"), lines, exited(0)), (None, Some(Class::BadOutput)));
+    let flood = format!("{}{{\"r\":\"behind it\"}}\n", "{\"noise\":\"of a kind\"}\n".repeat(100_000));
+    assert_eq!(end(json("r"), &flood, exited(0)), (said("behind it"), None));
+    let long = "é".repeat(1024 * 1024);
+    let (cut, failure) = end(Answer::Stdout, &format!("{long}\nthe end\n"), exited(0));
+    assert_eq!((cut.unwrap().len(), failure), (1024 * 1024, None));
     let failed = |stderr| Ended { stderr, ..exited(2) };
     assert_eq!(end(Answer::Stdout, "", failed("sorry: out of JUICE")).1, Some(Class::UsageLimit));
     assert_eq!(end(Answer::Stdout, "Who are you?", failed("")).1, Some(Class::Authentication));

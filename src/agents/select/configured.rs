@@ -96,7 +96,7 @@ pub(super) fn candidates(config: &RunnersConfig, usual: &[Runner]) -> Result<Vec
 
 /// How long a limited runner rests when it does not tell.
 pub(super) fn cooldown(config: &RunnersConfig) -> Duration {
-    Duration::from_mins(config.runner_cooldown_minutes.unwrap_or(15))
+    Duration::from_secs(config.runner_cooldown_minutes.unwrap_or(15).saturating_mul(60))
 }
 
 fn runner(entry: &RunnerEntry) -> Result<Runner, Error> {
