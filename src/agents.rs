@@ -3,7 +3,7 @@
 //! [`Agents`] is the room's face. A delegation is a row before it is acknowledged; the worker loop
 //! ([`Agents::work`]) claims rows, runs them below a supervisor and records what the hub saw.
 
-mod bundled;
+pub(crate) mod bundled;
 pub(crate) mod caller;
 pub(crate) mod catalogue;
 pub(crate) mod definition;
@@ -11,6 +11,8 @@ mod delegate;
 mod engine;
 pub(crate) mod error;
 pub(crate) mod formats;
+pub(crate) mod import;
+pub(crate) mod lint;
 mod load;
 pub(crate) mod receipt;
 pub(crate) mod runner;

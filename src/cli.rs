@@ -1,5 +1,6 @@
 //! The command line: the grammar, and one file per command below.
 
+mod agents;
 mod connect;
 #[cfg(feature = "fixture")]
 mod fixture;
@@ -7,6 +8,7 @@ mod mcp;
 mod open;
 mod output;
 mod prompts;
+mod report;
 mod serve;
 mod status;
 mod supervise;
@@ -78,6 +80,8 @@ enum Command {
     Mcp(mcp::McpArgs),
     /// Work with prompt commands
     Prompts(prompts::PromptsArgs),
+    /// Work with agent definitions
+    Agents(agents::AgentsArgs),
     /// Open the console in the browser, logged in
     Open(open::OpenArgs),
     /// Say which hub runs, where it listens and who is connected
@@ -109,6 +113,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Connect(args) => connect::run(args, common),
         Command::Mcp(args) => mcp::run(args, common),
         Command::Prompts(args) => prompts::run(args, common),
+        Command::Agents(args) => agents::run(args, common),
         Command::Open(args) => open::run(&args, common),
         Command::Status(args) => status::run(&args, common),
         Command::Supervise(args) => supervise::run(&args),

@@ -14,7 +14,7 @@ mod own;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::definition::{Fate, Field, Isolation, OnHubExit, Permission, Program};
+use super::definition::{Agent, Fate, Field, Isolation, OnHubExit, Permission, Program};
 use crate::names::own_name;
 pub(crate) use own::KEYS;
 
@@ -38,6 +38,25 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
+    /// Returns what an agent's file says.
+    pub(crate) fn of(agent: &Agent) -> Self {
+        Self {
+            name: None,
+            description: agent.description.clone(),
+            persona: agent.persona.clone(),
+            model: agent.model.clone(),
+            runner: agent.runner.clone(),
+            permission: agent.permission,
+            timeout: agent.timeout,
+            on_hub_exit: agent.on_hub_exit,
+            isolation: agent.isolation,
+            checks: agent.checks.clone(),
+            env: agent.env.clone(),
+            fields: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// Returns the text of a file of ours that says the same.
     pub(crate) fn text(&self) -> String {
         own::write(self)

@@ -6,7 +6,6 @@ mod import;
 mod lint;
 mod list;
 mod new;
-mod report;
 mod show;
 
 use std::path::{Path, PathBuf};

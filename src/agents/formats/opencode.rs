@@ -1,4 +1,4 @@
-//! OpenCode: `.opencode/agent/*.md`.
+//! `OpenCode`: `.opencode/agent/*.md`.
 
 use serde_json::Value;
 

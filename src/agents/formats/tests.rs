@@ -206,7 +206,7 @@ proptest! {
     ) {
         let env: BTreeMap<String, String> = env;
         let timeout = seconds.map(Duration::from_secs);
-        let draft = Draft { persona, description, model, runner, permission, timeout, on_hub_exit, isolation, checks, env, ..Draft::default() };
+        let draft = Draft { description, persona, model, runner, permission, timeout, on_hub_exit, isolation, checks, env, ..Draft::default() };
         let written = draft.text();
         let again = read(Program::Adjutant, &written).unwrap_or_else(|reason| panic!("{reason}\n{written}"));
         prop_assert_eq!(Draft { fields: Vec::new(), ..again.clone() }, draft, "{}", written);

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::super::Common;
 use super::super::output::{self, Failure};
-use super::report::{self, Done, Handling, Row};
+use super::super::report::{self, Done, Handling, Row};
 use super::{Folders, find, place, shown};
 use crate::prompts::export::{self, Outcome};
 use crate::prompts::formats::Format;
@@ -55,7 +55,7 @@ pub(super) fn run(args: ExportArgs, common: Common) -> Result<ExitCode, Failure>
     let shown = |path: &Path| shown(path, &base);
     let mut rows = Vec::new();
     for step in export::plan(prompts, args.format, &args.path) {
-        let format = args.format;
+        let format = args.format.name();
         let (name, from) = (step.prompt.name.clone(), place(&step.prompt.source));
         let row = match step.outcome {
             Outcome::Place { to, text, change } => {

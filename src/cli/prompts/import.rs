@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::super::Common;
 use super::super::output::Failure;
-use super::report::{self, Done, Handling, Row};
+use super::super::report::{self, Done, Handling, Row};
 use super::shown;
 use crate::config::Roots;
 use crate::prompts::formats::Format;
@@ -39,7 +39,7 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
     let shown = |path: &Path| shown(path, &base);
     let mut rows = Vec::new();
     for step in import::plan(found, &into, limits) {
-        let (from, format) = (shown(&step.from), step.format);
+        let (from, format) = (shown(&step.from), step.format.name());
         let row = match step.outcome {
             Outcome::Place { name, to, text, change } => {
                 let (done, reason) = report::write(&to, &text, change, args.handling);

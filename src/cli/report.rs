@@ -5,9 +5,8 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::super::output::{self, Failure, printable};
+use super::output::{self, Failure, printable};
 use crate::folders::place::{self, Change};
-use crate::prompts::formats::Format;
 
 /// How the files are handled.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -57,11 +56,11 @@ impl Done {
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) done: Done,
-    /// The prompt's name, or the file's where there is no prompt.
+    /// The prompt's or agent's name, or the file's where there is neither.
     pub(super) name: String,
     pub(super) from: String,
     /// The foreign format's name.
-    pub(super) format: Format,
+    pub(super) format: &'static str,
     pub(super) to: Option<String>,
     /// Why, for what was not written.
     pub(super) reason: Option<String>,
@@ -122,7 +121,7 @@ fn entry(row: &Row) -> Value {
     json!({
         "outcome": row.done.word(),
         "name": row.name,
-        "format": row.format.name(),
+        "format": row.format,
         "from": row.from,
         "to": row.to,
         "reason": row.reason,

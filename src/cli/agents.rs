@@ -1,0 +1,144 @@
+//! `adjutant agents …`: work with agent definitions.
+
+mod import;
+mod lint;
+mod list;
+mod new;
+mod show;
+mod trust;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use tracing::level_filters::LevelFilter;
+
+use super::Common;
+use super::output::{self, Failure, printable};
+use crate::agents::catalogue::{Catalogue, Definitions, Missing};
+use crate::agents::definition::{Agent, Program};
+use crate::config::{Config, Roots};
+use crate::folders::Source;
+
+/// Arguments of `adjutant agents`.
+#[derive(Debug, Args)]
+pub(super) struct AgentsArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the agents
+    List(list::ListArgs),
+    /// Show one agent: what it is for, how it is run, where it comes from
+    Show(show::ShowArgs),
+    /// Say what each key of a definition means here, and which runners can run it
+    Lint(lint::LintArgs),
+    /// Create an agent file to start from
+    New(new::NewArgs),
+    /// Take over the agents of Claude, Copilot, Codex, Gemini and others
+    Import(import::ImportArgs),
+    /// Allow an agent of a project to be run, as it is now
+    Trust(trust::TrustArgs),
+}
+
+/// Where the commands look for agents.
+#[derive(Debug, Args)]
+struct Folders {
+    /// Use this folder alone; may be repeated, earlier folders win
+    #[arg(long, value_name = "DIR")]
+    agents_dir: Vec<PathBuf>,
+}
+
+impl Folders {
+    /// Reads the configuration with these folders, else with the project's, the user's and the bundled agents.
+    fn config(self, common: Common) -> Result<Config, Failure> {
+        for folder in &self.agents_dir {
+            if !folder.is_dir() {
+                return Err(Failure::new(format!("{} is not a folder", folder.display())));
+            }
+        }
+        common.config(if self.agents_dir.is_empty() {
+            Roots::Workspace
+        } else {
+            Roots::Exactly(self.agents_dir)
+        })
+    }
+
+    /// Reads the agents of these folders.
+    fn load(self, common: Common) -> Result<(Definitions, Arc<Catalogue>), Failure> {
+        let definitions = Definitions::new(&self.config(common)?.agents);
+        let catalogue = definitions.load();
+        Ok((definitions, catalogue))
+    }
+}
+
+/// Runs one of the commands.
+pub(super) fn run(args: AgentsArgs, common: Common) -> Result<ExitCode, Failure> {
+    common.start_log(LevelFilter::ERROR)?;
+    match args.command {
+        Command::List(args) => list::run(args, common),
+        Command::Show(args) => show::run(args, common),
+        Command::Lint(args) => lint::run(args, common),
+        Command::New(args) => new::run(args, common),
+        Command::Import(args) => import::run(args, common),
+        Command::Trust(args) => trust::run(args, common),
+    }
+}
+
+/// Returns the agent of a name.
+fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Arc<Agent>, Failure> {
+    catalogue.find(name).map_err(|missing| {
+        let failure = Failure::new(&missing);
+        match missing {
+            Missing::Unknown { near, .. } => {
+                let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+                let failure = match near.as_slice() {
+                    [] => failure,
+                    near => failure.hint(format!("did you mean {}?", near.join(" or "))),
+                };
+                failure.hint("`adjutant agents list` shows all of them")
+            }
+            Missing::Broken { .. } => failure.hint("`adjutant agents lint` says where the fault is"),
+        }
+    })
+}
+
+/// Returns the parser of other programs' names.
+fn program() -> impl TypedValueParser<Value = Program> {
+    PossibleValuesParser::new(Program::FOREIGN.map(Program::name)).try_map(|name| {
+        Program::FOREIGN.into_iter().find(|program| program.name() == name).ok_or("no such program")
+    })
+}
+
+/// Says on stderr that files were left out, so that nobody looks for them in vain.
+fn note_problems(catalogue: &Catalogue) {
+    match catalogue.problems.len() {
+        0 => {}
+        1 => output::note("note: 1 file has a problem; `adjutant agents lint` says which"),
+        many => output::note(format!("note: {many} files have problems; `adjutant agents lint` says which")),
+    }
+}
+
+/// Returns where an agent comes from, for a person: the folder's label and the path in it.
+fn place(source: &Source) -> String {
+    format!("{}: {}", source.root, source.relative)
+}
+
+/// Returns a path as a person wrote it or would: relative to the current folder where it is below.
+fn shown(path: &Path, base: &Path) -> String {
+    let path = path.strip_prefix(base).unwrap_or(path);
+    path.strip_prefix(".").unwrap_or(path).display().to_string()
+}
+
+fn source_json(source: &Source) -> Value {
+    json!({ "root": source.root, "path": source.relative, "file": source.file })
+}
+
+fn one_line(text: &str) -> String {
+    printable(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+}

@@ -1,0 +1,143 @@
+//! `adjutant agents lint`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::super::Common;
+use super::super::output::{self, Failure, printable};
+use super::{Folders, shown};
+use crate::agents::catalogue::Definitions;
+use crate::agents::definition::Fate;
+use crate::agents::import::{self, Found};
+use crate::agents::lint::{self, Finding, Report, Severity, Told};
+use crate::agents::runner::Form;
+use crate::agents::select::Selector;
+
+/// Arguments of `adjutant agents lint`.
+#[derive(Debug, Args)]
+pub(super) struct LintArgs {
+    /// Check these files and folders instead of the agents that there are
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    folders: Folders,
+}
+
+/// Prints what every key means and what may be amiss; a file that is not served makes the exit code 1.
+pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
+    let config = args.folders.config(common)?;
+    let base = std::env::current_dir()?;
+    let selector = Selector::new(&config.runners, None, Form::Own).map_err(Failure::new)?;
+    let definitions = Definitions::new(&config.agents);
+    let (mut found, mut hidden) = (Found::default(), Vec::new());
+    if args.paths.is_empty() {
+        let catalogue = definitions.load();
+        found.agents = catalogue.agents.values().chain(&catalogue.shadowed).cloned().collect();
+        found.problems.clone_from(&catalogue.problems);
+        for agent in &catalogue.shadowed {
+            if let Some(winner) = catalogue.agents.get(&agent.name) {
+                hidden.push((agent.clone(), winner.source.root.clone()));
+            }
+        }
+    }
+    for path in &args.paths {
+        let mut more = import::find(path, None, true, config.agents.limits)
+            .map_err(|error| super::import::failure(&error))?;
+        found.agents.append(&mut more.agents);
+        found.problems.append(&mut more.problems);
+    }
+    let report =
+        lint::lint(found, &hidden, |agent| !definitions.trusted(agent), selector.candidates(), &base);
+    if args.json {
+        output::json(&as_json(&report))?;
+    } else {
+        as_text(&report, &base)?;
+    }
+    Ok(ExitCode::from(u8::from(report.count(Severity::Error) > 0)))
+}
+
+fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
+    let line = |text: &str| output::data(&printable(text));
+    for Told { agent, runners } in &report.agents {
+        let file = agent.source.file.as_deref().unwrap_or_else(|| Path::new(""));
+        line(&format!("{}: {} `{}`", shown(file, base), agent.program.label(), agent.name))?;
+        let honoured = agent.fields.iter().filter(|field| field.fate == Fate::Honoured);
+        let honoured: Vec<&str> = honoured.map(|field| field.key.as_str()).collect();
+        if !honoured.is_empty() {
+            line(&format!("  honoured   {}", honoured.join(", ")))?;
+        }
+        for field in &agent.fields {
+            if let Fate::Mapped(what) | Fate::CannotBe(what) = &field.fate {
+                line(&format!("  {:9}  {}: {what}", field.fate.name(), field.key))?;
+            }
+        }
+        let able = runners.iter().filter(|(_, refusal)| refusal.is_none()).map(|(name, _)| name.as_str());
+        line(&format!("  {:9}  {}", "runs on", able.collect::<Vec<_>>().join(", ")))?;
+        for (_, refusal) in runners {
+            if let Some(refusal) = refusal {
+                line(&format!("  {:9}  {refusal}", "not on"))?;
+            }
+        }
+    }
+    for Finding { rule, file, line: number, message, hint } in &report.findings {
+        let file = shown(file, base);
+        line(&format!("{file}:{number}: {}[{}]: {message}", rule.severity.name(), rule.id))?;
+        if let Some(hint) = hint {
+            line(&format!("  hint: {hint}"))?;
+        }
+    }
+    let counts = [Severity::Error, Severity::Warning, Severity::Note]
+        .map(|severity| count(report.count(severity), severity.name()));
+    output::note(format!("{} checked: {}", count(report.files, "file"), counts.join(", ")));
+    Ok(())
+}
+
+fn count(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}
+
+fn as_json(report: &Report) -> Value {
+    let agents = report.agents.iter().map(|Told { agent, runners }| {
+        let fields = agent.fields.iter().map(|field| {
+            let what = match &field.fate {
+                Fate::Mapped(what) | Fate::CannotBe(what) => Some(what),
+                Fate::Honoured | Fate::Unknown => None,
+            };
+            json!({ "key": field.key, "fate": field.fate.name(), "what": what })
+        });
+        let runners = runners.iter().map(|(name, refusal)| json!({ "runner": name, "refusal": refusal }));
+        json!({
+            "name": agent.name,
+            "format": agent.program.name(),
+            "file": agent.source.file,
+            "fields": fields.collect::<Vec<_>>(),
+            "runners": runners.collect::<Vec<_>>(),
+        })
+    });
+    let findings = report.findings.iter().map(|finding| {
+        json!({
+            "id": finding.rule.id,
+            "rule": finding.rule.name,
+            "severity": finding.rule.severity.name(),
+            "file": finding.file,
+            "line": finding.line,
+            "message": finding.message,
+            "hint": finding.hint,
+        })
+    });
+    json!({
+        "agents": agents.collect::<Vec<_>>(),
+        "findings": findings.collect::<Vec<_>>(),
+        "files": report.files,
+        "errors": report.count(Severity::Error),
+        "warnings": report.count(Severity::Warning),
+        "notes": report.count(Severity::Note),
+    })
+}

@@ -1,0 +1,110 @@
+//! `adjutant agents new`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::super::Common;
+use super::super::output::{self, Failure};
+use super::{Folders, place as shown_place};
+use crate::agents::catalogue::Definitions;
+use crate::folders::place::{self, Change};
+use crate::names::own_name;
+use crate::yaml::scalar;
+
+/// Arguments of `adjutant agents new`.
+#[derive(Debug, Args)]
+pub(super) struct NewArgs {
+    /// The agent's name, with `/` for subfolders
+    name: String,
+    /// What it is for, in one sentence
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// Create it for the project around the current folder, in .adjutant/agents
+    #[arg(long, conflicts_with = "agents_dir")]
+    project: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    folders: Folders,
+}
+
+/// Creates the file and says where it is.
+pub(super) fn run(args: NewArgs, common: Common) -> Result<ExitCode, Failure> {
+    let name = &args.name;
+    let fitting = own_name(name);
+    if fitting != *name {
+        let failure = Failure::usage(format!(
+            "`{}` is no name for an agent: use lower-case letters, digits, `-` and `_`, and `/` for subfolders",
+            name.escape_debug()
+        ));
+        return Err(if fitting.is_empty() { failure } else { failure.hint(format!("`{fitting}` would do")) });
+    }
+    let named = args.folders.agents_dir.first().cloned();
+    let config = args.folders.config(common)?;
+    let folder = match (named, args.project) {
+        (Some(folder), _) => folder,
+        (None, true) => project()?.join(".adjutant").join("agents"),
+        (None, false) => config.home.join("agents"),
+    };
+    let file = folder.join(format!("{name}.yaml"));
+    let text = template(args.description.as_deref());
+    if place::compare(&file, &text).map_err(Failure::new)? != Change::New {
+        return Err(Failure::new(format!("{} is there already", file.display()))
+            .hint("edit it, or choose another name"));
+    }
+    let before = Definitions::new(&config.agents).load();
+    place::put(&file, &text).map_err(Failure::new)?;
+    if args.json {
+        output::json(&json!({ "name": name, "file": file }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::data(&file.display().to_string())?;
+    if let Some(other) = before.agents.get(name) {
+        output::note(format!(
+            "note: there is an agent `{name}` already ({}); `adjutant agents show {name}` says which is used",
+            shown_place(&other.source)
+        ));
+    }
+    output::note(format!("next: edit the file, then look at it with `adjutant agents show {name}`"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the folder that a project's files belong to: the nearest with `.adjutant` or `.git`, else the current one.
+fn project() -> Result<PathBuf, Failure> {
+    let current = std::env::current_dir()?;
+    let is_project =
+        |folder: &&Path| folder.join(".adjutant").join("agents").is_dir() || folder.join(".git").exists();
+    Ok(current.ancestors().find(is_project).unwrap_or(&current).to_owned())
+}
+
+fn template(description: Option<&str>) -> String {
+    let description = description
+        .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|text| !text.is_empty());
+    let description =
+        description.unwrap_or_else(|| "Say in one sentence what this agent is good for.".to_owned());
+    TEMPLATE.replace("DESCRIPTION", &scalar(&description))
+}
+
+const TEMPLATE: &str = "\
+description: DESCRIPTION
+persona: |
+  Say here who the agent is and how it works: what it looks at first, what it may change,
+  how its answer is to look. The task that is delegated to it follows behind this text.
+
+# The rest is optional: take away the `#` from what you need.
+# model: gpt-5                # as the runner's program spells it
+# runner: codex               # or copilot, claude, gemini, opencode, or one of config.toml
+# permission: read-only       # or workspace-write, full
+# timeout: 20m
+# isolation: none             # or worktree: a copy of the repository for every task
+# on_hub_exit: kill           # or keep: go on when the hub is gone
+# checks:                     # what the hub runs when the agent is done
+#   - cargo test
+# env:
+#   CI: \"1\"
+";
