@@ -107,6 +107,12 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
             };
             seen.error(failure)
         }
+        // It tries again by itself, for minutes: a time limit that ends it then is not the reason.
+        "model.call_failure" => {
+            let status = data["statusCode"].as_u64().unwrap_or(500);
+            seen.last_error = Some(Failure::status(status, text("errorMessage")));
+            Vec::new()
+        }
         "session.info" if text("infoType") == "model_retry" => say(Progress::Notice, text("message")),
         "session.warning" => say(Progress::Notice, text("message")),
         // Its good end, in case the removal of secrets mangles the line that follows.
