@@ -17,6 +17,7 @@ mod load;
 pub(crate) mod receipt;
 pub(crate) mod runner;
 pub(crate) mod select;
+mod summary;
 pub(crate) mod task;
 mod trust;
 pub(crate) mod workdir;
@@ -37,6 +38,8 @@ pub(crate) use caller::{Caller, Viewer};
 pub(crate) use delegate::Request;
 use engine::Engine;
 pub(crate) use error::Error;
+pub(crate) use runner::Form;
+pub(crate) use select::Selector;
 pub(crate) use task::{Happened, Page, Task, TaskId};
 
 /// The room. Cheap to clone; all clones share one queue.
@@ -49,8 +52,14 @@ pub(crate) struct Agents {
 
 impl Agents {
     /// Does no I/O: the store is opened, and runs of a hub that is gone are taken up, by [`Self::work`].
-    pub(crate) fn new(agents: &AgentsConfig, settings: Delegation, store: Store, events: Events) -> Self {
-        let engine = Arc::new(Engine::new(settings, store, events));
+    pub(crate) fn new(
+        agents: &AgentsConfig,
+        settings: Delegation,
+        selector: Selector,
+        store: Store,
+        events: Events,
+    ) -> Self {
+        let engine = Arc::new(Engine::new(settings, selector, store, events));
         Self { definitions: Arc::new(Definitions::new(agents)), engine }
     }
 
@@ -67,7 +76,7 @@ impl Agents {
     /// Accepts a task: when this returns it is on disk, queued, and will be run by [`Self::work`]. The answer says
     /// where in the queue it stands.
     pub(crate) async fn delegate(&self, request: Request) -> Result<Task, Error> {
-        delegate::delegate(&self.engine, request).await
+        delegate::delegate(self.definitions.clone(), &self.engine, request).await
     }
 
     /// Returns a task of `viewer`'s, with its outcome when it has ended. Does not count as fetching the outcome.
@@ -129,6 +138,6 @@ impl Agents {
     /// Claims and runs tasks until `stop`, after taking up what a hub that is gone left. Ends when every run has
     /// ended or was given to the next hub.
     pub(crate) async fn work(&self, stop: CancellationToken) {
-        self.engine.work(stop).await;
+        self.engine.clone().work(stop).await;
     }
 }

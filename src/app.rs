@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::agents::Agents;
+use crate::agents::{Agents, Selector};
 use crate::config::Config;
 use crate::events::{Event, Events};
 use crate::prompts::Prompts;
@@ -34,6 +34,8 @@ pub(crate) struct App {
     /// Where others can reach this process.
     pub(crate) listening: Arc<Listening>,
     workspaces: Workspaces,
+    /// The folder of the project whose files come first, for clients that work in one.
+    pub(crate) workspace: Option<PathBuf>,
     /// Cancelled once, when the process is to stop in order.
     pub(crate) shutdown: CancellationToken,
     pub(crate) started: SystemTime,
@@ -49,17 +51,19 @@ pub(crate) struct Listening {
 
 impl App {
     /// Builds the rooms. Reads nothing from disk yet: a room loads when it is first asked.
-    pub(crate) fn new(config: Config) -> Arc<Self> {
+    /// `selector` chooses the runners of delegated tasks.
+    pub(crate) fn new(config: Config, selector: Selector) -> Arc<Self> {
         let events = Events::new();
         let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits);
         let store = Store::new(config.database.clone());
-        let agents = Agents::new(&config.agents, config.delegation.clone(), store, events.clone());
+        let agents = Agents::new(&config.agents, config.delegation.clone(), selector, store, events.clone());
         let activity = Arc::<Activity>::default();
         Arc::new(Self {
             clients: Arc::new(Clients::new(events.clone(), activity.clone())),
             activity,
             listening: Arc::default(),
             workspaces: Workspaces::default(),
+            workspace: None,
             shutdown: CancellationToken::new(),
             started: SystemTime::now(),
             config,

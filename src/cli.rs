@@ -11,6 +11,7 @@ mod prompts;
 mod report;
 mod serve;
 mod status;
+mod stop;
 mod supervise;
 mod usual;
 
@@ -42,9 +43,9 @@ struct Common {
     /// Keep everything in this folder instead of `$ADJUTANT_HOME` or ~/.adjutant
     #[arg(long, global = true, value_name = "DIR")]
     home: Option<PathBuf>,
-    /// How log lines on stderr look
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "text", value_parser = log_format())]
-    log_format: Format,
+    /// How log lines on stderr look: text, or json (which `mcp agents` writes unless told otherwise)
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = log_format())]
+    log_format: Option<Format>,
     /// What is logged: error, warn, info, debug, trace, or a list like `info,adjutant::relay=debug`
     #[arg(long, global = true, value_name = "FILTER")]
     log_level: Option<String>,
@@ -58,10 +59,17 @@ fn log_format() -> impl TypedValueParser<Value = Format> {
 impl Common {
     /// Starts logging; `usual` is the level when nobody asked for another.
     fn start_log(&self, usual: LevelFilter) -> Result<(), Failure> {
-        telemetry::start(self.log_format, self.log_level.as_deref(), usual).map_err(|error| {
+        let format = self.log_format.unwrap_or(Format::Text);
+        telemetry::start(format, self.log_level.as_deref(), usual).map_err(|error| {
             Failure::usage(format!("the log filter cannot be read: {error}"))
                 .hint("use a level such as info, or a list like warn,adjutant::relay=debug")
         })
+    }
+
+    /// The same, in JSON when nobody asked for another format.
+    fn start_json_log(&mut self, usual: LevelFilter) -> Result<(), Failure> {
+        self.log_format = self.log_format.or(Some(Format::Json));
+        self.start_log(usual)
     }
 
     /// Reads the configuration for a command that overrides nothing but the home folder.

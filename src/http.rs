@@ -104,7 +104,11 @@ impl Door {
 pub(crate) async fn serve(app: Arc<App>, door: Door) {
     let shared = share(&app);
     let mut routes = Router::new();
-    for (path, server) in [("/mcp", mcp::Server::All), ("/mcp/prompts", mcp::Server::Prompts)] {
+    for (path, server) in [
+        ("/mcp", mcp::Server::All),
+        ("/mcp/agents", mcp::Server::Agents),
+        ("/mcp/prompts", mcp::Server::Prompts),
+    ] {
         let handlers = app.clone();
         let factory = move |connected: Arc<Connected>| mcp::Handler::new(handlers.clone(), server, connected);
         routes = routes.route(path, mount::mcp_service(server.name(), shared.clone(), factory));

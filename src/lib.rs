@@ -20,6 +20,7 @@ mod agents;
 mod prompts;
 
 // Ground.
+mod clock;
 mod config;
 mod events;
 mod folders;

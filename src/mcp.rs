@@ -13,6 +13,7 @@ pub(crate) mod handler;
 pub(crate) mod prompts;
 pub(crate) mod service;
 pub(crate) mod skills;
+pub(crate) mod tasks;
 pub(crate) mod tools;
 
 #[cfg(feature = "fixture")]
@@ -39,19 +40,31 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(crate) enum Server {
     /// All rooms in one.
     All,
+    Agents,
     Prompts,
 }
 
 impl Server {
+    /// Whether this server delegates tasks.
+    pub(crate) fn has_agents(self) -> bool {
+        matches!(self, Self::All | Self::Agents)
+    }
+
+    /// Whether this server has prompts.
+    pub(crate) fn has_prompts(self) -> bool {
+        matches!(self, Self::All | Self::Prompts)
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::All => "all",
+            Self::Agents => "agents",
             Self::Prompts => "prompts",
         }
     }
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        [Self::All, Self::Prompts].into_iter().find(|server| server.name() == name)
+        [Self::All, Self::Agents, Self::Prompts].into_iter().find(|server| server.name() == name)
     }
 }
 

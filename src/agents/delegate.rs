@@ -1,13 +1,18 @@
 //! A delegation comes in: checked as a whole, then a row.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::caller::Caller;
-use super::definition::{Isolation, Permission};
+use super::catalogue::{Definitions, Missing};
+use super::definition::{Agent, Permission};
 use super::engine::Engine;
+use super::task::TaskId;
+use super::workdir::Workdir;
 use super::{Error, Task};
+use crate::store::tasks::NewTask;
 
 /// What a caller asks for.
 #[derive(Clone, Debug)]
@@ -21,23 +26,124 @@ pub(crate) struct Request {
     pub(crate) timeout: Option<Duration>,
     /// A JSON Schema that the final message must follow.
     pub(crate) output_schema: Option<Value>,
-    /// On top of the agent's own.
-    pub(crate) checks: Vec<Check>,
-    pub(crate) isolation: Option<Isolation>,
+    /// Commands that the hub runs when the agent is gone, on top of the agent's own; program and arguments each.
+    pub(crate) checks: Vec<Vec<String>>,
     /// At most what the agent's definition says.
     pub(crate) permission: Option<Permission>,
 }
 
-/// A command that the hub runs when the agent is gone; no shell reads it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Check {
-    /// Program and arguments.
-    Argv(Vec<String>),
-    /// Split into words as a shell does, with quotes and backslashes, and nothing else.
-    Line(String),
+/// A request with everything in it checked.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) caller: Caller,
+    pub(super) workdir: Workdir,
+    pub(super) timeout: Duration,
+    pub(super) schema: Option<Value>,
+    pub(super) checks: Vec<Vec<String>>,
+    pub(super) permission: Permission,
 }
 
-pub(super) async fn delegate(engine: &Engine, request: Request) -> Result<Task, Error> {
-    let _ = engine;
-    Err(Error::UnknownAgent { name: request.agent, near: Vec::new() })
+/// Checks a request and enters it into the queue.
+pub(super) async fn delegate(
+    definitions: Arc<Definitions>,
+    engine: &Engine,
+    request: Request,
+) -> Result<Task, Error> {
+    let limit = engine.settings.largest_task;
+    if request.task.trim().is_empty() {
+        return Err(Error::EmptyTask);
+    }
+    if request.task.len() > limit {
+        return Err(Error::LargeTask { bytes: request.task.len(), limit });
+    }
+    if request.task.contains('\0') {
+        return Err(Error::Nul { what: "task" });
+    }
+    let (name, workdir) = (request.agent.clone(), request.workdir.clone());
+    let read = tokio::task::spawn_blocking(move || {
+        let agent = find(&definitions, &name)?;
+        let workdir = Workdir::parse(&workdir)?;
+        Ok::<_, Error>((agent, workdir))
+    });
+    let (agent, workdir) = read.await.map_err(|_| Error::Stopping)??;
+    let checked = check(engine, request, &agent, workdir)?;
+    let plan = engine.selector.plan(agent.model.as_deref(), agent.runner.as_deref(), Instant::now());
+    let Some(first) = plan.choices.first() else {
+        return Err(Error::NoRunner { agent: agent.name.clone(), reason: plan.nobody().unwrap_or_default() });
+    };
+    let id = TaskId::new().map_err(|_| Error::Stopping)?;
+    let new = NewTask {
+        id: id.to_string(),
+        caller: checked.0.caller.key.clone(),
+        agent: agent.name.clone(),
+        runner: first.runner.name().to_owned(),
+        text: checked.1,
+        workdir: checked.0.workdir.path().to_string_lossy().into_owned(),
+        priority: 0,
+        parent: None,
+        root: id.to_string(),
+        depth: 0,
+        options: engine.options(&checked.0, &agent),
+        created_at: super::engine::now(),
+    };
+    let label = checked.0.caller.label.clone();
+    engine.enqueue(new, label).await
+}
+
+fn find(definitions: &Definitions, name: &str) -> Result<Arc<Agent>, Error> {
+    let catalogue = definitions.ready().unwrap_or_else(|| definitions.load());
+    let agent = catalogue.find(name).map_err(|missing| match missing {
+        Missing::Unknown { name, near } => Error::UnknownAgent { name, near },
+        Missing::Broken { name, reason } => Error::BrokenAgent { name, reason },
+    })?;
+    if definitions.trusted(agent) {
+        Ok(agent.clone())
+    } else {
+        Err(Error::Untrusted { name: agent.name.clone() })
+    }
+}
+
+fn check(
+    engine: &Engine,
+    request: Request,
+    agent: &Agent,
+    workdir: Workdir,
+) -> Result<(Checked, String), Error> {
+    let settings = &engine.settings;
+    let longest = settings.longest_timeout;
+    let timeout = request.timeout.or(agent.timeout).unwrap_or(settings.timeout);
+    if timeout > longest || timeout < Duration::from_secs(1) {
+        return Err(Error::Timeout { limit: longest.as_secs() });
+    }
+    let permission = request.permission.unwrap_or(agent.permission);
+    if permission > agent.permission {
+        let who = format!("agent `{}`", agent.name);
+        return Err(Error::Permission { who, allowed: agent.permission, asked: permission });
+    }
+    if let Some(schema) = &request.output_schema
+        && let Err(reason) = jsonschema::validator_for(schema)
+    {
+        return Err(Error::Schema { reason: reason.to_string() });
+    }
+    let checks: Vec<Vec<String>> = agent.checks.iter().cloned().chain(request.checks).collect();
+    if checks.len() > settings.max_checks {
+        return Err(Error::ManyChecks { count: checks.len(), limit: settings.max_checks });
+    }
+    for check in &checks {
+        if check.first().is_none_or(String::is_empty) {
+            return Err(Error::Check { text: check.join(" "), reason: "it names no program".to_owned() });
+        }
+        if check.iter().any(|word| word.contains('\0')) {
+            return Err(Error::Nul { what: "check" });
+        }
+    }
+    let checked = Checked {
+        caller: request.caller,
+        workdir,
+        timeout,
+        schema: request.output_schema,
+        checks,
+        permission,
+    };
+    Ok((checked, request.task))
 }

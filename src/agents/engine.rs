@@ -1,78 +1,237 @@
 //! The queue and what runs of it: one per process, shared by all workspaces.
 
-use std::time::Duration;
+mod rows;
+mod run;
+mod work;
 
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::caller::{Caller, Viewer};
-use super::task::{Happened, Page, Task, TaskId};
+use super::definition::Agent;
+use super::delegate::Checked;
+use super::receipt::{Fault, Outcome};
+use super::runner::environment::Environment;
+use super::runner::probe::Versions;
+use super::select::Selector;
+use super::task::{Happened, Page, State, Task, TaskId};
 use super::{Error, Filter};
 use crate::config::delegation::Delegation;
-use crate::events::Events;
-use crate::store::Store;
+use crate::events::{Event, Events};
+use crate::process::Canceller;
+use crate::store::{Millis, Store, tasks};
 
 /// Shared by all that delegate.
 #[derive(Debug)]
 pub(super) struct Engine {
-    settings: Delegation,
-    store: Store,
-    events: Events,
+    pub(super) settings: Delegation,
+    pub(super) selector: Selector,
+    pub(super) store: Store,
+    pub(super) events: Events,
+    /// This process, for its claims: another one with each start.
+    hub: String,
+    /// Where runs have their folders.
+    spool: PathBuf,
+    environment: Environment,
+    versions: Versions,
+    /// There may be something to claim.
+    wake: Notify,
+    /// Grows whenever something about a task was written by this process.
+    changes: watch::Sender<u64>,
+    /// The runs of this process that can be cancelled, by task.
+    running: Mutex<HashMap<String, Running>>,
+}
+
+/// A task that this process runs.
+#[derive(Debug, Default)]
+struct Running {
+    /// Somebody asked for its end, perhaps between two runners.
+    cancelled: CancellationToken,
+    run: Option<Canceller>,
 }
 
 impl Engine {
-    pub(super) fn new(settings: Delegation, store: Store, events: Events) -> Self {
-        Self { settings, store, events }
+    pub(super) fn new(settings: Delegation, selector: Selector, store: Store, events: Events) -> Self {
+        // A clock and a number: unique among the starts on one machine, which is all that a claim needs.
+        let hub = format!("{}-{}", std::process::id(), now());
+        let spool =
+            settings.spool.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("adjutant-{hub}")));
+        Self {
+            settings,
+            selector,
+            store,
+            events,
+            hub,
+            spool,
+            environment: Environment::of_this_process(),
+            versions: Versions::default(),
+            wake: Notify::new(),
+            changes: watch::Sender::new(0),
+            running: Mutex::default(),
+        }
+    }
+
+    /// What a run needs beside its row, as JSON.
+    pub(super) fn options(&self, checked: &Checked, agent: &Agent) -> String {
+        rows::json(&rows::Options::new(checked, agent))
+    }
+
+    /// Enters a checked task; when this returns it is on disk.
+    pub(super) async fn enqueue(&self, new: tasks::NewTask, label: String) -> Result<Task, Error> {
+        let limits = tasks::QueueLimits {
+            each_caller: self.settings.max_waiting_per_caller,
+            total: self.settings.max_waiting,
+        };
+        let row = tasks::enqueue(&self.store, new, limits).await?;
+        self.wake.notify_one();
+        self.changed_now();
+        let mut task = self.task(row).await?;
+        task.label = label;
+        Ok(task)
     }
 
     pub(super) async fn get(&self, viewer: &Viewer, id: &TaskId) -> Result<Task, Error> {
-        let _ = (viewer, &self.settings, &self.store, &self.events);
-        Err(Error::UnknownTask { id: id.to_string() })
+        let row = tasks::get(&self.store, id.as_str()).await?;
+        let row = row.filter(|row| viewer.may_see(&row.caller));
+        self.task(row.ok_or_else(|| Error::UnknownTask { id: id.to_string() })?).await
     }
 
-    pub(super) async fn wait(
-        &self,
-        viewer: &Viewer,
-        id: &TaskId,
-        _patience: Duration,
-    ) -> Result<Task, Error> {
-        self.get(viewer, id).await
+    /// Adds to a row what stands beside it.
+    async fn task(&self, row: tasks::Task) -> Result<Task, Error> {
+        let position = match row.state {
+            State::Queued => tasks::position(&self.store, &row.id).await?,
+            State::Running | State::Ended(_) => None,
+        };
+        let outcome = if row.state.is_ended() { tasks::outcome(&self.store, &row.id).await? } else { None };
+        rows::task(row, position, outcome.as_deref())
+    }
+
+    pub(super) async fn wait(&self, viewer: &Viewer, id: &TaskId, patience: Duration) -> Result<Task, Error> {
+        let end = Instant::now() + patience;
+        let mut changes = self.changes.subscribe();
+        loop {
+            changes.mark_unchanged();
+            let task = self.get(viewer, id).await?;
+            if task.state.is_ended()
+                || tokio::time::timeout_at(end, self.another(&mut changes)).await.is_err()
+            {
+                return Ok(task);
+            }
+        }
+    }
+
+    /// Waits for a change; one that another hub made on a shared store shows within a second.
+    async fn another(&self, changes: &mut watch::Receiver<u64>) {
+        let _ = tokio::time::timeout(Duration::from_secs(1), changes.changed()).await;
     }
 
     pub(super) async fn list(
         &self,
-        _viewer: &Viewer,
-        _filter: Filter,
-        _before: Option<i64>,
-        _limit: u32,
+        viewer: &Viewer,
+        mut filter: Filter,
+        before: Option<i64>,
+        limit: u32,
     ) -> Result<Page, Error> {
-        Ok(Page { tasks: Vec::new(), total: 0, next: None })
+        if let Viewer::Caller(caller) = viewer {
+            filter.caller = Some(caller.key.clone());
+        }
+        let rows = tasks::list(&self.store, &filter, before, limit.saturating_add(1)).await?;
+        let total = tasks::count(&self.store, &filter).await?;
+        let mut tasks =
+            rows.into_iter().map(|row| rows::task(row, None, None)).collect::<Result<Vec<_>, _>>()?;
+        let more = tasks.len() > limit as usize;
+        tasks.truncate(limit as usize);
+        let next = tasks.last().filter(|_| more).map(|task| task.seq);
+        Ok(Page { tasks, total, next })
     }
 
     pub(super) async fn cancel(&self, viewer: &Viewer, id: &TaskId) -> Result<Task, Error> {
+        self.get(viewer, id).await?;
+        let outcome = Outcome {
+            status: "cancelled".to_owned(),
+            failure: Some(Fault {
+                class: "cancelled".to_owned(),
+                detail: "cancelled before it ran".to_owned(),
+            }),
+            ..Outcome::default()
+        };
+        match tasks::cancel(&self.store, id.as_str(), &rows::json(&outcome), now()).await? {
+            tasks::Cancelled::Asked => self.stop_run(id.as_str()),
+            tasks::Cancelled::Waiting => self.events.send(Event::TasksChanged),
+            tasks::Cancelled::Not(_) => {}
+        }
+        self.changed_now();
         self.get(viewer, id).await
+    }
+
+    fn stop_run(&self, task: &str) {
+        if let Some(running) = self.running().get(task) {
+            running.cancelled.cancel();
+            if let Some(run) = &running.run {
+                run.cancel();
+            }
+        }
     }
 
     pub(super) async fn happened(
         &self,
         viewer: &Viewer,
         id: &TaskId,
-        _after: i64,
-        _limit: u32,
+        after: i64,
+        limit: u32,
     ) -> Result<Vec<Happened>, Error> {
-        self.get(viewer, id).await.map(|_| Vec::new())
+        self.get(viewer, id).await?;
+        let events = tasks::events(&self.store, id.as_str(), after, limit).await?;
+        Ok(events.into_iter().filter_map(rows::happened).collect())
     }
 
-    pub(super) async fn changed(&self, _id: &TaskId, _after: i64, patience: Duration) {
-        tokio::time::sleep(patience).await;
+    pub(super) async fn changed(&self, id: &TaskId, after: i64, patience: Duration) {
+        let end = Instant::now() + patience;
+        let mut changes = self.changes.subscribe();
+        loop {
+            changes.mark_unchanged();
+            let later = tasks::events(&self.store, id.as_str(), after, 1).await;
+            let row = tasks::get(&self.store, id.as_str()).await;
+            let news = later.is_ok_and(|events| !events.is_empty());
+            let over = row.is_ok_and(|row| row.is_none_or(|row| row.state.is_ended()));
+            if news || over || tokio::time::timeout_at(end, self.another(&mut changes)).await.is_err() {
+                return;
+            }
+        }
     }
 
-    pub(super) async fn undelivered(&self, _caller: &Caller, _limit: u32) -> Result<Vec<Task>, Error> {
-        Ok(Vec::new())
+    pub(super) async fn undelivered(&self, caller: &Caller, limit: u32) -> Result<Vec<Task>, Error> {
+        let mut tasks = Vec::new();
+        for row in tasks::undelivered(&self.store, &caller.key, limit).await? {
+            tasks.push(self.task(row).await?);
+        }
+        Ok(tasks)
     }
 
-    pub(super) async fn delivered(&self, _id: &TaskId) {}
-
-    pub(super) async fn work(&self, stop: CancellationToken) {
-        stop.cancelled().await;
+    pub(super) async fn delivered(&self, id: &TaskId) {
+        if let Err(error) = tasks::mark_delivered(&self.store, id.as_str(), now()).await {
+            tracing::warn!(%error, task = %id, "a fetched outcome could not be noted as fetched");
+        }
     }
+
+    /// Tells everybody who waits that something was written.
+    fn changed_now(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<String, Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Milliseconds since 1970. A clock before that counts as 1970.
+pub(super) fn now() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }

@@ -67,4 +67,9 @@ impl Workdir {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+
+    /// The numbers that name the folder whatever its path becomes.
+    pub(crate) fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
 }

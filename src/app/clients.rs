@@ -73,6 +73,8 @@ impl Clients {
         self.events.send(Event::ClientConnected);
         Connected {
             id,
+            transport,
+            pid,
             label: OnceLock::new(),
             calls,
             rows: self.rows.clone(),
@@ -94,6 +96,9 @@ impl Clients {
 #[derive(Debug)]
 pub(crate) struct Connected {
     pub(crate) id: u64,
+    pub(crate) transport: Transport,
+    /// The process at the other end, where the transport tells.
+    pub(crate) pid: Option<u32>,
     /// The client's name, once it has said who it is.
     label: OnceLock<String>,
     calls: Arc<AtomicU64>,
@@ -125,6 +130,11 @@ impl Connected {
     /// Counts one request.
     pub(crate) fn count(&self) {
         self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns what the client calls itself; empty while it has not.
+    pub(crate) fn name(&self) -> &str {
+        self.label.get().map_or("", String::as_str)
     }
 
     /// Returns the name to show for this client.

@@ -33,6 +33,7 @@ impl App {
             activity: self.activity.clone(),
             listening: self.listening.clone(),
             workspaces: Workspaces::default(),
+            workspace: Some(folder.to_owned()),
             shutdown: self.shutdown.clone(),
             started: self.started,
         });

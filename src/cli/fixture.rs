@@ -30,7 +30,9 @@ pub(super) fn run(args: &FixtureArgs, common: Common) -> Result<ExitCode, Failur
         auth: Some(Auth::None),
         ..Overrides::default()
     };
-    let app = App::new(Config::load(overrides, Roots::Exactly(Vec::new()))?);
+    let config = Config::load(overrides, Roots::Exactly(Vec::new()))?;
+    let runners = Selector::new(&config.runners, None, Form::Own).map_err(Failure::new)?;
+    let app = App::new(config, runners);
     let Some(address) = app.config.http.address else {
         return Err(Failure::usage("the fixture has no other door than HTTP"));
     };

@@ -13,9 +13,13 @@ use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::Failure;
+use super::stop::Stop;
+use crate::agents::select::configured;
+use crate::agents::{Form, Selector};
 use crate::app::App;
 use crate::app::clients::Transport;
-use crate::config::Roots;
+use crate::config::runners::RunnersConfig;
+use crate::config::{Database, Roots};
 use crate::mcp;
 
 /// Threads for what blocks: a stdin and a stdout that cannot be polled, and readers of the disk. Many calls at once
@@ -44,27 +48,100 @@ enum Server {
         #[arg(long, value_name = "DIR")]
         prompts_dir: Vec<PathBuf>,
     },
+    /// Delegation: `list_agents` and `delegate_task`
+    Agents {
+        /// The folder with the agents' YAML files, as an absolute path
+        #[arg(long, value_name = "DIR")]
+        agents_dir: PathBuf,
+        /// The runner to prefer: codex, copilot, or another that is known or configured
+        #[arg(long, value_name = "NAME", default_value = "codex")]
+        runner: String,
+        /// A YAML file with the runners, their priorities and models
+        #[arg(long, value_name = "FILE")]
+        runner_config: Option<PathBuf>,
+    },
 }
 
 /// Serves until the client closes stdin.
-pub(super) fn run(args: McpArgs, common: Common) -> Result<ExitCode, Failure> {
-    common.start_log(LevelFilter::WARN)?;
-    let (server, roots) = match args.server {
-        Server::Prompts { prompts_dir } if prompts_dir.is_empty() => (mcp::Server::Prompts, Roots::Workspace),
-        Server::Prompts { prompts_dir } => (mcp::Server::Prompts, Roots::Exactly(prompts_dir)),
+pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure> {
+    let (server, config, runners) = match args.server {
+        Server::Prompts { prompts_dir } => {
+            common.start_log(LevelFilter::WARN)?;
+            let roots = if prompts_dir.is_empty() { Roots::Workspace } else { Roots::Exactly(prompts_dir) };
+            let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;
+            (mcp::Server::Prompts, common.config(roots)?, runners)
+        }
+        Server::Agents { agents_dir, runner, runner_config } => {
+            common.start_json_log(LevelFilter::INFO)?;
+            let folder = agents_folder(agents_dir)?;
+            let mut config = common.config(Roots::Exactly(vec![folder]))?;
+            // Its tasks are this process's own, and go with it.
+            config.database = Database::Memory;
+            if let Some(file) = runner_config {
+                config.runners = configured::read(&file).map_err(Failure::new)?;
+            }
+            let runners =
+                Selector::new(&config.runners, Some(&runner), Form::Contract).map_err(Failure::new)?;
+            (mcp::Server::Agents, config, runners)
+        }
     };
-    let app = App::new(common.config(roots)?);
+    let app = App::new(config, runners);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(BLOCKING_THREADS)
         .build()?;
     runtime.block_on(async {
         let (input, output) = stdio::open()?;
-        mcp::serve_stream(app, server, Transport::Stdio, None, input, output).await;
+        let work = server.has_agents().then(|| {
+            let (agents, stop) = (app.agents.clone(), app.shutdown.clone());
+            tokio::spawn(async move { agents.work(stop).await })
+        });
+        // Without work of its own the process may end at once, as it does by itself at a signal.
+        let mut stop = work.is_some().then(Stop::new).transpose()?;
+        let serving = mcp::serve_stream(app.clone(), server, Transport::Stdio, None, input, output);
+        tokio::pin!(serving);
+        tokio::select! {
+            () = &mut serving => {}
+            () = asked(stop.as_mut()) => {}
+        }
+        app.shutdown.cancel();
+        if let Some(work) = work {
+            // Every run ends before this process does. A second signal means that nobody wants to wait.
+            tokio::select! {
+                _ = work => {}
+                () = asked(stop.as_mut()) => {}
+            }
+        }
         Ok::<_, Failure>(())
     })?;
     stdio::close();
     // What is left are threads that wait for a disk or a terminal; nobody waits for them.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
+}
+
+async fn asked(stop: Option<&mut Stop>) {
+    match stop {
+        Some(stop) => {
+            stop.asked().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Checks the folder as the contract asks: absolute, existing, not `/`.
+fn agents_folder(folder: PathBuf) -> Result<PathBuf, Failure> {
+    let shown = folder.display().to_string();
+    let fault = |what: &str| Failure::usage(format!("--agents-dir {shown} {what}"));
+    if !folder.is_absolute() {
+        return Err(fault("is relative").hint("give the absolute path"));
+    }
+    let folder = folder.canonicalize().map_err(|error| fault(&format!("cannot be read: {error}")))?;
+    if !folder.is_dir() {
+        return Err(fault("is not a folder"));
+    }
+    if folder.parent().is_none() {
+        return Err(fault("is the root of the file system").hint("name the folder with the agents' files"));
+    }
+    Ok(folder)
 }

@@ -14,6 +14,7 @@ use tracing::level_filters::LevelFilter;
 use super::Common;
 use super::output::{self, Failure};
 use crate::config::{Auth, Config, Database, Overrides, Roots, Switch};
+use crate::telemetry::Format;
 
 /// Arguments of `adjutant serve`.
 #[derive(Debug, Args)]
@@ -149,7 +150,7 @@ impl ServeArgs {
         if let Some(filter) = &common.log_level {
             push("--log-level", filter.into());
         }
-        push("--log-format", common.log_format.name().into());
+        push("--log-format", common.log_format.unwrap_or(Format::Text).name().into());
         again.extend(self.demo.then(|| "--demo".into()));
         again.extend(self.any_port.then(|| "--any-port".into()));
         again

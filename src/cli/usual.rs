@@ -9,7 +9,6 @@ use super::connect::ConnectArgs;
 use super::mcp::McpArgs;
 use super::supervise::SuperviseArgs;
 use super::{Cli, Command, Common};
-use crate::telemetry::Format;
 
 /// Reads `mcp prompts [--prompts-dir DIR]...`, `connect [SERVER] [--no-start]` and `supervise`, which starts before
 /// every runner.
@@ -40,7 +39,7 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
         }
         _ => return None,
     };
-    Some(Cli { common: Common { home: None, log_format: Format::Text, log_level: None }, command })
+    Some(Cli { common: Common { home: None, log_format: None, log_level: None }, command })
 }
 
 fn is_value(word: &OsString) -> bool {

@@ -12,6 +12,9 @@ pub(crate) struct Delegation {
     /// Runs at once on one runner, unless `per_runner` names it.
     pub(crate) max_running_per_runner: u32,
     pub(crate) per_runner: BTreeMap<String, u32>,
+    /// How long a call that delegates is kept waiting before its answer is a handle, for clients that end a call
+    /// after some time.
+    pub(crate) patience: Duration,
     /// Tasks of one caller that may wait.
     pub(crate) max_waiting_per_caller: u32,
     /// Tasks that may wait.
@@ -56,6 +59,7 @@ impl Default for Delegation {
             max_running: 8,
             max_running_per_runner: 4,
             per_runner: BTreeMap::new(),
+            patience: Duration::from_secs(50),
             max_waiting_per_caller: 256,
             max_waiting: 2048,
             largest_task: 1024 * 1024,

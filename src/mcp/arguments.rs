@@ -17,6 +17,14 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    /// The same fault, where the argument stands within another one.
+    pub(crate) fn below(mut self, outer: &[&str]) -> Self {
+        let outer = outer.iter().map(|step| (*step).to_owned());
+        self.message = format!("{} of {}", self.message, outer.clone().collect::<Vec<_>>().join("."));
+        self.path.splice(0..0, outer);
+        self
+    }
+
     /// The answer: a protocol error up to 2025-06-18, from 2025-11-25 on a result that the model reads.
     pub(crate) fn answer(self, revision: Revision) -> Result<CallToolResult, ErrorData> {
         if !revision.argument_faults_are_results() {
@@ -65,7 +73,67 @@ pub(crate) fn object<'a>(
     }
 }
 
-fn mistyped(name: &str, kind: &str) -> Fault {
+/// Returns a whole number of at least `least`, if it is there.
+pub(crate) fn integer(arguments: &Map<String, Value>, name: &str, least: u64) -> Result<Option<u64>, Fault> {
+    let Some(value) = arguments.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
+    match value.as_u64() {
+        Some(number) if number >= least => Ok(Some(number)),
+        _ if value.is_i64() || value.is_u64() => Err(Fault {
+            message: format!("argument `{name}` must be at least {least}"),
+            path: vec![name.to_owned()],
+            validator: "minimum",
+            validator_value: Value::from(least),
+        }),
+        _ => Err(mistyped(name, "integer")),
+    }
+}
+
+/// Returns a truth value; `false` where it is missing.
+pub(crate) fn boolean(arguments: &Map<String, Value>, name: &str) -> Result<bool, Fault> {
+    match arguments.get(name) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(value)) => Ok(*value),
+        Some(_) => Err(mistyped(name, "boolean")),
+    }
+}
+
+/// Returns a list, if it is there.
+pub(crate) fn array<'a>(
+    arguments: &'a Map<String, Value>,
+    name: &str,
+) -> Result<Option<&'a Vec<Value>>, Fault> {
+    match arguments.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Array(values)) => Ok(Some(values)),
+        Some(_) => Err(mistyped(name, "array")),
+    }
+}
+
+/// Returns one of `choices` by its name, if it is there.
+pub(crate) fn choice<T: Copy>(
+    arguments: &Map<String, Value>,
+    name: &str,
+    choices: &[T],
+    word: impl Fn(T) -> &'static str,
+) -> Result<Option<T>, Fault> {
+    if arguments.get(name).is_none_or(Value::is_null) {
+        return Ok(None);
+    }
+    let given = string(arguments, name, false)?.unwrap_or_default();
+    let words: Vec<&str> = choices.iter().map(|choice| word(*choice)).collect();
+    match choices.iter().find(|choice| word(**choice) == given) {
+        Some(choice) => Ok(Some(*choice)),
+        None => Err(Fault {
+            message: format!("argument `{name}` must be one of {}", words.join(", ")),
+            path: vec![name.to_owned()],
+            validator: "enum",
+            validator_value: Value::from(words),
+        }),
+    }
+}
+
+/// The fault of an argument that is not of type `kind`.
+pub(crate) fn mistyped(name: &str, kind: &str) -> Fault {
     Fault {
         message: format!("argument `{name}` must be of type {kind}"),
         path: vec![name.to_owned()],

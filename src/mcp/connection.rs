@@ -2,6 +2,7 @@
 //! service that answers.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::RequestId;
@@ -21,6 +22,7 @@ pub(crate) struct Connection {
     flight: Mutex<Flight>,
     revision: Mutex<Option<Revision>>,
     prepared: Mutex<HashMap<RequestId, Prepared>>,
+    ended: AtomicBool,
 }
 
 impl Connection {
@@ -41,6 +43,16 @@ impl Connection {
     /// Takes what was prepared for an answer.
     pub(crate) fn take_prepared(&self, id: &RequestId) -> Option<Prepared> {
         self.prepared().remove(id)
+    }
+
+    /// Whether the client has ended its input, or the process stops: what is cancelled from here on is given up by
+    /// us and not taken back by the client.
+    pub(crate) fn input_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn end_input(&self) {
+        self.ended.store(true, Ordering::Release);
     }
 
     /// Whether an `initialize` waits for its answer, and whether the handlers have much to do.

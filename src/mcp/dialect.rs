@@ -2,9 +2,9 @@
 //! newer revision gets the MCP specification of that revision. What differs stands here.
 
 use rmcp::RoleServer;
-use rmcp::model::{Implementation, InitializeResult, ServerCapabilities};
+use rmcp::model::{Implementation, InitializeResult, ServerCapabilities, TASKS_EXTENSION_ID};
 use rmcp::service::RequestContext;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::mcp::Server;
 
@@ -64,32 +64,40 @@ impl Revision {
 /// Who we say we are.
 pub(crate) fn server_info(server: Server) -> Implementation {
     match server {
-        Server::Prompts => Implementation::new("codex-subagents", "0.1.0"),
+        Server::Prompts | Server::Agents => Implementation::new("codex-subagents", "0.1.0"),
         Server::All => Implementation::new("adjutant", env!("CARGO_PKG_VERSION")),
     }
 }
 
 /// What we say we can. 2024-11-05 is told what the contract tells and no more.
 pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabilities {
-    let value = match (server, revision) {
-        (Server::Prompts, Revision::V2024_11_05) => json!({"tools": {}}),
-        (Server::All, Revision::V2024_11_05) => {
-            json!({"prompts": {"listChanged": true}, "resources": {"listChanged": true}, "tools": {}})
-        }
-        (_, Revision::V2025_03_26 | Revision::V2025_06_18 | Revision::V2025_11_25) => json!({
-            "completions": {},
-            "prompts": {"listChanged": true},
-            "resources": {"listChanged": true},
-            "tools": {},
-        }),
-        (_, Revision::V2026_07_28) => json!({
-            "extensions": {"io.modelcontextprotocol/skills": {}},
-            "completions": {},
-            "prompts": {"listChanged": true},
-            "resources": {"listChanged": true},
-            "tools": {},
-        }),
+    let mut members = Map::new();
+    let contract = revision == Revision::V2024_11_05;
+    let stateless = revision == Revision::V2026_07_28;
+    let mut can = |name: &str, how: Value| {
+        members.insert(name.to_owned(), how);
     };
+    if stateless {
+        let mut extensions = Map::new();
+        if server.has_prompts() {
+            extensions.insert("io.modelcontextprotocol/skills".to_owned(), json!({}));
+        }
+        if server.has_agents() {
+            extensions.insert(TASKS_EXTENSION_ID.to_owned(), json!({}));
+        }
+        can("extensions", Value::Object(extensions));
+    }
+    // The contract of the prompts server knows tools alone.
+    if server.has_prompts() && !(contract && server == Server::Prompts) {
+        if !contract {
+            can("completions", json!({}));
+        }
+        can("prompts", json!({"listChanged": true}));
+        can("resources", json!({"listChanged": true}));
+    }
+    // What delegating may do, and so its annotations, changes with the agents.
+    can("tools", if server.has_agents() && !contract { json!({"listChanged": true}) } else { json!({}) });
+    let value = Value::Object(members);
     // The values above are capability objects; a mistake would show as empty capabilities in every transcript.
     serde_json::from_value(value).unwrap_or_default()
 }
@@ -102,7 +110,7 @@ pub(crate) fn contract_initialize(
     result: &InitializeResult,
     client_info: &Implementation,
 ) -> Option<Value> {
-    if server != Server::Prompts || revision != Revision::V2024_11_05 {
+    if server == Server::All || revision != Revision::V2024_11_05 {
         return None;
     }
     let mut value = serde_json::to_value(result).ok()?;

@@ -194,6 +194,7 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
 
     /// After the end of the input: open subscriptions end at once, calls get their grace, then they are given up.
     async fn wind_down(&mut self) -> Option<ClientJsonRpcMessage> {
+        self.connection.end_input();
         let until = *self.until.get_or_insert_with(|| Instant::now() + self.grace);
         let listening = self.connection.flight().ids(Some(Kind::Listen)).pop();
         if let Some(id) = listening {

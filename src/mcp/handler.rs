@@ -3,23 +3,28 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
-    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourcesResult, ListSkillsResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-    SubscriptionFilter,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
+    GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
+    ListPromptsResult, ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SubscriptionFilter, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
+use crate::agents::{self, Caller};
 use crate::app::App;
-use crate::app::clients::Connected;
+use crate::app::clients::{Connected, Transport};
 use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
-use crate::mcp::{Server, completion, error, prompts, skills, tools};
+use crate::mcp::{Server, completion, error, prompts, skills, tasks, tools};
 use crate::prompts::Catalogue;
 
-const INSTRUCTIONS: &str = "When a message of the user contains a token like `:name` (for example `:research tides`), \
+const OF_AGENTS: &str = "list_agents shows who a task can be delegated to. delegate_task hands one over and returns \
+the agent's final message; when its answer is a task id instead, call task_wait with that id until the result is there. \
+The agent sees nothing of this conversation, so the task has to say everything.";
+
+const OF_PROMPTS: &str = "When a message of the user contains a token like `:name` (for example `:research tides`), \
 call expand_prompt with that name and the text behind it before you answer, then follow the returned prompt as if the \
 user had written it. list_prompts shows which names exist.";
 
@@ -69,6 +74,34 @@ impl Handler {
         tokio::task::spawn_blocking(move || app.prompts.load()).await.unwrap_or_default()
     }
 
+    /// The agents as they are on disk now.
+    pub(crate) async fn agents(&self) -> Arc<agents::catalogue::Catalogue> {
+        if let Some(catalogue) = self.app.agents.definitions().ready() {
+            return catalogue;
+        }
+        let app = self.app.clone();
+        tokio::task::spawn_blocking(move || app.agents.definitions().load()).await.unwrap_or_default()
+    }
+
+    /// Who asks, as the connection knows it. A client is the same one after a reconnect if it has the same name,
+    /// comes the same way and works in the same workspace.
+    pub(crate) fn caller(&self) -> Caller {
+        let connected = &self.connected;
+        let way = match connected.transport {
+            Transport::Stdio => "stdio",
+            Transport::Socket => "socket",
+            Transport::Http => "http",
+        };
+        let workspace = self.app.workspace.as_deref().map(|folder| folder.display().to_string());
+        let key = format!("{way}:{}:{}", connected.name(), workspace.unwrap_or_default());
+        Caller { key, label: connected.label().to_owned(), pid: connected.pid }
+    }
+
+    /// Refuses a method that belongs to a room which this server does not have.
+    fn needs_prompts(&self, method: &str) -> Result<(), ErrorData> {
+        if self.server.has_prompts() { Ok(()) } else { Err(error::unknown_method(method)) }
+    }
+
     /// Notes who calls; returns the revision that the answer has to speak.
     fn admit(&self, context: &RequestContext<RoleServer>) -> Revision {
         self.connected.count();
@@ -87,7 +120,7 @@ impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(dialect::capabilities(self.server, Revision::V2026_07_28))
             .with_server_info(dialect::server_info(self.server))
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(instructions(self.server))
     }
 
     async fn initialize(
@@ -112,7 +145,8 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::list(self.admit(&context))))
+        let revision = self.admit(&context);
+        Ok(ListToolsResult::with_all_items(tools::list(self, revision).await))
     }
 
     async fn call_tool(
@@ -121,7 +155,34 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let revision = self.admit(&context);
-        tools::call(self, revision, request, &context).await.map(CallToolResponse::from)
+        tools::call(self, revision, request, &context).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.admit(&context);
+        tasks::get(self, &request.task_id).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.admit(&context);
+        tasks::update(self, &request.task_id).await
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.admit(&context);
+        tasks::cancel(self, &request.task_id).await
     }
 
     async fn list_prompts(
@@ -129,6 +190,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        self.needs_prompts("prompts/list")?;
         let revision = self.admit(&context);
         let cursor = request.and_then(|request| request.cursor);
         let catalogue = self.catalogue().await;
@@ -140,6 +202,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        self.needs_prompts("prompts/get")?;
         let revision = self.admit(&context);
         prompts::get(self, revision, &request).await.map(GetPromptResponse::from)
     }
@@ -149,6 +212,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        self.needs_prompts("resources/list")?;
         self.admit(&context);
         let cursor = request.and_then(|request| request.cursor);
         let catalogue = self.catalogue().await;
@@ -160,6 +224,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        self.needs_prompts("resources/read")?;
         self.admit(&context);
         let catalogue = self.catalogue().await;
         skills::read(&catalogue, &request.uri).map(ReadResourceResponse::from)
@@ -170,6 +235,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
+        self.needs_prompts("skills/list")?;
         self.admit(&context);
         let cursor = request.and_then(|request| request.cursor);
         let catalogue = self.catalogue().await;
@@ -181,6 +247,7 @@ impl ServerHandler for Handler {
         request: GetSkillRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
+        self.needs_prompts("skills/get")?;
         self.admit(&context);
         let catalogue = self.catalogue().await;
         skills::get(&catalogue, &request.uri)
@@ -191,6 +258,7 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
+        self.needs_prompts("completion/complete")?;
         let revision = self.admit(&context);
         let catalogue = self.catalogue().await;
         completion::complete(&catalogue, revision, &request)
@@ -200,21 +268,28 @@ impl ServerHandler for Handler {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let peer = context.peer;
         let revision = peer.peer_info().and_then(|info| Revision::parse(info.protocol_version.as_str()));
-        // The contract of 2024-11-05 declares no list changes for the prompts server.
-        if revision == Some(Revision::V2024_11_05) && self.server == Server::Prompts {
+        let contract = revision == Some(Revision::V2024_11_05);
+        // The contracts of the single servers declare no list changes.
+        if contract && self.server != Server::All {
             return;
         }
-        let mut changes = self.app.prompts.changes();
+        let mut changes = Changes::new(self);
         let stop = self.app.shutdown.clone();
         loop {
-            tokio::select! {
-                told = changes.changed() => if told.is_err() { return },
+            let changed = tokio::select! {
+                changed = changes.next() => changed,
                 () = stop.cancelled() => return,
                 () = closed(&peer) => return,
-            }
-            if peer.notify_prompt_list_changed().await.is_err()
-                || peer.notify_resource_list_changed().await.is_err()
-            {
+            };
+            let told = match changed {
+                Changed::Prompts => match peer.notify_prompt_list_changed().await {
+                    Ok(()) => peer.notify_resource_list_changed().await,
+                    failed => failed,
+                },
+                Changed::Agents if contract => Ok(()),
+                Changed::Agents => peer.notify_tool_list_changed().await,
+            };
+            if told.is_err() {
                 return;
             }
         }
@@ -234,25 +309,81 @@ impl ServerHandler for Handler {
 
     /// Tells a 2026-07-28 client of changes until it ends the subscription or we stop.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut changes = self.app.prompts.changes();
-        let (prompts, resources) = (
-            context.accepted().prompts_list_changed == Some(true),
-            context.accepted().resources_list_changed == Some(true),
+        let mut changes = Changes::new(self);
+        let accepted = context.accepted();
+        let wants = |which: Option<bool>| which == Some(true);
+        let (prompts, resources, tools) = (
+            wants(accepted.prompts_list_changed),
+            wants(accepted.resources_list_changed),
+            wants(accepted.tools_list_changed),
         );
         loop {
-            tokio::select! {
-                told = changes.changed() => if told.is_err() { return Ok(()) },
+            let changed = tokio::select! {
+                changed = changes.next() => changed,
                 () = context.cancelled() => return Ok(()),
                 () = self.app.shutdown.cancelled() => return Ok(()),
-            }
+            };
             let sink = context.sink();
-            if prompts && sink.notify_prompt_list_changed().await.is_err() {
+            let of_prompts = changed == Changed::Prompts;
+            if of_prompts && prompts && sink.notify_prompt_list_changed().await.is_err() {
                 return Ok(());
             }
-            if resources && sink.notify_resource_list_changed().await.is_err() {
+            if of_prompts && resources && sink.notify_resource_list_changed().await.is_err() {
+                return Ok(());
+            }
+            if !of_prompts && tools && sink.notify_tool_list_changed().await.is_err() {
                 return Ok(());
             }
         }
+    }
+}
+
+/// What changed on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Changed {
+    Prompts,
+    Agents,
+}
+
+/// The changes of what a server has.
+struct Changes {
+    prompts: Option<tokio::sync::watch::Receiver<u64>>,
+    agents: Option<tokio::sync::watch::Receiver<u64>>,
+}
+
+impl Changes {
+    fn new(handler: &Handler) -> Self {
+        let (app, server) = (handler.app(), handler.server());
+        Self {
+            prompts: server.has_prompts().then(|| app.prompts.changes()),
+            agents: server.has_agents().then(|| app.agents.definitions().changes()),
+        }
+    }
+
+    /// Waits for the next one; for ever where nothing can change.
+    async fn next(&mut self) -> Changed {
+        tokio::select! {
+            () = moved(&mut self.prompts) => Changed::Prompts,
+            () = moved(&mut self.agents) => Changed::Agents,
+        }
+    }
+}
+
+async fn moved(of: &mut Option<tokio::sync::watch::Receiver<u64>>) {
+    let changed = match of {
+        Some(receiver) => receiver.changed().await.is_ok(),
+        None => false,
+    };
+    if !changed {
+        std::future::pending().await
+    }
+}
+
+fn instructions(server: Server) -> String {
+    match server {
+        Server::All => format!("{OF_PROMPTS}\n\n{OF_AGENTS}"),
+        Server::Agents => OF_AGENTS.to_owned(),
+        Server::Prompts => OF_PROMPTS.to_owned(),
     }
 }
 

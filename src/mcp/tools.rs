@@ -1,17 +1,26 @@
 //! The tools, in the order they are listed. A new room adds one line to each of the two functions.
 
+pub(crate) mod agents;
 pub(crate) mod prompts;
 
-use rmcp::model::{CallToolRequestParams, CallToolResult, Tool};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, Tool};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
 use crate::mcp::dialect::Revision;
 use crate::mcp::{Handler, error};
 
-/// Returns the tools as `revision` shows them.
-pub(crate) fn list(revision: Revision) -> Vec<Tool> {
-    prompts::tools(revision)
+/// Returns the tools of the handler's server as `revision` shows them.
+pub(crate) async fn list(handler: &Handler, revision: Revision) -> Vec<Tool> {
+    let server = handler.server();
+    let mut tools = Vec::new();
+    if server.has_prompts() {
+        tools.extend(prompts::tools(revision));
+    }
+    if server.has_agents() {
+        tools.extend(agents::tools(revision, &*handler.agents().await));
+    }
+    tools
 }
 
 /// Calls a tool by name.
@@ -20,14 +29,25 @@ pub(crate) async fn call(
     revision: Revision,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-) -> Result<CallToolResult, ErrorData> {
+) -> Result<CallToolResponse, ErrorData> {
     let arguments = request.arguments.unwrap_or_default();
-    match request.name.as_ref() {
-        prompts::LIST => Ok(prompts::list(handler, revision, context).await),
-        prompts::EXPAND => prompts::expand(handler, revision, &arguments, context).await,
-        name => {
-            let message = format!("unknown tool `{}`; tools/list shows the names", error::clip(name));
-            Err(error::unknown_name(revision, message))
+    let (server, name) = (handler.server(), request.name.as_ref());
+    if server.has_prompts() {
+        match name {
+            prompts::LIST => return Ok(prompts::list(handler, revision, context).await.into()),
+            prompts::EXPAND => {
+                return prompts::expand(handler, revision, &arguments, context)
+                    .await
+                    .map(CallToolResponse::from);
+            }
+            _ => {}
         }
     }
+    if server.has_agents()
+        && let Some(answer) = agents::call(handler, revision, name, &arguments, context).await
+    {
+        return answer;
+    }
+    let message = format!("unknown tool `{}`; tools/list shows the names", error::clip(name));
+    Err(error::unknown_name(revision, message))
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use minijinja::{Value, context};
 
-const DAY: u64 = 86_400;
+use crate::clock::{self, stamp};
 
 /// Returns the instant for a `<time>` element: `stamp` in RFC 3339 (UTC, whole seconds) and `ago` in words.
 pub(super) fn time(at: SystemTime, now: SystemTime) -> Value {
@@ -17,54 +17,5 @@ pub(super) fn time(at: SystemTime, now: SystemTime) -> Value {
 
 /// Returns the time between two instants in its largest unit; a clock that went back counts as no time.
 pub(super) fn span(from: SystemTime, to: SystemTime) -> String {
-    let seconds = to.duration_since(from).unwrap_or_default().as_secs();
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..DAY => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
-        _ => format!("{} d {} h", seconds / DAY, seconds / 3600 % 24),
-    }
-}
-
-/// Returns an instant in RFC 3339. The date is counted in eras of 400 years that begin in March, so that the
-/// leap day is a year's last and needs no case of its own.
-fn stamp(at: SystemTime) -> String {
-    let seconds = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-    let (days, second) = (seconds / DAY + 719_468, seconds % DAY);
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::{Duration, SystemTime};
-
-    use super::{span, stamp};
-
-    #[test]
-    fn instants_are_civil_dates() {
-        let at = |seconds| stamp(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
-        assert_eq!(at(0), "1970-01-01T00:00:00Z");
-        assert_eq!(at(951_827_696), "2000-02-29T12:34:56Z");
-        assert_eq!(at(4_107_542_399), "2100-02-28T23:59:59Z");
-        assert_eq!(at(4_107_542_400), "2100-03-01T00:00:00Z");
-    }
-
-    #[test]
-    fn spans_keep_their_largest_unit() {
-        let start = SystemTime::UNIX_EPOCH + Duration::from_secs(DAY_AND_MORE);
-        let after = |seconds| span(start, start + Duration::from_secs(seconds));
-        assert_eq!(after(59), "59 s");
-        assert_eq!(after(3599), "59 min");
-        assert_eq!(after(DAY_AND_MORE), "1 d 1 h");
-        assert_eq!(span(start, SystemTime::UNIX_EPOCH), "0 s");
-    }
-
-    const DAY_AND_MORE: u64 = 90_000;
+    clock::span(to.duration_since(from).unwrap_or_default())
 }

@@ -56,6 +56,11 @@ impl Environment {
         Self { variables: env::snapshot() }
     }
 
+    /// Returns what a check of the hub's own gets: what every run gets, and nothing of a runner's.
+    pub(crate) fn of_check(&self) -> Vec<(OsString, OsString)> {
+        self.share(Own { names: &[], prefixes: &[] }, &[], [])
+    }
+
     /// Returns the share of a runner: what all get, its `own`, the `passed` names of the configuration, and on top
     /// the `added` values, the later ones winning.
     pub(super) fn share<'a>(

@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
 use super::{ServeArgs, demo};
+use crate::agents::{Form, Selector};
 use crate::app::App;
 use crate::cli::output::Failure;
+use crate::cli::stop::Stop;
 use crate::config::{Auth, Config};
 use crate::http;
 use crate::socket::{self, Claim, Holder};
@@ -95,7 +96,8 @@ async fn live(
     serving: impl FnOnce(&Hub),
 ) -> Result<ExitCode, Failure> {
     let mut stop = Stop::new()?;
-    let app = App::new(config);
+    let runners = Selector::new(&config.runners, None, Form::Own).map_err(Failure::new)?;
+    let app = App::new(config, runners);
     let doors = TaskTracker::new();
     let mut hub = Hub { app: app.clone(), links: Arc::new(|| None), demo: args.demo };
     if let Some(address) = app.config.http.address {
@@ -116,6 +118,10 @@ async fn live(
         });
     }
     doors.spawn(app.clone().watch_prompts());
+    doors.spawn({
+        let (agents, stop) = (app.agents.clone(), app.shutdown.clone());
+        async move { agents.work(stop).await }
+    });
     doors.close();
     claim.sign(&Holder {
         pid: std::process::id(),
@@ -179,30 +185,4 @@ fn is_hub(address: SocketAddr) -> bool {
         Ok::<_, io::Error>(page.contains("Adjutant"))
     };
     ask().unwrap_or(false)
-}
-
-/// The signals that end a hub.
-struct Stop {
-    terminate: Signal,
-    interrupt: Signal,
-    hang_up: Signal,
-}
-
-impl Stop {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            hang_up: signal(SignalKind::hangup())?,
-        })
-    }
-
-    /// Waits for the next one and returns its number.
-    async fn asked(&mut self) -> u8 {
-        tokio::select! {
-            _ = self.terminate.recv() => 15,
-            _ = self.interrupt.recv() => 2,
-            _ = self.hang_up.recv() => 1,
-        }
-    }
 }

@@ -1,0 +1,270 @@
+//! How the room's tools describe themselves: to the letter of the contract at 2024-11-05, whole later.
+
+use std::sync::Arc;
+
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Map, Value, json};
+
+use super::{CANCEL, DELEGATE, GET, LIST, MANY, TASKS, WAIT};
+use crate::agents::catalogue::Catalogue;
+use crate::agents::definition::Permission;
+use crate::mcp::dialect::Revision;
+
+/// Agents that the description of an argument names; `list_agents` names all.
+const NAMED: usize = 40;
+
+const LIST_DESCRIPTION: &str = "List the agents that a task can be delegated to, with what each is for.";
+const DELEGATE_DESCRIPTION: &str = "Delegate a task to a named agent, which works on it in the given directory, and \
+return its final message.";
+const DELEGATE_MORE: &str = " The agent knows nothing of this conversation: say everything it needs in `task`. The \
+result carries a receipt of what was seen of the run. If the work takes longer than this client waits, the answer is a \
+task id: call task_wait with it.";
+const MANY_DESCRIPTION: &str = "Delegate several tasks at once; they run side by side as far as there is room. The \
+answer holds every result that is there in time, and a task id for each of the rest: call task_wait with it.";
+const GET_DESCRIPTION: &str = "Show one of your delegated tasks: its state, what it did lately, and its result once \
+it has ended. Does not wait.";
+const WAIT_DESCRIPTION: &str = "Wait for one of your delegated tasks and return its result. After `seconds` (50 if \
+left out) the answer says how far it is; call again.";
+const TASKS_DESCRIPTION: &str =
+    "List your delegated tasks, newest first, and which results you have not fetched yet.";
+const CANCEL_DESCRIPTION: &str = "Cancel one of your delegated tasks. It is reported as cancelled only once no \
+process of it is left.";
+
+/// The tools as `revision` shows them. What delegating may do depends on the agents there are.
+pub(crate) fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
+    let nothing = || schema(json!({"type": "object", "properties": {}}));
+    if revision == Revision::V2024_11_05 {
+        return vec![
+            Tool::new(LIST, LIST_DESCRIPTION, nothing()),
+            Tool::new(DELEGATE, DELEGATE_DESCRIPTION, schema(object(contract(), &REQUIRED))),
+        ];
+    }
+    let most = catalogue.agents.values().map(|agent| agent.permission).max().unwrap_or_default();
+    let one = one(catalogue);
+    let delegate = format!("{DELEGATE_DESCRIPTION}{DELEGATE_MORE}");
+    let many = object(
+        json!({
+            "tasks": {"type": "array", "minItems": 1, "maxItems": super::many::MOST, "items": object(one.clone(), &REQUIRED)},
+            "background": {"type": "boolean", "description": "Return the task ids at once"},
+        }),
+        &["tasks"],
+    );
+    let task = || {
+        object(
+            json!({"task_id": {"type": "string", "description": "The id that delegate_task gave"}}),
+            &["task_id"],
+        )
+    };
+    let wait = object(
+        json!({
+            "task_id": {"type": "string", "description": "The id that delegate_task gave"},
+            "seconds": {"type": "integer", "minimum": 1, "maximum": super::patience::LONGEST.as_secs(), "description": "How long to wait"},
+        }),
+        &["task_id"],
+    );
+    let listing = object(
+        json!({
+            "state": {"type": "string", "enum": super::tasks::STATES, "description": "Only tasks in this state"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": super::tasks::PAGE, "description": "Tasks on one page"},
+            "cursor": {"type": "string", "description": "The `next` of the page before"},
+        }),
+        &[],
+    );
+    let mut one = one;
+    one["background"] =
+        json!({"type": "boolean", "description": "Return the task id at once; task_wait fetches the result"});
+    let looks = Kind::Looks;
+    let delegates = Kind::Delegates(most);
+    vec![
+        tool(
+            revision,
+            LIST,
+            "List agents",
+            LIST_DESCRIPTION.to_owned(),
+            json!({"type": "object", "properties": {}}),
+            agents_output(),
+            looks,
+        ),
+        tool(
+            revision,
+            DELEGATE,
+            "Delegate a task",
+            delegate,
+            object(one, &REQUIRED),
+            task_output(),
+            delegates,
+        ),
+        tool(
+            revision,
+            MANY,
+            "Delegate several tasks",
+            MANY_DESCRIPTION.to_owned(),
+            many,
+            many_output(),
+            delegates,
+        ),
+        tool(revision, GET, "Show a task", GET_DESCRIPTION.to_owned(), task(), task_output(), looks),
+        tool(revision, WAIT, "Wait for a task", WAIT_DESCRIPTION.to_owned(), wait, task_output(), looks),
+        tool(revision, TASKS, "List tasks", TASKS_DESCRIPTION.to_owned(), listing, list_output(), looks),
+        tool(
+            revision,
+            CANCEL,
+            "Cancel a task",
+            CANCEL_DESCRIPTION.to_owned(),
+            task(),
+            task_output(),
+            Kind::Cancels,
+        ),
+    ]
+}
+
+/// What a tool does to the world, as its annotations have to say.
+#[derive(Clone, Copy)]
+enum Kind {
+    Looks,
+    /// It lets agents do at most this.
+    Delegates(Permission),
+    Cancels,
+}
+
+fn tool(
+    revision: Revision,
+    name: &'static str,
+    title: &str,
+    description: String,
+    input: Value,
+    output: Value,
+    kind: Kind,
+) -> Tool {
+    let mut tool = Tool::new(name, description, schema(input));
+    let annotations = ToolAnnotations::with_title(title);
+    tool.annotations = Some(match kind {
+        Kind::Looks => annotations.read_only(true).destructive(false).idempotent(true).open_world(false),
+        // An agent that may only look changes nothing; clients run such a tool without asking.
+        Kind::Delegates(level) => annotations
+            .read_only(false)
+            .destructive(level > Permission::ReadOnly)
+            .idempotent(false)
+            .open_world(level > Permission::WorkspaceWrite),
+        Kind::Cancels => annotations.read_only(false).destructive(false).idempotent(true).open_world(false),
+    });
+    if revision.has_titles() {
+        tool.title = Some(title.to_owned());
+        tool.output_schema = Some(schema(output));
+    }
+    tool
+}
+
+const REQUIRED: [&str; 3] = ["agent", "task", "working_directory"];
+
+fn contract() -> Value {
+    json!({
+        "agent": {"type": "string", "description": "Name of the agent, as list_agents shows it"},
+        "task": {"type": "string", "description": "What the agent is to do"},
+        "working_directory": {"type": "string", "description": "Absolute path of an existing directory other than /"},
+    })
+}
+
+/// The arguments of one delegation.
+fn one(catalogue: &Catalogue) -> Value {
+    let mut properties = contract();
+    let names: Vec<&str> = catalogue.agents.keys().take(NAMED).map(String::as_str).collect();
+    if !names.is_empty() && catalogue.agents.len() <= NAMED {
+        properties["agent"]["description"] =
+            Value::from(format!("Name of the agent, as list_agents shows it: {}", names.join(", ")));
+    }
+    let levels = Permission::ALL.map(Permission::name);
+    let more = json!({
+        "timeout_seconds": {"type": "integer", "minimum": 1, "description": "End the run after this long"},
+        "output_schema": {"type": "object", "description": "JSON Schema that the final message must follow, as JSON"},
+        "checks": {
+            "type": "array",
+            "items": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            "description": "Commands, each as program and arguments, to be run in the directory once the agent is gone; all pass: the result is verified",
+        },
+        "permission": {"type": "string", "enum": levels, "description": "Less than the agent's own level"},
+    });
+    if let (Value::Object(properties), Value::Object(more)) = (&mut properties, more) {
+        properties.extend(more);
+    }
+    properties
+}
+
+fn object(properties: Value, required: &[&str]) -> Value {
+    let mut object = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        object["required"] = Value::from(required.to_vec());
+    }
+    object
+}
+
+fn agents_output() -> Value {
+    let agent = json!({
+        "name": {"type": "string"},
+        "description": {"type": "string"},
+        "permission": {"type": "string", "enum": Permission::ALL.map(Permission::name)},
+        "model": {"type": "string"},
+    });
+    object(
+        json!({"agents": {"type": "array", "items": object(agent, &["name", "description"])}}),
+        &["agents"],
+    )
+}
+
+/// One task; `message` and `receipt` are there once it has ended.
+fn task_output() -> Value {
+    object(
+        json!({
+            "task_id": {"type": "string"},
+            "agent": {"type": "string"},
+            "status": {"type": "string", "enum": super::tasks::STATES},
+            "position": {"type": "integer", "description": "Place in the queue, 1 is next"},
+            "message": {"type": "string", "description": "The agent's final message"},
+            "structured": {"description": "The final message as JSON, where an output schema was asked for"},
+            "failure": {"type": "object", "description": "Why it did not succeed"},
+            "verdict": {"type": "string", "enum": ["unverified", "verified", "refuted"], "description": "What the checks say"},
+            "receipt": {"type": "object", "description": "What was seen of the run"},
+            "activity": {"type": "array", "items": {"type": "string"}, "description": "What it did lately"},
+            "next": {"type": "string", "description": "What to call next"},
+            // A refused argument is told in the words of the contracts.
+            "path": {"type": "array"},
+            "validator": {"type": "string"},
+            "validator_value": {},
+        }),
+        &[],
+    )
+}
+
+fn many_output() -> Value {
+    let mut results = task_output();
+    results["description"] = Value::from("In the order asked");
+    let task = task_output();
+    object(json!({"results": {"type": "array", "items": task}}), &[])
+}
+
+fn list_output() -> Value {
+    let task = json!({
+        "task_id": {"type": "string"},
+        "agent": {"type": "string"},
+        "task": {"type": "string", "description": "The beginning of its text"},
+        "status": {"type": "string", "enum": super::tasks::STATES},
+        "created_at": {"type": "string"},
+        "ended_at": {"type": "string"},
+    });
+    object(
+        json!({
+            "tasks": {"type": "array", "items": object(task, &["task_id", "agent", "status"])},
+            "total": {"type": "integer"},
+            "next": {"type": "string"},
+            "unfetched": {"type": "array", "items": {"type": "string"}, "description": "Ended, and nobody fetched the result"},
+        }),
+        &[],
+    )
+}
+
+fn schema(value: Value) -> Arc<Map<String, Value>> {
+    Arc::new(match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    })
+}
