@@ -1,6 +1,7 @@
 //! The methods of the protocol, for every transport: one hand-written `ServerHandler`, no macros.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
@@ -18,6 +19,9 @@ use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
 use crate::mcp::{Server, completion, error, prompts, skills, tools};
 use crate::prompts::Catalogue;
+
+/// How long the watch on the prompt folders waits for a new client's first answers, which take less than it takes.
+const SETTLING: Duration = Duration::from_millis(20);
 
 const INSTRUCTIONS: &str = "When a message of the user contains a token like `:name` (for example `:research tides`), \
 call expand_prompt with that name and the text behind it before you answer, then follow the returned prompt as if the \
@@ -204,8 +208,13 @@ impl ServerHandler for Handler {
         if revision == Some(Revision::V2024_11_05) && self.server == Server::Prompts {
             return;
         }
-        let mut changes = self.app.prompts.changes();
         let stop = self.app.shutdown.clone();
+        // A client asks for its lists right behind this, and waits for them.
+        tokio::select! {
+            () = tokio::time::sleep(SETTLING) => {}
+            () = stop.cancelled() => return,
+        }
+        let mut changes = self.app.prompts.changes();
         loop {
             tokio::select! {
                 told = changes.changed() => if told.is_err() { return },
