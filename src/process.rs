@@ -20,8 +20,7 @@ pub(crate) use again::{run_own, start_detached};
 pub(crate) use browser::open_browser;
 pub(crate) use hub::{Canceller, Running, start};
 pub(crate) use resume::{Resumed, resume};
-pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts};
-pub(crate) use spool::Spooled;
+pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, Timeouts};
 pub(crate) use supervise::{enter, read_command, supervise};
 
 /// The variable that every process of a run carries.

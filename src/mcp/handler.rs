@@ -1,6 +1,7 @@
 //! The methods of the protocol, for every transport: one hand-written `ServerHandler`, no macros.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
@@ -19,6 +20,9 @@ use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
 use crate::mcp::{Server, completion, error, prompts, skills, tasks, tools};
 use crate::prompts::Catalogue;
+
+/// How long the watch on the files waits for a new client's first answers, which take less than it takes.
+const SETTLING: Duration = Duration::from_millis(20);
 
 const OF_AGENTS: &str = "list_agents shows who a task can be delegated to. delegate_task hands one over and returns \
 the agent's final message; when its answer is a task id instead, call task_wait with that id until the result is there. \
@@ -273,8 +277,13 @@ impl ServerHandler for Handler {
         if contract && self.server != Server::All {
             return;
         }
-        let mut changes = Changes::new(self);
         let stop = self.app.shutdown.clone();
+        // A client asks for its lists right behind this, and waits for them.
+        tokio::select! {
+            () = tokio::time::sleep(SETTLING) => {}
+            () = stop.cancelled() => return,
+        }
+        let mut changes = Changes::new(self);
         loop {
             let changed = tokio::select! {
                 changed = changes.next() => changed,
@@ -303,7 +312,12 @@ impl ServerHandler for Handler {
         Err(error::unknown_method(&request.method))
     }
 
+    /// Reads the files before the subscription is acknowledged: what changes from then on is told, and a first
+    /// reading that came later would swallow it.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        if self.server.has_prompts() && self.app.prompts.ready().is_none() {
+            self.app.prompts.load();
+        }
         Some(requested.clone())
     }
 
