@@ -237,7 +237,12 @@ impl ServerHandler for Handler {
         Err(error::unknown_method(&request.method))
     }
 
+    /// Reads the files before the subscription is acknowledged: what changes from then on is told, and a first
+    /// reading that came later would swallow it.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        if self.app.prompts.ready().is_none() {
+            self.app.prompts.load();
+        }
         Some(requested.clone())
     }
 
