@@ -7,6 +7,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::{self, Failure};
+use crate::agents::{Form, Selector};
 use crate::app::App;
 use crate::config::{Auth, Config, Overrides, Roots, Switch};
 use crate::http;
