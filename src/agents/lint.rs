@@ -211,7 +211,10 @@ fn runners(agent: &Agent, candidates: &[Candidate], workdir: &Path) -> Vec<(Stri
         };
         (runner.name().to_owned(), refusal)
     });
-    asked.collect()
+    let mut asked: Vec<_> = asked.collect();
+    // The agent's own word is tried first, the others where it cannot run.
+    asked.sort_by_key(|(name, _)| agent.runner.as_ref() != Some(name));
+    asked
 }
 
 /// Returns the line that a key begins in, from 1; the first line where there is none.
