@@ -11,6 +11,7 @@
 
 mod support;
 
+mod agents;
 mod agents_cli;
 mod architecture;
 mod clients;
