@@ -99,13 +99,15 @@ impl Report {
 }
 
 /// Lints what was found. `hidden` are agents that another of the same name hides, each with the winner's root;
-/// `untrusted` tells which await the person's trust. `workdir` is where they would work.
+/// `untrusted` tells which await the person's trust. `workdir` is where they would work, `most` how
+/// many bytes of a file are read.
 pub(crate) fn lint(
     found: Found,
     hidden: &[(Arc<Agent>, String)],
     untrusted: impl Fn(&Agent) -> bool,
     candidates: &[Candidate],
     workdir: &Path,
+    most: usize,
 ) -> Report {
     let mut report = Report { files: found.agents.len(), ..Report::default() };
     for agent in found.agents {
@@ -114,7 +116,7 @@ pub(crate) fn lint(
             continue;
         };
         let runners = runners(&agent, candidates, workdir);
-        let text = read_text(&file, usize::MAX).unwrap_or_default();
+        let text = read_text(&file, most).unwrap_or_default();
         let mut add = |rule: &'static Rule, key: &str, message: String, hint: Option<String>| {
             let line = line_of(&text, key);
             report.findings.push(Finding { rule, file: file.clone(), line, message, hint });
@@ -209,7 +211,10 @@ fn runners(agent: &Agent, candidates: &[Candidate], workdir: &Path) -> Vec<(Stri
         };
         (runner.name().to_owned(), refusal)
     });
-    asked.collect()
+    let mut asked: Vec<_> = asked.collect();
+    // The agent's own word is tried first, the others where it cannot run.
+    asked.sort_by_key(|(name, _)| agent.runner.as_ref() != Some(name));
+    asked
 }
 
 /// Returns the line that a key begins in, from 1; the first line where there is none.

@@ -24,7 +24,9 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
         }
         [command, rest @ ..] if command == "connect" => {
             let (server, rest) = match rest {
-                [server, rest @ ..] if server == "all" || server == "prompts" => (server.to_str()?, rest),
+                [server, rest @ ..] if server == "all" || server == "agents" || server == "prompts" => {
+                    (server.to_str()?, rest)
+                }
                 rest => ("all", rest),
             };
             let no_start = match rest {
@@ -61,6 +63,7 @@ mod tests {
             "mcp prompts --prompts-dir a --prompts-dir b/c",
             "connect",
             "connect all",
+            "connect agents",
             "connect prompts",
             "connect --no-start",
             "connect prompts --no-start",

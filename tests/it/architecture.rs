@@ -25,16 +25,17 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("http", &["app", "config", "mcp", "web"]),
-    ("mcp", &["app", "events", "prompts"]),
+    ("mcp", &["agents", "app", "clock", "events", "prompts"]),
     ("relay", &["mcp", "process", "socket"]),
     ("socket", &["app", "mcp"]),
-    ("web", &["app", "config", "events", "prompts"]),
+    ("web", &["app", "clock", "config", "events", "prompts"]),
     // The application.
     ("app", &["agents", "config", "events", "prompts", "store"]),
     // Rooms: the ground only, never each other.
-    ("agents", &["config", "events", "folders", "names", "process", "store", "yaml"]),
+    ("agents", &["clock", "config", "events", "folders", "names", "process", "store", "yaml"]),
     ("prompts", &["config", "folders", "names", "yaml"]),
     // Ground.
+    ("clock", &[]),
     ("config", &[]),
     ("events", &[]),
     ("folders", &["config"]),

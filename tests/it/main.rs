@@ -11,6 +11,8 @@
 
 mod support;
 
+mod agents;
+mod agents_cli;
 mod architecture;
 mod clients;
 mod conformance;

@@ -106,6 +106,8 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
 }
 
 fn started(seen: &mut Seen, item: &Value) -> Vec<Progress> {
+    // The model answers again.
+    seen.last_error = None;
     let id = item["id"].as_str().unwrap_or_default();
     match item["type"].as_str().unwrap_or_default() {
         "command_execution" => seen.command_started(id, item["command"].as_str().unwrap_or_default()),
@@ -118,6 +120,9 @@ fn started(seen: &mut Seen, item: &Value) -> Vec<Progress> {
 fn completed(seen: &mut Seen, item: &Value) -> Vec<Progress> {
     let id = item["id"].as_str().unwrap_or_default();
     let text = |key: &str| item[key].as_str().unwrap_or_default();
+    if text("type") != "error" {
+        seen.last_error = None;
+    }
     match text("type") {
         "agent_message" => {
             seen.message = Some(text("text").to_owned());

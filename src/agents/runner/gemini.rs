@@ -74,11 +74,14 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
             Vec::new()
         }
         "message" if text("role") == "assistant" => {
+            // The model answers again.
+            seen.last_error = None;
             // Pieces of one message follow each other; a tool call begins the next one.
             seen.message.get_or_insert_default().push_str(text("content"));
             say(Progress::Text, text("content"))
         }
         "tool_use" => {
+            seen.last_error = None;
             seen.message = None;
             let parameters = &event["parameters"];
             match (text("tool_name"), parameters["command"].as_str()) {

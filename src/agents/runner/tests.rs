@@ -108,6 +108,37 @@ fn success_needs_a_message_a_good_end_and_a_good_exit() {
 }
 
 #[test]
+fn a_limit_that_was_got_over_is_not_why_a_run_took_too_long() {
+    let late = Ended { exit: Exit::Signal(9), cause: Cause::TimedOut(Limit::Wall), ..exited(0) };
+    for (name, limited, goes_on) in [
+        (
+            "codex",
+            json!({"type": "error", "message": "Reconnecting... 1/5 (429 Too Many Requests)"}),
+            json!({"type": "item.started", "item": {"type": "command_execution", "id": "1", "command": "ls"}}),
+        ),
+        (
+            "copilot",
+            json!({"type": "session.error", "data": {"statusCode": 429, "message": "slow down"}}),
+            json!({"type": "assistant.message", "data": {"content": "on"}}),
+        ),
+        (
+            "claude",
+            json!({"type": "system", "subtype": "api_retry", "error_status": 429}),
+            json!({"type": "assistant", "message": {"content": [{"type": "text", "text": "on"}]}}),
+        ),
+        (
+            "gemini",
+            json!({"type": "error", "message": "quota exceeded"}),
+            json!({"type": "tool_use", "tool_name": "glob", "tool_id": "1"}),
+        ),
+    ] {
+        let class = |stdout: String| read(dialect(name), &stdout, late).1.failure.unwrap().class;
+        assert_eq!(class(limited.to_string()), Class::UsageLimit, "{name}");
+        assert_eq!(class(format!("{limited}\n{goes_on}")), Class::TimedOut(Limit::Wall), "{name}");
+    }
+}
+
+#[test]
 fn words_on_stderr_tell_the_class() {
     for (stderr, class) in [
         ("Error: No authentication information found.\nCopilot can be …", Class::Authentication),

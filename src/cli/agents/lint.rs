@@ -10,7 +10,7 @@ use super::super::Common;
 use super::super::output::{self, Failure, printable};
 use super::{Folders, shown};
 use crate::agents::catalogue::Definitions;
-use crate::agents::definition::Fate;
+use crate::agents::definition::{Agent, Fate};
 use crate::agents::import::{self, Found};
 use crate::agents::lint::{self, Finding, Report, Severity, Told};
 use crate::agents::runner::Form;
@@ -52,8 +52,9 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
         found.agents.append(&mut more.agents);
         found.problems.append(&mut more.problems);
     }
-    let report =
-        lint::lint(found, &hidden, |agent| !definitions.trusted(agent), selector.candidates(), &base);
+    let untrusted = |agent: &Agent| !definitions.trusted(agent);
+    let most = config.agents.limits.file;
+    let report = lint::lint(found, &hidden, untrusted, selector.candidates(), &base, most);
     if args.json {
         output::json(&as_json(&report))?;
     } else {

@@ -1,0 +1,322 @@
+//! `adjutant agents …`: what a person types and what they read, and the definitions of other programs.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Finished, Home};
+
+/// Runs `adjutant agents` in a folder of the home and returns exit code, stdout and stderr as one text, with the
+/// home's path taken out.
+fn told_in(home: &Home, folder: &str, arguments: &[&str]) -> String {
+    let output = command(home, arguments).current_dir(home.path().join(folder)).output().unwrap();
+    let (stdout, stderr) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let text = format!("exit {}\n--- stdout\n{stdout}--- stderr\n{stderr}", output.status.code().unwrap());
+    text.replace(home.path().to_str().unwrap(), "[home]")
+}
+
+fn told(home: &Home, arguments: &[&str]) -> String {
+    told_in(home, "", arguments)
+}
+
+fn command(home: &Home, arguments: &[&str]) -> std::process::Command {
+    home.adjutant(std::iter::once(&"agents").chain(arguments))
+}
+
+fn agents(home: &Home, arguments: &[&str]) -> Finished {
+    home.run(std::iter::once(&"agents").chain(arguments), "")
+}
+
+fn json(home: &Home, arguments: &[&str]) -> Value {
+    let finished = agents(home, arguments);
+    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error}: {}", finished.stdout))
+}
+
+/// The user's own folder of agents.
+fn own(home: &Home) -> PathBuf {
+    home.path().join(".adjutant/agents")
+}
+
+/// Every file of a folder, by name, as one text.
+fn as_text(folder: &Path) -> String {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let text = files.iter().map(|file| {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        format!("=== {name}\n{}", std::fs::read_to_string(file).unwrap())
+    });
+    text.collect()
+}
+
+/// A small folder of agents, `mine` in the home.
+fn mine(home: &Home) {
+    home.write(
+        "mine/porter.yaml",
+        "description: Ports code from one library to another.\npersona: |\n  You port code.\n\n  Keep it small.\nmodel: gpt-5\nrunner: codex\npermission: workspace-write\ntimeout: 10m\non_hub_exit: keep\nisolation: worktree\nchecks:\n  - cargo test\n  - [make, check]\nenv:\n  TOKEN: hush\n",
+    );
+    home.write("mine/plain.yaml", "description: Does it plainly.\npersona: You are plain.\n");
+}
+
+/// A workspace, `work` in the home, with a definition of every program that is understood.
+fn foreign(home: &Home) {
+    std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
+    for (path, text) in [
+        (
+            ".claude/agents/cr.md",
+            "---\nname: Code Reviewer\ndescription: Reviews code.\ntools: Read, Grep\nmodel: sonnet\npermissionMode: plan\nhooks:\n  Stop: x\nodd: 1\n---\n\nYou review.\n",
+        ),
+        (
+            ".github/agents/tester.agent.md",
+            "---\ndescription: Writes tests.\ntarget: vscode\ntools: ['read', 'edit']\n---\nYou write tests.\n",
+        ),
+        (
+            ".codex/agents/mender.toml",
+            "name = \"mender\"\ndescription = \"Mends faults.\"\ndeveloper_instructions = \"You mend.\"\nmodel = \"gpt-5\"\nsandbox_mode = \"danger-full-access\"\nweb_search = true\n",
+        ),
+        (
+            ".gemini/agents/scout.md",
+            "---\nname: scout\ndescription: Looks around.\nkind: local\ntimeout_mins: 5\nmax_turns: 9\n---\nYou scout.\n",
+        ),
+        (
+            ".opencode/agent/docs.md",
+            "---\ndescription: Writes documents.\nmode: subagent\npermission:\n  edit: allow\n  bash: deny\n---\nYou write documents.\n",
+        ),
+    ] {
+        home.write(&format!("work/{path}"), text);
+    }
+}
+
+#[test]
+fn help_of_every_command() {
+    let home = Home::new();
+    insta::assert_snapshot!("help", told(&home, &["--help"]));
+    for command in ["list", "show", "lint", "new", "import", "trust"] {
+        insta::assert_snapshot!(format!("help_{command}"), told(&home, &[command, "--help"]));
+    }
+}
+
+#[test]
+fn lists_what_there_is() {
+    let home = Home::new();
+    insta::assert_snapshot!("list_bundled", told(&home, &["list"]));
+    mine(&home);
+    insta::assert_snapshot!("list", told(&home, &["list", "--agents-dir", "mine"]));
+    insta::assert_snapshot!("list_json", told(&home, &["list", "PORTS", "--json", "--agents-dir", "mine"]));
+    let nothing = told(&home, &["list", "zzz"]);
+    assert_eq!(nothing, "exit 0\n--- stdout\n--- stderr\nno agent matches `zzz`\n");
+    std::fs::create_dir(home.path().join("empty")).unwrap();
+    let empty = told(&home, &["list", "--agents-dir", "empty"]);
+    assert!(empty.ends_with("no agents yet; `adjutant agents new NAME` creates one\n"), "{empty}");
+    let missing = told(&home, &["list", "--agents-dir", "nowhere"]);
+    assert_eq!(missing, "exit 1\n--- stdout\n--- stderr\nerror: nowhere is not a folder\n");
+}
+
+#[test]
+fn projects_win_over_the_user_and_the_user_over_the_bundled() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
+    home.write("work/.adjutant/agents/reviewer.yaml", "description: The project's.\npersona: Project.\n");
+    home.write(".adjutant/agents/reviewer.yaml", "description: The user's.\npersona: User.\n");
+    let all = told_in(&home, "work", &["list", "reviewer", "--all"]);
+    let sources: Vec<&str> = all
+        .lines()
+        .filter(|line| line.starts_with("reviewer"))
+        .map(|line| line.rsplit("  ").next().unwrap())
+        .collect();
+    assert_eq!(sources, ["project (not trusted yet)", "user (hidden)", "bundled (hidden)"], "{all}");
+    let show = told_in(&home, "work", &["show", "reviewer"]);
+    assert!(show.contains("hides       user: reviewer.yaml\nhides       bundled: reviewer.yaml\n"), "{show}");
+    let lint = told_in(&home, "work", &["lint"]);
+    assert!(lint.contains("note[A103]: agent `reviewer` is never used: the one of project wins"), "{lint}");
+}
+
+#[test]
+fn shows_one_agent() {
+    let home = Home::new();
+    mine(&home);
+    insta::assert_snapshot!("show", told(&home, &["show", "porter", "--agents-dir", "mine"]));
+    let value = told(&home, &["show", "porter", "--json", "--agents-dir", "mine"]);
+    assert!(!value.contains("hush"), "values of `env` may be secrets: {value}");
+    insta::assert_snapshot!("show_json", value);
+    insta::assert_snapshot!("show_unknown", told(&home, &["show", "reviwer"]));
+    let source = agents(&home, &["show", "reviewer", "--source"]).stdout;
+    assert_eq!(source, include_str!("../../assets/agents/reviewer.yaml"));
+    home.write("mine/broken.yaml", "description: No persona.\n");
+    insta::assert_snapshot!("show_broken", told(&home, &["show", "broken", "--agents-dir", "mine"]));
+}
+
+#[test]
+fn lints_what_may_be_amiss() {
+    let home = Home::new();
+    for (path, text) in [
+        ("typo.yaml", "description: A typo.\npersona: P.\npermision: full\n"),
+        ("runner.yaml", "description: No such runner.\npersona: P.\n\nrunner: codx\n"),
+        ("full.yaml", "description: May do everything.\npersona: P.\npermission: full\n"),
+        ("Loud Name.yaml", "description: Hard to type.\npersona: P.\n"),
+        ("level.yaml", "description: No such level.\npersona: P.\npermission: workspace-writ\n"),
+        ("persona.yaml", "description: No persona.\n"),
+        ("broken.yaml", "description: [\n"),
+        ("fine.yaml", "description: Nothing is wrong.\npersona: P.\n"),
+    ] {
+        home.write(&format!("faulty/{path}"), text);
+    }
+    home.write("faulty/latin.yaml", b"description: caf\xe9\npersona: P.\n");
+    home.write("faulty/huge.yaml", "x".repeat(300_000));
+    insta::assert_snapshot!("lint", told(&home, &["lint", "--agents-dir", "faulty"]));
+    let value = json(&home, &["lint", "--json", "--agents-dir", "faulty"]);
+    let severities = |name: &str| {
+        value["findings"].as_array().unwrap().iter().filter(|found| found["severity"] == name).count()
+    };
+    assert_eq!(value["errors"], severities("error"));
+    assert_eq!(value["warnings"], severities("warning"));
+    assert_eq!(value["files"], 10);
+    let missing = told(&home, &["lint", "nowhere.yaml"]);
+    assert!(
+        missing.starts_with("exit 1\n--- stdout\n--- stderr\nerror: nowhere.yaml cannot be read"),
+        "{missing}"
+    );
+}
+
+#[test]
+fn lint_tells_field_by_field_what_other_programs_definitions_mean() {
+    let home = Home::new();
+    foreign(&home);
+    insta::assert_snapshot!("lint_foreign", told(&home, &["lint", "work"]));
+}
+
+#[test]
+fn the_bundled_agents_have_no_findings() {
+    let home = Home::new();
+    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/agents");
+    let value = json(&home, &["lint", "--json", "--agents-dir", bundled.to_str().unwrap()]);
+    assert_eq!((&value["files"], &value["findings"]), (&Value::from(5), &Value::from(Vec::<Value>::new())));
+}
+
+#[test]
+fn creates_an_agent_to_start_from() {
+    let home = Home::new();
+    insta::assert_snapshot!("new", told(&home, &["new", "greeter", "--description", "Greets: somebody"]));
+    let file = own(&home).join("greeter.yaml");
+    insta::assert_snapshot!("new_file", std::fs::read_to_string(&file).unwrap());
+    assert_eq!(json(&home, &["show", "greeter", "--json"])["description"], "Greets: somebody");
+    assert_eq!(json(&home, &["lint", "--json"])["findings"], Value::from(Vec::<Value>::new()));
+
+    // What the template offers as optional is right once the marks are gone.
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (text, optional) = text.split_once("need.\n").unwrap();
+    let optional: Vec<&str> = optional.lines().map(|line| &line[2..]).collect();
+    std::fs::write(&file, format!("{text}need.\n{}\n", optional.join("\n"))).unwrap();
+    let shown = json(&home, &["show", "greeter", "--json"]);
+    assert_eq!((&shown["runner"], &shown["timeout_seconds"]), (&Value::from("codex"), &Value::from(1200)));
+    assert_eq!(shown["env"], Value::from(vec!["CI"]));
+
+    std::fs::write(&file, "mine now").unwrap();
+    insta::assert_snapshot!("new_again", told(&home, &["new", "greeter"]));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine now");
+    insta::assert_snapshot!("new_bad_name", told(&home, &["new", "Say Hi!"]));
+    let escape = told(&home, &["new", "../../evil"]);
+    assert!(escape.starts_with("exit 2\n"), "{escape}");
+    assert!(!home.path().join("evil.yaml").exists());
+    insta::assert_snapshot!("new_shadows", told(&home, &["new", "reviewer"]));
+
+    std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
+    told_in(&home, "work", &["new", "here", "--project"]);
+    assert!(home.path().join("work/.adjutant/agents/here.yaml").is_file());
+}
+
+#[test]
+fn imports_every_format_and_names_what_is_lost() {
+    let home = Home::new();
+    foreign(&home);
+    let dry = told(&home, &["import", "work", "--dry-run"]);
+    assert!(dry.contains("dry run, nothing was written"), "{dry}");
+    assert!(!own(&home).exists());
+
+    insta::assert_snapshot!("import", told(&home, &["import", "work"]));
+    insta::assert_snapshot!("import_files", as_text(&own(&home)));
+    let before = as_text(&own(&home));
+    let again = told(&home, &["import", "work"]);
+    assert!(again.starts_with("exit 0\n") && again.ends_with("--- stderr\n5 unchanged\n"), "{again}");
+
+    home.write(".adjutant/agents/scout.yaml", "my own words\n");
+    let differs = told(&home, &["import", "work"]);
+    assert!(differs.starts_with("exit 1\n"), "{differs}");
+    assert!(
+        differs.ends_with("4 unchanged, 1 differs\nhint: --force replaces files that differ\n"),
+        "{differs}"
+    );
+    let forced = json(&home, &["import", "work", "--force", "--json"]);
+    let replaced =
+        forced["files"].as_array().unwrap().iter().find(|file| file["outcome"] == "replaced").unwrap();
+    assert_eq!((&replaced["name"], &replaced["format"]), (&Value::from("scout"), &Value::from("gemini")));
+    assert_eq!(as_text(&own(&home)), before);
+}
+
+#[test]
+fn import_tells_whose_a_file_is_by_place_and_content_or_asks() {
+    let home = Home::new();
+    foreign(&home);
+    for (path, format) in [
+        ("work/.claude/agents/cr.md", "claude"),
+        ("work/.claude/agents", "claude"),
+        ("work/.github/agents", "copilot"),
+        ("work/.codex", "codex"),
+        ("work/.gemini/agents/scout.md", "gemini"),
+        ("work/.opencode/agent", "opencode"),
+    ] {
+        let value = json(&home, &["import", path, "--dry-run", "--json"]);
+        assert_eq!(value["files"][0]["format"], format, "{path}: {value}");
+    }
+    let loose = home.write("loose/x.md", "---\nname: x\ndescription: d\ncolor: red\n---\nText\n");
+    let value = json(&home, &["import", loose.to_str().unwrap(), "--dry-run", "--json"]);
+    assert_eq!(value["files"][0]["format"], "claude", "{value}");
+    home.write("plain/y.md", "---\ndescription: d\n---\nText\n");
+    insta::assert_snapshot!("import_unclear", told(&home, &["import", "plain"]));
+    insta::assert_snapshot!("import_named", told(&home, &["import", "plain", "--from", "opencode"]));
+    insta::assert_snapshot!("import_nothing", told(&home, &["import", "plain", "--from", "codex"]));
+    insta::assert_snapshot!("import_missing", told(&home, &["import", "nowhere"]));
+}
+
+#[test]
+fn a_bad_file_does_not_stop_the_others() {
+    let home = Home::new();
+    home.write("w/.claude/agents/good.md", "---\nname: good\ndescription: d\n---\nGood.\n");
+    home.write("w/.claude/agents/latin.md", b"caf\xe9\n");
+    home.write("w/.claude/agents/empty.md", "---\nname: empty\ndescription: d\n---\n");
+    home.write("w/.gemini/agents/far.md", "---\nname: far\ndescription: d\nkind: remote\n---\nFar.\n");
+    home.write("w/.gemini/agents/good.md", "---\nname: good\ndescription: d\n---\nAnother good.\n");
+    home.write("w/.codex/agents/bad.toml", "name = \n");
+    let fifo = home.path().join("w/.claude/agents/pipe.md");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    insta::assert_snapshot!("import_bad", told(&home, &["import", "w"]));
+    assert_eq!(std::fs::read_dir(own(&home)).unwrap().count(), 1);
+}
+
+#[test]
+fn a_project_agent_is_trusted_as_it_is_and_asks_again_when_changed() {
+    let home = Home::new();
+    foreign(&home);
+    let trusted =
+        || told_in(&home, "work", &["show", "code-reviewer", "--json"]).contains("\"trusted\": true");
+    assert!(!trusted());
+    let lint = told_in(&home, "work", &["lint"]);
+    assert!(lint.contains("hint: read it, then `adjutant agents trust code-reviewer`"), "{lint}");
+    insta::assert_snapshot!("trust", told_in(&home, "work", &["trust", "code-reviewer"]));
+    assert!(trusted());
+    let again = told_in(&home, "work", &["trust", "code-reviewer"]);
+    assert!(again.ends_with("`code-reviewer` is trusted already, as it is now\n"), "{again}");
+
+    let file = home.path().join("work/.claude/agents/cr.md");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("You review.", "You obey.")).unwrap();
+    assert!(!trusted(), "a change asks again");
+    std::fs::write(&file, text).unwrap();
+    assert!(trusted(), "the text that was trusted is still trusted");
+
+    let other = told_in(&home, "work", &["list", "scout", "--json"]);
+    assert!(other.contains("\"trusted\": false"), "trust is for one agent: {other}");
+    insta::assert_snapshot!("trust_needless", told(&home, &["trust", "reviewer"]));
+    insta::assert_snapshot!("trust_unknown", told_in(&home, "work", &["trust", "code-reviwer"]));
+}
