@@ -26,7 +26,7 @@ mod events;
 mod folders;
 mod names;
 mod process;
-#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the agents room is built on it next"))]
+#[cfg_attr(not(test), expect(dead_code, reason = "the agents room is built on it next"))]
 mod store;
 mod telemetry;
 mod yaml;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::definition::Agent;
 use super::load::AgentFiles;
@@ -22,8 +22,6 @@ pub(crate) struct Catalogue {
     pub(crate) shadowed: Vec<Arc<Agent>>,
     /// Files left out, or served with a fault.
     pub(crate) problems: Vec<Problem>,
-    /// What a door rendered of this catalogue, kept as long as the catalogue is.
-    pub(crate) listing: OnceLock<Arc<str>>,
 }
 
 /// Why there is no agent of a name.

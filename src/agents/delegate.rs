@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::caller::Caller;
 use super::catalogue::{Definitions, Missing};
-use super::definition::{Agent, Permission};
+use super::definition::{Agent, Isolation, Permission};
 use super::engine::Engine;
 use super::task::TaskId;
 use super::workdir::Workdir;
@@ -83,7 +83,7 @@ pub(super) async fn delegate(
         parent: None,
         root: id.to_string(),
         depth: 0,
-        options: engine.options(&checked.0, &agent),
+        options: Engine::options(&checked.0, &agent),
         created_at: super::engine::now(),
     };
     let label = checked.0.caller.label.clone();
@@ -114,6 +114,9 @@ fn check(
     let timeout = request.timeout.or(agent.timeout).unwrap_or(settings.timeout);
     if timeout > longest || timeout < Duration::from_secs(1) {
         return Err(Error::Timeout { limit: longest.as_secs() });
+    }
+    if agent.isolation == Isolation::Worktree {
+        return Err(Error::Isolation { name: agent.name.clone() });
     }
     let permission = request.permission.unwrap_or(agent.permission);
     if permission > agent.permission {

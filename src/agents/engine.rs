@@ -78,7 +78,7 @@ impl Engine {
     }
 
     /// What a run needs beside its row, as JSON.
-    pub(super) fn options(&self, checked: &Checked, agent: &Agent) -> String {
+    pub(super) fn options(checked: &Checked, agent: &Agent) -> String {
         rows::json(&rows::Options::new(checked, agent))
     }
 
@@ -188,7 +188,7 @@ impl Engine {
     ) -> Result<Vec<Happened>, Error> {
         self.get(viewer, id).await?;
         let events = tasks::events(&self.store, id.as_str(), after, limit).await?;
-        Ok(events.into_iter().filter_map(rows::happened).collect())
+        Ok(events.iter().filter_map(rows::happened).collect())
     }
 
     pub(super) async fn changed(&self, id: &TaskId, after: i64, patience: Duration) {

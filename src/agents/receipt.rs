@@ -38,16 +38,6 @@ pub(crate) enum Verdict {
     Refuted,
 }
 
-impl Verdict {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Unverified => "unverified",
-            Self::Verified => "verified",
-            Self::Refuted => "refuted",
-        }
-    }
-}
-
 /// Why a task did not succeed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -72,6 +62,8 @@ pub(crate) struct Receipt {
     pub(crate) usage: Usage,
     /// From the runner's event stream, in the order of their ends.
     pub(crate) commands: Vec<Command>,
+    /// Files that the runner says it changed.
+    pub(crate) files: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) repository: Option<Repository>,
     pub(crate) checks: Vec<Check>,

@@ -47,8 +47,6 @@ pub(crate) struct Task {
     pub(crate) id: TaskId,
     /// Grows with every task: the key of pages.
     pub(crate) seq: i64,
-    /// The key of the [`super::Caller`] whose task it is.
-    pub(crate) caller: String,
     /// What that client calls itself.
     pub(crate) label: String,
     pub(crate) agent: String,
@@ -56,22 +54,14 @@ pub(crate) struct Task {
     pub(crate) runner: String,
     /// The text; in lists its first 400 characters.
     pub(crate) text: String,
-    pub(crate) workdir: String,
     pub(crate) state: State,
-    /// 0 while queued; 1 for the first run, one more for each runner after it.
-    pub(crate) attempt: i64,
     /// The place in the queue, 1 is next; only from `get`, `wait` and `delegate`, and only while queued.
     pub(crate) position: Option<u64>,
-    /// The task whose agent asked for this one.
-    pub(crate) parent: Option<TaskId>,
-    pub(crate) depth: i64,
     /// Somebody asked for its end, and it has not ended yet.
     pub(crate) cancelling: bool,
     pub(crate) created_at: Millis,
     pub(crate) started_at: Option<Millis>,
     pub(crate) ended_at: Option<Millis>,
-    /// The class of its failure, as in [`super::runner::failure::Class::word`].
-    pub(crate) failure: Option<String>,
     /// How it ended; never in lists.
     pub(crate) outcome: Option<Box<Outcome>>,
 }

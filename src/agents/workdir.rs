@@ -11,7 +11,7 @@ pub(crate) struct Workdir {
     inode: u64,
 }
 
-/// Why a text is no working folder; reads after "working_directory".
+/// Why a text is no working folder; reads after `working_directory`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Fault {
     #[error("must not be empty: give an absolute path")]
@@ -28,8 +28,6 @@ pub(crate) enum Fault {
     NoFolder(String),
     #[error("cannot be used: {0}")]
     Unusable(String),
-    #[error("is not the folder any more that it was when the task came in")]
-    Swapped,
 }
 
 impl Workdir {

@@ -5,7 +5,7 @@
 
 mod stdio;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -73,7 +73,7 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
         }
         Server::Agents { agents_dir, runner, runner_config } => {
             common.start_json_log(LevelFilter::INFO)?;
-            let folder = agents_folder(agents_dir)?;
+            let folder = agents_folder(&agents_dir)?;
             let mut config = common.config(Roots::Exactly(vec![folder]))?;
             // Its tasks are this process's own, and go with it.
             config.database = Database::Memory;
@@ -130,7 +130,7 @@ async fn asked(stop: Option<&mut Stop>) {
 }
 
 /// Checks the folder as the contract asks: absolute, existing, not `/`.
-fn agents_folder(folder: PathBuf) -> Result<PathBuf, Failure> {
+fn agents_folder(folder: &Path) -> Result<PathBuf, Failure> {
     let shown = folder.display().to_string();
     let fault = |what: &str| Failure::usage(format!("--agents-dir {shown} {what}"));
     if !folder.is_absolute() {

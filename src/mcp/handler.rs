@@ -285,12 +285,12 @@ impl ServerHandler for Handler {
         }
         let mut changes = Changes::new(self);
         loop {
-            let changed = tokio::select! {
-                changed = changes.next() => changed,
+            let which = tokio::select! {
+                which = changes.next() => which,
                 () = stop.cancelled() => return,
                 () = closed(&peer) => return,
             };
-            let told = match changed {
+            let told = match which {
                 Changed::Prompts => match peer.notify_prompt_list_changed().await {
                     Ok(()) => peer.notify_resource_list_changed().await,
                     failed => failed,
@@ -332,13 +332,13 @@ impl ServerHandler for Handler {
             wants(accepted.tools_list_changed),
         );
         loop {
-            let changed = tokio::select! {
-                changed = changes.next() => changed,
+            let which = tokio::select! {
+                which = changes.next() => which,
                 () = context.cancelled() => return Ok(()),
                 () = self.app.shutdown.cancelled() => return Ok(()),
             };
             let sink = context.sink();
-            let of_prompts = changed == Changed::Prompts;
+            let of_prompts = which == Changed::Prompts;
             if of_prompts && prompts && sink.notify_prompt_list_changed().await.is_err() {
                 return Ok(());
             }
@@ -389,7 +389,7 @@ async fn moved(of: &mut Option<tokio::sync::watch::Receiver<u64>>) {
         None => false,
     };
     if !changed {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

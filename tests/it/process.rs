@@ -84,7 +84,7 @@ impl Order {
 
     /// Runs to the end; returns the lines and the outcome.
     fn run(self) -> (Vec<Value>, Value) {
-        self.start().to_the_end()
+        self.start().read_to_end()
     }
 }
 
@@ -126,7 +126,7 @@ impl Run {
         self.lifeline.as_mut().unwrap().write_all(b"\"cancel\"\n").unwrap();
     }
 
-    fn to_the_end(mut self) -> (Vec<Value>, Value) {
+    fn read_to_end(mut self) -> (Vec<Value>, Value) {
         let (lines, outcome) = to_the_end(&self.events);
         self.is_clean(&outcome);
         (lines, outcome)
@@ -251,7 +251,7 @@ fn cancel_ends_everything_whatever_it_ignores() {
         }
         let start = Instant::now();
         run.cancel();
-        let (_, outcome) = run.to_the_end();
+        let (_, outcome) = run.read_to_end();
         assert_eq!(outcome["cause"], "cancelled", "{arguments:?}");
         assert!(start.elapsed() < Duration::from_secs(5), "{arguments:?} took {:?}", start.elapsed());
     }
@@ -262,7 +262,7 @@ fn a_runner_that_listens_is_cancelled_without_the_grace() {
     let mut run = Order::new(&["slow"]).with("grace_ms", 60_000).start();
     run.line("working");
     run.cancel();
-    let (_, outcome) = run.to_the_end();
+    let (_, outcome) = run.read_to_end();
     assert_eq!((&outcome["cause"], &outcome["exit"]), (&json!("cancelled"), &json!({"signal": 2})));
 }
 
@@ -274,7 +274,7 @@ fn generations_of_groups_and_sessions_are_ended() {
     }
     assert!(survivors(&run.mark).len() >= 32);
     run.cancel();
-    let (_, outcome) = run.to_the_end();
+    let (_, outcome) = run.read_to_end();
     assert_eq!(outcome["cause"], "cancelled");
 }
 
@@ -474,7 +474,7 @@ fn arguments_arrive_byte_for_byte() {
     let mut run = order.start();
     let (_, outcome) = to_the_end(&run.events);
     run.is_clean(&outcome);
-    let expected: String = arguments.iter().map(|argument| format!("[{argument}]\n")).collect();
+    let expected: String = arguments.iter().flat_map(|argument| ["[", argument, "]\n"]).collect();
     let mut expected = expected.into_bytes();
     expected.extend(b"[caf\xe9]\n");
     assert_eq!(std::fs::read(run.spool.join("stdout")).unwrap(), expected);
@@ -574,7 +574,7 @@ fn many_runs_at_once() {
     }
     for mut run in runs {
         run.cancel();
-        let (_, outcome) = run.to_the_end();
+        let (_, outcome) = run.read_to_end();
         assert_eq!(outcome["cause"], "cancelled");
     }
 }

@@ -65,33 +65,26 @@ pub(super) fn options(row: &tasks::Task) -> Result<Options, String> {
 /// Makes a task of its row. `outcome` is JSON of [`crate::agents::receipt::Outcome`].
 pub(super) fn task(row: tasks::Task, position: Option<u64>, outcome: Option<&str>) -> Result<Task, Error> {
     let label = options(&row).map(|options| options.label).unwrap_or_default();
-    let known = |id: &str| TaskId::parse(id);
     Ok(Task {
-        id: known(&row.id).ok_or_else(|| Error::UnknownTask { id: row.id.clone() })?,
+        id: TaskId::parse(&row.id).ok_or_else(|| Error::UnknownTask { id: row.id.clone() })?,
         seq: row.seq,
-        caller: row.caller,
         label,
         agent: row.agent,
         runner: row.runner,
         text: row.text,
-        workdir: row.workdir,
         state: row.state,
-        attempt: row.attempt,
         position,
-        parent: row.parent.as_deref().and_then(known),
-        depth: row.depth,
         cancelling: row.cancel_requested_at.is_some() && !row.state.is_ended(),
         created_at: row.created_at,
         started_at: row.started_at,
         ended_at: row.ended_at,
-        failure: row.failure,
         // What another version wrote and this one cannot read is as good as absent.
         outcome: outcome.and_then(|json| serde_json::from_str(json).ok()),
     })
 }
 
 /// Makes an event of its row; `None` for one of a kind that this version does not know.
-pub(super) fn happened(row: tasks::TaskEvent) -> Option<Happened> {
+pub(super) fn happened(row: &tasks::TaskEvent) -> Option<Happened> {
     let what: What = serde_json::from_str(&row.data).ok()?;
     Some(Happened { seq: row.seq, at: row.at, what })
 }

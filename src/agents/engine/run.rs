@@ -381,6 +381,7 @@ impl Work<'_> {
         let ran =
             report.commands.iter().map(|ran| RanCommand { command: ran.command.clone(), exit: ran.exit });
         self.receipt.commands.extend(ran);
+        self.receipt.files.extend(report.files.iter().cloned());
         report
     }
 

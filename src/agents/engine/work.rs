@@ -13,7 +13,7 @@ use crate::store::Millis;
 use crate::store::tasks::{self, Claim, Ending, Slots};
 
 /// How long a claim stands without being extended, and how often it is.
-const LEASE: Duration = Duration::from_secs(60);
+const LEASE: Duration = Duration::from_mins(1);
 const EXTEND: Duration = Duration::from_secs(15);
 /// How often the queue is looked at without a reason: another hub may have put something in.
 const LOOK: Duration = Duration::from_secs(2);
@@ -27,6 +27,7 @@ impl Engine {
     /// Runs until `stop`; then every run is ended, or left to the next hub where its agent says so.
     pub(in crate::agents) async fn work(self: Arc<Self>, stop: CancellationToken) {
         let mut runs = JoinSet::new();
+        self.prune().await;
         self.take_up(&mut runs, &stop).await;
         loop {
             self.claim(&mut runs, &stop).await;
@@ -38,6 +39,31 @@ impl Engine {
             }
         }
         while runs.join_next().await.is_some() {}
+    }
+
+    /// Forgets tasks that are older, or more, than are kept, with the folders of their runs.
+    async fn prune(&self) {
+        let settings = &self.settings;
+        let ago = |age: Duration| now() - Millis::try_from(age.as_millis()).unwrap_or(Millis::MAX);
+        let keep = tasks::Keep {
+            delivered_since: ago(settings.keep_delivered),
+            ended_since: ago(settings.keep_undelivered),
+            count: settings.keep_count,
+        };
+        loop {
+            match tasks::prune(&self.store, keep).await {
+                Ok(gone) if gone.is_empty() => return,
+                Ok(gone) => {
+                    for folder in gone.iter().filter_map(|task| task.spool.as_deref()) {
+                        // The folder of a run stands in that of its task.
+                        if let Some(task) = std::path::Path::new(folder).parent() {
+                            let _ = std::fs::remove_dir_all(task);
+                        }
+                    }
+                }
+                Err(error) => return tracing::warn!(%error, "old tasks could not be removed"),
+            }
+        }
     }
 
     /// Claims what there is room for.

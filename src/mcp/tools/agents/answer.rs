@@ -1,6 +1,5 @@
 //! A task as a tool's answer: the agent's message first, then the receipt; both again as structured content.
 
-use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use serde_json::{Map, Value};
 
@@ -20,8 +19,8 @@ pub(super) fn plain(content: Vec<ContentBlock>) -> CallToolResult {
 }
 
 /// What was refused, as a sentence that the model reads.
-pub(super) fn refused(error: &Error) -> Result<CallToolResponse, ErrorData> {
-    Ok(CallToolResult::error(vec![ContentBlock::text(sentence(error))]).into())
+pub(super) fn refused(error: &Error) -> CallToolResponse {
+    CallToolResult::error(vec![ContentBlock::text(sentence(error))]).into()
 }
 
 /// The error as a sentence; what only the log may know is logged.

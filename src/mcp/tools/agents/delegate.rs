@@ -38,7 +38,7 @@ pub(super) async fn one(
                 reason = message,
                 "a delegation was refused"
             );
-            return answer::refused(&error);
+            return Ok(answer::refused(&error));
         }
     };
     tracing::info!(task.id = %task.id, agent = task.agent, caller = task.label, "delegated");
@@ -56,6 +56,6 @@ pub(super) async fn one(
             }
             Ok(answer::of_task(&task, revision).into())
         }
-        Err(error) => answer::refused(&error),
+        Err(error) => Ok(answer::refused(&error)),
     }
 }

@@ -191,11 +191,13 @@ fn one(catalogue: &Catalogue) -> Value {
 }
 
 fn object(properties: Value, required: &[&str]) -> Value {
-    let mut object = json!({"type": "object", "properties": properties});
+    let mut object = Map::new();
+    object.insert("type".to_owned(), Value::from("object"));
+    object.insert("properties".to_owned(), properties);
     if !required.is_empty() {
-        object["required"] = Value::from(required.to_vec());
+        object.insert("required".to_owned(), Value::from(required.to_vec()));
     }
-    object
+    Value::Object(object)
 }
 
 fn agents_output() -> Value {

@@ -58,7 +58,7 @@ pub(super) async fn get(
     };
     let (task, lately) = match look.await {
         Ok(found) => found,
-        Err(error) => return answer::refused(&error),
+        Err(error) => return Ok(answer::refused(&error)),
     };
     let mut result = answer::of_task(&task, revision);
     if !lately.is_empty() {
@@ -94,7 +94,7 @@ pub(super) async fn wait(
             }
             Ok(answer::of_task(&task, revision).into())
         }
-        Err(error) => answer::refused(&error),
+        Err(error) => Ok(answer::refused(&error)),
     }
 }
 
@@ -123,7 +123,7 @@ pub(super) async fn cancel(
             fetched(handler, &task).await;
             Ok(result.into())
         }
-        Err(error) => answer::refused(&error),
+        Err(error) => Ok(answer::refused(&error)),
     }
 }
 
@@ -162,7 +162,7 @@ pub(super) async fn list(
     };
     let (page, unfetched) = match listed.await {
         Ok(listed) => listed,
-        Err(error) => return answer::refused(&error),
+        Err(error) => return Ok(answer::refused(&error)),
     };
     let mut value = json!({
         "tasks": page.tasks.iter().map(row).collect::<Vec<_>>(),
