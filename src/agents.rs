@@ -11,15 +11,18 @@ mod delegate;
 mod engine;
 pub(crate) mod error;
 pub(crate) mod formats;
+mod git;
 pub(crate) mod import;
 pub(crate) mod lint;
 mod load;
 pub(crate) mod receipt;
 pub(crate) mod runner;
+mod schema;
 pub(crate) mod select;
 mod summary;
 pub(crate) mod task;
 mod trust;
+pub(crate) mod words;
 pub(crate) mod workdir;
 
 use std::sync::Arc;

@@ -10,6 +10,7 @@ mod lost;
 mod order;
 mod resume;
 mod run;
+mod short;
 mod spool;
 mod supervise;
 mod tree;
@@ -21,6 +22,7 @@ pub(crate) use browser::open_browser;
 pub(crate) use hub::{Canceller, Running, start};
 pub(crate) use resume::{Resumed, resume};
 pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, Timeouts};
+pub(crate) use short::{Short, short};
 pub(crate) use supervise::{enter, read_command, supervise};
 
 /// The variable that every process of a run carries.

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::caller::Caller;
 use super::catalogue::{Definitions, Missing};
-use super::definition::{Agent, Permission};
+use super::definition::{Agent, Isolation, Permission};
 use super::engine::Engine;
 use super::task::TaskId;
 use super::workdir::Workdir;
-use super::{Error, Task};
+use super::{Error, Task, schema};
 use crate::store::tasks::NewTask;
 
 /// What a caller asks for.
@@ -28,6 +28,8 @@ pub(crate) struct Request {
     pub(crate) output_schema: Option<Value>,
     /// Commands that the hub runs when the agent is gone, on top of the agent's own; program and arguments each.
     pub(crate) checks: Vec<Vec<String>>,
+    /// Over the agent's own.
+    pub(crate) isolation: Option<Isolation>,
     /// At most what the agent's definition says.
     pub(crate) permission: Option<Permission>,
 }
@@ -40,6 +42,7 @@ pub(super) struct Checked {
     pub(super) timeout: Duration,
     pub(super) schema: Option<Value>,
     pub(super) checks: Vec<Vec<String>>,
+    pub(super) isolation: Isolation,
     pub(super) permission: Permission,
 }
 
@@ -121,9 +124,15 @@ fn check(
         return Err(Error::Permission { who, allowed: agent.permission, asked: permission });
     }
     if let Some(schema) = &request.output_schema
-        && let Err(reason) = jsonschema::validator_for(schema)
+        && let Err(reason) = schema::check(schema)
     {
-        return Err(Error::Schema { reason: reason.to_string() });
+        return Err(Error::Schema { reason });
+    }
+    let isolation = request.isolation.unwrap_or(agent.isolation);
+    if isolation == Isolation::Worktree
+        && !workdir.path().ancestors().any(|above| above.join(".git").exists())
+    {
+        return Err(Error::NoRepository { reason: "no folder above it has a `.git`".to_owned() });
     }
     let checks: Vec<Vec<String>> = agent.checks.iter().cloned().chain(request.checks).collect();
     if checks.len() > settings.max_checks {
@@ -138,6 +147,7 @@ fn check(
         }
     }
     let checked = Checked {
+        isolation,
         caller: request.caller,
         workdir,
         timeout,

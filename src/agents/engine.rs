@@ -1,5 +1,9 @@
 //! The queue and what runs of it: one per process, shared by all workspaces.
 
+mod attempt;
+mod checks;
+mod journal;
+mod place;
 mod rows;
 mod run;
 mod work;
@@ -42,8 +46,8 @@ pub(super) struct Engine {
     versions: Versions,
     /// There may be something to claim.
     wake: Notify,
-    /// Grows whenever something about a task was written by this process.
-    changes: watch::Sender<u64>,
+    /// Of the tasks that somebody looks at: grows whenever this process wrote something about one.
+    changes: Mutex<HashMap<String, watch::Sender<u64>>>,
     /// The runs of this process that can be cancelled, by task.
     running: Mutex<HashMap<String, Running>>,
 }
@@ -54,6 +58,8 @@ struct Running {
     /// Somebody asked for its end, perhaps between two runners.
     cancelled: CancellationToken,
     run: Option<Canceller>,
+    /// The supervisor of that run: its descendants ask on behalf of this task.
+    supervisor: Option<u32>,
 }
 
 impl Engine {
@@ -72,7 +78,7 @@ impl Engine {
             environment: Environment::of_this_process(),
             versions: Versions::default(),
             wake: Notify::new(),
-            changes: watch::Sender::new(0),
+            changes: Mutex::default(),
             running: Mutex::default(),
         }
     }
@@ -90,7 +96,7 @@ impl Engine {
         };
         let row = tasks::enqueue(&self.store, new, limits).await?;
         self.wake.notify_one();
-        self.changed_now();
+        self.events.send(Event::TasksChanged);
         let mut task = self.task(row).await?;
         task.label = label;
         Ok(task)
@@ -114,7 +120,7 @@ impl Engine {
 
     pub(super) async fn wait(&self, viewer: &Viewer, id: &TaskId, patience: Duration) -> Result<Task, Error> {
         let end = Instant::now() + patience;
-        let mut changes = self.changes.subscribe();
+        let mut changes = self.watch(id);
         loop {
             changes.mark_unchanged();
             let task = self.get(viewer, id).await?;
@@ -166,7 +172,7 @@ impl Engine {
             tasks::Cancelled::Waiting => self.events.send(Event::TasksChanged),
             tasks::Cancelled::Not(_) => {}
         }
-        self.changed_now();
+        self.changed_now(id.as_str());
         self.get(viewer, id).await
     }
 
@@ -193,7 +199,7 @@ impl Engine {
 
     pub(super) async fn changed(&self, id: &TaskId, after: i64, patience: Duration) {
         let end = Instant::now() + patience;
-        let mut changes = self.changes.subscribe();
+        let mut changes = self.watch(id);
         loop {
             changes.mark_unchanged();
             let later = tasks::events(&self.store, id.as_str(), after, 1).await;
@@ -220,9 +226,22 @@ impl Engine {
         }
     }
 
-    /// Tells everybody who waits that something was written.
-    fn changed_now(&self) {
-        self.changes.send_modify(|count| *count += 1);
+    /// Tells everybody who waits for a task that something about it was written.
+    fn changed_now(&self, task: &str) {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = changes.get(task) {
+            sender.send_modify(|count| *count += 1);
+            if sender.is_closed() {
+                changes.remove(task);
+            }
+        }
+    }
+
+    /// Returns what tells of a task's changes from now on.
+    fn watch(&self, task: &TaskId) -> watch::Receiver<u64> {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.retain(|_, sender| !sender.is_closed());
+        changes.entry(task.to_string()).or_insert_with(|| watch::Sender::new(0)).subscribe()
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<String, Running>> {
