@@ -37,7 +37,7 @@ use crate::config::delegation::Delegation;
 use crate::events::Events;
 use crate::store::Store;
 use crate::store::tasks::Filter;
-pub(crate) use caller::{Caller, Viewer};
+pub(crate) use caller::{Caller, Origin, Viewer};
 pub(crate) use delegate::Request;
 use engine::Engine;
 pub(crate) use error::Error;
@@ -74,6 +74,11 @@ impl Agents {
     /// Returns what agents there are.
     pub(crate) fn definitions(&self) -> &Definitions {
         &self.definitions
+    }
+
+    /// Says whose client a process is. Ask when it connects: afterwards it may be gone.
+    pub(crate) fn origin(&self, pid: u32) -> Origin {
+        self.engine.origin(pid)
     }
 
     /// Accepts a task: when this returns it is on disk, queued, and will be run by [`Self::work`]. The answer says

@@ -4,6 +4,7 @@
 //! supervisor of its own, which is this program re-executed as `adjutant supervise`.
 
 mod again;
+mod ancestry;
 mod browser;
 mod hub;
 mod lost;
@@ -18,6 +19,7 @@ mod tree;
 use std::ffi::OsStr;
 
 pub(crate) use again::{run_own, start_detached};
+pub(crate) use ancestry::{Ancestry, ancestry, supervisors_above};
 pub(crate) use browser::open_browser;
 pub(crate) use hub::{Canceller, Running, start};
 pub(crate) use resume::{Resumed, resume};

@@ -4,20 +4,20 @@ mod attempt;
 mod checks;
 mod journal;
 mod place;
-mod rows;
+pub(super) mod rows;
 mod run;
 mod work;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::caller::{Caller, Viewer};
+use super::caller::{Caller, Origin, Viewer};
 use super::definition::Agent;
 use super::delegate::Checked;
 use super::receipt::{Fault, Outcome};
@@ -28,8 +28,11 @@ use super::task::{Happened, Page, State, Task, TaskId};
 use super::{Error, Filter};
 use crate::config::delegation::Delegation;
 use crate::events::{Event, Events};
-use crate::process::Canceller;
+use crate::process::{self, Ancestry, Canceller};
 use crate::store::{Millis, Store, tasks};
+
+/// Tasks of one tree that are looked at together.
+const TREE: u32 = 1_000;
 
 /// Shared by all that delegate.
 #[derive(Debug)]
@@ -50,6 +53,10 @@ pub(super) struct Engine {
     changes: Mutex<HashMap<String, watch::Sender<u64>>>,
     /// The runs of this process that can be cancelled, by task.
     running: Mutex<HashMap<String, Running>>,
+    /// Held while a tree of tasks is counted and grows, so that two cannot pass its limit together.
+    pub(super) growing: tokio::sync::Mutex<()>,
+    /// Runs of other hubs that this process itself is part of.
+    outer_depth: OnceLock<u32>,
 }
 
 /// A task that this process runs.
@@ -80,7 +87,38 @@ impl Engine {
             wake: Notify::new(),
             changes: Mutex::default(),
             running: Mutex::default(),
+            growing: tokio::sync::Mutex::default(),
+            outer_depth: OnceLock::new(),
         }
+    }
+
+    /// Returns the folder of a task: its runs, its worktree.
+    pub(super) fn folder(&self, task: &str) -> PathBuf {
+        self.spool.join(task)
+    }
+
+    /// Says which of the tasks that run here a process belongs to.
+    pub(super) fn origin(&self, pid: u32) -> Origin {
+        let line = match process::ancestry(pid) {
+            Ancestry::Unknown => return Origin::Outside,
+            Ancestry::Gone => return Origin::Gone,
+            Ancestry::Above(line) => line,
+        };
+        let running = self.running();
+        let below = |entry: &&Running| entry.supervisor.is_some_and(|supervisor| line.contains(&supervisor));
+        let task = running.iter().find(|(_, entry)| below(entry)).and_then(|(task, _)| TaskId::parse(task));
+        match task {
+            Some(task) => Origin::Task(task),
+            // A check, or a run that began a moment ago: ours, and nobody's yet.
+            None if line.contains(&std::process::id()) => Origin::Gone,
+            None => Origin::Outside,
+        }
+    }
+
+    /// Returns how many delegations deep a task of a client from outside is: more than 0 where this process was itself
+    /// started by a delegated agent.
+    pub(super) fn outer_depth(&self) -> u32 {
+        *self.outer_depth.get_or_init(process::supervisors_above)
     }
 
     /// What a run needs beside its row, as JSON.
@@ -158,7 +196,33 @@ impl Engine {
     }
 
     pub(super) async fn cancel(&self, viewer: &Viewer, id: &TaskId) -> Result<Task, Error> {
-        self.get(viewer, id).await?;
+        let task = self.get(viewer, id).await?;
+        self.cancel_one(id).await?;
+        if let Err(error) = self.cancel_below(&task).await {
+            tracing::warn!(%error, task = %id, "the tasks below a cancelled one could not be cancelled");
+        }
+        self.get(viewer, id).await
+    }
+
+    /// Cancels what the agent of a task delegated in its turn.
+    async fn cancel_below(&self, task: &Task) -> Result<(), Error> {
+        let Some(row) = tasks::get(&self.store, task.id.as_str()).await? else { return Ok(()) };
+        let filter =
+            Filter { root: Some(row.root), states: vec![State::Queued, State::Running], ..Filter::default() };
+        let tree = tasks::list(&self.store, &filter, None, TREE).await?;
+        let mut above = vec![row.id];
+        while let Some(parent) = above.pop() {
+            for child in tree.iter().filter(|child| child.parent.as_deref() == Some(&parent)) {
+                if let Some(id) = TaskId::parse(&child.id) {
+                    self.cancel_one(&id).await?;
+                }
+                above.push(child.id.clone());
+            }
+        }
+        Ok(())
+    }
+
+    async fn cancel_one(&self, id: &TaskId) -> Result<(), Error> {
         let outcome = Outcome {
             status: "cancelled".to_owned(),
             failure: Some(Fault {
@@ -173,7 +237,7 @@ impl Engine {
             tasks::Cancelled::Not(_) => {}
         }
         self.changed_now(id.as_str());
-        self.get(viewer, id).await
+        Ok(())
     }
 
     fn stop_run(&self, task: &str) {

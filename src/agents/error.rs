@@ -45,6 +45,10 @@ pub(crate) enum Error {
         "a delegated agent may not ask for checks: the hub would run commands that the agent itself may not"
     )]
     ChecksFromWithin,
+    #[error("a delegated agent may delegate writing below its own working directory only")]
+    WorkdirFromWithin,
+    #[error("the process that asks is gone")]
+    AskerGone,
     #[error("this task is {depth} delegations deep, and {limit} is the limit")]
     Depth { depth: u32, limit: u32 },
     #[error("the first task of this tree has {count} tasks below it already, which is the limit")]

@@ -15,7 +15,7 @@ use crate::store::tasks;
 
 /// What a run needs beside its row, as it was when the task came in: a file that changes later changes no task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Options {
+pub(in crate::agents) struct Options {
     /// What the asking client calls itself.
     pub(super) label: String,
     pub(super) persona: String,
@@ -50,11 +50,11 @@ impl Options {
     }
 
     /// The level; a word that this version does not know is the least.
-    pub(super) fn permission(&self) -> Permission {
+    pub(in crate::agents) fn permission(&self) -> Permission {
         Permission::from_name(&self.permission).unwrap_or_default()
     }
 
-    pub(super) fn isolation(&self) -> Isolation {
+    pub(in crate::agents) fn isolation(&self) -> Isolation {
         if self.worktree { Isolation::Worktree } else { Isolation::None }
     }
 
@@ -64,7 +64,7 @@ impl Options {
 }
 
 /// Reads the options of a row.
-pub(super) fn options(row: &tasks::Task) -> Result<Options, String> {
+pub(in crate::agents) fn options(row: &tasks::Task) -> Result<Options, String> {
     serde_json::from_str(&row.options).map_err(|error| format!("its options cannot be read: {error}"))
 }
 

@@ -70,7 +70,7 @@ impl Engine {
             Ok(options) => options,
             Err(reason) => return self.lose(&row, &reason, Receipt::default()).await,
         };
-        let folder = self.spool.join(&row.id);
+        let folder = self.folder(&row.id);
         let mut notes = read_notes(&folder).filter(|_| spool.is_some()).unwrap_or_default();
         options.permission().name().clone_into(&mut notes.receipt.permission);
         let mut work = Work {
@@ -219,7 +219,7 @@ impl Engine {
 
     /// Removes the files of a task, but what is named `kept`.
     pub(super) async fn remove_files(&self, task: &str, kept: Option<&'static str>) {
-        let folder = self.spool.join(task);
+        let folder = self.folder(task);
         let removed = tokio::task::spawn_blocking(move || {
             let kept = kept.map(|name| folder.join(name)).filter(|kept| kept.exists());
             if kept.is_none() {
