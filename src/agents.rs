@@ -11,15 +11,18 @@ mod delegate;
 mod engine;
 pub(crate) mod error;
 pub(crate) mod formats;
+mod git;
 pub(crate) mod import;
 pub(crate) mod lint;
 mod load;
 pub(crate) mod receipt;
 pub(crate) mod runner;
+mod schema;
 pub(crate) mod select;
 mod summary;
 pub(crate) mod task;
 mod trust;
+pub(crate) mod words;
 pub(crate) mod workdir;
 
 use std::sync::Arc;
@@ -34,7 +37,7 @@ use crate::config::delegation::Delegation;
 use crate::events::Events;
 use crate::store::Store;
 use crate::store::tasks::Filter;
-pub(crate) use caller::{Caller, Viewer};
+pub(crate) use caller::{Caller, Origin, Viewer};
 pub(crate) use delegate::Request;
 use engine::Engine;
 pub(crate) use error::Error;
@@ -71,6 +74,11 @@ impl Agents {
     /// Returns what agents there are.
     pub(crate) fn definitions(&self) -> &Definitions {
         &self.definitions
+    }
+
+    /// Says whose client a process is. Ask when it connects: afterwards it may be gone.
+    pub(crate) fn origin(&self, pid: u32) -> Origin {
+        self.engine.origin(pid)
     }
 
     /// Accepts a task: when this returns it is on disk, queued, and will be run by [`Self::work`]. The answer says

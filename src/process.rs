@@ -4,12 +4,14 @@
 //! supervisor of its own, which is this program re-executed as `adjutant supervise`.
 
 mod again;
+mod ancestry;
 mod browser;
 mod hub;
 mod lost;
 mod order;
 mod resume;
 mod run;
+mod short;
 mod spool;
 mod supervise;
 mod tree;
@@ -17,10 +19,12 @@ mod tree;
 use std::ffi::OsStr;
 
 pub(crate) use again::{run_own, start_detached};
+pub(crate) use ancestry::{Ancestry, ancestry, supervisors_above};
 pub(crate) use browser::open_browser;
 pub(crate) use hub::{Canceller, Running, start};
 pub(crate) use resume::{Resumed, resume};
 pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, Timeouts};
+pub(crate) use short::{Short, short};
 pub(crate) use supervise::{enter, read_command, supervise};
 
 /// The variable that every process of a run carries.

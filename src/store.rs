@@ -76,6 +76,11 @@ impl Store {
         self.opened().await.map(drop)
     }
 
+    /// Tells whether other hubs may use the same database at the same time.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.0.database, Database::Postgres(_))
+    }
+
     /// Carries out what was accepted, then ends the connections. Verbs after it fail with [`Error::Closed`].
     pub(crate) async fn close(&self) {
         if let Some(opened) = self.0.opened.get() {

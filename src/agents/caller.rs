@@ -1,5 +1,7 @@
 //! Who asks: the key of ownership and of fairness, from the connection and never from an argument.
 
+use super::task::TaskId;
+
 /// A client, as the door it came through knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Caller {
@@ -8,8 +10,19 @@ pub(crate) struct Caller {
     pub(crate) key: String,
     /// What the client calls itself, for people.
     pub(crate) label: String,
-    /// The process at the other end, where the transport tells: its ancestors say whose descendant it is.
-    pub(crate) pid: Option<u32>,
+    pub(crate) origin: Origin,
+}
+
+/// Whether a client is itself the agent of a task, as the table of processes says, or one of its processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Origin {
+    /// A client of its own, or one that no process is known of.
+    #[default]
+    Outside,
+    /// It runs below the supervisor of this task.
+    Task(TaskId),
+    /// It was gone before anybody could look: what it asks for is not done.
+    Gone,
 }
 
 /// Whose eyes look at tasks.

@@ -1,18 +1,19 @@
 //! A delegation comes in: checked as a whole, then a row.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::caller::Caller;
+use super::caller::{Caller, Origin};
 use super::catalogue::{Definitions, Missing};
 use super::definition::{Agent, Isolation, Permission};
-use super::engine::Engine;
+use super::engine::{Engine, rows};
 use super::task::TaskId;
 use super::workdir::Workdir;
-use super::{Error, Task};
-use crate::store::tasks::NewTask;
+use super::{Error, Task, schema};
+use crate::store::tasks::{self, Filter, NewTask};
 
 /// What a caller asks for.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Request {
     pub(crate) output_schema: Option<Value>,
     /// Commands that the hub runs when the agent is gone, on top of the agent's own; program and arguments each.
     pub(crate) checks: Vec<Vec<String>>,
+    /// Over the agent's own.
+    pub(crate) isolation: Option<Isolation>,
     /// At most what the agent's definition says.
     pub(crate) permission: Option<Permission>,
 }
@@ -40,6 +43,7 @@ pub(super) struct Checked {
     pub(super) timeout: Duration,
     pub(super) schema: Option<Value>,
     pub(super) checks: Vec<Vec<String>>,
+    pub(super) isolation: Isolation,
     pub(super) permission: Permission,
 }
 
@@ -66,11 +70,26 @@ pub(super) async fn delegate(
         Ok::<_, Error>((agent, workdir))
     });
     let (agent, workdir) = read.await.map_err(|_| Error::Stopping)??;
-    let checked = check(engine, request, &agent, workdir)?;
+    let asker = Asker::of(engine, &request.caller).await?;
+    let checked = check(engine, request, &agent, workdir, asker.as_ref())?;
     let plan = engine.selector.plan(agent.model.as_deref(), agent.runner.as_deref(), Instant::now());
     let Some(first) = plan.choices.first() else {
         return Err(Error::NoRunner { agent: agent.name.clone(), reason: plan.nobody().unwrap_or_default() });
     };
+    let limits = &engine.settings;
+    let depth = asker.as_ref().map_or_else(|| engine.outer_depth(), Asker::depth_below);
+    if depth > limits.max_depth {
+        return Err(Error::Depth { depth, limit: limits.max_depth });
+    }
+    let mut growing = None;
+    if let Some(asker) = &asker {
+        growing = Some(engine.growing.lock().await);
+        let tree = Filter { root: Some(asker.row.root.clone()), ..Filter::default() };
+        let count = tasks::count(&engine.store, &tree).await?.saturating_sub(1);
+        if count >= u64::from(limits.max_descendants) {
+            return Err(Error::Descendants { count });
+        }
+    }
     let id = TaskId::new().map_err(|_| Error::Stopping)?;
     let new = NewTask {
         id: id.to_string(),
@@ -80,14 +99,65 @@ pub(super) async fn delegate(
         text: checked.1,
         workdir: checked.0.workdir.path().to_string_lossy().into_owned(),
         priority: 0,
-        parent: None,
-        root: id.to_string(),
-        depth: 0,
+        parent: asker.as_ref().map(|asker| asker.row.id.clone()),
+        root: asker.as_ref().map_or_else(|| id.to_string(), |asker| asker.row.root.clone()),
+        depth: i64::from(depth),
         options: Engine::options(&checked.0, &agent),
         created_at: super::engine::now(),
     };
     let label = checked.0.caller.label.clone();
-    engine.enqueue(new, label).await
+    let task = engine.enqueue(new, label).await;
+    drop(growing);
+    task
+}
+
+/// The task whose agent asks.
+struct Asker {
+    row: tasks::Task,
+    permission: Permission,
+    isolation: Isolation,
+    /// Where its worktree would be.
+    folder: PathBuf,
+}
+
+impl Asker {
+    async fn of(engine: &Engine, caller: &Caller) -> Result<Option<Self>, Error> {
+        let task = match &caller.origin {
+            Origin::Outside => return Ok(None),
+            Origin::Gone => return Err(Error::AskerGone),
+            Origin::Task(task) => task,
+        };
+        let row = tasks::get(&engine.store, task.as_str()).await?.ok_or(Error::AskerGone)?;
+        let options = rows::options(&row).map_err(|_| Error::AskerGone)?;
+        Ok(Some(Self {
+            permission: options.permission(),
+            isolation: options.isolation(),
+            folder: engine.folder(&row.id).canonicalize().unwrap_or_default(),
+            row,
+        }))
+    }
+
+    fn depth_below(&self) -> u32 {
+        u32::try_from(self.row.depth).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
+    /// What an agent may not do itself it may not have done for it.
+    fn allows(&self, permission: Permission, workdir: &Workdir) -> Result<(), Error> {
+        if permission > self.permission {
+            let who = "the task that asks".to_owned();
+            return Err(Error::Permission { who, allowed: self.permission, asked: permission });
+        }
+        let below = match self.isolation {
+            Isolation::None => workdir.path().starts_with(&self.row.workdir),
+            Isolation::Worktree => {
+                self.folder.is_absolute() && workdir.path().starts_with(self.folder.join("tree"))
+            }
+        };
+        if permission > Permission::ReadOnly && self.permission != Permission::Full && !below {
+            return Err(Error::WorkdirFromWithin);
+        }
+        Ok(())
+    }
 }
 
 fn find(definitions: &Definitions, name: &str) -> Result<Arc<Agent>, Error> {
@@ -108,6 +178,7 @@ fn check(
     request: Request,
     agent: &Agent,
     workdir: Workdir,
+    asker: Option<&Asker>,
 ) -> Result<(Checked, String), Error> {
     let settings = &engine.settings;
     let longest = settings.longest_timeout;
@@ -115,18 +186,27 @@ fn check(
     if timeout > longest || timeout < Duration::from_secs(1) {
         return Err(Error::Timeout { limit: longest.as_secs() });
     }
-    if agent.isolation == Isolation::Worktree {
-        return Err(Error::Isolation { name: agent.name.clone() });
-    }
     let permission = request.permission.unwrap_or(agent.permission);
     if permission > agent.permission {
         let who = format!("agent `{}`", agent.name);
         return Err(Error::Permission { who, allowed: agent.permission, asked: permission });
     }
+    if let Some(asker) = asker {
+        asker.allows(permission, &workdir)?;
+        if !request.checks.is_empty() && asker.permission != Permission::Full {
+            return Err(Error::ChecksFromWithin);
+        }
+    }
     if let Some(schema) = &request.output_schema
-        && let Err(reason) = jsonschema::validator_for(schema)
+        && let Err(reason) = schema::check(schema)
     {
-        return Err(Error::Schema { reason: reason.to_string() });
+        return Err(Error::Schema { reason });
+    }
+    let isolation = request.isolation.unwrap_or(agent.isolation);
+    if isolation == Isolation::Worktree
+        && !workdir.path().ancestors().any(|above| above.join(".git").exists())
+    {
+        return Err(Error::NoRepository { reason: "no folder above it has a `.git`".to_owned() });
     }
     let checks: Vec<Vec<String>> = agent.checks.iter().cloned().chain(request.checks).collect();
     if checks.len() > settings.max_checks {
@@ -141,6 +221,7 @@ fn check(
         }
     }
     let checked = Checked {
+        isolation,
         caller: request.caller,
         workdir,
         timeout,

@@ -1,19 +1,23 @@
 //! The queue and what runs of it: one per process, shared by all workspaces.
 
-mod rows;
+mod attempt;
+mod checks;
+mod journal;
+mod place;
+pub(super) mod rows;
 mod run;
 mod work;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::caller::{Caller, Viewer};
+use super::caller::{Caller, Origin, Viewer};
 use super::definition::Agent;
 use super::delegate::Checked;
 use super::receipt::{Fault, Outcome};
@@ -24,8 +28,11 @@ use super::task::{Happened, Page, State, Task, TaskId};
 use super::{Error, Filter};
 use crate::config::delegation::Delegation;
 use crate::events::{Event, Events};
-use crate::process::Canceller;
+use crate::process::{self, Ancestry, Canceller};
 use crate::store::{Millis, Store, tasks};
+
+/// Tasks of one tree that are looked at together.
+const TREE: u32 = 1_000;
 
 /// Shared by all that delegate.
 #[derive(Debug)]
@@ -42,10 +49,14 @@ pub(super) struct Engine {
     versions: Versions,
     /// There may be something to claim.
     wake: Notify,
-    /// Grows whenever something about a task was written by this process.
-    changes: watch::Sender<u64>,
+    /// Of the tasks that somebody looks at: grows whenever this process wrote something about one.
+    changes: Mutex<HashMap<String, watch::Sender<u64>>>,
     /// The runs of this process that can be cancelled, by task.
     running: Mutex<HashMap<String, Running>>,
+    /// Held while a tree of tasks is counted and grows, so that two cannot pass its limit together.
+    pub(super) growing: tokio::sync::Mutex<()>,
+    /// Runs of other hubs that this process itself is part of.
+    outer_depth: OnceLock<u32>,
 }
 
 /// A task that this process runs.
@@ -54,6 +65,8 @@ struct Running {
     /// Somebody asked for its end, perhaps between two runners.
     cancelled: CancellationToken,
     run: Option<Canceller>,
+    /// The supervisor of that run: its descendants ask on behalf of this task.
+    supervisor: Option<u32>,
 }
 
 impl Engine {
@@ -72,9 +85,40 @@ impl Engine {
             environment: Environment::of_this_process(),
             versions: Versions::default(),
             wake: Notify::new(),
-            changes: watch::Sender::new(0),
+            changes: Mutex::default(),
             running: Mutex::default(),
+            growing: tokio::sync::Mutex::default(),
+            outer_depth: OnceLock::new(),
         }
+    }
+
+    /// Returns the folder of a task: its runs, its worktree.
+    pub(super) fn folder(&self, task: &str) -> PathBuf {
+        self.spool.join(task)
+    }
+
+    /// Says which of the tasks that run here a process belongs to.
+    pub(super) fn origin(&self, pid: u32) -> Origin {
+        let line = match process::ancestry(pid) {
+            Ancestry::Unknown => return Origin::Outside,
+            Ancestry::Gone => return Origin::Gone,
+            Ancestry::Above(line) => line,
+        };
+        let running = self.running();
+        let below = |entry: &&Running| entry.supervisor.is_some_and(|supervisor| line.contains(&supervisor));
+        let task = running.iter().find(|(_, entry)| below(entry)).and_then(|(task, _)| TaskId::parse(task));
+        match task {
+            Some(task) => Origin::Task(task),
+            // A check, or a run that began a moment ago: ours, and nobody's yet.
+            None if line.contains(&std::process::id()) => Origin::Gone,
+            None => Origin::Outside,
+        }
+    }
+
+    /// Returns how many delegations deep a task of a client from outside is: more than 0 where this process was itself
+    /// started by a delegated agent.
+    pub(super) fn outer_depth(&self) -> u32 {
+        *self.outer_depth.get_or_init(process::supervisors_above)
     }
 
     /// What a run needs beside its row, as JSON.
@@ -90,7 +134,7 @@ impl Engine {
         };
         let row = tasks::enqueue(&self.store, new, limits).await?;
         self.wake.notify_one();
-        self.changed_now();
+        self.events.send(Event::TasksChanged);
         let mut task = self.task(row).await?;
         task.label = label;
         Ok(task)
@@ -114,7 +158,7 @@ impl Engine {
 
     pub(super) async fn wait(&self, viewer: &Viewer, id: &TaskId, patience: Duration) -> Result<Task, Error> {
         let end = Instant::now() + patience;
-        let mut changes = self.changes.subscribe();
+        let mut changes = self.watch(id);
         loop {
             changes.mark_unchanged();
             let task = self.get(viewer, id).await?;
@@ -152,7 +196,33 @@ impl Engine {
     }
 
     pub(super) async fn cancel(&self, viewer: &Viewer, id: &TaskId) -> Result<Task, Error> {
-        self.get(viewer, id).await?;
+        let task = self.get(viewer, id).await?;
+        self.cancel_one(id).await?;
+        if let Err(error) = self.cancel_below(&task).await {
+            tracing::warn!(%error, task = %id, "the tasks below a cancelled one could not be cancelled");
+        }
+        self.get(viewer, id).await
+    }
+
+    /// Cancels what the agent of a task delegated in its turn.
+    async fn cancel_below(&self, task: &Task) -> Result<(), Error> {
+        let Some(row) = tasks::get(&self.store, task.id.as_str()).await? else { return Ok(()) };
+        let filter =
+            Filter { root: Some(row.root), states: vec![State::Queued, State::Running], ..Filter::default() };
+        let tree = tasks::list(&self.store, &filter, None, TREE).await?;
+        let mut above = vec![row.id];
+        while let Some(parent) = above.pop() {
+            for child in tree.iter().filter(|child| child.parent.as_deref() == Some(&parent)) {
+                if let Some(id) = TaskId::parse(&child.id) {
+                    self.cancel_one(&id).await?;
+                }
+                above.push(child.id.clone());
+            }
+        }
+        Ok(())
+    }
+
+    async fn cancel_one(&self, id: &TaskId) -> Result<(), Error> {
         let outcome = Outcome {
             status: "cancelled".to_owned(),
             failure: Some(Fault {
@@ -166,8 +236,8 @@ impl Engine {
             tasks::Cancelled::Waiting => self.events.send(Event::TasksChanged),
             tasks::Cancelled::Not(_) => {}
         }
-        self.changed_now();
-        self.get(viewer, id).await
+        self.changed_now(id.as_str());
+        Ok(())
     }
 
     fn stop_run(&self, task: &str) {
@@ -193,7 +263,7 @@ impl Engine {
 
     pub(super) async fn changed(&self, id: &TaskId, after: i64, patience: Duration) {
         let end = Instant::now() + patience;
-        let mut changes = self.changes.subscribe();
+        let mut changes = self.watch(id);
         loop {
             changes.mark_unchanged();
             let later = tasks::events(&self.store, id.as_str(), after, 1).await;
@@ -220,9 +290,22 @@ impl Engine {
         }
     }
 
-    /// Tells everybody who waits that something was written.
-    fn changed_now(&self) {
-        self.changes.send_modify(|count| *count += 1);
+    /// Tells everybody who waits for a task that something about it was written.
+    fn changed_now(&self, task: &str) {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = changes.get(task) {
+            sender.send_modify(|count| *count += 1);
+            if sender.is_closed() {
+                changes.remove(task);
+            }
+        }
+    }
+
+    /// Returns what tells of a task's changes from now on.
+    fn watch(&self, task: &TaskId) -> watch::Receiver<u64> {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.retain(|_, sender| !sender.is_closed());
+        changes.entry(task.to_string()).or_insert_with(|| watch::Sender::new(0)).subscribe()
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<String, Running>> {

@@ -26,9 +26,9 @@ pub(crate) enum Error {
     #[error("working_directory {0}")]
     Workdir(#[from] workdir::Fault),
     #[error(
-        "agent `{name}` asks for a worktree of its own, which this version does not make; remove `isolation` from its definition to let it work in the directory itself"
+        "isolation `worktree` needs a git repository with at least one commit, and the working directory is in none: {reason}"
     )]
-    Isolation { name: String },
+    NoRepository { reason: String },
     #[error("`{text}` is not a command: {reason}")]
     Check { text: String, reason: String },
     #[error("{count} checks are more than the {limit} that one task may have")]
@@ -40,6 +40,19 @@ pub(crate) enum Error {
     /// More was asked for than the agent's definition, or the task that asks, allows.
     #[error("{who} allows `{}`, not `{}`", .allowed.name(), .asked.name())]
     Permission { who: String, allowed: Permission, asked: Permission },
+    /// A task that asks for another one from within.
+    #[error(
+        "a delegated agent may not ask for checks: the hub would run commands that the agent itself may not"
+    )]
+    ChecksFromWithin,
+    #[error("a delegated agent may delegate writing below its own working directory only")]
+    WorkdirFromWithin,
+    #[error("the process that asks is gone")]
+    AskerGone,
+    #[error("this task is {depth} delegations deep, and {limit} is the limit")]
+    Depth { depth: u32, limit: u32 },
+    #[error("the first task of this tree has {count} tasks below it already, which is the limit")]
+    Descendants { count: u64 },
     #[error("no runner can run agent `{agent}`: {reason}")]
     NoRunner { agent: String, reason: String },
     #[error("{0}")]

@@ -161,6 +161,7 @@ pub(crate) struct Check {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
     pub(crate) wall_ms: u64,
+    pub(crate) processes_left: u32,
     /// The end of what it wrote, stdout before stderr.
     pub(crate) output_tail: String,
 }

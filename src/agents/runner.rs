@@ -85,8 +85,7 @@ pub(crate) struct Prepared {
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
     /// Where the runner leaves its final message; its text is handed to [`Reader::finish`].
     pub(crate) final_message: Option<PathBuf>,
-    /// Whether the runner itself holds the answer to `schema`; the caller validates in any case.
-    #[cfg_attr(not(test), expect(dead_code, reason = "told for the tests of the command lines"))]
+    /// Whether the runner itself holds the answer to `schema`; where not, the caller validates.
     pub(crate) schema: SchemaHeld,
     /// Reads what this very command line writes.
     pub(crate) reader: Reader,

@@ -3,8 +3,10 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 /// An existing folder that is not the root of the file system, with all links resolved.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Workdir {
     path: PathBuf,
     device: u64,
@@ -28,6 +30,8 @@ pub(crate) enum Fault {
     NoFolder(String),
     #[error("cannot be used: {0}")]
     Unusable(String),
+    #[error("is not the folder any more that it was when the task came in")]
+    Swapped,
 }
 
 impl Workdir {
@@ -62,12 +66,16 @@ impl Workdir {
         Ok(Self { path, device: found.dev(), inode: found.ino() })
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// Looks again: whether the folder of this path is still the one that was checked.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        let found = self.path.symlink_metadata().map_err(|_| Fault::Swapped)?;
+        let same = found.is_dir() && found.dev() == self.device && found.ino() == self.inode;
+        // A link in the middle leads elsewhere, even where the folder at the end looks the same.
+        let straight = self.path.canonicalize().is_ok_and(|real| real == self.path);
+        if same && straight { Ok(()) } else { Err(Fault::Swapped) }
     }
 
-    /// The numbers that name the folder whatever its path becomes.
-    pub(crate) fn identity(&self) -> (u64, u64) {
-        (self.device, self.inode)
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 }

@@ -33,8 +33,16 @@ pub(crate) struct Delegation {
     pub(crate) check_timeout: Duration,
     /// Checks of one task.
     pub(crate) max_checks: usize,
+    /// Delegations within delegations: 0 lets no delegated agent delegate.
+    pub(crate) max_depth: u32,
+    /// Tasks below one task of a client, on all levels.
+    pub(crate) max_descendants: u32,
     /// Bytes of each stream of a run that are kept on disk.
     pub(crate) spool_cap: u64,
+    /// Bytes of a patch that goes into an outcome.
+    pub(crate) largest_patch: usize,
+    /// Keep a task's worktree when there are changes in it.
+    pub(crate) keep_worktrees: bool,
     /// How long an outcome stays that was fetched, and one that nobody fetched.
     pub(crate) keep_delivered: Duration,
     pub(crate) keep_undelivered: Duration,
@@ -61,7 +69,11 @@ impl Default for Delegation {
             first_output_timeout: None,
             check_timeout: Duration::from_mins(10),
             max_checks: 16,
+            max_depth: 2,
+            max_descendants: 16,
             spool_cap: 16 * 1024 * 1024,
+            largest_patch: 4 * 1024 * 1024,
+            keep_worktrees: false,
             keep_delivered: Duration::from_hours(7 * 24),
             keep_undelivered: Duration::from_hours(30 * 24),
             keep_count: 5000,

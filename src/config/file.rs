@@ -1,11 +1,13 @@
 //! `config.toml`: what it may say. A key that is not known is an error with its line, because a misspelt key
 //! that is ignored looks exactly like one that works.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::delegation::Delegation;
 use super::folders::Root;
 use super::runners::RunnerEntry;
 use super::{Auth, Config, Database, Error, Switch};
@@ -29,6 +31,8 @@ pub(super) struct File {
     prompts: Prompts,
     #[serde(default)]
     agents: Agents,
+    #[serde(default)]
+    tasks: Tasks,
     #[serde(default)]
     runners: Vec<RunnerEntry>,
     runner_cooldown_minutes: Option<u64>,
@@ -70,6 +74,73 @@ struct Agents {
     most_files: Option<usize>,
 }
 
+/// `[tasks]`: what delegated tasks may cost.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tasks {
+    /// Runs at once; on one runner; on the runners named.
+    max_running: Option<u32>,
+    max_running_per_runner: Option<u32>,
+    #[serde(default)]
+    per_runner: BTreeMap<String, u32>,
+    max_waiting: Option<u32>,
+    max_waiting_per_caller: Option<u32>,
+    largest_task_bytes: Option<usize>,
+    timeout_seconds: Option<u64>,
+    longest_timeout_seconds: Option<u64>,
+    /// 0 is no limit.
+    idle_timeout_seconds: Option<u64>,
+    first_output_timeout_seconds: Option<u64>,
+    check_timeout_seconds: Option<u64>,
+    max_checks: Option<usize>,
+    /// Delegations within delegations, and tasks below one of a client.
+    max_depth: Option<u32>,
+    max_descendants: Option<u32>,
+    /// Bytes of each stream of a run that are kept on disk, and of a patch in a receipt.
+    spool_bytes: Option<u64>,
+    largest_patch_bytes: Option<usize>,
+    keep_worktrees: Option<bool>,
+    keep_fetched_days: Option<u64>,
+    keep_unfetched_days: Option<u64>,
+    keep_count: Option<u32>,
+}
+
+impl Tasks {
+    fn apply(self, limits: &mut Delegation) {
+        let seconds = |value: Option<u64>| value.map(Duration::from_secs);
+        let days = |value: Option<u64>| value.map(|days| Duration::from_hours(days.saturating_mul(24)));
+        // A limit of 0 would let nothing run, ever.
+        let some = |value: Option<u32>| value.map(|value| value.max(1));
+        set(&mut limits.max_running, some(self.max_running));
+        set(&mut limits.max_running_per_runner, some(self.max_running_per_runner));
+        limits.per_runner = self.per_runner;
+        set(&mut limits.max_waiting, self.max_waiting);
+        set(&mut limits.max_waiting_per_caller, self.max_waiting_per_caller);
+        set(&mut limits.largest_task, self.largest_task_bytes);
+        set(&mut limits.timeout, seconds(self.timeout_seconds));
+        set(&mut limits.longest_timeout, seconds(self.longest_timeout_seconds));
+        let limit = |value: Duration| Some(value).filter(|value| !value.is_zero());
+        set(&mut limits.idle_timeout, seconds(self.idle_timeout_seconds).map(limit));
+        set(&mut limits.first_output_timeout, seconds(self.first_output_timeout_seconds).map(limit));
+        set(&mut limits.check_timeout, seconds(self.check_timeout_seconds));
+        set(&mut limits.max_checks, self.max_checks);
+        set(&mut limits.max_depth, self.max_depth);
+        set(&mut limits.max_descendants, self.max_descendants);
+        set(&mut limits.spool_cap, self.spool_bytes);
+        set(&mut limits.largest_patch, self.largest_patch_bytes);
+        set(&mut limits.keep_worktrees, self.keep_worktrees);
+        set(&mut limits.keep_delivered, days(self.keep_fetched_days));
+        set(&mut limits.keep_undelivered, days(self.keep_unfetched_days));
+        set(&mut limits.keep_count, self.keep_count);
+    }
+}
+
+fn set<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
 /// The folders that the file names, relative to the home or absolute.
 #[derive(Debug, Default)]
 pub(super) struct Folders {
@@ -97,11 +168,6 @@ impl File {
 
     /// Puts what the file says into `config`; relative folders are below `config.home`.
     pub(super) fn apply(self, config: &mut Config) -> Result<Folders, Error> {
-        fn set<T>(place: &mut T, value: Option<T>) {
-            if let Some(value) = value {
-                *place = value;
-            }
-        }
         set(&mut config.grace, self.grace_seconds.map(Duration::from_secs));
         if let Some(text) = self.socket {
             config.socket = match Switch::path(&text) {
@@ -130,6 +196,7 @@ impl File {
         set(&mut config.agents.foreign, self.agents.foreign);
         set(&mut config.agents.limits.file, self.agents.largest_file_bytes);
         set(&mut config.agents.limits.files, self.agents.most_files);
+        self.tasks.apply(&mut config.delegation);
         let prompts = self.prompts.folders.into_iter();
         let prompts =
             prompts.map(|folder| Root { folder: Some(config.home.join(&folder)), ..Root::named(folder) });

@@ -13,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use crate::agents::{self, Caller};
+use crate::agents::{self, Caller, Origin};
 use crate::app::App;
 use crate::app::clients::{Connected, Transport};
 use crate::mcp::connection::Connection;
@@ -39,11 +39,14 @@ pub(crate) struct Handler {
     server: Server,
     connected: Arc<Connected>,
     connection: Option<Arc<Connection>>,
+    /// Whether the client is an agent that works on a task here.
+    origin: Origin,
 }
 
 impl Handler {
     pub(crate) fn new(app: Arc<App>, server: Server, connected: Arc<Connected>) -> Self {
-        Self { app, server, connected, connection: None }
+        let origin = connected.pid.map_or_else(Origin::default, |pid| app.agents.origin(pid));
+        Self { app, server, connected, connection: None, origin }
     }
 
     /// Lets large answers go to the wire as prepared bytes, where our own edge writes them.
@@ -98,7 +101,7 @@ impl Handler {
         };
         let workspace = self.app.workspace.as_deref().map(|folder| folder.display().to_string());
         let key = format!("{way}:{}:{}", connected.name(), workspace.unwrap_or_default());
-        Caller { key, label: connected.label().to_owned(), pid: connected.pid }
+        Caller { key, label: connected.label().to_owned(), origin: self.origin.clone() }
     }
 
     /// Refuses a method that belongs to a room which this server does not have.

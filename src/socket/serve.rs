@@ -43,8 +43,9 @@ pub(crate) async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -
             }
         };
         let own = rustix::process::geteuid().as_raw();
-        match stream.peer_cred() {
-            Ok(peer) if peer.uid() == own => {}
+        let peer_pid = match stream.peer_cred() {
+            // What the kernel says counts, not what the client says of itself.
+            Ok(peer) if peer.uid() == own => peer.pid().and_then(|pid| u32::try_from(pid).ok()),
             Ok(peer) => {
                 tracing::warn!(peer.uid = peer.uid(), "turned away another user");
                 continue;
@@ -53,7 +54,7 @@ pub(crate) async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -
                 tracing::warn!(error = %error, "turned away a connection of an unknown user");
                 continue;
             }
-        }
+        };
         let (input, output) = stream.into_split();
         let place = free.clone().try_acquire_owned().ok();
         let (app, links) = (app.clone(), links.clone());
@@ -63,7 +64,8 @@ pub(crate) async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -
                 () = shutdown.cancelled() => return,
                 greeted = greet(app, BufReader::new(input), output, links, place.is_some()) => greeted,
             };
-            if let Some(relayed) = greeted {
+            if let Some(mut relayed) = greeted {
+                relayed.pid = peer_pid.unwrap_or(relayed.pid);
                 relayed.serve().await;
             }
             drop(place);

@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::agents::Error;
-use crate::agents::definition::{Agent, OnHubExit, Permission};
+use crate::agents::definition::{Agent, Isolation, OnHubExit, Permission};
 use crate::agents::delegate::Checked;
 use crate::agents::task::{Happened, Task, TaskId, What};
+use crate::agents::workdir::Workdir;
 use crate::store::tasks;
 
 /// What a run needs beside its row, as it was when the task came in: a file that changes later changes no task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Options {
+pub(in crate::agents) struct Options {
     /// What the asking client calls itself.
     pub(super) label: String,
     pub(super) persona: String,
@@ -26,8 +27,8 @@ pub(super) struct Options {
     pub(super) env: BTreeMap<String, String>,
     pub(super) schema: Option<Value>,
     pub(super) checks: Vec<Vec<String>>,
-    /// Device and inode of the working folder.
-    pub(super) folder: (u64, u64),
+    pub(super) worktree: bool,
+    pub(super) workdir: Workdir,
 }
 
 impl Options {
@@ -43,13 +44,18 @@ impl Options {
             env: agent.env.clone(),
             schema: checked.schema.clone(),
             checks: checked.checks.clone(),
-            folder: checked.workdir.identity(),
+            worktree: checked.isolation == Isolation::Worktree,
+            workdir: checked.workdir.clone(),
         }
     }
 
     /// The level; a word that this version does not know is the least.
-    pub(super) fn permission(&self) -> Permission {
+    pub(in crate::agents) fn permission(&self) -> Permission {
         Permission::from_name(&self.permission).unwrap_or_default()
+    }
+
+    pub(in crate::agents) fn isolation(&self) -> Isolation {
+        if self.worktree { Isolation::Worktree } else { Isolation::None }
     }
 
     pub(super) fn timeout(&self) -> Duration {
@@ -58,7 +64,7 @@ impl Options {
 }
 
 /// Reads the options of a row.
-pub(super) fn options(row: &tasks::Task) -> Result<Options, String> {
+pub(in crate::agents) fn options(row: &tasks::Task) -> Result<Options, String> {
     serde_json::from_str(&row.options).map_err(|error| format!("its options cannot be read: {error}"))
 }
 

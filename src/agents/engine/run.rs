@@ -1,41 +1,64 @@
-//! One task: runners tried in turn, their output followed, the outcome written.
+//! One task: runners tried in turn, the answer held against its schema, the checks, the outcome.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::attempt::{Turn, failed, make_private, millis};
+use super::place::Before;
 use super::rows::{self, Options};
 use super::{Engine, now};
-use crate::agents::receipt::{Attempt, Check, Command as RanCommand, Fault, Outcome, Receipt, Verdict};
+use crate::agents::receipt::{Command as RanCommand, Fault, Outcome, Receipt};
 use crate::agents::runner::failure::{Class, Failure};
-use crate::agents::runner::reader::{Ended, Progress, Reader, Report, ToolResult};
-use crate::agents::runner::{Form, Request};
+use crate::agents::runner::reader::Report;
+use crate::agents::schema;
 use crate::agents::select::Choice;
 use crate::agents::task::What;
-use crate::process::{self, Cause, Command, Exit, OnHubExit, Resumed, Timeouts};
-use crate::store::tasks::{self, Ending, NewEvent};
+use crate::process;
+use crate::store::tasks::{self, Ending};
 
-/// Bytes of stderr that are read at the end of a run, and that go into a receipt.
-const STDERR: usize = 16 * 1024;
-const TAIL: usize = 4 * 1024;
-/// Bytes of a final message that is left in a file.
-const MESSAGE: u64 = 4 * 1024 * 1024;
+/// Where the notes of a task stand in its folder.
+const NOTES: &str = "notes.json";
 
 /// A task while it runs here.
-struct Work<'a> {
-    row: &'a tasks::Task,
-    options: &'a Options,
-    folder: PathBuf,
-    started: Instant,
-    receipt: Receipt,
-    cancelled: &'a CancellationToken,
-    stop: &'a CancellationToken,
+pub(super) struct Work<'a> {
+    pub(super) row: &'a tasks::Task,
+    pub(super) options: &'a Options,
+    /// The task's own folder: its runs, its worktree, its notes.
+    pub(super) folder: PathBuf,
+    /// Where the agent works.
+    pub(super) place: PathBuf,
+    pub(super) started: Instant,
+    pub(super) notes: Notes,
+    pub(super) cancelled: &'a CancellationToken,
+    pub(super) stop: &'a CancellationToken,
+}
+
+/// What the next hub has to know of a task that goes on.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Notes {
+    pub(super) receipt: Receipt,
+    pub(super) before: Option<Before>,
+    /// The run that was started last has the contract's command line.
+    pub(super) contract: bool,
+}
+
+/// What the answer of a run is worth.
+enum Answer {
+    /// There is none, or none was asked to have a shape.
+    AsItIs,
+    Structured(Value),
+    /// It is not in the shape that was asked for, and why.
+    Misshapen(String),
 }
 
 impl Engine {
-    /// Runs a claimed task to its end and writes its outcome. `spool` is the folder of a run that went on while there
-    /// was no hub.
+    /// Runs a claimed task to its end and writes its outcome. `spool` is the folder of the run that a hub which is
+    /// gone was at.
     pub(super) async fn run(
         &self,
         row: tasks::Task,
@@ -45,31 +68,45 @@ impl Engine {
     ) {
         let options = match rows::options(&row) {
             Ok(options) => options,
-            Err(reason) => return self.lose(&row, &reason).await,
+            Err(reason) => return self.lose(&row, &reason, Receipt::default()).await,
         };
+        let folder = self.folder(&row.id);
+        let mut notes = read_notes(&folder).filter(|_| spool.is_some()).unwrap_or_default();
+        options.permission().name().clone_into(&mut notes.receipt.permission);
         let mut work = Work {
-            folder: self.spool.join(&row.id),
+            place: options.workdir.path().to_owned(),
+            folder,
             row: &row,
             options: &options,
             started: Instant::now(),
-            receipt: Receipt { permission: options.permission.clone(), ..Receipt::default() },
+            notes,
             cancelled: &cancelled,
             stop,
         };
-        let report = match spool {
-            Some(spool) => self.go_on(&mut work, &spool).await,
-            None => self.try_runners(&mut work).await,
+        let (report, answer) = match self.answer(&mut work, spool.as_deref()).await {
+            Ok(Some(answered)) => answered,
+            // The next hub goes on with it.
+            Ok(None) => return,
+            Err(reason) => {
+                let receipt = std::mem::take(&mut work.notes.receipt);
+                return self.lose(&row, reason, receipt).await;
+            }
         };
-        let Some(report) = report else { return };
-        let mut outcome = work.outcome(report);
+        let mut outcome = work.outcome(report, answer);
         if outcome.status == Ending::Succeeded.as_str() {
-            self.check(&mut work, &mut outcome).await;
+            self.check(&work, &mut outcome).await;
         }
-        outcome.receipt.wall_ms = millis(work.started.elapsed());
+        outcome.receipt.repository = self.changed_files(&work).await;
+        self.clear_away(&work, outcome.receipt.repository.as_mut()).await;
+        outcome.receipt.wall_ms = elapsed_ms(&row);
         self.finish(&row, &outcome).await;
+        if outcome.status == Ending::Succeeded.as_str() {
+            // What a run wrote is worth keeping where somebody has to find out why it failed.
+            self.remove_files(&row.id, Some("tree")).await;
+        }
     }
 
-    async fn finish(&self, row: &tasks::Task, outcome: &Outcome) {
+    pub(super) async fn finish(&self, row: &tasks::Task, outcome: &Outcome) {
         let ending = match outcome.status.as_str() {
             "succeeded" => Ending::Succeeded,
             "cancelled" => Ending::Cancelled,
@@ -78,296 +115,175 @@ impl Engine {
         };
         let class = outcome.failure.as_ref().map(|fault| fault.class.as_str());
         let json = rows::json(outcome);
-        if let Err(error) = tasks::finish(&self.store, &row.lease(), ending, class, &json, now()).await {
-            tracing::error!(%error, task = row.id, "an outcome could not be written");
+        match tasks::finish(&self.store, &row.lease(), ending, class, &json, now()).await {
+            Ok(true) => {}
+            Ok(false) => tracing::warn!(task = row.id, "another hub speaks for this task now"),
+            Err(error) => tracing::error!(%error, task = row.id, "an outcome could not be written"),
         }
+        self.changed_now(&row.id);
     }
 
-    /// Tries the runners in the contract's order: only a usage limit moves on to the next.
-    async fn try_runners(&self, work: &mut Work<'_>) -> Option<Report> {
+    /// Runs the agent, and once more where its answer has not the shape that was asked for. `None` when the run was
+    /// left to the next hub, an error when nobody knows how it ended.
+    async fn answer(
+        &self,
+        work: &mut Work<'_>,
+        spool: Option<&Path>,
+    ) -> Result<Option<(Report, Answer)>, &'static str> {
+        if let Err(error) = make_private(&work.folder) {
+            let report = failed(Class::Crashed, format!("the task's folder cannot be made: {error}"));
+            return Ok(Some((report, Answer::AsItIs)));
+        }
+        if let Err(reason) = self.make_ready(work).await {
+            return Ok(Some((failed(Class::Refused, reason), Answer::AsItIs)));
+        }
+        let prompt = format!("{}\n\nTask: {}", work.options.persona, work.row.text);
+        let (report, choice) = match spool {
+            Some(spool) => (self.go_on(work, spool).await?, None),
+            None => self.try_runners(work, &prompt).await,
+        };
+        let Some(report) = report else { return Ok(None) };
+        let answer = work.read(&report);
+        let (Answer::Misshapen(fault), Some(asked), Some(choice)) = (&answer, &work.options.schema, choice)
+        else {
+            return Ok(Some((report, answer)));
+        };
+        if work.cancelled.is_cancelled() || work.stop.is_cancelled() {
+            return Ok(Some((report, answer)));
+        }
+        let what =
+            What::Notice { text: format!("the answer does not follow its schema, once more: {fault}") };
+        self.tell(work.row, what).await;
+        let repair = schema::repair(asked, fault);
+        let session = report.session.clone();
+        let form = choice.form;
+        let mut again = None;
+        if let Some(session) = &session {
+            let turn = Turn { choice: &choice, form, prompt: &repair, resume: Some(session) };
+            match self.attempt(work, turn).await {
+                Some(next) if !refused(&next) => again = Some(next),
+                // It cannot go on with a session: a fresh run is told what was wrong.
+                Some(_) => {}
+                None => return Ok(None),
+            }
+        }
+        if again.is_none() {
+            let last = report.message.as_deref().unwrap_or_default();
+            let prompt = format!("{prompt}\n\nYour last answer to this was:\n{last}\n\n{repair}");
+            let turn = Turn { choice: &choice, form, prompt: &prompt, resume: None };
+            let Some(next) = self.attempt(work, turn).await else { return Ok(None) };
+            again = Some(next);
+        }
+        let report = again.unwrap_or(report);
+        let answer = work.read(&report);
+        Ok(Some((report, answer)))
+    }
+
+    /// Tries the runners in the contract's order: only a usage limit moves on to the next. Returns the last report,
+    /// and the runner that it is of.
+    async fn try_runners(&self, work: &mut Work<'_>, prompt: &str) -> (Option<Report>, Option<Choice>) {
         let options = work.options;
         let plan = self.selector.plan(options.model.as_deref(), options.runner.as_deref(), Instant::now());
-        let mut last = failed(Class::NotInstalled, plan.nobody().unwrap_or_default());
-        for choice in plan.choices {
-            if choice.runner.name() != work.row.runner {
-                let moved = tasks::move_to_runner(&self.store, &work.row.lease(), choice.runner.name()).await;
+        let nobody = plan.nobody();
+        let mut last = (failed(Class::NotInstalled, nobody.unwrap_or_default()), None);
+        let mut current = work.row.runner.clone();
+        for mut choice in plan.choices {
+            let name = choice.runner.name().to_owned();
+            if name != current {
+                let moved = tasks::move_to_runner(&self.store, &work.row.lease(), &name).await;
                 if !moved.unwrap_or(false) {
-                    return None;
+                    return (None, None);
                 }
+                current = name;
             }
-            last = self.attempt(work, &choice, choice.form).await?;
-            if let Some(form) = last.failure.as_ref().and_then(|failure| failure.retry_with) {
-                last = self.attempt(work, &choice, form).await?;
+            let turn = Turn { choice: &choice, form: choice.form, prompt, resume: None };
+            let Some(mut report) = self.attempt(work, turn).await else { return (None, None) };
+            if let Some(form) = report.failure.as_ref().and_then(|failure| failure.retry_with) {
+                choice.form = form;
+                let turn = Turn { choice: &choice, form, prompt, resume: None };
+                let Some(again) = self.attempt(work, turn).await else { return (None, None) };
+                report = again;
             }
-            match &last.failure {
-                Some(failure) if failure.class == Class::UsageLimit && !work.cancelled.is_cancelled() => {
-                    self.selector.limited(choice.runner.name(), failure.retry_after, Instant::now());
+            let limited = report.failure.as_ref().filter(|failure| failure.class == Class::UsageLimit);
+            let limited = limited.map(|failure| failure.retry_after);
+            last = (report, Some(choice));
+            match limited {
+                Some(retry_after) if !work.cancelled.is_cancelled() && !work.stop.is_cancelled() => {
+                    self.selector.limited(&current, retry_after, Instant::now());
                 }
                 Some(_) | None => break,
             }
         }
-        Some(last)
+        (Some(last.0), last.1)
     }
 
-    /// Runs one runner once. `None` when the run was left to the next hub.
-    async fn attempt(&self, work: &mut Work<'_>, choice: &Choice, form: Form) -> Option<Report> {
-        let name = choice.runner.name().to_owned();
-        let number = work.receipt.attempts.len() + 1;
-        let scratch = work.folder.join(format!("scratch-{number}"));
-        let spool = work.folder.join(format!("run-{number}"));
-        if let Err(error) = make_private(&scratch) {
-            return Some(failed(Class::Crashed, format!("the run's folder cannot be made: {error}")));
-        }
-        let version =
-            self.versions.of(&choice.program, &self.environment, &work.folder.join("version")).await;
-        let prompt = format!("{}\n\nTask: {}", work.options.persona, work.row.text);
-        let prepared = choice.runner.prepare(&Request {
-            program: &choice.program,
-            prompt: &prompt,
-            workdir: Path::new(&work.row.workdir),
-            scratch: &scratch,
-            permission: work.options.permission(),
-            model: work.options.model.as_deref(),
-            schema: work.options.schema.as_ref(),
-            resume: None,
-            form,
-            environment: &self.environment,
-            env: &work.options.env,
-        });
-        let started_at = now();
-        work.receipt.attempts.push(Attempt {
-            runner: name.clone(),
-            version,
-            started_at,
-            ..Attempt::default()
-        });
-        let prepared = match prepared {
-            Ok(prepared) => prepared,
-            Err(refused) => return Some(work.attempted(failed(Class::Refused, refused.to_string()), None)),
-        };
-        for (file, content) in &prepared.files {
-            if let Err(error) = std::fs::write(file, content) {
-                let report = failed(Class::Crashed, format!("a file for the run cannot be written: {error}"));
-                return Some(work.attempted(report, None));
+    /// Removes the files of a task, but what is named `kept`.
+    pub(super) async fn remove_files(&self, task: &str, kept: Option<&'static str>) {
+        let folder = self.folder(task);
+        let removed = tokio::task::spawn_blocking(move || {
+            let kept = kept.map(|name| folder.join(name)).filter(|kept| kept.exists());
+            if kept.is_none() {
+                return std::fs::remove_dir_all(&folder);
             }
-        }
-        if !same_folder(work) {
-            let report =
-                failed(Class::Refused, "the working directory is not the folder any more that was asked for");
-            return Some(work.attempted(report, None));
-        }
-        self.tell(
-            work,
-            vec![What::Started { runner: name, attempt: i64::try_from(number).unwrap_or(i64::MAX) }],
-        )
-        .await;
-        let on_hub_exit = if work.options.keep { OnHubExit::Keep } else { OnHubExit::Kill };
-        let command = Command {
-            argv: prepared.argv,
-            workdir: PathBuf::from(&work.row.workdir),
-            env: prepared.env,
-            stdin: prepared.stdin,
-            timeouts: Timeouts {
-                wall: Some(work.options.timeout()),
-                idle: self.settings.idle_timeout,
-                first_output: self.settings.first_output_timeout,
-            },
-            grace: process::GRACE,
-            spool: spool.clone(),
-            cap: self.settings.spool_cap,
-            on_hub_exit,
-        };
-        let lease = work.row.lease();
-        let noted =
-            tasks::extend(&self.store, &lease, super::work::lease_until(), Some(&spool.to_string_lossy()))
-                .await;
-        match noted {
-            Ok(Some(asked)) if !asked && !work.cancelled.is_cancelled() => {}
-            Ok(None) => return None,
-            Ok(Some(_)) => {
-                return Some(work.attempted(failed(Class::Cancelled, "cancelled before it ran"), None));
-            }
-            Err(error) => {
-                tracing::error!(%error, "a run could not be noted");
-                return Some(work.attempted(failed(Class::Crashed, "the hub's store does not answer"), None));
-            }
-        }
-        match process::start(command).await {
-            Ok(running) => {
-                self.follow(work, running, prepared.reader, prepared.final_message.as_deref()).await
-            }
-            Err(process::Error::NotFound { program }) => {
-                let report = failed(Class::NotInstalled, format!("`{program}` is not installed"));
-                Some(work.attempted(report, None))
-            }
-            Err(error) => Some(work.attempted(failed(Class::Crashed, error.to_string()), None)),
-        }
-    }
-
-    /// Follows a run that outlived its hub. What it said while nobody listened is read from its spool.
-    async fn go_on(&self, work: &mut Work<'_>, spool: &Path) -> Option<Report> {
-        let runner = work.row.runner.clone();
-        work.receipt.attempts.push(Attempt {
-            runner: runner.clone(),
-            started_at: now(),
-            ..Attempt::default()
-        });
-        let candidates = self.selector.candidates();
-        let runner = candidates.iter().find(|candidate| candidate.runner.name() == runner)?.runner.clone();
-        let scratch = spool.with_file_name(spool.file_name()?.to_string_lossy().replace("run-", "scratch-"));
-        // The same command line as then: only its reader and the place of its message are wanted.
-        let prepared = runner.prepare(&Request {
-            program: Path::new(runner.program()),
-            prompt: "",
-            workdir: Path::new(&work.row.workdir),
-            scratch: &scratch,
-            permission: work.options.permission(),
-            model: work.options.model.as_deref(),
-            schema: work.options.schema.as_ref(),
-            resume: None,
-            form: Form::Own,
-            environment: &self.environment,
-            env: &work.options.env,
-        });
-        let Ok(prepared) = prepared else { return Some(failed(Class::Refused, "the runner changed")) };
-        match process::resume(spool).await {
-            Ok(Resumed::Running(running)) => {
-                self.follow(work, running, prepared.reader, prepared.final_message.as_deref()).await
-            }
-            Ok(Resumed::Ended(outcome)) => {
-                let mut reader = prepared.reader;
-                for line in outcome.stdout.head(usize::MAX).lines() {
-                    let _ = reader.line(line);
-                }
-                Some(work.ended(&outcome, reader, prepared.final_message.as_deref()))
-            }
-            Err(_) => Some(failed(Class::Crashed, "the run was lost with its hub")),
-        }
-    }
-
-    /// Reads a run's lines until its end. `None` when this hub stops and leaves the run to the next one.
-    async fn follow(
-        &self,
-        work: &mut Work<'_>,
-        mut running: process::Running,
-        mut reader: Reader,
-        final_message: Option<&Path>,
-    ) -> Option<Report> {
-        if let Some(entry) = self.running().get_mut(&work.row.id) {
-            entry.run = Some(running.canceller());
-        }
-        if work.cancelled.is_cancelled() {
-            running.cancel();
-        }
-        loop {
-            tokio::select! {
-                line = running.lines.recv() => match line {
-                    Some(line) => {
-                        let news: Vec<What> = reader.line(&line.text).into_iter().map(what).collect();
-                        if !news.is_empty() {
-                            self.tell(work, news).await;
-                        }
-                    }
-                    None => break,
-                },
-                () = work.stop.cancelled(), if work.options.keep => return None,
-                () = work.stop.cancelled(), if !work.options.keep && !work.cancelled.is_cancelled() => {
-                    work.cancelled.cancel();
-                    running.cancel();
+            for entry in std::fs::read_dir(&folder)? {
+                let path = entry?.path();
+                if Some(&path) != kept.as_ref() && path.is_dir() {
+                    std::fs::remove_dir_all(&path)?;
                 }
             }
+            Ok(())
+        });
+        if let Ok(Err(error)) = removed.await
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, task, "the files of a task could not be removed");
         }
-        let outcome = running.ended().await;
-        Some(work.ended(&outcome, reader, final_message))
-    }
-
-    /// Appends events; that they cannot be written does not end a run.
-    async fn tell(&self, work: &Work<'_>, news: Vec<What>) {
-        let event = |what: What| NewEvent { at: now(), kind: kind(&what), data: rows::json(&what) };
-        let events = news.into_iter().map(event).collect();
-        if let Err(error) = tasks::append_events(&self.store, &work.row.lease(), events).await {
-            tracing::warn!(%error, "what happened in a run could not be written");
-        }
-        self.changed_now();
-    }
-
-    /// Runs the checks, one after the other, when the agent is gone: what the hub itself sees decides the verdict.
-    async fn check(&self, work: &mut Work<'_>, outcome: &mut Outcome) {
-        for (number, argv) in work.options.checks.iter().enumerate() {
-            let line = argv.join(" ");
-            self.tell(work, vec![What::CheckStarted { command: line.clone() }]).await;
-            let check = self.one_check(work, argv, number).await;
-            self.tell(work, vec![What::CheckEnded { command: line, passed: check.passed }]).await;
-            outcome.verdict = match (outcome.verdict, check.passed) {
-                (Verdict::Refuted, _) | (_, false) => Verdict::Refuted,
-                (Verdict::Unverified | Verdict::Verified, true) => Verdict::Verified,
-            };
-            outcome.receipt.checks.push(check);
-        }
-    }
-
-    async fn one_check(&self, work: &Work<'_>, argv: &[String], number: usize) -> Check {
-        let started = Instant::now();
-        let command = Command {
-            argv: argv.iter().map(Into::into).collect(),
-            workdir: PathBuf::from(&work.row.workdir),
-            env: self.environment.of_check(),
-            stdin: None,
-            timeouts: Timeouts { wall: Some(self.settings.check_timeout), ..Timeouts::default() },
-            grace: process::GRACE,
-            spool: work.folder.join(format!("check-{number}")),
-            cap: self.settings.spool_cap,
-            on_hub_exit: OnHubExit::Kill,
-        };
-        let mut check = Check { command: argv.to_vec(), ..Check::default() };
-        match process::start(command).await {
-            Ok(running) => {
-                let outcome = running.ended().await;
-                check.passed = outcome.cause == Cause::Exited && outcome.exit == Exit::Code(0);
-                check.exit = code(outcome.exit);
-                check.reason = (outcome.cause != Cause::Exited).then(|| "it did not end in time".to_owned());
-                check.output_tail = format!("{}{}", outcome.stdout.tail(TAIL), outcome.stderr.tail(TAIL));
-            }
-            Err(error) => check.reason = Some(error.to_string()),
-        }
-        check.wall_ms = millis(started.elapsed());
-        check
     }
 }
 
 impl Work<'_> {
-    /// Reads the end of a run.
-    fn ended(&mut self, outcome: &process::Outcome, reader: Reader, final_message: Option<&Path>) -> Report {
-        let message = final_message.and_then(read_message);
-        let stderr = outcome.stderr.tail(STDERR);
-        let mut report = reader.finish(&Ended {
-            exit: outcome.exit,
-            cause: outcome.cause,
-            stderr: &stderr,
-            final_message: message.as_deref(),
-        });
-        if self.cancelled.is_cancelled() && outcome.cause == Cause::Cancelled {
-            report.failure = Some(Failure::new(Class::Cancelled, "cancelled; no process of it is left"));
+    /// The folder for the files of a run, and the one of its spool.
+    pub(super) fn run_folders(&self, number: usize) -> (PathBuf, PathBuf) {
+        (self.folder.join(format!("scratch-{number}")), self.folder.join(format!("run-{number}")))
+    }
+
+    /// Writes down what the next hub would have to know.
+    pub(super) fn write_notes(&self) {
+        if let Err(error) = std::fs::write(self.folder.join(NOTES), rows::json(&self.notes)) {
+            tracing::warn!(%error, task = self.row.id, "the notes of a task could not be written");
         }
-        self.receipt.cpu_ms += millis(outcome.cpu);
-        self.receipt.peak_rss_bytes = self.receipt.peak_rss_bytes.max(outcome.peak_rss);
-        self.receipt.processes_left += outcome.processes_left;
-        if report.failure.is_some() {
-            self.receipt.stderr_tail = outcome.stderr.tail(TAIL);
+    }
+
+    /// Waits until the task is to end before its time.
+    pub(super) async fn asked_to_end(&self) {
+        tokio::select! {
+            () = self.cancelled.cancelled() => {}
+            () = self.stop.cancelled() => {}
         }
-        self.attempted(report, Some(outcome))
+    }
+
+    /// Holds a report's message against the schema that was asked for.
+    fn read(&self, report: &Report) -> Answer {
+        match (&self.options.schema, &report.failure) {
+            (Some(asked), None) => match schema::read(asked, report.message.as_deref().unwrap_or_default()) {
+                Ok(value) => Answer::Structured(value),
+                Err(fault) => Answer::Misshapen(fault),
+            },
+            (Some(_) | None, _) => Answer::AsItIs,
+        }
     }
 
     /// Completes the last attempt of the receipt.
-    fn attempted(&mut self, report: Report, outcome: Option<&process::Outcome>) -> Report {
-        if let Some(attempt) = self.receipt.attempts.last_mut() {
+    pub(super) fn attempted(&mut self, report: Report, outcome: Option<&process::Outcome>) -> Report {
+        let receipt = &mut self.notes.receipt;
+        if let Some(attempt) = receipt.attempts.last_mut() {
             attempt.failure = report.failure.as_ref().map(fault);
             attempt.session.clone_from(&report.session);
             attempt.model.clone_from(&report.model);
             attempt.wall_ms = outcome.map_or(0, |outcome| millis(outcome.wall));
-            attempt.exit = outcome.and_then(|outcome| code(outcome.exit));
+            attempt.exit = outcome.and_then(|outcome| super::attempt::code(outcome.exit));
         }
-        let usage = &mut self.receipt.usage;
+        let usage = &mut receipt.usage;
         for (sum, more) in [
             (&mut usage.input_tokens, report.usage.input_tokens),
             (&mut usage.cached_tokens, report.usage.cached_tokens),
@@ -375,108 +291,61 @@ impl Work<'_> {
             (&mut usage.cost_micro_usd, report.usage.cost_micro_usd),
         ] {
             if let Some(more) = more {
-                *sum = Some(sum.unwrap_or(0) + more);
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
             }
         }
         let ran =
             report.commands.iter().map(|ran| RanCommand { command: ran.command.clone(), exit: ran.exit });
-        self.receipt.commands.extend(ran);
-        self.receipt.files.extend(report.files.iter().cloned());
+        receipt.commands.extend(ran);
+        receipt.files.extend(report.files.iter().cloned());
         report
     }
 
-    fn outcome(&mut self, report: Report) -> Outcome {
-        let receipt = std::mem::take(&mut self.receipt);
-        let failure = report.failure.as_ref().map(fault).or_else(|| self.schema_fault(&report));
+    fn outcome(&mut self, report: Report, answer: Answer) -> Outcome {
+        let receipt = std::mem::take(&mut self.notes.receipt);
         let status = match &report.failure {
             Some(failure) if failure.class == Class::Cancelled => Ending::Cancelled,
-            _ if failure.is_some() => Ending::Failed,
-            _ => Ending::Succeeded,
+            Some(_) => Ending::Failed,
+            None if matches!(answer, Answer::Misshapen(_)) => Ending::Failed,
+            None => Ending::Succeeded,
         };
-        let structured = self.options.schema.as_ref().and(report.message.as_deref());
-        let structured =
-            structured.filter(|_| failure.is_none()).and_then(|text| serde_json::from_str(text).ok());
+        let mut failure = report.failure.as_ref().map(fault);
+        let mut structured = None;
+        match answer {
+            Answer::AsItIs => {}
+            Answer::Structured(value) => structured = Some(value),
+            Answer::Misshapen(reason) => {
+                let detail = format!(
+                    "the final message does not follow output_schema, also at the second try: {reason}"
+                );
+                failure = Some(Fault { class: "schema".to_owned(), detail });
+            }
+        }
         Outcome {
             status: status.as_str().to_owned(),
-            verdict: Verdict::Unverified,
             message: report.message,
             structured,
             failure,
             receipt,
+            ..Outcome::default()
         }
-    }
-
-    /// Why a message does not follow the schema that was asked for.
-    fn schema_fault(&self, report: &Report) -> Option<Fault> {
-        let schema = self.options.schema.as_ref()?;
-        let fault = |detail: String| Some(Fault { class: "schema".to_owned(), detail });
-        let value: serde_json::Value =
-            match serde_json::from_str(report.message.as_deref().unwrap_or_default()) {
-                Ok(value) => value,
-                Err(error) => return fault(format!("the final message is not JSON: {error}")),
-            };
-        let validator = jsonschema::validator_for(schema).ok()?;
-        let error = validator.iter_errors(&value).next()?;
-        fault(format!("the final message does not follow the schema at `{}`: {error}", error.instance_path()))
     }
 }
 
-fn failed(class: Class, detail: impl AsRef<str>) -> Report {
-    Report { failure: Some(Failure::new(class, detail)), ..Report::default() }
+/// Whether the runner would not even start what was asked.
+fn refused(report: &Report) -> bool {
+    report.failure.as_ref().is_some_and(|failure| failure.class == Class::Refused)
 }
 
 fn fault(failure: &Failure) -> Fault {
     Fault { class: failure.class.word().to_owned(), detail: failure.detail.clone() }
 }
 
-fn code(exit: Exit) -> Option<i32> {
-    match exit {
-        Exit::Code(code) => Some(code),
-        Exit::Signal(signal) => Some(128 + signal),
-        Exit::NotStarted | Exit::Unknown => None,
-    }
+fn read_notes(folder: &Path) -> Option<Notes> {
+    serde_json::from_slice(&std::fs::read(folder.join(NOTES)).ok()?).ok()
 }
 
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn kind(what: &What) -> String {
-    let json = serde_json::to_value(what).unwrap_or_default();
-    json["kind"].as_str().unwrap_or("notice").to_owned()
-}
-
-fn what(progress: Progress) -> What {
-    match progress {
-        Progress::Text(text) => What::Text { text },
-        Progress::Thinking(text) => What::Thinking { text },
-        Progress::CommandStarted { command } => What::CommandStarted { command },
-        Progress::CommandEnded { command, exit } => What::CommandEnded { command, exit },
-        Progress::ToolStarted { tool } => What::ToolStarted { tool },
-        Progress::ToolEnded { tool, result } => {
-            What::ToolEnded { tool, failed: result == ToolResult::Failed }
-        }
-        Progress::FilesChanged(files) => What::FilesChanged { files },
-        Progress::Notice(text) => What::Notice { text },
-    }
-}
-
-/// Whether the working folder is still the one that was checked when the task came in.
-fn same_folder(work: &Work<'_>) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let found = std::fs::symlink_metadata(&work.row.workdir);
-    found.is_ok_and(|found| found.is_dir() && (found.dev(), found.ino()) == work.options.folder)
-}
-
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-/// Reads what a runner left as its final message, as far as a message goes.
-fn read_message(file: &Path) -> Option<Vec<u8>> {
-    use std::io::Read as _;
-    let mut bytes = Vec::new();
-    std::fs::File::open(file).ok()?.take(MESSAGE).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+/// From the claim to now, also where hubs changed in between.
+fn elapsed_ms(row: &tasks::Task) -> u64 {
+    u64::try_from(now() - row.started_at.unwrap_or_else(now)).unwrap_or(0)
 }

@@ -1,22 +1,29 @@
 //! The worker loop: takes up what a dead hub left, claims, runs, and keeps leases alive.
 
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
-use super::{Engine, Running, now, rows};
-use crate::agents::receipt::{Fault, Outcome};
+use super::{Engine, Running, now};
+use crate::agents::receipt::{Fault, Outcome, Receipt};
+use crate::events::Event;
 use crate::store::Millis;
-use crate::store::tasks::{self, Claim, Ending, Slots};
+use crate::store::tasks::{self, Claim, Ending, Keep, Slots};
 
 /// How long a claim stands without being extended, and how often it is.
 const LEASE: Duration = Duration::from_mins(1);
 const EXTEND: Duration = Duration::from_secs(15);
 /// How often the queue is looked at without a reason: another hub may have put something in.
 const LOOK: Duration = Duration::from_secs(2);
+/// How often the tasks of hubs that share the store are looked through for lost ones, and old tasks are removed.
+const LOOK_ROUND: Duration = Duration::from_secs(30);
+const SWEEP: Duration = Duration::from_hours(1);
 
 /// The lease's end, from now.
 pub(super) fn lease_until() -> Millis {
@@ -27,42 +34,30 @@ impl Engine {
     /// Runs until `stop`; then every run is ended, or left to the next hub where its agent says so.
     pub(in crate::agents) async fn work(self: Arc<Self>, stop: CancellationToken) {
         let mut runs = JoinSet::new();
-        self.prune().await;
-        self.take_up(&mut runs, &stop).await;
+        // A store of our own has one hub at a time: whoever ran something before us is gone.
+        let shared = self.store.is_shared();
+        self.take_up(&mut runs, &stop, if shared { now() } else { Millis::MAX }).await;
+        let mut round = interval_at(Instant::now() + LOOK_ROUND, LOOK_ROUND);
+        let mut sweep = interval_at(Instant::now() + LOOK_ROUND, SWEEP);
+        for timer in [&mut round, &mut sweep] {
+            timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        }
         loop {
             self.claim(&mut runs, &stop).await;
             tokio::select! {
                 () = stop.cancelled() => break,
                 () = self.wake.notified() => {}
                 Some(_) = runs.join_next(), if !runs.is_empty() => {}
-                () = tokio::time::sleep(LOOK) => {}
+                _ = round.tick(), if shared => self.take_up(&mut runs, &stop, now()).await,
+                _ = sweep.tick() => self.sweep().await,
+                () = tokio::time::sleep(LOOK), if shared => {}
             }
         }
         while runs.join_next().await.is_some() {}
-    }
-
-    /// Forgets tasks that are older, or more, than are kept, with the folders of their runs.
-    async fn prune(&self) {
-        let settings = &self.settings;
-        let ago = |age: Duration| now() - Millis::try_from(age.as_millis()).unwrap_or(Millis::MAX);
-        let keep = tasks::Keep {
-            delivered_since: ago(settings.keep_delivered),
-            ended_since: ago(settings.keep_undelivered),
-            count: settings.keep_count,
-        };
-        loop {
-            match tasks::prune(&self.store, keep).await {
-                Ok(gone) if gone.is_empty() => return,
-                Ok(gone) => {
-                    for folder in gone.iter().filter_map(|task| task.spool.as_deref()) {
-                        // The folder of a run stands in that of its task.
-                        if let Some(task) = std::path::Path::new(folder).parent() {
-                            let _ = std::fs::remove_dir_all(task);
-                        }
-                    }
-                }
-                Err(error) => return tracing::warn!(%error, "old tasks could not be removed"),
-            }
+        if self.settings.spool.is_none() {
+            // Made for this process alone.
+            let folder = self.spool.clone();
+            let _ = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(folder)).await;
         }
     }
 
@@ -86,7 +81,15 @@ impl Engine {
                     self.spawn(runs, row, None, stop);
                 }
             }
-            Err(error) => tracing::error!(%error, "the queue cannot be read"),
+            Err(error) => {
+                tracing::error!(%error, "the queue cannot be read");
+                // A store that does not answer is asked again soon, though nobody enters anything.
+                let engine = self.clone();
+                runs.spawn(async move {
+                    tokio::time::sleep(LOOK).await;
+                    engine.wake.notify_one();
+                });
+            }
         }
     }
 
@@ -103,7 +106,7 @@ impl Engine {
             .collect()
     }
 
-    /// Runs one claimed row on a task of its own. `spool` is the folder of a run that goes on.
+    /// Runs one claimed row on a task of its own. `spool` is the folder of a run that a hub left.
     fn spawn(
         self: &Arc<Self>,
         runs: &mut JoinSet<()>,
@@ -114,19 +117,25 @@ impl Engine {
         let engine = self.clone();
         let stop = stop.clone();
         let cancelled = CancellationToken::new();
-        self.running().insert(row.id.clone(), Running { cancelled: cancelled.clone(), run: None });
-        self.changed_now();
-        self.events.send(crate::events::Event::TasksChanged);
+        if row.cancel_requested_at.is_some() {
+            cancelled.cancel();
+        }
+        let entry = Running { cancelled: cancelled.clone(), run: None, supervisor: None };
+        self.running().insert(row.id.clone(), entry);
+        self.changed_now(&row.id);
+        self.events.send(Event::TasksChanged);
         runs.spawn(async move {
-            let id = row.id.clone();
             let lease = row.lease();
+            let run = AssertUnwindSafe(engine.run(row.clone(), spool, cancelled, &stop)).catch_unwind();
             tokio::select! {
-                () = engine.run(row, spool, cancelled, &stop) => {}
+                ran = run => if ran.is_err() {
+                    engine.fail(&row).await;
+                },
                 () = engine.keep(&lease) => {}
             }
-            engine.running().remove(&id);
-            engine.changed_now();
-            engine.events.send(crate::events::Event::TasksChanged);
+            engine.running().remove(&row.id);
+            engine.changed_now(&row.id);
+            engine.events.send(Event::TasksChanged);
         });
     }
 
@@ -144,36 +153,66 @@ impl Engine {
         }
     }
 
-    /// Takes up the tasks of hubs that are gone: a run that goes on is followed, any other is lost.
-    async fn take_up(self: &Arc<Self>, runs: &mut JoinSet<()>, stop: &CancellationToken) {
-        let left = match tasks::running_of_dead_hubs(&self.store, &self.hub, now()).await {
+    /// Takes up the tasks of hubs whose leases ended before `before`: a run that goes on is followed, one that ended
+    /// is read. What never began is begun; nothing that may have begun is ever run again by itself.
+    async fn take_up(self: &Arc<Self>, runs: &mut JoinSet<()>, stop: &CancellationToken, before: Millis) {
+        let left = match tasks::running_of_dead_hubs(&self.store, &self.hub, before).await {
             Ok(left) => left,
             Err(error) => return tracing::error!(%error, "the tasks of the last hub cannot be read"),
         };
         for row in left {
-            let taken = tasks::take_over(&self.store, &row.lease(), &self.hub, lease_until()).await;
-            let Ok(Some(row)) = taken else { continue };
-            let keep = rows::options(&row).is_ok_and(|options| options.keep);
-            match row.spool.clone().map(PathBuf::from).filter(|_| keep) {
-                Some(spool) => self.spawn(runs, row, Some(spool), stop),
-                None => self.lose(&row, "the hub that ran it ended, and the run with it").await,
+            match tasks::take_over(&self.store, &row.lease(), &self.hub, lease_until()).await {
+                // The folder of a run is noted before the run begins.
+                Ok(Some(row)) => {
+                    let spool = row.spool.clone().map(PathBuf::from);
+                    self.spawn(runs, row, spool, stop);
+                }
+                Ok(None) => {}
+                Err(error) => tracing::error!(%error, task = row.id, "a task could not be taken over"),
+            }
+        }
+    }
+
+    /// Removes old tasks and their files.
+    async fn sweep(&self) {
+        let ago = |age: Duration| now() - Millis::try_from(age.as_millis()).unwrap_or(Millis::MAX / 2);
+        let keep = Keep {
+            delivered_since: ago(self.settings.keep_delivered),
+            ended_since: ago(self.settings.keep_undelivered),
+            count: self.settings.keep_count,
+        };
+        loop {
+            match tasks::prune(&self.store, keep).await {
+                Ok(gone) if gone.is_empty() => return,
+                Ok(gone) => {
+                    for task in gone {
+                        self.remove_files(&task.id, None).await;
+                    }
+                }
+                Err(error) => return tracing::warn!(%error, "old tasks could not be removed"),
             }
         }
     }
 
     /// Ends a task of which nobody knows how far it came. It is never run again by itself.
-    pub(super) async fn lose(&self, row: &tasks::Task, detail: &str) {
+    pub(super) async fn lose(&self, row: &tasks::Task, detail: &str, receipt: Receipt) {
         let outcome = Outcome {
             status: Ending::Lost.as_str().to_owned(),
             failure: Some(Fault { class: "lost".to_owned(), detail: detail.to_owned() }),
+            receipt,
             ..Outcome::default()
         };
-        let json = rows::json(&outcome);
-        if let Err(error) =
-            tasks::finish(&self.store, &row.lease(), Ending::Lost, Some("lost"), &json, now()).await
-        {
-            tracing::error!(%error, task = row.id, "an outcome could not be written");
-        }
-        self.changed_now();
+        self.finish(row, &outcome).await;
+    }
+
+    /// Ends a task at which the hub itself made a mistake, which is in the log.
+    async fn fail(&self, row: &tasks::Task) {
+        let detail = "the hub made a mistake while it ran; its log says more".to_owned();
+        let outcome = Outcome {
+            status: Ending::Failed.as_str().to_owned(),
+            failure: Some(Fault { class: "hub".to_owned(), detail }),
+            ..Outcome::default()
+        };
+        self.finish(row, &outcome).await;
     }
 }

@@ -56,6 +56,11 @@ impl Environment {
         Self { variables: env::snapshot() }
     }
 
+    /// Returns the `PATH`.
+    pub(crate) fn path(&self) -> Option<OsString> {
+        self.variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone())
+    }
+
     /// Returns what a check of the hub's own gets: what every run gets, and nothing of a runner's.
     pub(crate) fn of_check(&self) -> Vec<(OsString, OsString)> {
         self.share(Own { names: &[], prefixes: &[] }, &[], [])

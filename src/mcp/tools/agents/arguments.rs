@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::agents::definition::Permission;
-use crate::agents::{Caller, Request};
+use crate::agents::definition::{Isolation, Permission};
+use crate::agents::{Caller, Request, words};
 use crate::mcp::arguments::{Fault, array, choice, integer, mistyped, object, string};
 use crate::mcp::dialect::Revision;
 
@@ -24,6 +24,7 @@ pub(super) fn delegation(
         timeout: None,
         output_schema: None,
         checks: Vec::new(),
+        isolation: None,
         permission: None,
     };
     if revision == Revision::V2024_11_05 {
@@ -34,13 +35,21 @@ pub(super) fn delegation(
         timeout: integer(arguments, "timeout_seconds", 1)?.map(Duration::from_secs),
         output_schema: object(arguments, "output_schema")?.cloned().map(Value::Object),
         checks: checks.iter().enumerate().map(check).collect::<Result<_, _>>()?,
+        isolation: choice(arguments, "isolation", &Isolation::ALL, Isolation::name)?,
         permission: choice(arguments, "permission", &Permission::ALL, Permission::name)?,
         ..request
     })
 }
 
 fn check((position, value): (usize, &Value)) -> Result<Vec<String>, Fault> {
-    let words =
-        value.as_array().map(|words| words.iter().map(|word| word.as_str().map(str::to_owned)).collect());
-    words.flatten().ok_or_else(|| mistyped(&position.to_string(), "array of strings").below(&["checks"]))
+    let fault = |what| mistyped(&position.to_string(), what).below(&["checks"]);
+    match value {
+        Value::String(line) => words::split(line)
+            .map_err(|_| fault("line of plain words, for no shell reads it; or an array of strings")),
+        Value::Array(words) => {
+            let words: Option<_> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
+            words.ok_or_else(|| fault("array of strings"))
+        }
+        _ => Err(fault("array of strings")),
+    }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CANCEL, DELEGATE, GET, LIST, MANY, TASKS, WAIT};
 use crate::agents::catalogue::Catalogue;
-use crate::agents::definition::Permission;
+use crate::agents::definition::{Isolation, Permission};
 use crate::mcp::dialect::Revision;
 
 /// Agents that the description of an argument names; `list_agents` names all.
@@ -179,9 +179,10 @@ fn one(catalogue: &Catalogue) -> Value {
         "output_schema": {"type": "object", "description": "JSON Schema that the final message must follow, as JSON"},
         "checks": {
             "type": "array",
-            "items": {"type": "array", "items": {"type": "string"}, "minItems": 1},
-            "description": "Commands, each as program and arguments, to be run in the directory once the agent is gone; all pass: the result is verified",
+            "items": {"type": ["array", "string"], "items": {"type": "string"}, "minItems": 1},
+            "description": "Commands, each as program and arguments (or a line of plain words; no shell reads it), to be run in the directory once the agent is gone; all pass: the result is verified",
         },
+        "isolation": {"type": "string", "enum": Isolation::ALL.map(Isolation::name), "description": "worktree: the agent works in a git worktree of its own, from the last commit, and its patch is in the receipt"},
         "permission": {"type": "string", "enum": levels, "description": "Less than the agent's own level"},
     });
     if let (Value::Object(properties), Value::Object(more)) = (&mut properties, more) {

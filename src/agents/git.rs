@@ -1,0 +1,295 @@
+//! What git says of the folder an agent works in. Nothing is written into the repository but a worktree that is
+//! asked for, and nothing of its configuration starts a process: no hooks, no file watchers, no external diffs.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::receipt::Touched;
+use crate::process::{self, Short};
+
+/// How long one command may take; a snapshot of a huge tree is left out of the receipt rather than waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Bytes of an answer that is a list.
+const LISTING: u64 = 4 * 1024 * 1024;
+
+/// Files listed in a receipt.
+pub(super) const FILES: usize = 500;
+
+/// The repository around a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Repository {
+    /// The top folder of its working tree.
+    pub(super) top: PathBuf,
+    /// The folder below `top`, empty for `top` itself.
+    pub(super) below: PathBuf,
+    /// Where the objects are.
+    objects: PathBuf,
+    /// The index of this working tree.
+    index: PathBuf,
+    /// `None` before the first commit.
+    pub(super) head: Option<String>,
+}
+
+/// A working tree as it was at one moment: the commit, and a tree of what really lay there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Snapshot {
+    pub(super) head: Option<String>,
+    pub(super) tree: String,
+}
+
+/// What changed between two snapshots.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Difference {
+    pub(super) files: Vec<Touched>,
+    pub(super) more: u64,
+    pub(super) insertions: u64,
+    pub(super) deletions: u64,
+}
+
+/// Runs git on one repository.
+#[derive(Clone, Debug)]
+pub(super) struct Git {
+    /// The hub's `PATH`, `HOME` and language, nothing else of its environment.
+    env: Vec<(OsString, OsString)>,
+    /// Objects of snapshots go here, so that the repository stays as it is.
+    scratch: PathBuf,
+}
+
+impl Git {
+    /// Makes a runner of git whose own files are below `scratch`, which exists.
+    pub(super) fn new(scratch: &Path, path: Option<OsString>) -> Self {
+        let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        let mut env = vec![
+            set("GIT_CONFIG_NOSYSTEM", "1"),
+            set("GIT_CONFIG_GLOBAL", "/dev/null"),
+            set("GIT_TERMINAL_PROMPT", "0"),
+            set("GIT_OPTIONAL_LOCKS", "0"),
+            set("LC_ALL", "C"),
+            (OsString::from("HOME"), scratch.as_os_str().to_owned()),
+        ];
+        env.extend(path.map(|path| (OsString::from("PATH"), path)));
+        Self { env, scratch: scratch.to_owned() }
+    }
+
+    /// Returns the repository around `folder`; the error is a sentence fragment.
+    pub(super) async fn find(&self, folder: &Path) -> Result<Repository, String> {
+        // Most folders without a repository are known without asking git.
+        if !folder.ancestors().any(|above| above.join(".git").exists()) {
+            return Err("no folder above it has a `.git`".to_owned());
+        }
+        let answer = self
+            .ask(
+                folder,
+                &[
+                    "rev-parse",
+                    "--path-format=absolute",
+                    "--show-toplevel",
+                    "--git-path",
+                    "objects",
+                    "--git-path",
+                    "index",
+                ],
+                &[],
+                LISTING,
+            )
+            .await?;
+        let text = text(&answer.stdout)?;
+        let [top, objects, index] = text.lines().collect::<Vec<_>>()[..] else {
+            return Err("git's answer cannot be read".to_owned());
+        };
+        let top = PathBuf::from(top);
+        let below = folder.strip_prefix(&top).map_err(|_| "it lies outside of the working tree")?.to_owned();
+        let head = self.head(folder).await;
+        Ok(Repository { top, below, objects: objects.into(), index: index.into(), head })
+    }
+
+    async fn head(&self, folder: &Path) -> Option<String> {
+        let arguments = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+        let answer = self.ask(folder, &arguments, &[], LISTING).await.ok()?;
+        Some(text(&answer.stdout).ok()?.trim().to_owned())
+    }
+
+    /// Notes the working tree of `repository` as it is now, with what is not committed and not ignored.
+    pub(super) async fn snapshot(&self, repository: &Repository) -> Result<Snapshot, String> {
+        let index = self.scratch.join("index");
+        // The repository's own index knows which files did not change, so that only the others are read.
+        match tokio::fs::copy(&repository.index, &index).await {
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let _ = tokio::fs::remove_file(&index).await;
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+        let env = self.aside(repository, &index);
+        self.ask(&repository.top, &["add", "--all", "--ignore-errors", "--", "."], &env, LISTING).await?;
+        let answer = self.ask(&repository.top, &["write-tree"], &env, LISTING).await?;
+        let tree = text(&answer.stdout)?.trim().to_owned();
+        Ok(Snapshot { head: self.head(&repository.top).await, tree })
+    }
+
+    /// Says what changed from `before` to `after`.
+    pub(super) async fn difference(
+        &self,
+        repository: &Repository,
+        before: &str,
+        after: &str,
+    ) -> Result<Difference, String> {
+        let env = self.aside(repository, &self.scratch.join("index"));
+        let arguments = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--numstat",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            before,
+            after,
+        ];
+        let answer = self.ask(&repository.top, &arguments, &env, LISTING).await?;
+        let mut difference = Difference::default();
+        for line in answer.stdout.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
+            let line = String::from_utf8_lossy(line);
+            let mut parts = line.splitn(3, '\t');
+            let (Some(added), Some(removed), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
+                continue;
+            };
+            let (insertions, deletions): (Option<u64>, Option<u64>) =
+                (added.parse().ok(), removed.parse().ok());
+            difference.insertions += insertions.unwrap_or(0);
+            difference.deletions += deletions.unwrap_or(0);
+            if difference.files.len() < FILES {
+                difference.files.push(Touched { path: path.to_owned(), insertions, deletions });
+            } else {
+                difference.more += 1;
+            }
+        }
+        Ok(difference)
+    }
+
+    /// Returns the change as `git apply` takes it, or `None` when it has more than `most` bytes.
+    pub(super) async fn patch(
+        &self,
+        repository: &Repository,
+        before: &str,
+        after: &str,
+        most: usize,
+    ) -> Result<Option<String>, String> {
+        let env = self.aside(repository, &self.scratch.join("index"));
+        let arguments = [
+            "diff-tree",
+            "-r",
+            "-p",
+            "--binary",
+            "--full-index",
+            "--no-renames",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            before,
+            after,
+        ];
+        let answer = self.ask(&repository.top, &arguments, &env, most as u64).await?;
+        // A file that is not UTF-8 and that git does not take for binary: a damaged patch is worse than none.
+        Ok((!answer.cut).then(|| String::from_utf8(answer.stdout).ok()).flatten())
+    }
+
+    /// Makes a worktree of `repository` at its HEAD in `place`, which must not exist.
+    pub(super) async fn add_worktree(
+        &self,
+        repository: &Repository,
+        place: &Path,
+        reason: &str,
+    ) -> Result<(), String> {
+        let Some(head) = &repository.head else { return Err("it has no commit yet".to_owned()) };
+        let arguments: [&OsStr; 8] = [
+            "worktree".as_ref(),
+            "add".as_ref(),
+            "--detach".as_ref(),
+            "--lock".as_ref(),
+            "--reason".as_ref(),
+            reason.as_ref(),
+            place.as_ref(),
+            head.as_ref(),
+        ];
+        self.ask(&repository.top, &arguments, &[], LISTING).await.map(drop)
+    }
+
+    /// Removes a worktree with all that is in it.
+    pub(super) async fn remove_worktree(&self, repository: &Repository, place: &Path) -> Result<(), String> {
+        let arguments: [&OsStr; 5] =
+            ["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), "--force".as_ref(), place.as_ref()];
+        self.ask(&repository.top, &arguments, &[], LISTING).await.map(drop)
+    }
+
+    /// Unlocks a worktree that stays.
+    pub(super) async fn release_worktree(&self, repository: &Repository, place: &Path) {
+        let arguments: [&OsStr; 3] = ["worktree".as_ref(), "unlock".as_ref(), place.as_ref()];
+        let _ = self.ask(&repository.top, &arguments, &[], LISTING).await;
+    }
+
+    /// The variables that send new objects and the index to our own folder.
+    fn aside(&self, repository: &Repository, index: &Path) -> Vec<(OsString, OsString)> {
+        let empty_tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+        vec![
+            ("GIT_INDEX_FILE".into(), index.into()),
+            ("GIT_OBJECT_DIRECTORY".into(), self.scratch.join("objects").into()),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES".into(), repository.objects.clone().into()),
+            // Attributes can name filters, which are programs.
+            ("GIT_ATTR_SOURCE".into(), empty_tree.into()),
+        ]
+    }
+
+    async fn ask(
+        &self,
+        folder: &Path,
+        arguments: &[impl AsRef<OsStr>],
+        env: &[(OsString, OsString)],
+        most: u64,
+    ) -> Result<Short, String> {
+        let fixed = [
+            "git",
+            "-c",
+            "core.hooksPath=/dev/null",
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "core.quotePath=false",
+            "-c",
+            "gc.auto=0",
+            "-c",
+            "maintenance.auto=false",
+            "-c",
+            "core.safecrlf=false",
+            "-c",
+            "core.autocrlf=false",
+            "-c",
+            "core.untrackedCache=false",
+            "-c",
+            "core.splitIndex=false",
+        ];
+        let argv: Vec<OsString> = fixed
+            .iter()
+            .map(OsString::from)
+            .chain(arguments.iter().map(|argument| argument.as_ref().to_owned()))
+            .collect();
+        let env = [&self.env[..], env].concat();
+        let answer = process::short(&argv, folder, &env, most, PATIENCE).await?;
+        if answer.code == Some(0) {
+            return Ok(answer);
+        }
+        let complaint = String::from_utf8_lossy(&answer.stderr);
+        let line = complaint.lines().next().unwrap_or("git failed without a word");
+        Err(line.strip_prefix("fatal: ").unwrap_or(line).to_owned())
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(bytes).map_err(|_| "git's answer is not UTF-8".to_owned())
+}

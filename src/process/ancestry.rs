@@ -1,0 +1,46 @@
+//! Whose descendant a process is. What a supervisor started stays below it, so the table of processes tells a run's
+//! own processes from strangers, whatever variables they dropped.
+
+use rustix::process::{Pid, getpid};
+
+use super::tree::look;
+
+/// Generations that are looked at; deeper than any real tree.
+const DEEPEST: usize = 1_000;
+
+/// What the table of processes says of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ancestry {
+    /// There is no such table here.
+    Unknown,
+    /// There is no process of that number any more.
+    Gone,
+    /// The process itself, its parent, and so on.
+    Above(Vec<u32>),
+}
+
+/// Looks up the line of a process.
+pub(crate) fn ancestry(pid: u32) -> Ancestry {
+    if look(getpid()).is_none() {
+        return Ancestry::Unknown;
+    }
+    let mut line = Vec::new();
+    let mut next = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    while let Some(process) = next.and_then(look)
+        && line.len() < DEEPEST
+    {
+        line.push(process.pid.as_raw_nonzero().get().unsigned_abs());
+        next = Pid::from_raw(process.parent);
+    }
+    if line.is_empty() { Ancestry::Gone } else { Ancestry::Above(line) }
+}
+
+/// Counts the supervisors of any hub that this process runs below.
+pub(crate) fn supervisors_above() -> u32 {
+    let Ancestry::Above(line) = ancestry(std::process::id()) else { return 0 };
+    let supervises = |pid: &&u32| {
+        let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        arguments.split(|byte| *byte == 0).nth(1) == Some(b"supervise".as_slice())
+    };
+    u32::try_from(line.iter().filter(supervises).count()).unwrap_or(u32::MAX)
+}
