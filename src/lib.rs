@@ -1,7 +1,7 @@
 //! Adjutant: a local-first MCP hub, the desk between a person and their coding agents.
 //!
 //! Doors translate, rooms decide, the ground touches the outside world; `app` builds and wires them.
-//! Calls go down, values come back, what happens by itself goes up as an [`events::Event`].
+//! Calls go down, values come back, what happens by itself goes up as an `events::Event`.
 //! `ARCHITECTURE.md` has the map; `tests/it/architecture.rs` holds the allowed edges.
 
 // Doors.

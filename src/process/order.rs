@@ -94,7 +94,7 @@ pub(super) enum Event {
     Refused { error: Error },
     /// The runner's process exists.
     Started { runner: i32 },
-    /// A line of the runner's stdout, see [`super::OutputLine`].
+    /// A line of the runner's stdout, see [`super::run::OutputLine`].
     Line {
         text: String,
         #[serde(default, skip_serializing_if = "is_zero")]

@@ -53,7 +53,7 @@ pub(crate) struct Timeouts {
 pub(crate) enum OnHubExit {
     /// It is killed at once, with all its descendants.
     Kill,
-    /// It goes on, and the next hub takes it up with [`super::resume`].
+    /// It goes on, and the next hub takes it up with [`super::resume()`].
     Keep,
 }
 
