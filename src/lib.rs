@@ -29,6 +29,7 @@ mod process;
 #[cfg_attr(not(test), expect(dead_code, reason = "the agents room is built on it next"))]
 mod store;
 mod telemetry;
+mod visible;
 mod yaml;
 
 pub use cli::run;

@@ -7,9 +7,9 @@ mod assets;
 mod error;
 mod form;
 mod live;
+mod marked;
 mod page;
 mod pages;
-mod visible;
 mod when;
 
 use std::sync::Arc;

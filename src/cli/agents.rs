@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tracing::level_filters::LevelFilter;
 
 use super::Common;
-use super::output::{self, Failure, printable};
+use super::output::{self, Failure};
 use crate::agents::catalogue::{Catalogue, Definitions, Missing};
 use crate::agents::definition::{Agent, Program};
 use crate::config::{Config, Roots};
@@ -137,8 +137,4 @@ fn shown(path: &Path, base: &Path) -> String {
 
 fn source_json(source: &Source) -> Value {
     json!({ "root": source.root, "path": source.relative, "file": source.file })
-}
-
-fn one_line(text: &str) -> String {
-    printable(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }

@@ -1,6 +1,5 @@
 //! The only place that prints: data on stdout, everything else on stderr.
 
-use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
@@ -128,13 +127,6 @@ pub(crate) fn table(head: [&str; 3], rows: &[[String; 3]]) -> Result<(), Failure
     };
     data(&line("", head))?;
     rows.iter().try_for_each(|row| data(&line(bold, [&row[0], &row[1], &row[2]])))
-}
-
-/// Returns a text without the control characters that could steer a terminal: files of a repository are
-/// strangers' words.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
-    if text.contains(steers) { text.replace(steers, "\u{fffd}").into() } else { text.into() }
 }
 
 fn clipped(text: &str, most: usize) -> String {

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::output::{self, Failure, printable};
+use super::output::{self, Failure};
 use crate::folders::place::{self, Change};
+use crate::visible::plain;
 
 /// How the files are handled.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -99,9 +100,9 @@ fn as_text(rows: &[Row], handling: Handling) -> Result<(), Failure> {
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).min(40);
     for row in rows {
         let to = row.to.as_deref().map_or_else(|| row.from.clone(), |to| format!("{} -> {to}", row.from));
-        output::data(&printable(&format!("{:9}  {:width$}  {to}", row.done.word(), row.name)))?;
+        output::data(&plain(&format!("{:9}  {:width$}  {to}", row.done.word(), row.name)))?;
         for line in row.reason.iter().chain(&row.notes) {
-            output::data(&printable(&format!("{:9}  {line}", "")))?;
+            output::data(&plain(&format!("{:9}  {line}", "")))?;
         }
     }
     let all = [Done::Created, Done::Replaced, Done::Unchanged, Done::Differs, Done::LeftOut, Done::Failed];

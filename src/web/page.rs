@@ -8,10 +8,12 @@ use axum::response::{Html, IntoResponse, Response};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Output, State, UndefinedBehavior, Value, context};
 
+use super::assets;
 use super::error::Failure;
-use super::{assets, visible};
+use super::marked::marked;
 use crate::app::App;
 use crate::config::env;
+use crate::visible::{is_hidden, plain};
 
 /// The rooms of the navigation, in its order: label and path.
 const ROOMS: [(&str, &str); 2] = [("Overview", "/"), ("Prompts", "/prompts")];
@@ -35,7 +37,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
     templates.set_syntax(SyntaxConfig::builder().trim_blocks(true).build()?);
     templates.set_formatter(inert);
-    templates.add_filter("marked", |text: &str| Value::from_safe_string(visible::marked(text)));
+    templates.add_filter("marked", |text: &str| Value::from_safe_string(marked(text)));
     templates
         .add_filter("exact", |text: &str| Value::from_safe_string(minijinja::HtmlEscape(text).to_string()));
     templates.add_filter("url", |name: &str| Value::from_safe_string(path(name)));
@@ -114,8 +116,8 @@ fn layout(place: Place, hub: &Value) -> Value {
 /// text stand there as their code.
 fn inert(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), minijinja::Error> {
     match value.as_str() {
-        Some(text) if !value.is_safe() && text.contains(visible::is_hidden) => {
-            minijinja::escape_formatter(out, state, &Value::from(visible::plain(text)))
+        Some(text) if !value.is_safe() && text.contains(is_hidden) => {
+            minijinja::escape_formatter(out, state, &Value::from(plain(text).into_owned()))
         }
         _ => minijinja::escape_formatter(out, state, value),
     }

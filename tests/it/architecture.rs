@@ -21,6 +21,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "relay",
             "socket",
             "telemetry",
+            "visible",
             "yaml",
         ],
     ),
@@ -28,7 +29,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("mcp", &["agents", "app", "clock", "events", "prompts"]),
     ("relay", &["mcp", "process", "socket"]),
     ("socket", &["app", "mcp"]),
-    ("web", &["app", "clock", "config", "events", "prompts"]),
+    ("web", &["app", "clock", "config", "events", "prompts", "visible"]),
     // The application.
     ("app", &["agents", "config", "events", "prompts", "store"]),
     // Rooms: the ground only, never each other.
@@ -43,6 +44,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("process", &["config"]),
     ("store", &["config"]),
     ("telemetry", &["config"]),
+    ("visible", &[]),
     ("yaml", &[]),
 ];
 

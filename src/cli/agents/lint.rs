@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::Common;
-use super::super::output::{self, Failure, printable};
+use super::super::output::{self, Failure};
 use super::{Folders, shown};
 use crate::agents::catalogue::Definitions;
 use crate::agents::definition::{Agent, Fate};
@@ -15,6 +15,7 @@ use crate::agents::import::{self, Found};
 use crate::agents::lint::{self, Finding, Report, Severity, Told};
 use crate::agents::runner::Form;
 use crate::agents::select::Selector;
+use crate::visible::plain;
 
 /// Arguments of `adjutant agents lint`.
 #[derive(Debug, Args)]
@@ -64,7 +65,7 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
 }
 
 fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
-    let line = |text: &str| output::data(&printable(text));
+    let line = |text: &str| output::data(&plain(text));
     for Told { agent, runners } in &report.agents {
         let file = agent.source.file.as_deref().unwrap_or_else(|| Path::new(""));
         line(&format!("{}: {} `{}`", shown(file, base), agent.program.label(), agent.name))?;

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use super::super::Common;
 use super::super::output::{self, Failure};
-use super::{Folders, note_problems, one_line, source_json};
+use super::{Folders, note_problems, source_json};
 use crate::agents::catalogue::Definitions;
 use crate::agents::definition::Agent;
+use crate::visible::line;
 
 /// Arguments of `adjutant agents list`.
 #[derive(Debug, Args)]
@@ -62,7 +63,7 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
                 (false, false) => " (not trusted yet)",
                 (false, true) => "",
             };
-            [one_line(&agent.name), one_line(&agent.description), format!("{}{mark}", agent.source.root)]
+            [line(&agent.name), line(&agent.description), format!("{}{mark}", agent.source.root)]
         });
         output::table(["NAME", "DESCRIPTION", "SOURCE"], &rows.collect::<Vec<_>>())?;
     }

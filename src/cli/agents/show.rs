@@ -7,11 +7,12 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::Common;
-use super::super::output::{self, Failure, printable};
+use super::super::output::{self, Failure};
 use super::{Folders, find, place, source_json};
 use crate::agents::bundled::bundled_text;
 use crate::agents::catalogue::Catalogue;
 use crate::agents::definition::{Agent, Isolation, OnHubExit, Program};
+use crate::visible::plain;
 
 /// Arguments of `adjutant agents show`.
 #[derive(Debug, Args)]
@@ -38,7 +39,7 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
     } else if args.json {
         output::json(&as_json(agent, trusted, &catalogue))?;
     } else {
-        output::data(&printable(as_text(agent, trusted, &catalogue).trim_end()))?;
+        output::data(&plain(as_text(agent, trusted, &catalogue).trim_end()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,9 +7,10 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::super::Common;
-use super::super::output::{self, Failure, printable};
+use super::super::output::{self, Failure};
 use super::{Folders, shown};
 use crate::prompts::lint::{self, Finding, Report, Severity, sarif};
+use crate::visible::plain;
 
 /// Arguments of `adjutant prompts lint`.
 #[derive(Debug, Args)]
@@ -58,13 +59,13 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
 fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
     for Finding { rule, severity, file, line, column, message, hint } in &report.findings {
         let file = shown(file, base);
-        output::data(&printable(&format!(
+        output::data(&plain(&format!(
             "{file}:{line}:{column}: {}[{}]: {message}",
             severity.name(),
             rule.id
         )))?;
         if let Some(hint) = hint {
-            output::data(&printable(&format!("  hint: {hint}")))?;
+            output::data(&plain(&format!("  hint: {hint}")))?;
         }
     }
     let counts = [Severity::Error, Severity::Warning, Severity::Note]

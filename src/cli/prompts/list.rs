@@ -6,9 +6,10 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::Common;
-use super::super::output::{self, Failure, printable};
+use super::super::output::{self, Failure};
 use super::{Folders, note_problems, source_json};
 use crate::prompts::{Prompt, Search};
+use crate::visible::line;
 
 /// Arguments of `adjutant prompts list`.
 #[derive(Debug, Args)]
@@ -56,7 +57,7 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
         let rows = prompts.iter().map(|(prompt, hidden)| {
             let source =
                 if *hidden { format!("{} (hidden)", prompt.source.root) } else { prompt.source.root.clone() };
-            [one_line(&prompt.name), one_line(&prompt.description), source]
+            [line(&prompt.name), line(&prompt.description), source]
         });
         output::table(["NAME", "DESCRIPTION", "SOURCE"], &rows.collect::<Vec<_>>())?;
     }
@@ -74,8 +75,4 @@ fn entry(prompt: &Prompt, hidden: bool) -> Value {
         "hidden": hidden,
         "source": source_json(&prompt.source),
     })
-}
-
-fn one_line(text: &str) -> String {
-    printable(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }

@@ -8,10 +8,11 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::Common;
-use super::super::output::{self, Failure, printable};
+use super::super::output::{self, Failure};
 use super::{Folders, find, place, source_json};
 use crate::prompts::formats::placeholders::{default_text, value_text};
 use crate::prompts::{Argument, Catalogue, Engine, Prompt};
+use crate::visible::plain;
 
 /// Arguments of `adjutant prompts show`.
 #[derive(Debug, Args)]
@@ -37,7 +38,7 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
     } else if args.json {
         output::json(&as_json(prompt, &catalogue))?;
     } else {
-        output::data(&printable(as_text(prompt, &catalogue).trim_end()))?;
+        output::data(&plain(as_text(prompt, &catalogue).trim_end()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -13,10 +13,11 @@ use serde::Deserialize;
 use super::{catalogue, prompts};
 use crate::app::App;
 use crate::prompts::{Catalogue, Engine, Error, Inputs, Prompt};
+use crate::visible;
 use crate::web::error::Failure;
 use crate::web::form::{self, Answers, Fault};
+use crate::web::marked::source as shown_source;
 use crate::web::page::{self, Place};
-use crate::web::visible;
 
 /// Bytes of an expansion that are shown; the rest is in the download.
 const SHOWN: usize = 64 * 1024;
@@ -166,7 +167,7 @@ fn whole(app: &Arc<App>, prompt: &Prompt, trial: Value) -> Result<Response, Fail
         root => &prompt.source.root,
         relative => &prompt.source.relative,
         warnings => prompt.warnings.iter().map(Value::from).collect::<Vec<_>>(),
-        source => Value::from_safe_string(visible::source(&text, |rest| placeholder(engine, rest))),
+        source => Value::from_safe_string(shown_source(&text, |rest| placeholder(engine, rest))),
         source_hidden => visible::count(&text),
     };
     page::page(app, Place::Room("/prompts"), "prompt.html", context! { ..values, ..trial })

@@ -1,43 +1,8 @@
-//! Characters that a reader cannot see, or that reorder what he sees: shown by their code.
-//!
-//! A prompt is text that an agent will obey, so a page must show what is really in it (Trojan Source,
-//! CVE-2021-42574; tag characters that spell a second text).
+//! Strangers' text as HTML: what a reader would not see is marked, see `crate::visible`.
 
 use std::fmt::Write as _;
 
-/// Whether a character is shown by its code. Line feed and tab are ordinary text.
-pub(super) fn is_hidden(character: char) -> bool {
-    match character {
-        '\n' | '\t' => false,
-        '\u{ad}'
-        | '\u{61c}'
-        | '\u{115f}'
-        | '\u{1160}'
-        | '\u{180e}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{3164}'
-        | '\u{feff}'
-        | '\u{ffa0}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}' => true,
-        other => other.is_control(),
-    }
-}
-
-/// Replaces hidden characters by their codes, as text that fits anywhere.
-pub(super) fn plain(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_hidden(character) {
-            let _ = write!(shown, "⟨U+{:04X}⟩", u32::from(character));
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
-}
+use crate::visible::is_hidden;
 
 /// Returns HTML: the text escaped, each hidden character as a mark with its code. The script's copy button
 /// turns a mark back into its character.
@@ -61,11 +26,6 @@ pub(super) fn marked(text: &str) -> String {
         }
     }
     html
-}
-
-/// Returns how many characters of a text are shown by their code.
-pub(super) fn count(text: &str) -> usize {
-    text.chars().filter(|&character| is_hidden(character)).count()
 }
 
 /// Returns a prompt file as HTML, a line each: front matter set apart, placeholders marked. `opens` says
@@ -104,19 +64,18 @@ pub(super) fn source(text: &str, opens: impl Fn(&str) -> Option<usize>) -> Strin
 mod tests {
     use proptest::prelude::{any, proptest};
 
-    use super::{is_hidden, marked, plain};
+    use super::marked;
+    use crate::visible::is_hidden;
 
     proptest! {
         #[test]
         fn nothing_hidden_is_left(text in any::<String>()) {
-            assert!(!plain(&text).contains(is_hidden));
             assert!(!marked(&text).contains(is_hidden));
         }
     }
 
     #[test]
-    fn a_reordering_override_is_named() {
-        assert_eq!(plain("a\u{202e}b"), "a⟨U+202E⟩b");
+    fn a_hidden_character_is_a_mark_with_its_code() {
         assert_eq!(
             marked("<\u{7f}>"),
             "&lt;<mark class=\"hidden-character\" data-code=\"7f\">U+007F</mark>&gt;"
