@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::{Agents, Selector};
+use crate::assistant::Assistant;
 use crate::config::Config;
 use crate::events::{Event, Events};
 use crate::prompts::Prompts;
@@ -26,6 +27,7 @@ pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) events: Events,
     pub(crate) agents: Agents,
+    pub(crate) assistant: Assistant,
     pub(crate) prompts: Prompts,
     /// Who is connected now.
     pub(crate) clients: Arc<Clients>,
@@ -56,6 +58,7 @@ impl App {
         let events = Events::new();
         let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits);
         let store = Store::new(config.database.clone());
+        let assistant = Assistant::new(store.clone(), events.clone());
         let agents = Agents::new(&config.agents, config.delegation.clone(), selector, store, events.clone());
         let activity = Arc::<Activity>::default();
         Arc::new(Self {
@@ -69,6 +72,7 @@ impl App {
             config,
             events,
             agents,
+            assistant,
             prompts,
         })
     }

@@ -25,6 +25,7 @@ impl App {
         config.prompts.enter_workspace(folder);
         config.agents.enter_workspace(folder);
         let app = Arc::new(Self {
+            assistant: self.assistant.clone(),
             agents: self.agents.with_agents(&config.agents),
             prompts: Prompts::new(config.prompts.roots.clone(), config.prompts.limits),
             config,

@@ -11,7 +11,10 @@ use sqlx::{AnyConnection, SqlSafeStr as _};
 use super::Error;
 
 /// Every migration, oldest first.
-const FILES: &[(i64, &str, &str)] = &[(1, "tasks", include_str!("../../migrations/0001_tasks.sql"))];
+const FILES: &[(i64, &str, &str)] = &[
+    (1, "tasks", include_str!("../../migrations/0001_tasks.sql")),
+    (3, "assistant", include_str!("../../migrations/0003_assistant.sql")),
+];
 
 /// Brings the tables up to date.
 pub(super) async fn run(connection: &mut AnyConnection) -> Result<(), Error> {

@@ -31,9 +31,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("socket", &["app", "mcp"]),
     ("web", &["app", "clock", "config", "events", "prompts", "visible"]),
     // The application.
-    ("app", &["agents", "config", "events", "prompts", "store"]),
+    ("app", &["agents", "assistant", "config", "events", "prompts", "store"]),
     // Rooms: the ground only, never each other.
     ("agents", &["clock", "config", "events", "folders", "names", "process", "store", "yaml"]),
+    ("assistant", &["events", "store"]),
     ("prompts", &["config", "folders", "names", "yaml"]),
     // Ground.
     ("clock", &[]),

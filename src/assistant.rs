@@ -1,0 +1,37 @@
+//! The assistant: users, their calendars, and what they are told when.
+//!
+//! [`Assistant`] is the room's face. The calendar readers give [`event::Draft`]s; the planner is a pure function that
+//! decides what is told; what is planned is a row before anything is sent. Every verb takes the instant it is called
+//! at: the room has no clock.
+
+mod error;
+pub(crate) mod event;
+pub(crate) mod id;
+pub(crate) mod notification;
+pub(crate) mod planner;
+pub(crate) mod user;
+mod words;
+pub(crate) mod zone;
+
+use crate::events::Events;
+use crate::store::Store;
+pub(crate) use error::Error;
+pub(crate) use event::{Calendar, Draft, Event, Occurrence};
+pub(crate) use id::{CalendarId, EventId, NotificationId, PlanId, RuleId, UserId};
+pub(crate) use notification::{Channel, Notification, Planned, Reason};
+pub(crate) use user::{Preferences, Rule, User};
+pub(crate) use zone::Zone;
+
+/// The room. Cheap to clone; all clones share one store.
+#[derive(Clone, Debug)]
+pub(crate) struct Assistant {
+    store: Store,
+    events: Events,
+}
+
+impl Assistant {
+    /// Does no I/O: the store is opened by the first verb.
+    pub(crate) fn new(store: Store, events: Events) -> Self {
+        Self { store, events }
+    }
+}

@@ -1,0 +1,72 @@
+//! The names of users, events and what is made for them.
+
+use std::fmt;
+
+/// Letters and digits that are not mistaken for each other.
+const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
+/// Random characters of an id: 80 bits.
+const LENGTH: usize = 16;
+
+/// The longest name that somebody may choose.
+const LONGEST: usize = 200;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        #[serde(transparent)]
+        pub(crate) struct $name(String);
+
+        impl $name {
+            /// Makes a new one from the system's randomness.
+            pub(crate) fn new() -> Result<Self, super::Error> {
+                random().map(|letters| Self(format!(concat!($prefix, "-{}"), letters)))
+            }
+
+            /// Takes what somebody wrote; `None` where nothing can have that name.
+            pub(crate) fn parse(text: &str) -> Option<Self> {
+                let fits = !text.is_empty() && text.len() <= LONGEST && !text.contains(char::is_control);
+                fits.then(|| Self(text.to_owned()))
+            }
+
+            pub(crate) fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// Takes a row's word.
+            pub(super) fn of_row(text: String) -> Self {
+                Self(text)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// Names a user: chosen by a person (`ann`), or made.
+    UserId = "user";
+    /// Names a calendar.
+    CalendarId = "calendar";
+    /// Names an event: a single one, a series, or one changed occurrence of a series.
+    EventId = "event";
+    /// Names a rule of a user.
+    RuleId = "rule";
+    /// Names a plan.
+    PlanId = "plan";
+    /// Names a notification. A mail's Message-ID is made of it, so that a second try is seen as the same mail.
+    NotificationId = "notification";
+    /// Names a line of the audit.
+    AuditId = "audit";
+}
+
+fn random() -> Result<String, super::Error> {
+    let mut bytes = [0_u8; LENGTH];
+    getrandom::fill(&mut bytes).map_err(|_| super::Error::Randomness)?;
+    Ok(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect())
+}

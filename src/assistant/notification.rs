@@ -1,0 +1,130 @@
+//! Plans, and the notifications that are planned.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::id::{EventId, NotificationId, PlanId, UserId};
+use super::words::words;
+
+words! {
+    /// A way to tell somebody something.
+    Channel {
+        Email = "email",
+        Call = "call",
+        Popup = "popup",
+        Desktop = "desktop",
+        Ntfy = "ntfy",
+        Webhook = "webhook",
+    }
+}
+
+words! {
+    /// How pressing a notification is.
+    Urgency { Low = "low", Normal = "normal", High = "high", Urgent = "urgent" }
+}
+
+words! {
+    /// Where a notification stands. `sent`, `simulated`, `dead`, `merged`, `cancelled` and `superseded` are the end.
+    Status {
+        Planned = "planned",
+        /// Somebody holds a lease on it and may be sending it now.
+        Sending = "sending",
+        Sent = "sent",
+        /// All but the sending itself was done: the channel has no credentials.
+        Simulated = "simulated",
+        /// A try failed for good.
+        Failed = "failed",
+        /// A crash fell between the send and its record; a person resolves it where it cannot be repeated.
+        Unknown = "unknown",
+        /// Every try failed.
+        Dead = "dead",
+        /// It was missed, and told together with another one.
+        Merged = "merged",
+        Cancelled = "cancelled",
+        /// A newer plan took its place.
+        Superseded = "superseded",
+    }
+}
+
+/// How far before an event's start something is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Offset {
+    /// So many minutes before the start, as time passes.
+    Minutes(u32),
+    /// So many days before the start, at the same time by the clock of the user's zone.
+    Days(u32),
+}
+
+/// What is said. Plain texts that templates escape; never markup.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Wording {
+    /// One line.
+    pub(crate) subject: String,
+    /// What a mail or a popup says.
+    pub(crate) text: String,
+    /// What a voice says; empty where the text will do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) speech: String,
+}
+
+/// One step of how a plan came to be, for people and models.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Reason {
+    /// What decided: `policy`, `model`, `rule`, `quiet_hours`, `weekend`, `limit`, `spacing`, `channel`, `past` …
+    pub(crate) by: String,
+    pub(crate) why: String,
+}
+
+/// What a plan wants to be sent, before it is in the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Planned {
+    pub(crate) channel: Channel,
+    pub(crate) offset: Offset,
+    pub(crate) due_at: Timestamp,
+    pub(crate) urgency: Urgency,
+    pub(crate) wording: Wording,
+    pub(crate) reasons: Vec<Reason>,
+}
+
+words! {
+    /// Who proposed a plan; the verifier decided.
+    PlanSource { Policy = "policy", Model = "model", Runner = "runner", Client = "client" }
+}
+
+/// A plan for one occurrence.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Plan {
+    pub(crate) id: PlanId,
+    pub(crate) user: UserId,
+    pub(crate) event: EventId,
+    pub(crate) occurrence: String,
+    /// A digest of event, preferences, rules and policy: the same key is the same plan.
+    pub(crate) key: String,
+    pub(crate) source: PlanSource,
+    pub(crate) reasons: Vec<Reason>,
+    pub(crate) made_at: Timestamp,
+}
+
+/// A notification in the store.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Notification {
+    pub(crate) id: NotificationId,
+    pub(crate) plan: PlanId,
+    pub(crate) user: UserId,
+    pub(crate) event: EventId,
+    pub(crate) occurrence: String,
+    pub(crate) channel: Channel,
+    pub(crate) due_at: Timestamp,
+    pub(crate) urgency: Urgency,
+    pub(crate) status: Status,
+    /// When it may be tried (again).
+    pub(crate) try_at: Timestamp,
+    pub(crate) attempts: u32,
+    pub(crate) sent_at: Option<Timestamp>,
+    pub(crate) acknowledged_at: Option<Timestamp>,
+    pub(crate) error: Option<String>,
+    pub(crate) offset: Offset,
+    pub(crate) wording: Wording,
+    pub(crate) reasons: Vec<Reason>,
+}
