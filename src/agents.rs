@@ -11,7 +11,6 @@ mod delegate;
 mod engine;
 pub(crate) mod error;
 pub(crate) mod formats;
-mod git;
 pub(crate) mod import;
 pub(crate) mod lint;
 mod load;

@@ -2,6 +2,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod clients;
+mod facts;
 mod workspaces;
 
 use std::net::SocketAddr;
@@ -19,6 +20,7 @@ use crate::prompts::Prompts;
 use crate::store::Store;
 use activity::{Activity, What};
 use clients::Clients;
+use facts::Known;
 use workspaces::Workspaces;
 
 /// Everything a door needs, shared by all connections of one process.
@@ -36,6 +38,7 @@ pub(crate) struct App {
     /// Where others can reach this process.
     pub(crate) listening: Arc<Listening>,
     workspaces: Workspaces,
+    facts: Arc<Known>,
     /// The folder of the project whose files come first, for clients that work in one.
     pub(crate) workspace: Option<PathBuf>,
     /// Cancelled once, when the process is to stop in order.
@@ -66,6 +69,7 @@ impl App {
             activity,
             listening: Arc::default(),
             workspaces: Workspaces::default(),
+            facts: Arc::default(),
             workspace: None,
             shutdown: CancellationToken::new(),
             started: SystemTime::now(),

@@ -26,6 +26,7 @@ mod clock;
 mod config;
 mod events;
 mod folders;
+mod git;
 mod names;
 mod process;
 #[cfg_attr(not(test), expect(dead_code, reason = "the agents room is built on it next"))]

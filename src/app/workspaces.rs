@@ -34,6 +34,7 @@ impl App {
             activity: self.activity.clone(),
             listening: self.listening.clone(),
             workspaces: Workspaces::default(),
+            facts: self.facts.clone(),
             workspace: Some(folder.to_owned()),
             shutdown: self.shutdown.clone(),
             started: self.started,

@@ -31,9 +31,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ("socket", &["app", "mcp"]),
     ("web", &["app", "clock", "config", "events", "prompts", "visible"]),
     // The application.
-    ("app", &["agents", "assistant", "config", "events", "prompts", "store"]),
+    ("app", &["agents", "assistant", "config", "events", "git", "prompts", "store"]),
     // Rooms: the ground only, never each other.
-    ("agents", &["clock", "config", "events", "folders", "names", "process", "store", "yaml"]),
+    ("agents", &["clock", "config", "events", "folders", "git", "names", "process", "store", "yaml"]),
     ("assistant", &["events", "store"]),
     ("prompts", &["config", "folders", "names", "yaml"]),
     // Ground.
@@ -41,6 +41,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("config", &[]),
     ("events", &[]),
     ("folders", &["config"]),
+    ("git", &["process"]),
     ("names", &[]),
     ("process", &["config"]),
     ("store", &["config"]),

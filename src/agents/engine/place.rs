@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::Engine;
 use super::attempt::make_private;
 use super::run::Work;
-use crate::agents::git::{Git, Repository, Snapshot};
-use crate::agents::receipt;
+use crate::agents::receipt::{self, Touched};
+use crate::git::{Git, Repository, Snapshot};
 
 /// What is known of the repository around the working folder, from before the first run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -77,7 +77,15 @@ impl Engine {
                 head_before: before.snapshot.head.clone(),
                 head_after: after.head,
                 isolation: work.options.isolation().name().to_owned(),
-                files: difference.files,
+                files: difference
+                    .files
+                    .into_iter()
+                    .map(|file| Touched {
+                        path: file.path,
+                        insertions: file.insertions,
+                        deletions: file.deletions,
+                    })
+                    .collect(),
                 insertions: difference.insertions,
                 deletions: difference.deletions,
                 more_files: difference.more,

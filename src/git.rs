@@ -1,5 +1,7 @@
-//! What git says of the folder an agent works in. Nothing is written into the repository but a worktree that is
-//! asked for, and nothing of its configuration starts a process: no hooks, no file watchers, no external diffs.
+//! What git says of a folder. Nothing is written into the repository but a worktree that is asked for, and nothing
+//! of its configuration starts a process: no hooks, no file watchers, no external diffs.
+
+mod facts;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -7,7 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::receipt::Touched;
+pub(crate) use facts::Facts;
+
 use crate::process::{self, Short};
 
 /// How long one command may take; a snapshot of a huge tree is left out of the receipt rather than waited for.
@@ -16,43 +19,53 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes of an answer that is a list.
 const LISTING: u64 = 4 * 1024 * 1024;
 
-/// Files listed in a receipt.
-pub(super) const FILES: usize = 500;
+/// Files listed in a difference; the others are counted.
+const FILES: usize = 500;
 
 /// The repository around a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Repository {
+pub(crate) struct Repository {
     /// The top folder of its working tree.
-    pub(super) top: PathBuf,
+    pub(crate) top: PathBuf,
     /// The folder below `top`, empty for `top` itself.
-    pub(super) below: PathBuf,
+    pub(crate) below: PathBuf,
     /// Where the objects are.
     objects: PathBuf,
     /// The index of this working tree.
     index: PathBuf,
     /// `None` before the first commit.
-    pub(super) head: Option<String>,
+    pub(crate) head: Option<String>,
 }
 
 /// A working tree as it was at one moment: the commit, and a tree of what really lay there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Snapshot {
-    pub(super) head: Option<String>,
-    pub(super) tree: String,
+pub(crate) struct Snapshot {
+    pub(crate) head: Option<String>,
+    pub(crate) tree: String,
+}
+
+/// A file that differs.
+#[derive(Clone, Debug)]
+pub(crate) struct Changed {
+    pub(crate) path: String,
+    /// Lines added and removed; absent for a binary file.
+    pub(crate) insertions: Option<u64>,
+    pub(crate) deletions: Option<u64>,
 }
 
 /// What changed between two snapshots.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Difference {
-    pub(super) files: Vec<Touched>,
-    pub(super) more: u64,
-    pub(super) insertions: u64,
-    pub(super) deletions: u64,
+pub(crate) struct Difference {
+    pub(crate) files: Vec<Changed>,
+    /// Files beyond the listed ones.
+    pub(crate) more: u64,
+    pub(crate) insertions: u64,
+    pub(crate) deletions: u64,
 }
 
 /// Runs git on one repository.
 #[derive(Clone, Debug)]
-pub(super) struct Git {
+pub(crate) struct Git {
     /// The hub's `PATH`, `HOME` and language, nothing else of its environment.
     env: Vec<(OsString, OsString)>,
     /// Objects of snapshots go here, so that the repository stays as it is.
@@ -61,7 +74,7 @@ pub(super) struct Git {
 
 impl Git {
     /// Makes a runner of git whose own files are below `scratch`, which exists.
-    pub(super) fn new(scratch: &Path, path: Option<OsString>) -> Self {
+    pub(crate) fn new(scratch: &Path, path: Option<OsString>) -> Self {
         let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
         let mut env = vec![
             set("GIT_CONFIG_NOSYSTEM", "1"),
@@ -76,7 +89,7 @@ impl Git {
     }
 
     /// Returns the repository around `folder`; the error is a sentence fragment.
-    pub(super) async fn find(&self, folder: &Path) -> Result<Repository, String> {
+    pub(crate) async fn find(&self, folder: &Path) -> Result<Repository, String> {
         // Most folders without a repository are known without asking git.
         if !folder.ancestors().any(|above| above.join(".git").exists()) {
             return Err("no folder above it has a `.git`".to_owned());
@@ -114,7 +127,7 @@ impl Git {
     }
 
     /// Notes the working tree of `repository` as it is now, with what is not committed and not ignored.
-    pub(super) async fn snapshot(&self, repository: &Repository) -> Result<Snapshot, String> {
+    pub(crate) async fn snapshot(&self, repository: &Repository) -> Result<Snapshot, String> {
         let index = self.scratch.join("index");
         // The repository's own index knows which files did not change, so that only the others are read.
         match tokio::fs::copy(&repository.index, &index).await {
@@ -132,7 +145,7 @@ impl Git {
     }
 
     /// Says what changed from `before` to `after`.
-    pub(super) async fn difference(
+    pub(crate) async fn difference(
         &self,
         repository: &Repository,
         before: &str,
@@ -151,28 +164,11 @@ impl Git {
             after,
         ];
         let answer = self.ask(&repository.top, &arguments, &env, LISTING).await?;
-        let mut difference = Difference::default();
-        for line in answer.stdout.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
-            let line = String::from_utf8_lossy(line);
-            let mut parts = line.splitn(3, '\t');
-            let (Some(added), Some(removed), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
-                continue;
-            };
-            let (insertions, deletions): (Option<u64>, Option<u64>) =
-                (added.parse().ok(), removed.parse().ok());
-            difference.insertions += insertions.unwrap_or(0);
-            difference.deletions += deletions.unwrap_or(0);
-            if difference.files.len() < FILES {
-                difference.files.push(Touched { path: path.to_owned(), insertions, deletions });
-            } else {
-                difference.more += 1;
-            }
-        }
-        Ok(difference)
+        Ok(numbers(&answer.stdout))
     }
 
     /// Returns the change as `git apply` takes it, or `None` when it has more than `most` bytes.
-    pub(super) async fn patch(
+    pub(crate) async fn patch(
         &self,
         repository: &Repository,
         before: &str,
@@ -201,7 +197,7 @@ impl Git {
     }
 
     /// Makes a worktree of `repository` at its HEAD in `place`, which must not exist.
-    pub(super) async fn add_worktree(
+    pub(crate) async fn add_worktree(
         &self,
         repository: &Repository,
         place: &Path,
@@ -222,27 +218,25 @@ impl Git {
     }
 
     /// Removes a worktree with all that is in it.
-    pub(super) async fn remove_worktree(&self, repository: &Repository, place: &Path) -> Result<(), String> {
+    pub(crate) async fn remove_worktree(&self, repository: &Repository, place: &Path) -> Result<(), String> {
         let arguments: [&OsStr; 5] =
             ["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), "--force".as_ref(), place.as_ref()];
         self.ask(&repository.top, &arguments, &[], LISTING).await.map(drop)
     }
 
     /// Unlocks a worktree that stays.
-    pub(super) async fn release_worktree(&self, repository: &Repository, place: &Path) {
+    pub(crate) async fn release_worktree(&self, repository: &Repository, place: &Path) {
         let arguments: [&OsStr; 3] = ["worktree".as_ref(), "unlock".as_ref(), place.as_ref()];
         let _ = self.ask(&repository.top, &arguments, &[], LISTING).await;
     }
 
     /// The variables that send new objects and the index to our own folder.
     fn aside(&self, repository: &Repository, index: &Path) -> Vec<(OsString, OsString)> {
-        let empty_tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
         vec![
             ("GIT_INDEX_FILE".into(), index.into()),
             ("GIT_OBJECT_DIRECTORY".into(), self.scratch.join("objects").into()),
             ("GIT_ALTERNATE_OBJECT_DIRECTORIES".into(), repository.objects.clone().into()),
-            // Attributes can name filters, which are programs.
-            ("GIT_ATTR_SOURCE".into(), empty_tree.into()),
+            no_attributes(),
         ]
     }
 
@@ -288,6 +282,33 @@ impl Git {
         let line = complaint.lines().next().unwrap_or("git failed without a word");
         Err(line.strip_prefix("fatal: ").unwrap_or(line).to_owned())
     }
+}
+
+/// The variable that keeps git from reading attributes, which can name filters, which are programs.
+fn no_attributes() -> (OsString, OsString) {
+    let empty_tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+    ("GIT_ATTR_SOURCE".into(), empty_tree.into())
+}
+
+/// Reads what `--numstat -z` writes.
+fn numbers(listing: &[u8]) -> Difference {
+    let mut difference = Difference::default();
+    for line in listing.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
+        let line = String::from_utf8_lossy(line);
+        let mut parts = line.splitn(3, '\t');
+        let (Some(added), Some(removed), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
+        let (insertions, deletions): (Option<u64>, Option<u64>) = (added.parse().ok(), removed.parse().ok());
+        difference.insertions += insertions.unwrap_or(0);
+        difference.deletions += deletions.unwrap_or(0);
+        if difference.files.len() < FILES {
+            difference.files.push(Changed { path: path.to_owned(), insertions, deletions });
+        } else {
+            difference.more += 1;
+        }
+    }
+    difference
 }
 
 fn text(bytes: &[u8]) -> Result<&str, String> {
