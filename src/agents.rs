@@ -91,6 +91,11 @@ impl Agents {
         self.engine.get(viewer, id).await
     }
 
+    /// Returns the one task of `viewer`'s whose id is `text` or begins with it.
+    pub(crate) async fn find(&self, viewer: &Viewer, text: &str) -> Result<TaskId, Error> {
+        self.engine.find(viewer, text).await
+    }
+
     /// Waits until a task has ended, `patience` is over or the caller drops this; returns it as it is then. The task
     /// goes on in any case.
     pub(crate) async fn wait(&self, viewer: &Viewer, id: &TaskId, patience: Duration) -> Result<Task, Error> {

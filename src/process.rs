@@ -19,7 +19,7 @@ mod tree;
 use std::ffi::OsStr;
 
 pub(crate) use again::{run_own, start_detached};
-pub(crate) use ancestry::{Ancestry, ancestry, supervisors_above};
+pub(crate) use ancestry::{Ancestry, ancestry, is_marked, parent, program, supervisors_above};
 pub(crate) use browser::open_browser;
 pub(crate) use hub::{Canceller, Running, start};
 pub(crate) use resume::{Resumed, resume};

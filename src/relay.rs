@@ -12,7 +12,6 @@ mod client;
 mod envelope;
 mod hub;
 mod line;
-mod reach;
 mod session;
 mod shared;
 
@@ -23,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::socket;
+use crate::socket::{self, Connection, Hello, Start};
 use shared::Shared;
 
 /// What the command line asks for.
@@ -41,24 +40,11 @@ pub(crate) struct Options {
     pub(crate) grace: Duration,
 }
 
-/// What to do when there is no hub.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
-    IfNeeded,
-    Never,
-}
-
 /// Why there is nothing to relay to.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
     Socket(#[from] socket::Error),
-    #[error("the socket is switched off in config.toml, so no hub can be reached")]
-    SocketOff,
-    #[error("the hub could not be started: {reason}")]
-    NotStarted { reason: String },
-    #[error("the hub that holds {}/hub.lock does not answer on its socket", home.display())]
-    Deaf { home: PathBuf },
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -68,12 +54,6 @@ impl Error {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::Socket(error) => error.hint(),
-            Self::SocketOff => {
-                Some("remove `socket = \"off\"` from config.toml, or use `adjutant mcp`".to_owned())
-            }
-            Self::NotStarted { .. } | Self::Deaf { .. } => {
-                Some("`adjutant serve` in a terminal shows what is wrong".to_owned())
-            }
             Self::Io(_) => None,
         }
     }
@@ -81,7 +61,7 @@ impl Error {
 
 /// Relays until the client closes its end. Fails when no hub can be reached at the start.
 pub(crate) fn run(options: Options) -> Result<(), Error> {
-    let connection = reach::reach(&options, options.start)?;
+    let connection = reach(&options, options.start)?;
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let grace = options.grace;
@@ -92,4 +72,20 @@ pub(crate) fn run(options: Options) -> Result<(), Error> {
     std::thread::spawn(move || hub::relay(&of_hub, &options, connection.input));
     shared.wait(grace);
     Ok(())
+}
+
+/// Connects to the hub as this client's relay.
+fn reach(options: &Options, start: Start) -> Result<Connection, Error> {
+    let hello = Hello::relay(&options.server, options.workspace.as_deref());
+    let connection = socket::reach(&options.home, options.socket.as_deref(), &hello, start)?;
+    let hub = &connection.welcome;
+    if hub.adjutant != env!("CARGO_PKG_VERSION") {
+        tracing::warn!(
+            hub.version = %hub.adjutant,
+            hub.pid = hub.pid,
+            own.version = env!("CARGO_PKG_VERSION"),
+            "the hub has another version; restart it when it suits you"
+        );
+    }
+    Ok(connection)
 }

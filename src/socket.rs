@@ -2,18 +2,22 @@
 //!
 //! A home has at most one hub: it holds the lock on `hub.lock`, which also says who it is. The socket belongs to
 //! one user: it lies in a folder of mode 0700, has mode 0600, and the hub asks the kernel for the peer's uid.
-//! The first line of a connection is a [`Hello`]; what follows is the MCP stream, or one answer.
+//! The first line of a connection is a [`Hello`]; what follows is the MCP stream, one answer, or what a person does.
 
 mod hello;
 mod listen;
 mod lock;
+pub(crate) mod person;
+mod reach;
+mod relays;
 mod serve;
 
 use std::path::PathBuf;
 
-pub(crate) use hello::{Ask, Connection, Hello, Welcome, ask, connect};
+pub(crate) use hello::{Ask, Connection, Hello, Welcome};
 pub(crate) use listen::{listen, place, private_folder};
 pub(crate) use lock::{Claim, Holder, holder, vacant};
+pub(crate) use reach::{Start, ask, reach};
 pub(crate) use serve::{Links, serve};
 
 /// Why there is no socket, or no hub behind it.
@@ -39,6 +43,18 @@ pub(crate) enum Error {
     Skew { pid: u32, version: String, hub_is_older: bool },
     #[error("the hub refused: {reason}")]
     Refused { reason: String },
+    #[error("the socket is switched off in config.toml, so no hub can be reached")]
+    SocketOff,
+    #[error("the hub could not be started: {reason}")]
+    NotStarted { reason: String },
+    #[error("the hub that holds {}/hub.lock does not answer on its socket", home.display())]
+    Deaf { home: PathBuf },
+    /// The hub ended, or hung up, before it had answered.
+    #[error("the hub went away before it answered")]
+    Gone,
+    /// It answered, and the answer is none that we know.
+    #[error("the hub's answer cannot be read: {reason}")]
+    Garbled { reason: String },
 }
 
 impl Error {
@@ -64,6 +80,14 @@ impl Error {
             Self::Skew { hub_is_older: false, .. } => {
                 "restart this side, it is the older one: restart the agent, and check which adjutant it runs"
                     .to_owned()
+            }
+            Self::SocketOff => "remove `socket = \"off\"` from config.toml, or use `adjutant mcp`".to_owned(),
+            Self::NotStarted { .. } | Self::Deaf { .. } => {
+                "`adjutant serve` in a terminal shows what is wrong".to_owned()
+            }
+            Self::Garbled { .. } => "restart the hub: it may be of another version".to_owned(),
+            Self::Gone => {
+                "`adjutant status` says whether it runs; what it had accepted it goes on with".to_owned()
             }
             Self::Refused { .. } => return None,
         })

@@ -31,10 +31,6 @@ pub(crate) enum Viewer {
     /// Sees and cancels its own tasks only; anybody else's do not exist for it.
     Caller(Caller),
     /// A person, behind the console or the command line: sees and cancels all.
-    #[expect(
-        dead_code,
-        reason = "only a human's door may look with these eyes, and no tool of an agent does"
-    )]
     Person,
 }
 

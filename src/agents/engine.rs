@@ -28,6 +28,7 @@ use super::task::{Happened, Page, State, Task, TaskId};
 use super::{Error, Filter};
 use crate::config::delegation::Delegation;
 use crate::events::{Event, Events};
+use crate::names::near_names;
 use crate::process::{self, Ancestry, Canceller};
 use crate::store::{Millis, Store, tasks};
 
@@ -144,6 +145,33 @@ impl Engine {
         let row = tasks::get(&self.store, id.as_str()).await?;
         let row = row.filter(|row| viewer.may_see(&row.caller));
         self.task(row.ok_or_else(|| Error::UnknownTask { id: id.to_string() })?).await
+    }
+
+    pub(super) async fn find(&self, viewer: &Viewer, text: &str) -> Result<TaskId, Error> {
+        /// Ids that are offered where several begin alike, and that are compared with a misspelt one.
+        const OFFERED: u32 = 4;
+        const COMPARED: u32 = 1_000;
+        if let Some(id) = TaskId::parse(text) {
+            return Ok(self.get(viewer, &id).await?.id);
+        }
+        let start = text.trim().to_ascii_lowercase();
+        let caller = match viewer {
+            Viewer::Caller(caller) => Some(caller.key.as_str()),
+            Viewer::Person => None,
+        };
+        let found = match start.as_str() {
+            "" => Vec::new(),
+            start => tasks::ids(&self.store, caller, start, OFFERED).await?,
+        };
+        match found.as_slice() {
+            [] => {
+                let all = tasks::ids(&self.store, caller, "", COMPARED).await?;
+                let near = near_names(&start, all.iter().map(String::as_str));
+                Err(Error::NoTask { start: text.trim().to_owned(), near })
+            }
+            [only] => TaskId::parse(only).ok_or_else(|| Error::UnknownTask { id: only.clone() }),
+            several => Err(Error::SeveralTasks { start, among: several.to_vec() }),
+        }
     }
 
     /// Adds to a row what stands beside it.

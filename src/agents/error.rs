@@ -60,6 +60,10 @@ pub(crate) enum Error {
     /// There is none for this viewer.
     #[error("unknown task `{id}`")]
     UnknownTask { id: String },
+    #[error("no task has an id that begins with `{start}`{}", near_hint(.near))]
+    NoTask { start: String, near: Vec<String> },
+    #[error("several tasks have ids that begin with `{start}`: {}", .among.join(", "))]
+    SeveralTasks { start: String, among: Vec<String> },
     #[error("{waiting} tasks are waiting already, which is the limit{}; ask again later", if *.own { " for one caller" } else { "" })]
     QueueFull { waiting: u32, own: bool },
     #[error("the hub stops; ask again in a moment")]

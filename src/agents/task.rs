@@ -47,6 +47,8 @@ pub(crate) struct Task {
     pub(crate) id: TaskId,
     /// Grows with every task: the key of pages.
     pub(crate) seq: i64,
+    /// The key of the client that asked for it.
+    pub(crate) caller: String,
     /// What that client calls itself.
     pub(crate) label: String,
     pub(crate) agent: String,
@@ -54,6 +56,8 @@ pub(crate) struct Task {
     pub(crate) runner: String,
     /// The text; in lists its first 400 characters.
     pub(crate) text: String,
+    /// The folder that was asked for, with links resolved.
+    pub(crate) workdir: String,
     pub(crate) state: State,
     /// The place in the queue, 1 is next; only from `get`, `wait` and `delegate`, and only while queued.
     pub(crate) position: Option<u64>,

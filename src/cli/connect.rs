@@ -9,7 +9,8 @@ use tracing::level_filters::LevelFilter;
 use super::Common;
 use super::output::Failure;
 use crate::config::{self, Roots};
-use crate::relay::{self, Options, Start};
+use crate::relay::{self, Options};
+use crate::socket::Start;
 
 /// Arguments of `adjutant connect`.
 #[derive(Debug, Args)]

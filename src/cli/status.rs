@@ -48,13 +48,6 @@ pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure
 
 /// Asks the hub of `config`'s home, wherever its socket lies.
 pub(super) fn ask(config: &Config, question: Ask) -> Result<Welcome, Failure> {
-    let signed = || socket::holder(&config.home)?.socket;
     let usual = config.socket.clone().unwrap_or_else(|| config.home.join("hub.sock"));
-    match socket::ask(&usual, question) {
-        Err(error @ socket::Error::NoHub { .. }) => match signed().filter(|path| *path != usual) {
-            Some(other) => Ok(socket::ask(&other, question)?),
-            None => Err(error.into()),
-        },
-        answer => Ok(answer?),
-    }
+    Ok(socket::ask(&config.home, &usual, question)?)
 }

@@ -3,6 +3,7 @@
 
 use rustix::process::{Pid, getpid};
 
+use super::MARK;
 use super::tree::look;
 
 /// Generations that are looked at; deeper than any real tree.
@@ -33,6 +34,25 @@ pub(crate) fn ancestry(pid: u32) -> Ancestry {
         next = Pid::from_raw(process.parent);
     }
     if line.is_empty() { Ancestry::Gone } else { Ancestry::Above(line) }
+}
+
+/// Returns the process that started another, or that adopted it.
+pub(crate) fn parent(pid: u32) -> Option<u32> {
+    let process = look(Pid::from_raw(i32::try_from(pid).ok()?)?)?;
+    u32::try_from(process.parent).ok()
+}
+
+/// Returns what the program of a process calls itself, for a person; `None` when the process is gone.
+pub(crate) fn program(pid: u32) -> Option<String> {
+    Some(std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned())
+}
+
+/// Tells whether a process was started within a run, of whatever hub: it carries the mark.
+pub(crate) fn is_marked(pid: u32) -> bool {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let is_mark =
+        |entry: &[u8]| entry.strip_prefix(MARK.as_bytes()).is_some_and(|rest| rest.starts_with(b"="));
+    environment.split(|byte| *byte == 0).any(is_mark)
 }
 
 /// Counts the supervisors of any hub that this process runs below.

@@ -9,8 +9,8 @@ use super::envelope::{self, Message};
 use super::line::{self, Came};
 use super::session::Handshake;
 use super::shared::{Link, Shared};
-use super::{Error, Options, Start, reach};
-use crate::socket;
+use super::{Error, Options, reach};
+use crate::socket::{self, Start};
 
 /// Bytes of one line. More than a client may send: an answer holds a text twice, once in quotes within quotes.
 const LONGEST: usize = 64 * 1024 * 1024;
@@ -80,7 +80,7 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
             (state.wanted, state.session.handshake.clone())
         };
         let start = if wanted { options.start } else { Start::Never };
-        let found = reach::reach(options, start).and_then(|connection| {
+        let found = reach(options, start).and_then(|connection| {
             let mut hub = connection.input;
             repeat(&handshake, &mut hub)?;
             Ok((hub.get_ref().try_clone()?, hub))
@@ -117,7 +117,7 @@ fn lasts(error: &Error, start: Start) -> bool {
     match error {
         Error::Socket(socket::Error::NoHub { .. }) => start == Start::Never,
         Error::Io(_) => false,
-        Error::Socket(_) | Error::SocketOff | Error::NotStarted { .. } | Error::Deaf { .. } => true,
+        Error::Socket(_) => true,
     }
 }
 
@@ -127,10 +127,10 @@ fn refusal(error: &Error) -> &'static str {
         Error::Socket(socket::Error::Skew { .. }) => {
             "the hub was replaced by another version; restart this connection"
         }
-        Error::Socket(_) | Error::SocketOff | Error::Deaf { .. } | Error::Io(_) => {
-            "there is no hub; start one with `adjutant serve`"
+        Error::Socket(socket::Error::NotStarted { .. }) => {
+            "there is no hub and none could be started; `adjutant serve` shows why"
         }
-        Error::NotStarted { .. } => "there is no hub and none could be started; `adjutant serve` shows why",
+        Error::Socket(_) | Error::Io(_) => "there is no hub; start one with `adjutant serve`",
     }
 }
 

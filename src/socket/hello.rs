@@ -31,9 +31,13 @@ pub(crate) struct Hello {
     pub(super) server: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ask: Option<Ask>,
+    /// Whether a person asks: what follows are their acts, see [`super::person`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) person: bool,
+    /// What the client says its number is. The hub believes the kernel.
     #[serde(default)]
     pub(super) pid: u32,
-    /// The folder whose `.adjutant/prompts` come first for this client.
+    /// The folder whose `.adjutant` comes first for this client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) workspace: Option<PathBuf>,
 }
@@ -44,12 +48,23 @@ impl Hello {
         Self { server: Some(server.to_owned()), workspace: workspace.map(Path::to_owned), ..Self::new() }
     }
 
+    /// The hello of a person's program that works in `workspace`.
+    pub(super) fn person(workspace: Option<&Path>) -> Self {
+        Self { person: true, workspace: workspace.map(Path::to_owned), ..Self::new() }
+    }
+
+    /// The hello that asks one question.
+    pub(super) fn ask(question: Ask) -> Self {
+        Self { ask: Some(question), ..Self::new() }
+    }
+
     fn new() -> Self {
         Self {
             adjutant: env!("CARGO_PKG_VERSION").to_owned(),
             number: NUMBER,
             server: None,
             ask: None,
+            person: false,
             pid: std::process::id(),
             workspace: None,
         }
@@ -126,7 +141,7 @@ pub(crate) struct Connection {
 }
 
 /// Connects to the hub at `path` and says `hello`.
-pub(crate) fn connect(path: &Path, hello: &Hello) -> Result<Connection, Error> {
+pub(super) fn connect(path: &Path, hello: &Hello) -> Result<Connection, Error> {
     let path = place(path);
     let no_hub = |error: io::Error| Error::NoHub { path: path.clone(), reason: error.to_string() };
     let mut stream = UnixStream::connect(&path).map_err(no_hub)?;
@@ -148,9 +163,4 @@ pub(crate) fn connect(path: &Path, hello: &Hello) -> Result<Connection, Error> {
     }
     input.get_ref().set_read_timeout(None).map_err(no_hub)?;
     Ok(Connection { input, welcome })
-}
-
-/// Asks the hub at `path` a question.
-pub(crate) fn ask(path: &Path, question: Ask) -> Result<Welcome, Error> {
-    Ok(connect(path, &Hello { ask: Some(question), ..Hello::new() })?.welcome)
 }

@@ -1,23 +1,30 @@
-//! The hub's side: takes connections, reads the hello, and hands the stream to the protocol.
+//! The hub's side: takes connections, reads the hello, and hands the stream to the protocol or to the person's door.
 
 use std::io;
 use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use super::hello::{Ask, ClientStatus, Hello, LONGEST, NUMBER, PATIENCE, Status, Welcome};
+use super::person;
+use super::relays::Relays;
 use crate::app::App;
 use crate::app::clients::Transport;
 use crate::mcp;
 
 /// Connections at once. A client uses one; past this somebody leaks them, and the hub must not run out of files.
 const CONNECTIONS: usize = 512;
+
+/// Connections of people's programs beside those: clients that leak must not keep a person out.
+const PEOPLE: usize = 64;
 
 /// Makes one-time login links for the console; `None` when there is no console.
 pub(crate) type Links = Arc<dyn Fn() -> Option<String> + Send + Sync>;
@@ -26,11 +33,17 @@ pub(crate) type Links = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 pub(crate) async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = tokio::net::UnixListener::from_std(listener)?;
-    let free = Arc::new(Semaphore::new(CONNECTIONS));
+    let door = Door {
+        app,
+        links,
+        clients: Arc::new(Semaphore::new(CONNECTIONS)),
+        people: Arc::new(Semaphore::new(PEOPLE)),
+        relays: Arc::default(),
+    };
     let connections = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
-            () = app.shutdown.cancelled() => break,
+            () = door.app.shutdown.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
         let stream = match accepted {
@@ -43,9 +56,12 @@ pub(crate) async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -
             }
         };
         let own = rustix::process::geteuid().as_raw();
-        let peer_pid = match stream.peer_cred() {
-            // What the kernel says counts, not what the client says of itself.
-            Ok(peer) if peer.uid() == own => peer.pid().and_then(|pid| u32::try_from(pid).ok()),
+        let pid = match stream.peer_cred() {
+            // What the kernel says counts, not what the client says of itself. A process of another namespace
+            // has the number 0 here.
+            Ok(peer) if peer.uid() == own => {
+                peer.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0)
+            }
             Ok(peer) => {
                 tracing::warn!(peer.uid = peer.uid(), "turned away another user");
                 continue;
@@ -55,21 +71,7 @@ pub(crate) async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -
                 continue;
             }
         };
-        let (input, output) = stream.into_split();
-        let place = free.clone().try_acquire_owned().ok();
-        let (app, links) = (app.clone(), links.clone());
-        connections.spawn(async move {
-            let shutdown = app.shutdown.clone();
-            let greeted = tokio::select! {
-                () = shutdown.cancelled() => return,
-                greeted = greet(app, BufReader::new(input), output, links, place.is_some()) => greeted,
-            };
-            if let Some(mut relayed) = greeted {
-                relayed.pid = peer_pid.unwrap_or(relayed.pid);
-                relayed.serve().await;
-            }
-            drop(place);
-        });
+        connections.spawn(door.clone().take(stream, pid));
     }
     drop(listener);
     connections.close();
@@ -77,72 +79,109 @@ pub(crate) async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -
     Ok(())
 }
 
-/// A greeted connection.
-struct Relayed {
+/// What every connection needs.
+#[derive(Clone)]
+struct Door {
     app: Arc<App>,
-    server: mcp::Server,
-    pid: u32,
-    input: BufReader<OwnedReadHalf>,
-    output: OwnedWriteHalf,
-}
-
-impl Relayed {
-    async fn serve(self) {
-        mcp::serve_stream(self.app, self.server, Transport::Socket, Some(self.pid), self.input, self.output)
-            .await;
-    }
-}
-
-/// Reads the hello and answers it. Returns the connection when a stream is to follow.
-async fn greet(
-    app: Arc<App>,
-    mut input: BufReader<OwnedReadHalf>,
-    mut output: OwnedWriteHalf,
     links: Links,
-    free: bool,
-) -> Option<Relayed> {
-    let mut line = Vec::new();
-    let mut bounded = (&mut input).take(LONGEST as u64);
-    timeout(PATIENCE, bounded.read_until(b'\n', &mut line)).await.ok()?.ok()?;
-    let hello = serde_json::from_slice::<Hello>(&line);
-    let server = match &hello {
-        Ok(Hello { server: Some(name), .. }) => mcp::Server::from_name(name),
-        _ => None,
-    };
-    let mut answer = Welcome::new();
-    match &hello {
-        Err(_) => answer.error = Some("the first line is not a hello".to_owned()),
-        Ok(hello) if hello.number != NUMBER => {
-            answer.error =
-                Some(format!("this hub is adjutant {}, the client {}", answer.adjutant, hello.adjutant));
+    clients: Arc<Semaphore>,
+    people: Arc<Semaphore>,
+    relays: Arc<Relays>,
+}
+
+/// What follows a hello.
+enum Follows {
+    Mcp(mcp::Server, OwnedSemaphorePermit),
+    /// A person's acts.
+    Acts(OwnedSemaphorePermit),
+    Nothing,
+}
+
+impl Door {
+    /// Serves one connection of the process `pid` to its end.
+    async fn take(self, stream: UnixStream, pid: Option<u32>) {
+        let (input, mut output) = stream.into_split();
+        let mut input = BufReader::new(input);
+        let shutdown = self.app.shutdown.clone();
+        let greeted = shutdown.run_until_cancelled(self.greet(&mut input, &mut output, pid)).await;
+        let Some(Some((follows, workspace))) = greeted else { return };
+        let app = match workspace.filter(|folder| folder.is_absolute()) {
+            Some(folder) => self.app.in_workspace(&folder),
+            None => self.app.clone(),
+        };
+        match follows {
+            Follows::Mcp(server, _place) => {
+                let _entered = pid.and_then(|pid| self.relays.enter(pid));
+                mcp::serve_stream(app, server, Transport::Socket, pid, input, output).await;
+            }
+            Follows::Acts(_place) => {
+                let admit = || self.relays.admit(&app, pid);
+                shutdown.run_until_cancelled(person::serve(&app, input, output, admit)).await;
+            }
+            Follows::Nothing => {}
         }
-        Ok(Hello { ask: Some(Ask::Status), .. }) => answer.status = Some(status(&app)),
-        Ok(Hello { ask: Some(Ask::Open), .. }) => {
-            answer.link = links();
-            if answer.link.is_none() {
-                answer.error = Some("this hub runs without the console (--http off)".to_owned());
+    }
+
+    /// Reads the hello and answers it. Returns what follows, and the client's workspace; `None` when the client
+    /// does not read or write in time.
+    async fn greet(
+        &self,
+        input: &mut BufReader<OwnedReadHalf>,
+        output: &mut OwnedWriteHalf,
+        pid: Option<u32>,
+    ) -> Option<(Follows, Option<PathBuf>)> {
+        let mut line = Vec::new();
+        let mut bounded = input.take(LONGEST as u64);
+        timeout(PATIENCE, bounded.read_until(b'\n', &mut line)).await.ok()?.ok()?;
+        let mut answer = Welcome::new();
+        let mut workspace = None;
+        let greeted = match serde_json::from_slice::<Hello>(&line) {
+            Err(_) => Err("the first line is not a hello".to_owned()),
+            Ok(hello) if hello.number != NUMBER => {
+                Err(format!("this hub is adjutant {}, the client {}", answer.adjutant, hello.adjutant))
+            }
+            Ok(mut hello) => {
+                workspace = hello.workspace.take();
+                self.consider(&hello, pid, &mut answer)
+            }
+        };
+        let follows = greeted.unwrap_or_else(|refusal| {
+            answer.error = Some(refusal);
+            Follows::Nothing
+        });
+        let mut line = serde_json::to_vec(&answer).ok()?;
+        line.push(b'\n');
+        timeout(PATIENCE, output.write_all(&line)).await.ok()?.ok()?;
+        Some((follows, workspace))
+    }
+
+    /// Says what follows a hello that can be read, or why nothing does; puts into `answer` what was asked for.
+    fn consider(&self, hello: &Hello, pid: Option<u32>, answer: &mut Welcome) -> Result<Follows, String> {
+        let full = |most| format!("{most} clients are connected, there is no room for one more");
+        match hello {
+            Hello { ask: Some(Ask::Status), .. } => {
+                answer.status = Some(status(&self.app));
+                Ok(Follows::Nothing)
+            }
+            Hello { ask: Some(Ask::Open), .. } => {
+                self.relays.admit(&self.app, pid)?;
+                let link = (self.links)();
+                answer.link = Some(link.ok_or("this hub runs without the console (--http off)")?);
+                Ok(Follows::Nothing)
+            }
+            Hello { person: true, .. } => {
+                self.relays.admit(&self.app, pid)?;
+                Ok(Follows::Acts(self.people.clone().try_acquire_owned().map_err(|_| full(PEOPLE))?))
+            }
+            Hello { server: None, .. } => Err("the hello names no server".to_owned()),
+            Hello { server: Some(name), .. } => {
+                let place = self.clients.clone().try_acquire_owned().map_err(|_| full(CONNECTIONS))?;
+                let server = mcp::Server::from_name(name);
+                let server = server.ok_or_else(|| format!("this hub has no server `{name}`"))?;
+                Ok(Follows::Mcp(server, place))
             }
         }
-        Ok(_) if !free => {
-            answer.error =
-                Some(format!("{CONNECTIONS} clients are connected, there is no room for one more"));
-        }
-        Ok(Hello { server: None, .. }) => answer.error = Some("the hello names no server".to_owned()),
-        Ok(Hello { server: Some(name), .. }) if server.is_none() => {
-            answer.error = Some(format!("this hub has no server `{name}`"));
-        }
-        Ok(_) => {}
     }
-    let follows = answer.error.is_none();
-    let mut line = serde_json::to_vec(&answer).ok()?;
-    line.push(b'\n');
-    timeout(PATIENCE, output.write_all(&line)).await.ok()?.ok()?;
-    let Hello { pid, workspace, .. } = hello.ok()?;
-    let app = match workspace.filter(|folder| folder.is_absolute()) {
-        Some(folder) => app.in_workspace(&folder),
-        None => app,
-    };
-    server.filter(|_| follows).map(|server| Relayed { app, server, pid, input, output })
 }
 
 fn status(app: &App) -> Status {

@@ -33,7 +33,7 @@ pub(crate) use events::{append_events, events};
 pub(crate) use finish::{Cancelled, cancel, finish};
 pub(crate) use lease::{extend, move_to_runner, running_of_dead_hubs, take_over};
 pub(crate) use prune::{Keep, prune};
-pub(crate) use read::{Filter, count, get, list, position};
+pub(crate) use read::{Filter, count, get, ids, list, position};
 pub(crate) use results::{mark_delivered, outcome, undelivered};
 
 use sqlx::any::AnyRow;

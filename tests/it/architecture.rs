@@ -27,8 +27,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("http", &["app", "config", "mcp", "web"]),
     ("mcp", &["agents", "app", "clock", "events", "prompts"]),
-    ("relay", &["mcp", "process", "socket"]),
-    ("socket", &["app", "mcp"]),
+    ("relay", &["mcp", "socket"]),
+    ("socket", &["agents", "app", "mcp", "process"]),
     ("web", &["app", "clock", "config", "events", "prompts", "visible"]),
     // The application.
     ("app", &["agents", "assistant", "config", "events", "git", "prompts", "store"]),

@@ -650,6 +650,25 @@ fn open_prints_a_link_that_is_this_hubs() {
 }
 
 #[test]
+fn who_connects_is_the_kernels_word() {
+    let desk = Desk::new();
+    desk.start();
+    let mut stream = UnixStream::connect(desk.socket()).unwrap();
+    stream.write_all(b"{\"adjutant\":\"0\",\"hello\":1,\"server\":\"prompts\",\"pid\":1}\n").unwrap();
+    let mut welcome = String::new();
+    BufReader::new(stream.try_clone().unwrap()).read_line(&mut welcome).unwrap();
+    let end = Instant::now() + DEADLINE;
+    let client = loop {
+        let status = desk.status().unwrap();
+        match status["status"]["clients"].as_array().unwrap().as_slice() {
+            [client] => break client.clone(),
+            _ => assert!(Instant::now() < end, "{status}"),
+        }
+    };
+    assert_eq!(client["pid"], std::process::id());
+}
+
+#[test]
 fn a_second_signal_ends_a_hub_that_still_waits() {
     let desk = Desk::new();
     desk.home.write(".adjutant/config.toml", "grace_seconds = 600\n[http]\naddress = \"off\"\n");

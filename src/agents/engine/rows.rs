@@ -74,10 +74,12 @@ pub(super) fn task(row: tasks::Task, position: Option<u64>, outcome: Option<&str
     Ok(Task {
         id: TaskId::parse(&row.id).ok_or_else(|| Error::UnknownTask { id: row.id.clone() })?,
         seq: row.seq,
+        caller: row.caller,
         label,
         agent: row.agent,
         runner: row.runner,
         text: row.text,
+        workdir: row.workdir,
         state: row.state,
         position,
         cancelling: row.cancel_requested_at.is_some() && !row.state.is_ended(),

@@ -34,6 +34,8 @@ const POSITION: &str = "\
             WHERE t.state = 'queued') AS rounds) AS places \
     WHERE id = $1";
 
+const IDS: &str = "SELECT id FROM tasks WHERE ($1 = '' OR caller = $1) AND id LIKE $2 ESCAPE '!' ORDER BY seq DESC LIMIT $3";
+
 /// Which tasks a list shows; the default is all.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
@@ -102,6 +104,22 @@ pub(crate) async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> 
     Ok(count.cast_unsigned())
 }
 
+/// Returns at most `limit` ids that begin with `start`, the newest tasks' first; of one caller where one is given.
+pub(crate) async fn ids(
+    store: &Store,
+    caller: Option<&str>,
+    start: &str,
+    limit: u32,
+) -> Result<Vec<String>, Error> {
+    let mut connection = store.read().await?;
+    let plain = start.replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    let query = sqlx::query_scalar(IDS)
+        .bind(caller.unwrap_or_default())
+        .bind(format!("{plain}%"))
+        .bind(i64::from(limit));
+    Ok(query.fetch_all(&mut *connection).await?)
+}
+
 /// Returns the place of a waiting task, 1 for the one that is claimed next, as if no runner were full.
 pub(crate) async fn position(store: &Store, task: &str) -> Result<Option<u64>, Error> {
     let mut connection = store.read().await?;
@@ -110,4 +128,4 @@ pub(crate) async fn position(store: &Store, task: &str) -> Result<Option<u64>, E
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[GET, LIST, COUNT, POSITION];
+pub(super) const STATEMENTS: &[&str] = &[GET, LIST, COUNT, IDS, POSITION];
