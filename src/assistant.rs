@@ -4,6 +4,7 @@
 //! decides what is told; what is planned is a row before anything is sent. Every verb takes the instant it is called
 //! at: the room has no clock.
 
+pub(crate) mod calendar;
 mod error;
 pub(crate) mod event;
 pub(crate) mod id;

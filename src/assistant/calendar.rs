@@ -1,0 +1,61 @@
+//! Calendars: iCalendar text in and out, and when events happen. Pure: text, zones and horizons come in as values.
+//!
+//! calcard reads the text; when things happen is worked out here, because its own expansion loses events at changes of
+//! the clocks. A rule is expanded in civil time, as its author meant it, and each date is then resolved in its zone.
+
+mod component;
+mod cut;
+mod expand;
+mod export;
+mod read;
+mod rule;
+mod stamp;
+mod zones;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use expand::{Horizon, occurrences};
+pub(crate) use export::{Reminder, Sheet, print};
+pub(crate) use read::{Fault, Read, read};
+pub(crate) use rule::Budget;
+
+/// Why a calendar, or one event of it, was not taken over.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("the calendar has {bytes} bytes; at most {} are read at once, so split it", read::MAX_BYTES)]
+    TooLarge { bytes: usize },
+    #[error("this is not a calendar: it does not begin with `BEGIN:VCALENDAR`")]
+    NotACalendar,
+    #[error("the event has no `END:VEVENT`")]
+    Unended,
+    #[error("the event has {bytes} bytes; at most {} are read", read::MAX_EVENT_BYTES)]
+    EventTooLarge { bytes: usize },
+    #[error("the event cannot be read")]
+    Unreadable,
+    #[error("the event has no `{0}`")]
+    Missing(&'static str),
+    #[error("`{property}` is not a date or a time: {value}")]
+    NotATime { property: &'static str, value: String },
+    #[error("unknown time zone `{0}`; the event is not read as if it were in another one")]
+    UnknownZone(String),
+    #[error("the event ends before it starts")]
+    EndsBeforeStart,
+    #[error("the rule `{0}` cannot be followed: {1}")]
+    BadRule(String, String),
+    #[error("the rule `{0}` names no date that comes")]
+    EmptyRule(String),
+    #[error(
+        "the event repeats more than {} times within the days that are looked at",
+        expand::MAX_OCCURRENCES
+    )]
+    TooOften,
+    #[error("the rules of the event, or of all events together, take too much work to follow")]
+    TooMuchWork,
+    #[error("the event lists {count} dates; at most {} are read", component::MAX_DATES)]
+    TooManyDates { count: usize },
+    #[error("the same event stands in the calendar twice; the one that was changed last is taken")]
+    Twice,
+    #[error("the event is outside of the years 1 to 9999")]
+    OutOfTime,
+}

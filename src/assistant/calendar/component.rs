@@ -1,0 +1,257 @@
+//! One `VEVENT`: from calcard's properties to what the room keeps.
+
+use calcard::common::{IanaString as _, PartialDateTime};
+use calcard::icalendar::{
+    ICalendarComponent, ICalendarComponentType, ICalendarEntry, ICalendarParameterName,
+    ICalendarParameterValue, ICalendarPeriod, ICalendarProperty, ICalendarStatus, ICalendarValue,
+};
+use calcard::{Entry as Parsed, Parser};
+use jiff::civil::{DateTime, Time};
+use jiff::{SignedDuration, ToSpan as _};
+
+use super::super::event::{Attendee, EventDetails, EventStatus, Recurrence, When};
+use super::super::zone::Zone;
+use super::Error;
+use super::stamp::{Stamp, resolve};
+use super::zones::Zones;
+
+/// So many `EXDATE`s and `RDATE`s an event may list: more than ten years of days.
+pub(super) const MAX_DATES: usize = 4000;
+/// So many people an event may invite; those beyond are counted in a note.
+const MAX_ATTENDEES: usize = 1000;
+
+/// A `VEVENT` as it was read.
+#[derive(Debug)]
+pub(super) struct Component<'a> {
+    pub(super) uid: String,
+    /// Which occurrence of the series it replaces.
+    pub(super) replaces: Option<Stamp>,
+    pub(super) title: String,
+    pub(super) status: EventStatus,
+    pub(super) details: EventDetails,
+    /// How often its author changed it; of two copies the higher one counts.
+    pub(super) sequence: i64,
+    pub(super) text: &'a str,
+}
+
+/// Reads the text of a `VEVENT`.
+pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a>, Error> {
+    let Parsed::ICalendar(parsed) = Parser::new(text).entry() else { return Err(Error::Unreadable) };
+    let event = parsed
+        .components
+        .first()
+        .filter(|component| component.component_type == ICalendarComponentType::VEvent)
+        .ok_or(Error::Unreadable)?;
+    let uid = event.uid().map(str::trim).filter(|uid| !uid.is_empty()).ok_or(Error::Missing("UID"))?;
+    let start =
+        time(event, &ICalendarProperty::Dtstart, "DTSTART", zones)?.ok_or(Error::Missing("DTSTART"))?;
+    let when = when(event, &start, zones)?;
+    let words = |name: &ICalendarProperty| {
+        let value = event.property(name).and_then(|entry| entry.values.first()?.as_text());
+        value.unwrap_or_default().trim().to_owned()
+    };
+    let mut notes = Vec::new();
+    let mut attendees: Vec<_> = event.properties(&ICalendarProperty::Attendee).filter_map(person).collect();
+    if attendees.len() > MAX_ATTENDEES {
+        notes.push(format!("{} people are invited; the first {MAX_ATTENDEES} are kept", attendees.len()));
+        attendees.truncate(MAX_ATTENDEES);
+    }
+    let details = EventDetails {
+        recurrence: recurrence(event, &start, when.zone.as_ref(), zones)?,
+        when,
+        description: words(&ICalendarProperty::Description),
+        location: words(&ICalendarProperty::Location),
+        conference: [words(&ICalendarProperty::Conference)]
+            .into_iter()
+            .chain([other(event, "X-GOOGLE-CONFERENCE"), other(event, "X-MICROSOFT-SKYPETEAMSMEETINGURL")])
+            .chain([words(&ICalendarProperty::Url)])
+            .find(|link| !link.is_empty())
+            .unwrap_or_default(),
+        organizer: event
+            .property(&ICalendarProperty::Organizer)
+            .and_then(person)
+            .map(|person| if person.email.is_empty() { person.name } else { person.email })
+            .unwrap_or_default(),
+        attendees,
+        notes,
+    };
+    Ok(Component {
+        uid: uid.to_owned(),
+        replaces: time(event, &ICalendarProperty::RecurrenceId, "RECURRENCE-ID", zones)?,
+        title: words(&ICalendarProperty::Summary),
+        status: match event.status() {
+            Some(ICalendarStatus::Cancelled) => EventStatus::Cancelled,
+            Some(ICalendarStatus::Tentative) => EventStatus::Tentative,
+            _ => EventStatus::Confirmed,
+        },
+        details,
+        sequence: event
+            .property(&ICalendarProperty::Sequence)
+            .and_then(|entry| entry.values.first()?.as_integer())
+            .unwrap_or(0),
+        text,
+    })
+}
+
+/// The first value of a property that RFC 5545 does not know.
+fn other(event: &ICalendarComponent, name: &str) -> String {
+    let value = event.entries.iter().find_map(|entry| match &entry.name {
+        ICalendarProperty::Other(found) if found.eq_ignore_ascii_case(name) => {
+            entry.values.first()?.as_text()
+        }
+        _ => None,
+    });
+    value.unwrap_or_default().to_owned()
+}
+
+fn person(entry: &ICalendarEntry) -> Option<Attendee> {
+    let value = entry.values.first()?.as_text()?;
+    let email = match value.split_once(':') {
+        Some((scheme, address)) if scheme.eq_ignore_ascii_case("mailto") => address,
+        _ => value,
+    };
+    let parameter = |name: &ICalendarParameterName| {
+        entry.parameters(name).find_map(|value| value.as_text()).unwrap_or_default().to_owned()
+    };
+    let answer = entry.parameters(&ICalendarParameterName::Partstat).find_map(|value| match value {
+        ICalendarParameterValue::Partstat(answer) => Some(answer.as_str()),
+        other => other.as_text(),
+    });
+    Some(Attendee {
+        name: parameter(&ICalendarParameterName::Cn),
+        email: email.trim().to_owned(),
+        answer: answer.unwrap_or_default().to_ascii_lowercase(),
+    })
+}
+
+fn zone_of(entry: &ICalendarEntry) -> Option<&str> {
+    entry.parameters(&ICalendarParameterName::Tzid).find_map(|value| value.as_text())
+}
+
+fn not_a_time(property: &'static str, value: Option<&ICalendarValue>) -> Error {
+    let value = value.and_then(ICalendarValue::as_text).unwrap_or_default().chars().take(40).collect();
+    Error::NotATime { property, value }
+}
+
+/// A property with one date or time.
+fn time(
+    event: &ICalendarComponent,
+    name: &ICalendarProperty,
+    word: &'static str,
+    zones: &Zones,
+) -> Result<Option<Stamp>, Error> {
+    let Some(entry) = event.property(name) else { return Ok(None) };
+    match entry.values.first() {
+        Some(ICalendarValue::PartialDateTime(found)) => {
+            Stamp::read(found, zone_of(entry), zones, word).map(Some)
+        }
+        other => Err(not_a_time(word, other)),
+    }
+}
+
+/// From when to when the event lasts, in the zone of its start.
+fn when(event: &ICalendarComponent, start: &Stamp, zones: &Zones) -> Result<When, Error> {
+    let zone = start.zone();
+    let all_day = start.is_day();
+    let begin = start.civil(zone.as_ref())?;
+    // Times without a zone are compared as if they were in UTC, whose clocks never change.
+    let place = zone.clone().unwrap_or_else(Zone::utc);
+    let end = if let Some(end) = time(event, &ICalendarProperty::Dtend, "DTEND", zones)? {
+        if end.is_day() != all_day {
+            let value = "a day and a time are mixed".to_owned();
+            return Err(Error::NotATime { property: "DTEND", value });
+        }
+        end.civil(zone.as_ref())?
+    } else {
+        let value = event.property(&ICalendarProperty::Duration).map(|entry| entry.values.first());
+        match value {
+            // RFC 5545 3.6.1: a day without an end is that day, a time without an end is that moment.
+            None => begin.checked_add(i64::from(all_day).days()).map_err(|_| Error::OutOfTime)?,
+            Some(Some(ICalendarValue::Duration(length))) if !length.neg => {
+                let days = i64::from(length.weeks) * 7 + i64::from(length.days);
+                let seconds = i64::from(length.hours) * 3600
+                    + i64::from(length.minutes) * 60
+                    + i64::from(length.seconds);
+                after(begin, days, seconds, &place)?
+            }
+            Some(Some(ICalendarValue::Duration(_))) => return Err(Error::EndsBeforeStart),
+            Some(other) => return Err(not_a_time("DURATION", other)),
+        }
+    };
+    let (first, last) = (resolve(begin, &place)?.0, resolve(end, &place)?.0);
+    if last < first {
+        return Err(Error::EndsBeforeStart);
+    }
+    Ok(When { start: begin, end, zone, all_day })
+}
+
+/// So many civil days, then exact seconds after a civil time.
+fn after(begin: DateTime, days: i64, seconds: i64, place: &Zone) -> Result<DateTime, Error> {
+    let days = resolve(begin, place)?.0.checked_add(days.days()).map_err(|_| Error::OutOfTime)?;
+    let end = days.checked_add(SignedDuration::from_secs(seconds)).map_err(|_| Error::OutOfTime)?;
+    Ok(end.datetime())
+}
+
+/// How the event repeats, on the clock of its own zone.
+fn recurrence(
+    event: &ICalendarComponent,
+    start: &Stamp,
+    zone: Option<&Zone>,
+    zones: &Zones,
+) -> Result<Option<Recurrence>, Error> {
+    let mut found = Recurrence::default();
+    let time = start.civil(zone)?.time();
+    for entry in &event.entries {
+        match entry.name {
+            ICalendarProperty::Rrule => {
+                for value in &entry.values {
+                    found.rules.push(match value {
+                        ICalendarValue::RecurrenceRule(rule) => rule.to_string(),
+                        other => {
+                            let text = other.as_text().unwrap_or_default().chars().take(80).collect();
+                            return Err(Error::BadRule(text, "it cannot be read".to_owned()));
+                        }
+                    });
+                }
+            }
+            ICalendarProperty::Rdate => {
+                for stamp in dates(entry, "RDATE", zones)? {
+                    // A day that is added to a series of times has the series' time.
+                    let time = if stamp.is_day() { time } else { Time::midnight() };
+                    let civil = stamp.civil(zone)?;
+                    found.more.push(if stamp.is_day() { civil.date().to_datetime(time) } else { civil });
+                }
+            }
+            ICalendarProperty::Exdate => {
+                for stamp in dates(entry, "EXDATE", zones)? {
+                    match stamp {
+                        Stamp::Day(day) => found.without_days.push(day),
+                        other => found.without.push(other.civil(zone)?),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let count = found.more.len() + found.without.len() + found.without_days.len();
+    match (count, &found) {
+        (count, _) if count > MAX_DATES => Err(Error::TooManyDates { count }),
+        (_, Recurrence { rules, more, .. }) if rules.is_empty() && more.is_empty() => Ok(None),
+        _ => Ok(Some(found)),
+    }
+}
+
+fn dates(entry: &ICalendarEntry, word: &'static str, zones: &Zones) -> Result<Vec<Stamp>, Error> {
+    let read = |value: &ICalendarValue| {
+        let found: &PartialDateTime = match value {
+            ICalendarValue::PartialDateTime(found) => found,
+            // A period counts by its start; its own length is that of the event.
+            ICalendarValue::Period(
+                ICalendarPeriod::Range { start, .. } | ICalendarPeriod::Duration { start, .. },
+            ) => start,
+            other => return Err(not_a_time(word, Some(other))),
+        };
+        Stamp::read(found, zone_of(entry), zones, word)
+    };
+    entry.values.iter().map(read).collect()
+}

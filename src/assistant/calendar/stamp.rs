@@ -1,0 +1,118 @@
+//! Dates and times as a calendar writes them.
+
+use calcard::common::PartialDateTime;
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::{Timestamp, Zoned};
+
+use super::super::zone::Zone;
+use super::Error;
+use super::zones::Zones;
+
+/// A date or a time as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Stamp {
+    /// A whole day, wherever its reader is.
+    Day(Date),
+    /// A time of the day, wherever its reader is.
+    Floating(DateTime),
+    /// A time of the day at a place.
+    Placed(DateTime, Zone),
+    /// An instant.
+    Instant(Timestamp),
+}
+
+/// Whether a civil time exists once, as the author meant it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Adjusted {
+    No,
+    /// The clocks skip it; it is as much later as they skip.
+    Gap,
+    /// The clocks show it twice; the first time is meant.
+    Overlap,
+}
+
+impl Stamp {
+    /// Reads what calcard found under `zone` (a `TZID`), if any.
+    pub(super) fn read(
+        found: &PartialDateTime,
+        zone: Option<&str>,
+        zones: &Zones,
+        property: &'static str,
+    ) -> Result<Self, Error> {
+        let fault = || Error::NotATime { property, value: words(found) };
+        let small = |part: Option<u8>| part.and_then(|part| i8::try_from(part).ok());
+        let (Some(year), Some(month), Some(day)) =
+            (found.year.and_then(|year| i16::try_from(year).ok()), small(found.month), small(found.day))
+        else {
+            return Err(fault());
+        };
+        let date = Date::new(year, month, day).map_err(|_| fault())?;
+        let Some(hour) = small(found.hour) else { return Ok(Self::Day(date)) };
+        // A leap second is written as 60, and counts as the last one that clocks know.
+        let second = small(found.second).unwrap_or(0).min(59);
+        let time = Time::new(hour, small(found.minute).unwrap_or(0), second, 0).map_err(|_| fault())?;
+        let civil = date.to_datetime(time);
+        match (found.tz_hour, zone) {
+            (Some(0), _) if found.tz_minute.unwrap_or(0) == 0 => {
+                TimeZone::UTC.to_timestamp(civil).map(Self::Instant).map_err(|_| Error::OutOfTime)
+            }
+            (Some(_), _) => Err(fault()),
+            (None, Some(id)) => {
+                let zone = zones.get(id).ok_or_else(|| Error::UnknownZone(id.to_owned()))?;
+                Ok(Self::Placed(civil, zone))
+            }
+            (None, None) => Ok(Self::Floating(civil)),
+        }
+    }
+
+    /// Tells whether it is a whole day.
+    pub(super) fn is_day(&self) -> bool {
+        matches!(self, Self::Day(_))
+    }
+
+    /// The zone whose clock it is read from; `None` where it holds wherever its reader is.
+    pub(super) fn zone(&self) -> Option<Zone> {
+        match self {
+            Self::Day(_) | Self::Floating(_) => None,
+            Self::Placed(_, zone) => Some(zone.clone()),
+            Self::Instant(_) => Some(Zone::utc()),
+        }
+    }
+
+    /// What the clock of `zone` shows then. A stamp without a place is taken as it stands; so is every one where
+    /// `zone` is `None`.
+    pub(super) fn civil(&self, zone: Option<&Zone>) -> Result<DateTime, Error> {
+        Ok(match (self, zone) {
+            (Self::Day(date), _) => date.to_datetime(Time::midnight()),
+            (Self::Floating(civil), _) | (Self::Placed(civil, _), None) => *civil,
+            (Self::Placed(civil, place), Some(zone)) if place == zone => *civil,
+            (Self::Placed(civil, place), Some(zone)) => zone.civil(resolve(*civil, place)?.0.timestamp()),
+            (Self::Instant(at), Some(zone)) => zone.civil(*at),
+            (Self::Instant(at), None) => TimeZone::UTC.to_datetime(*at),
+        })
+    }
+}
+
+/// Returns the instant of a civil time, by the rule of RFC 5545 3.3.5: a time that is skipped is counted on from the
+/// offset before, one that comes twice is the first.
+pub(super) fn resolve(civil: DateTime, zone: &Zone) -> Result<(Zoned, Adjusted), Error> {
+    let found = zone.rules().to_ambiguous_zoned(civil);
+    let adjusted = match found.offset() {
+        AmbiguousOffset::Unambiguous { .. } => Adjusted::No,
+        AmbiguousOffset::Gap { .. } => Adjusted::Gap,
+        AmbiguousOffset::Fold { .. } => Adjusted::Overlap,
+    };
+    found.compatible().map(|at| (at, adjusted)).map_err(|_| Error::OutOfTime)
+}
+
+/// What was read, for a person to find it again.
+fn words(found: &PartialDateTime) -> String {
+    let two = |part: Option<u8>| part.map_or_else(|| "--".to_owned(), |part| format!("{part:02}"));
+    let year = found.year.map_or_else(|| "----".to_owned(), |year| format!("{year:04}"));
+    let date = format!("{year}-{}-{}", two(found.month), two(found.day));
+    match found.hour {
+        Some(_) => format!("{date}T{}:{}:{}", two(found.hour), two(found.minute), two(found.second)),
+        None => date,
+    }
+}

@@ -1,0 +1,325 @@
+//! Calendars through the room's own face: text in, instants out.
+
+use jiff::civil::{DateTime, date};
+use jiff::{Timestamp, ToSpan as _};
+use proptest::prelude::{Just, prop_oneof, proptest};
+use proptest::{prop_assert, prop_assert_eq};
+
+use super::super::zone::Zone;
+use super::{Error, Horizon, Read, Reminder, Sheet, print};
+
+fn calendar(events: &[&str]) -> String {
+    let events: String = events
+        .iter()
+        .map(|lines| {
+            format!(
+                "BEGIN:VEVENT\r\nDTSTAMP:20260101T000000Z\r\n{}\r\nEND:VEVENT\r\n",
+                lines.replace('\n', "\r\n")
+            )
+        })
+        .collect();
+    format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//x//EN\r\n{events}END:VCALENDAR\r\n")
+}
+
+fn horizon(from: &str, to: &str) -> Horizon {
+    Horizon { from: from.parse().unwrap(), to: to.parse().unwrap() }
+}
+
+/// The year whose changes of the clocks the tests look at.
+fn year() -> Horizon {
+    horizon("2026-10-01T00:00:00Z", "2027-10-01T00:00:00Z")
+}
+
+fn read(text: &str) -> Result<Read, Error> {
+    super::read(text, &own(), year())
+}
+
+/// A zone with an odd offset.
+fn own() -> Zone {
+    Zone::named("Asia/Kathmandu").unwrap()
+}
+
+/// The starts in a whole calendar, on the clock of the event, with how the clocks changed them.
+fn starts(text: &str, horizon: Horizon) -> Vec<String> {
+    let read = super::read(text, &own(), horizon).unwrap();
+    assert_eq!(read.faults, [], "the calendar is whole");
+    let mut found = Vec::new();
+    for draft in &read.drafts {
+        let zone = draft.details.when.zone.clone().unwrap_or_else(own);
+        for at in &draft.occurrences {
+            let start = at.starts_at.to_zoned(zone.rules().clone()).strftime("%Y-%m-%dT%H:%M%:z");
+            found.push((at.starts_at, format!("{start}{}", if at.adjusted { " adjusted" } else { "" })));
+        }
+    }
+    found.sort();
+    found.into_iter().map(|(_, words)| words).collect()
+}
+
+fn of(event: &str, from: &str, to: &str) -> Vec<String> {
+    starts(&calendar(&[event]), horizon(from, to))
+}
+
+#[test]
+fn a_weekly_series_keeps_its_time_of_day_over_the_change() {
+    let found = of(
+        "UID:a\nDTSTART;TZID=America/New_York:20261023T090000\nDTEND;TZID=America/New_York:20261023T100000\n\
+         RRULE:FREQ=WEEKLY\nEXDATE;TZID=America/New_York:20261106T090000",
+        "2026-10-20T00:00:00Z",
+        "2026-11-20T00:00:00Z",
+    );
+    assert_eq!(found, ["2026-10-23T09:00-04:00", "2026-10-30T09:00-04:00", "2026-11-13T09:00-05:00"]);
+}
+
+#[test]
+fn times_that_clocks_skip_or_show_twice_are_marked() {
+    let twice = of(
+        "UID:a\nDTSTART;TZID=America/New_York:20261031T013000\nRRULE:FREQ=DAILY;COUNT=3",
+        "2026-10-30T00:00:00Z",
+        "2026-11-05T00:00:00Z",
+    );
+    assert_eq!(
+        twice,
+        ["2026-10-31T01:30-04:00", "2026-11-01T01:30-04:00 adjusted", "2026-11-02T01:30-05:00"]
+    );
+    let skipped = of(
+        "UID:a\nDTSTART;TZID=America/New_York:20270313T023000\nRRULE:FREQ=DAILY;COUNT=3",
+        "2027-03-12T00:00:00Z",
+        "2027-03-20T00:00:00Z",
+    );
+    assert_eq!(
+        skipped,
+        ["2027-03-13T02:30-05:00", "2027-03-14T03:30-04:00 adjusted", "2027-03-15T02:30-04:00"]
+    );
+    let alone = of(
+        "UID:a\nDTSTART;TZID=America/New_York:20270314T023000",
+        "2027-03-01T00:00:00Z",
+        "2027-04-01T00:00:00Z",
+    );
+    assert_eq!(alone, ["2027-03-14T03:30-04:00 adjusted"]);
+    // Lord Howe's clocks change by half an hour.
+    let half = of(
+        "UID:a\nDTSTART;TZID=Australia/Lord_Howe:20261004T021500",
+        "2026-10-01T00:00:00Z",
+        "2026-10-09T00:00:00Z",
+    );
+    assert_eq!(half, ["2026-10-04T02:45+11:00 adjusted"]);
+}
+
+#[test]
+fn an_end_in_utc_is_compared_on_the_series_own_clock() {
+    // 2026-11-02T03:00Z is 22:00 the evening before in New York, so the first of November is the last.
+    let found = of(
+        "UID:a\nDTSTART;TZID=America/New_York:20261030T210000\nRRULE:FREQ=DAILY;UNTIL=20261102T030000Z",
+        "2026-10-01T00:00:00Z",
+        "2026-12-01T00:00:00Z",
+    );
+    assert_eq!(found, ["2026-10-30T21:00-04:00", "2026-10-31T21:00-04:00", "2026-11-01T21:00-05:00"]);
+}
+
+#[test]
+fn single_occurrences_are_moved_called_off_and_added() {
+    let zone = "TZID=Europe/Berlin";
+    let text = calendar(&[
+        &format!(
+            "UID:a\nDTSTART;{zone}:20261102T100000\nDURATION:PT1H\nRRULE:FREQ=WEEKLY;COUNT=4\nRDATE;{zone}:20261105T080000"
+        ),
+        &format!(
+            "UID:a\nRECURRENCE-ID;{zone}:20261109T100000\nDTSTART;{zone}:20261110T150000\nSUMMARY:Moved"
+        ),
+        "UID:a\nRECURRENCE-ID:20261116T090000Z\nDTSTART:20261116T090000Z\nSTATUS:CANCELLED",
+    ]);
+    let november = horizon("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z");
+    // What was called off is an event of its own, without an occurrence.
+    assert_eq!(
+        starts(&text, november),
+        [
+            "2026-11-02T10:00+01:00",
+            "2026-11-05T08:00+01:00",
+            "2026-11-10T15:00+01:00",
+            "2026-11-23T10:00+01:00"
+        ]
+    );
+    let found = read(&text).unwrap();
+    assert_eq!(found.drafts.len(), 3);
+    let moved = &found.drafts[1];
+    assert_eq!((moved.occurrences[0].key.as_str(), moved.title.as_str()), ("2026-11-09T10:00:00", "Moved"));
+    assert_eq!(moved.replaces.unwrap().to_string(), moved.occurrences[0].key);
+    // Their series is read on another clock than they are named on.
+    assert_eq!(found.drafts[2].replaces.unwrap().to_string(), "2026-11-16T10:00:00");
+}
+
+#[test]
+fn whole_days_and_times_without_a_zone_are_their_readers() {
+    let day = of(
+        "UID:a\nDTSTART;VALUE=DATE:20261224\nDTEND;VALUE=DATE:20261227",
+        "2026-12-01T00:00:00Z",
+        "2027-01-01T00:00:00Z",
+    );
+    assert_eq!(day, ["2026-12-24T00:00+05:45"]);
+    let floating = of("UID:a\nDTSTART:20261224T180000", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z");
+    assert_eq!(floating, ["2026-12-24T18:00+05:45"]);
+    // What began before the window and is not over is in it.
+    let running = of(
+        "UID:a\nDTSTART;VALUE=DATE:20261224\nDTEND;VALUE=DATE:20261227",
+        "2026-12-26T00:00:00Z",
+        "2026-12-27T00:00:00Z",
+    );
+    assert_eq!(running, day);
+}
+
+#[test]
+fn an_old_series_costs_what_a_new_one_does() {
+    let found = of(
+        "UID:a\nDTSTART;TZID=Europe/Berlin:19700102T070000\nRRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=FR,MO",
+        "2026-11-01T00:00:00Z",
+        "2026-11-30T00:00:00Z",
+    );
+    // 2026-11-20 is 2,968 weeks after 1970-01-02, an even number.
+    assert_eq!(
+        found,
+        [
+            "2026-11-02T07:00+01:00",
+            "2026-11-06T07:00+01:00",
+            "2026-11-16T07:00+01:00",
+            "2026-11-20T07:00+01:00"
+        ]
+    );
+}
+
+#[test]
+fn broken_events_are_named_by_their_line_and_the_rest_is_kept() {
+    let text = calendar(&[
+        "UID:good\nDTSTART:20261224T180000Z",
+        "UID:mars\nDTSTART;TZID=Mars/Olympus_Mons:20261224T180000",
+        "UID:backwards\nDTSTART:20261224T180000Z\nDTEND:20261224T170000Z",
+        "DTSTART:20261224T180000Z",
+        "UID:when\nDTSTART:tomorrow",
+        "UID:never\nSUMMARY:No start",
+        "UID:last\nDTSTART:20261225T180000Z",
+    ]);
+    let found = read(&text).unwrap();
+    let uids: Vec<_> = found.drafts.iter().map(|draft| draft.uid.as_str()).collect();
+    assert_eq!(uids, ["good", "last"]);
+    let faults: Vec<_> = found.faults.iter().map(|fault| (fault.line, fault.error.to_string())).collect();
+    assert_eq!(faults.len(), 5, "{faults:?}");
+    assert_eq!(
+        faults[0],
+        (
+            9,
+            "unknown time zone `Mars/Olympus_Mons`; the event is not read as if it were in another one"
+                .to_owned()
+        )
+    );
+    assert_eq!(faults[1], (14, "the event ends before it starts".to_owned()));
+    assert_eq!(faults[2], (20, "the event has no `UID`".to_owned()));
+    assert_eq!(faults[3].0, 24);
+    assert_eq!(faults[4], (29, "the event has no `DTSTART`".to_owned()));
+}
+
+#[test]
+fn an_event_without_an_end_costs_itself_alone() {
+    let text = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:a\nDTSTART:20261224T180000Z\nBEGIN:VEVENT\nUID:b\n\
+                DTSTART:20261224T180000Z\nEND:VEVENT\nEND:VCALENDAR\n";
+    let found = read(text).unwrap();
+    assert_eq!(found.drafts.len(), 1);
+    assert_eq!((found.drafts[0].uid.as_str(), found.faults[0].line), ("b", 2));
+    assert!(matches!(read("{\"not\": \"a calendar\"}"), Err(Error::NotACalendar)));
+    assert!(matches!(read(&"x".repeat(50_000_000)), Err(Error::TooLarge { bytes: 50_000_000 })));
+}
+
+#[test]
+fn bombs_are_refused_with_bounded_work() {
+    let bomb = |rule: &str| {
+        let text = calendar(&[&format!("UID:a\nDTSTART:20200101T000000Z\nRRULE:{rule}")]);
+        let horizon = horizon("2026-11-01T00:00:00Z", "2027-03-01T00:00:00Z");
+        let found = super::read(&text, &own(), horizon).unwrap();
+        match found.faults.first() {
+            Some(fault) => Err(fault.error.clone()),
+            None => Ok(found.drafts[0].occurrences.len()),
+        }
+    };
+    let empty = |rule: &str| matches!(bomb(rule), Err(Error::EmptyRule(_)));
+    assert!(empty("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"));
+    assert!(empty("FREQ=DAILY;BYMONTH=2,4;BYMONTHDAY=31"));
+    assert!(empty("FREQ=YEARLY;BYMONTH=1;BYYEARDAY=200"));
+    assert_eq!(bomb("FREQ=SECONDLY"), Err(Error::TooOften));
+    assert_eq!(bomb("FREQ=SECONDLY;COUNT=2000000000"), Err(Error::TooMuchWork));
+    assert_eq!(bomb("FREQ=SECONDLY;BYHOUR=3;BYMINUTE=0;BYSECOND=0"), Err(Error::TooMuchWork));
+    assert_eq!(bomb("FREQ=HOURLY"), Ok(24 * 120));
+    assert!(matches!(bomb("FREQ=FORTNIGHTLY"), Err(Error::BadRule(..))));
+}
+
+#[test]
+fn a_file_full_of_bombs_is_given_up_early() {
+    let bombs: Vec<String> = (0..40)
+        .map(|n| format!("UID:{n}\nDTSTART:20200101T000000Z\nRRULE:FREQ=YEARLY;BYMONTH=1;BYYEARDAY=200"))
+        .collect();
+    let bombs: Vec<&str> = bombs.iter().map(String::as_str).collect();
+    let found = read(&calendar(&bombs)).unwrap();
+    assert!(found.drafts.is_empty());
+    assert_eq!(found.faults.last().unwrap().error, Error::TooMuchWork);
+}
+
+#[test]
+fn what_is_printed_is_read_again_with_its_reminders() {
+    let event = "UID:a\nDTSTART;TZID=Europe/Berlin:20261102T100000\nSUMMARY:Zoë; \\, and a very long title that goes on and on \
+                 until the line has to be folded 🎉🎉🎉\nX-SECRET;X-P=\"a:b\":kept";
+    let found = read(&calendar(&[event])).unwrap();
+    let entry = &found.drafts[0];
+    let reminder = Reminder { id: "n-1", offset_min: -90, text: "Leave now; or, else\nlate" };
+    let text = print(&Sheet { name: "Ann, at work", events: vec![(&entry.source, vec![reminder])] });
+    assert!(text.lines().all(|line| line.len() <= 75 || entry.source.contains(line)), "{text}");
+    assert!(text.contains("X-SECRET;X-P=\"a:b\":kept"));
+    assert!(
+        text.contains("TRIGGER:-PT90M\r\n")
+            && text.contains("DESCRIPTION:Leave now\\; or\\, else\\nlate\r\n")
+    );
+    let mut again = read(&text).unwrap().drafts.remove(0);
+    again.source.clone_from(&entry.source);
+    assert_eq!(again, *entry);
+}
+
+proptest! {
+    /// A daily event is once a day at its own time of day, or marked, wherever it is.
+    #[test]
+    fn civil_time_is_kept_in_every_zone(
+        zone in prop_oneof![
+            Just("Asia/Kathmandu"), Just("Australia/Lord_Howe"), Just("America/St_Johns"), Just("Pacific/Chatham"),
+            Just("Africa/Casablanca"), Just("America/Sao_Paulo"), Just("Europe/Dublin"), Just("Pacific/Apia"),
+            Just("Asia/Beirut"), Just("UTC"),
+        ],
+        day in 0_i64..3650, minute in 0_i64..1440,
+    ) {
+        let place = Zone::named(zone).unwrap();
+        let start = date(2009, 1, 1).at(0, 0, 0, 0) + day.days() + minute.minutes();
+        let text = calendar(&[&format!("UID:a\nDTSTART;TZID={zone}:{}\nRRULE:FREQ=DAILY", start.strftime("%Y%m%dT%H%M%S"))]);
+        let from = place.rules().to_timestamp(start).unwrap();
+        let read = super::read(&text, &own(), Horizon { from, to: from + (400 * 24).hours() }).unwrap();
+        let found = &read.drafts[0].occurrences;
+        prop_assert!((399..=401).contains(&found.len()), "{} days", found.len());
+        let mut last = Timestamp::MIN;
+        for at in found {
+            prop_assert!(at.starts_at > last);
+            last = at.starts_at;
+            let shown = place.civil(at.starts_at);
+            let named: DateTime = at.key.parse().unwrap();
+            prop_assert_eq!(named.time(), start.time());
+            prop_assert!(at.adjusted || shown == named, "{} is shown as {}", named, shown);
+            // A skipped time is told later, by at most the day that Apia skipped.
+            prop_assert!(shown >= named && shown <= named + 1.day());
+        }
+    }
+
+    /// Whatever is read, nothing panics, and the work is bounded.
+    #[test]
+    fn any_text_is_read_or_refused(lines in proptest::collection::vec(prop_oneof![
+        Just("BEGIN:VEVENT".to_owned()), Just("END:VEVENT".to_owned()), Just("BEGIN:VCALENDAR".to_owned()),
+        Just("UID:a".to_owned()), Just("DTSTART:20260101T000000Z".to_owned()), Just("BEGIN:VALARM".to_owned()),
+        Just("DTEND;VALUE=DATE:20260101".to_owned()), Just("RRULE:FREQ=DAILY;COUNT=3".to_owned()), "[ -~]{0,40}",
+        "RRULE:FREQ=(DAILY|YEARLY|HOURLY);(COUNT|BYDAY|UNTIL|BYSETPOS)=[0-9TZA-F,-]{1,9}",
+        "(DTSTART|EXDATE|RDATE|RECURRENCE-ID)(;VALUE=DATE)?:[0-9TZ/P]{0,17}",
+    ], 0..40)) {
+        let text = format!("BEGIN:VCALENDAR\n{}\n", lines.join("\n"));
+        read(&text).unwrap();
+    }
+}

@@ -1,0 +1,100 @@
+//! Which zone a name means. A name that means none is an error at the caller, never UTC.
+
+use std::collections::HashMap;
+
+use calcard::common::timezone::Tz;
+
+use super::super::zone::Zone;
+
+/// The zones that a calendar file names: the world's, and those the file defines itself where they are one of the
+/// world's under another name.
+#[derive(Debug, Default)]
+pub(super) struct Zones {
+    defined: HashMap<String, Zone>,
+}
+
+impl Zones {
+    /// Takes in a `VTIMEZONE`. Its rules are not followed: what counts is which place it means, by its name or by what
+    /// the programs that wrote it say beside (`X-LIC-LOCATION`, `X-MICROSOFT-CDO-TZID`).
+    pub(super) fn define(&mut self, text: &str) {
+        let value = |name: &str| {
+            text.lines().find_map(|line| {
+                let (head, value) = line.split_once(':')?;
+                head.split(';').next()?.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+            })
+        };
+        let Some(id) = value("TZID") else { return };
+        let meant = named(&id)
+            .or_else(|| named(&value("X-LIC-LOCATION")?))
+            .or_else(|| of_world(Tz::from_ms_cdo_zone_id(&value("X-MICROSOFT-CDO-TZID")?)?));
+        if let Some(zone) = meant {
+            self.defined.insert(id, zone);
+        }
+    }
+
+    /// Returns the zone a `TZID` means in this file.
+    pub(super) fn get(&self, id: &str) -> Option<Zone> {
+        self.defined.get(id).cloned().or_else(|| named(id))
+    }
+}
+
+/// Returns the zone of that name: the names of the tz database, those of Windows, and a name behind the prefix of a
+/// registry (`/mozilla.org/20050126_1/Europe/Berlin`).
+pub(super) fn named(name: &str) -> Option<Zone> {
+    let name = name.trim().trim_matches('"');
+    let known = |name: &str| Zone::named(name).ok().filter(|zone| !zone.rules().is_unknown());
+    if let Some(zone) = known(name) {
+        return Some(zone);
+    }
+    if let Some(path) = name.strip_prefix('/') {
+        let parts: Vec<&str> = path.split('/').collect();
+        // The name of a place has one to three parts, and the longest that is known is meant.
+        return (1..=3)
+            .rev()
+            .filter(|count| *count < parts.len())
+            .find_map(|count| known(&parts[parts.len() - count..].join("/")));
+    }
+    of_world(name.parse::<Tz>().ok()?)
+}
+
+/// A zone of the tz database; an offset alone is not the zone of a place.
+fn of_world(zone: Tz) -> Option<Zone> {
+    match zone {
+        Tz::Tz(zone) => Zone::named(zone.name()).ok(),
+        Tz::Fixed(_) | Tz::Floating => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Zones, named};
+
+    #[test]
+    fn names_of_several_makers_mean_a_place() {
+        let name = |id: &str| named(id).map(|zone| zone.name().to_owned());
+        assert_eq!(name("Europe/Berlin").as_deref(), Some("Europe/Berlin"));
+        assert_eq!(name("Eastern Standard Time").as_deref(), Some("America/New_York"));
+        assert_eq!(name("/mozilla.org/20050126_1/Europe/Berlin").as_deref(), Some("Europe/Berlin"));
+        assert_eq!(
+            name("/softwarestudio.org/Olson_20011030_5/America/Argentina/Ushuaia").as_deref(),
+            Some("America/Argentina/Ushuaia")
+        );
+        for unknown in ["Mars/Olympus_Mons", "", "Etc/Unknown", "/nowhere", "GMT+25", "+05:00"] {
+            assert_eq!(name(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_zone_of_the_file_is_one_of_the_world_or_none() {
+        let mut zones = Zones::default();
+        zones.define(
+            "BEGIN:VTIMEZONE\r\nTZID:Berlin office\r\nX-LIC-LOCATION:Europe/Berlin\r\nEND:VTIMEZONE\r\n",
+        );
+        zones.define("BEGIN:VTIMEZONE\r\nTZID:Moon base\r\nEND:VTIMEZONE\r\n");
+        assert_eq!(
+            zones.get("Berlin office").map(|zone| zone.name().to_owned()).as_deref(),
+            Some("Europe/Berlin")
+        );
+        assert!(zones.get("Moon base").is_none());
+    }
+}
