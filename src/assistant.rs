@@ -4,15 +4,24 @@
 //! decides what is told; what is planned is a row before anything is sent. Every verb takes the instant it is called
 //! at: the room has no clock.
 
+pub(crate) mod agenda;
 pub(crate) mod calendar;
 mod error;
 pub(crate) mod event;
 pub(crate) mod id;
+pub(crate) mod notices;
 pub(crate) mod notification;
+mod people;
 pub(crate) mod planner;
+pub(crate) mod planning;
+mod rows;
 pub(crate) mod user;
 mod words;
 pub(crate) mod zone;
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
 
 use crate::events::Events;
 use crate::store::Store;
@@ -28,11 +37,13 @@ pub(crate) use zone::Zone;
 pub(crate) struct Assistant {
     store: Store,
     events: Events,
+    /// Something may be due earlier than whoever sends it knows.
+    wake: Arc<Notify>,
 }
 
 impl Assistant {
     /// Does no I/O: the store is opened by the first verb.
     pub(crate) fn new(store: Store, events: Events) -> Self {
-        Self { store, events }
+        Self { store, events, wake: Arc::default() }
     }
 }

@@ -23,6 +23,10 @@ pub(crate) enum Event {
     PromptRefused,
     /// The set of prompts, or the text of one, changed on disk.
     PromptsChanged,
+    /// A user, a calendar or an event changed.
+    CalendarChanged,
+    /// A notification was planned, sent, acknowledged or taken back.
+    NotificationsChanged,
     /// A delegated task came in, went on, or ended; sent at most a few times a second.
     TasksChanged,
 }

@@ -3,6 +3,7 @@
 //! One SQL text serves both: TEXT and BIGINT columns only, booleans are 0 and 1, instants are epoch milliseconds.
 //! What a verb acknowledges is on disk first. The store names no room: rooms map its rows to their own values.
 
+pub(crate) mod assistant;
 mod connect;
 mod migrations;
 pub(crate) mod tasks;

@@ -44,6 +44,8 @@ pub(crate) struct Event {
     /// The (first) start and end as instants; a floating one is read in the user's zone.
     pub(crate) starts_at: Timestamp,
     pub(crate) ends_at: Timestamp,
+    /// Of all that a plan depends on.
+    pub(crate) digest: String,
     /// The server's name of this version, where a server has it.
     pub(crate) etag: Option<String>,
     pub(crate) updated_at: Timestamp,

@@ -98,5 +98,6 @@ fn touched(event: Event) -> &'static [Section] {
         | Event::PromptRefused => &["activity", "clients"],
         Event::PromptsChanged => &["activity", "prompts"],
         Event::TasksChanged => &["tasks"],
+        Event::CalendarChanged | Event::NotificationsChanged => &["agenda"],
     }
 }

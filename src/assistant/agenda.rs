@@ -1,0 +1,228 @@
+//! Events: taken in from calendars, changed, and listed by when they happen.
+
+use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+use super::event::{Draft, EventDetails, EventStatus};
+use super::people::audit;
+use super::rows::{self, json, millis, occurrence_row, recurrence_id};
+use super::{Assistant, Calendar, Error, Event, EventId, Occurrence, UserId};
+use crate::events::Event as Happened;
+use crate::store::assistant::events::{self, Changed, EventChange, EventRow, Window};
+
+/// Events in one transaction.
+const BATCH: usize = 200;
+
+/// Which occurrences are asked for: those that start from `from` to before `until`.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    pub(crate) user: Option<UserId>,
+    pub(crate) from: Timestamp,
+    pub(crate) until: Timestamp,
+}
+
+/// An event and one time that it happens.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Happening {
+    pub(crate) event: Event,
+    pub(crate) occurrence: Occurrence,
+}
+
+/// What became of the events that were taken in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) added: u64,
+    pub(crate) updated: u64,
+    pub(crate) same: u64,
+    /// Notifications that were taken back because their event changed.
+    pub(crate) withdrawn: u64,
+}
+
+impl Assistant {
+    /// Returns an event.
+    pub(crate) async fn event(&self, id: &EventId) -> Result<Event, Error> {
+        let row = events::get(&self.store, id.as_str()).await?;
+        rows::event(row.ok_or_else(|| Error::Unknown { what: "event", id: id.to_string() })?)
+    }
+
+    /// Returns at most `limit` of what happens in a span, by start, and whether there is more.
+    pub(crate) async fn happenings(&self, span: &Span, limit: u32) -> Result<(Vec<Happening>, bool), Error> {
+        let window = Window {
+            user: span.user.as_ref().map(|user| user.as_str().to_owned()),
+            from: millis(span.from),
+            until: millis(span.until),
+            after: None,
+            limit: limit.saturating_add(1),
+        };
+        let mut found = events::window(&self.store, &window).await?;
+        let more = found.len() > limit as usize;
+        found.truncate(limit as usize);
+        let happenings = found.into_iter().map(|row| {
+            Ok(Happening { event: rows::event(row.event)?, occurrence: rows::occurrence(row.occurrence) })
+        });
+        Ok((happenings.collect::<Result<_, Error>>()?, more))
+    }
+
+    /// Returns at most `limit` events of a user by their first start, behind the event `after`; series once, with
+    /// their changed occurrences beside them.
+    pub(crate) async fn events_of(
+        &self,
+        user: &UserId,
+        after: Option<&Event>,
+        limit: u32,
+    ) -> Result<Vec<Event>, Error> {
+        let after = after.map_or((i64::MIN, String::new()), |event| {
+            (millis(event.starts_at), event.id.as_str().to_owned())
+        });
+        let found = events::of_user(&self.store, user.as_str(), &after, limit).await?;
+        found.into_iter().map(rows::event).collect()
+    }
+
+    /// Returns an event of a calendar by its uid, with the changed occurrences of its series; the series is first.
+    pub(crate) async fn events_of_uid(&self, calendar: &Calendar, uid: &str) -> Result<Vec<Event>, Error> {
+        let found = events::of_uid(&self.store, calendar.id.as_str(), uid).await?;
+        found.into_iter().map(rows::event).collect()
+    }
+
+    /// Returns the component that an event came as, where it came as one.
+    pub(crate) async fn event_source(&self, id: &EventId) -> Result<Option<String>, Error> {
+        Ok(events::source(&self.store, id.as_str()).await?)
+    }
+
+    /// Returns id, uid and server's version of what a calendar has.
+    pub(crate) async fn versions(
+        &self,
+        calendar: &Calendar,
+    ) -> Result<Vec<(EventId, String, String)>, Error> {
+        let found = events::versions(&self.store, calendar.id.as_str()).await?;
+        Ok(found.into_iter().map(|(id, uid, etag)| (EventId::of_row(id), uid, etag)).collect())
+    }
+
+    /// Takes events into a calendar. The same uid (and replaced start) is the same event: one that is as it was
+    /// changes nothing; for one that changed, what was planned is taken back and planned anew in the same transaction.
+    pub(crate) async fn take(
+        &self,
+        calendar: &Calendar,
+        drafts: Vec<Draft>,
+        now: Timestamp,
+    ) -> Result<Taken, Error> {
+        let mut taken = Taken::default();
+        for batch in drafts.chunks(BATCH) {
+            let mut changes = Vec::with_capacity(batch.len());
+            for draft in batch {
+                changes.push(self.change(calendar, draft, now).await?);
+            }
+            for changed in events::put(&self.store, changes).await? {
+                match changed {
+                    Changed::Added => taken.added += 1,
+                    Changed::Same => taken.same += 1,
+                    Changed::Updated { withdrawn } => {
+                        taken.updated += 1;
+                        taken.withdrawn += withdrawn;
+                    }
+                }
+            }
+        }
+        if taken.added + taken.updated > 0 {
+            self.events.send(Happened::CalendarChanged);
+        }
+        Ok(taken)
+    }
+
+    async fn change(&self, calendar: &Calendar, draft: &Draft, now: Timestamp) -> Result<EventChange, Error> {
+        let recurrence = recurrence_id(draft.replaces);
+        let old = events::find(&self.store, calendar.id.as_str(), &draft.uid, &recurrence).await?;
+        let id = match &old {
+            Some(row) => EventId::of_row(row.id.clone()),
+            None => EventId::new()?,
+        };
+        let event = EventRow {
+            id: id.as_str().to_owned(),
+            user_id: calendar.user.as_str().to_owned(),
+            calendar_id: calendar.id.as_str().to_owned(),
+            uid: draft.uid.clone(),
+            recurrence_id: recurrence,
+            title: draft.title.clone(),
+            status: draft.status.name().to_owned(),
+            starts_at: millis(draft.starts_at),
+            ends_at: millis(draft.ends_at),
+            recurs: draft.details.recurrence.is_some().into(),
+            details: json(&draft.details),
+            digest: digest(&draft.title, draft.status, &draft.details),
+            etag: draft.etag.clone(),
+            updated_at: millis(now),
+        };
+        let occurrences: Vec<_> =
+            draft.occurrences.iter().map(|one| occurrence_row(one, &id, &calendar.user)).collect();
+        let (mut planned_from, mut plans) = (String::new(), Vec::new());
+        if let Some(old) = old.filter(|old| old.digest != event.digest) {
+            plans = self.plans_anew(&rows::event(event.clone())?, &draft.occurrences, now).await?;
+            planned_from = old.digest;
+        }
+        Ok(EventChange { event, source: draft.source.clone(), occurrences, planned_from, plans })
+    }
+
+    /// Cancels events that are not in their calendar any more, with what was planned for them; says how many
+    /// notifications were taken back.
+    pub(crate) async fn cancel_events(
+        &self,
+        ids: &[EventId],
+        actor: &str,
+        now: Timestamp,
+    ) -> Result<u64, Error> {
+        let line =
+            |id: &EventId| Ok((id.as_str().to_owned(), audit(actor, "cancel event", id.as_str(), "", now)?));
+        let lines = ids.iter().map(line).collect::<Result<Vec<_>, Error>>()?;
+        let withdrawn = events::remove(&self.store, lines, millis(now)).await?;
+        self.events.send(Happened::CalendarChanged);
+        Ok(withdrawn)
+    }
+
+    /// Returns at most `limit` series by id, behind `after`, whose occurrences go on with the horizon.
+    pub(crate) async fn series(&self, after: Option<&EventId>, limit: u32) -> Result<Vec<Event>, Error> {
+        let found = events::series(&self.store, after.map_or("", EventId::as_str), limit).await?;
+        found.into_iter().map(rows::event).collect()
+    }
+
+    /// Adds occurrences of a series, as the horizon moves on.
+    pub(crate) async fn add_occurrences(&self, event: &Event, more: &[Occurrence]) -> Result<(), Error> {
+        let rows = more.iter().map(|one| occurrence_row(one, &event.id, &event.user)).collect();
+        Ok(events::keep(&self.store, rows).await?)
+    }
+
+    /// Returns one time that an event happens.
+    pub(crate) async fn happening(&self, event: Event, key: &str) -> Result<Option<Happening>, Error> {
+        let found = events::occurrence(&self.store, event.id.as_str(), key).await?;
+        Ok(found.map(|row| Happening { event, occurrence: rows::occurrence(row) }))
+    }
+
+    /// Returns when an event happens from `from` on, at most `limit` times.
+    pub(crate) async fn occurrences(
+        &self,
+        event: &EventId,
+        from: Timestamp,
+        until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Occurrence>, Error> {
+        let found =
+            events::occurrences(&self.store, event.as_str(), millis(from), millis(until), limit).await?;
+        Ok(found.into_iter().map(rows::occurrence).collect())
+    }
+}
+
+/// A digest of all that a plan depends on. What the import noted is no part of it.
+fn digest(title: &str, status: EventStatus, details: &EventDetails) -> String {
+    let told = EventDetails { notes: Vec::new(), ..details.clone() };
+    let text = json(&(title, status, told));
+    hex(&Sha256::digest(text))
+}
+
+/// Bytes as hex digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing into a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,181 @@
+//! Notifications: listed, looked at, and what a person says about them.
+
+use jiff::Timestamp;
+
+use super::notification::{Notification, Status};
+use super::people::audit;
+use super::rows::{self, instant, millis};
+use super::{Assistant, Error, EventId, NotificationId, UserId};
+use crate::events::Event as Happened;
+use crate::store::assistant::notifications::{self, NotificationFilter};
+use crate::store::assistant::outbox::{self, Resolution};
+
+/// Which notifications are asked for: those that are due from `from` to before `until`.
+#[derive(Clone, Debug)]
+pub(crate) struct Due {
+    pub(crate) user: Option<UserId>,
+    pub(crate) status: Option<Status>,
+    pub(crate) from: Timestamp,
+    pub(crate) until: Timestamp,
+}
+
+/// One try to send a notification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Attempt {
+    pub(crate) number: i64,
+    pub(crate) started_at: Timestamp,
+    pub(crate) ended_at: Option<Timestamp>,
+    /// sent, simulated, failed or unknown; nothing while it goes on.
+    pub(crate) outcome: Option<String>,
+    pub(crate) detail: Option<String>,
+}
+
+/// What a person says about a notification that nobody knows to have been sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It arrived.
+    Sent,
+    /// It did not, and is not wanted any more.
+    Cancelled,
+}
+
+impl Assistant {
+    /// Returns a notification.
+    pub(crate) async fn notification(&self, id: &NotificationId) -> Result<Notification, Error> {
+        let row = notifications::get(&self.store, id.as_str()).await?;
+        rows::notification(row.ok_or_else(|| Error::Unknown { what: "notification", id: id.to_string() })?)
+    }
+
+    /// Returns at most `limit` notifications by the time they are due, and whether there are more.
+    pub(crate) async fn notifications(
+        &self,
+        due: &Due,
+        limit: u32,
+    ) -> Result<(Vec<Notification>, bool), Error> {
+        let filter = NotificationFilter {
+            user: due.user.as_ref().map(|user| user.as_str().to_owned()),
+            status: due.status.map(Status::name).unwrap_or_default().to_owned(),
+            from: millis(due.from),
+            until: millis(due.until),
+        };
+        let mut found = notifications::list(&self.store, &filter, limit.saturating_add(1)).await?;
+        let more = found.len() > limit as usize;
+        found.truncate(limit as usize);
+        Ok((found.into_iter().map(rows::notification).collect::<Result<_, _>>()?, more))
+    }
+
+    /// Returns at most `limit` notifications of an event, for all its occurrences.
+    pub(crate) async fn notifications_of(
+        &self,
+        event: &EventId,
+        limit: u32,
+    ) -> Result<Vec<Notification>, Error> {
+        let found = notifications::of_event(&self.store, event.as_str(), limit).await?;
+        found.into_iter().map(rows::notification).collect()
+    }
+
+    /// Returns the tries of a notification, first one first.
+    pub(crate) async fn attempts(&self, id: &NotificationId) -> Result<Vec<Attempt>, Error> {
+        let found = outbox::attempts(&self.store, id.as_str()).await?;
+        let attempt = |row: outbox::AttemptRow| Attempt {
+            number: row.attempt,
+            started_at: instant(row.started_at),
+            ended_at: row.ended_at.map(instant),
+            outcome: row.outcome,
+            detail: row.detail,
+        };
+        Ok(found.into_iter().map(attempt).collect())
+    }
+
+    /// Sends a notification again that failed, or of which nobody knows whether it was sent: a person's word.
+    pub(crate) async fn retry(
+        &self,
+        id: &NotificationId,
+        actor: &str,
+        now: Timestamp,
+    ) -> Result<Notification, Error> {
+        let found = self.notification(id).await?;
+        match found.status {
+            Status::Failed | Status::Dead | Status::Unknown | Status::Simulated => {}
+            Status::Planned | Status::Sending => return Err(standing(&found, "it will be sent by itself")),
+            Status::Sent | Status::Merged => return Err(standing(&found, "it was told already")),
+            Status::Cancelled | Status::Superseded => {
+                return Err(standing(&found, "a newer plan stands in its place"));
+            }
+        }
+        self.resolve_to(&found, Status::Planned, None, "retry", actor, now).await
+    }
+
+    /// Settles a notification of which nobody knows whether it was sent: a person's word.
+    pub(crate) async fn resolve(
+        &self,
+        id: &NotificationId,
+        verdict: Verdict,
+        actor: &str,
+        now: Timestamp,
+    ) -> Result<Notification, Error> {
+        let found = self.notification(id).await?;
+        match found.status {
+            Status::Unknown | Status::Failed | Status::Dead => {}
+            Status::Planned if verdict == Verdict::Cancelled => {}
+            Status::Planned
+            | Status::Sending
+            | Status::Sent
+            | Status::Simulated
+            | Status::Merged
+            | Status::Cancelled
+            | Status::Superseded => return Err(standing(&found, "there is nothing to settle")),
+        }
+        let (to, why) = match verdict {
+            Verdict::Sent => (Status::Sent, "a person says that it arrived"),
+            Verdict::Cancelled => (Status::Cancelled, "a person does not want it any more"),
+        };
+        self.resolve_to(&found, to, Some(why), "resolve", actor, now).await
+    }
+
+    async fn resolve_to(
+        &self,
+        found: &Notification,
+        to: Status,
+        why: Option<&str>,
+        action: &str,
+        actor: &str,
+        now: Timestamp,
+    ) -> Result<Notification, Error> {
+        let resolution = Resolution {
+            id: found.id.as_str().to_owned(),
+            from: found.status.name().to_owned(),
+            to: to.name().to_owned(),
+            error: why.map(str::to_owned),
+            at: millis(now),
+            audit: audit(actor, action, found.id.as_str(), to.name(), now)?,
+        };
+        if !outbox::resolve(&self.store, resolution).await? {
+            return Err(standing(found, "it changed in this moment; look again"));
+        }
+        self.events.send(Happened::NotificationsChanged);
+        self.wake.notify_one();
+        self.notification(&found.id).await
+    }
+
+    /// Notes that somebody saw a notification: nothing about the same occurrence escalates any more. `false` where it
+    /// was noted before.
+    pub(crate) async fn acknowledge(
+        &self,
+        id: &NotificationId,
+        actor: &str,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        self.notification(id).await?;
+        let line = audit(actor, "acknowledge", id.as_str(), "", now)?;
+        let first = outbox::acknowledge(&self.store, id.as_str().to_owned(), millis(now), line).await?;
+        if first {
+            self.events.send(Happened::NotificationsChanged);
+        }
+        Ok(first)
+    }
+}
+
+fn standing(notification: &Notification, reason: &'static str) -> Error {
+    Error::Standing { id: notification.id.to_string(), status: notification.status.name(), reason }
+}

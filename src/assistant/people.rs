@@ -1,0 +1,178 @@
+//! Users, their calendars and their rules.
+
+use jiff::Timestamp;
+
+use super::id::AuditId;
+use super::rows::{self, json, millis};
+use super::{Assistant, Calendar, Error, Rule, User, UserId};
+use crate::events::Event as Happened;
+use crate::store::assistant::audit::AuditRow;
+use crate::store::assistant::calendars::{self, CalendarRow};
+use crate::store::assistant::rules::{self, RuleRow};
+use crate::store::assistant::users::{self, UserRow};
+
+/// The longest name, mail address and other line that a user has.
+const LINE: usize = 200;
+
+impl Assistant {
+    /// Returns a user.
+    pub(crate) async fn user(&self, id: &UserId) -> Result<User, Error> {
+        let row = users::get(&self.store, id.as_str()).await?;
+        rows::user(row.ok_or_else(|| Error::Unknown { what: "user", id: id.to_string() })?)
+    }
+
+    /// Returns at most `limit` users by id, behind `after`.
+    pub(crate) async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, Error> {
+        let after = after.map_or("", UserId::as_str);
+        users::list(&self.store, after, limit).await?.into_iter().map(rows::user).collect()
+    }
+
+    /// Adds a user, or changes the one with this id. `actor` is who wants it, for the audit. The revision and the
+    /// time of creation are the store's own.
+    pub(crate) async fn put_user(&self, user: &User, actor: &str, now: Timestamp) -> Result<(), Error> {
+        check(user)?;
+        let row = UserRow {
+            id: user.id.as_str().to_owned(),
+            name: user.name.clone(),
+            email: user.email.clone(),
+            phone: user.phone.clone(),
+            preferences: json(&user.preferences),
+            revision: 1,
+            created_at: millis(now),
+            updated_at: millis(now),
+        };
+        let audit = audit(actor, "put user", user.id.as_str(), "", now)?;
+        if !users::put(&self.store, row, audit).await? {
+            let value = user.email.clone().unwrap_or_default();
+            return Err(Error::Taken { field: "email", value });
+        }
+        self.events.send(Happened::CalendarChanged);
+        Ok(())
+    }
+
+    /// Removes a user with all that is theirs.
+    pub(crate) async fn remove_user(&self, id: &UserId, actor: &str, now: Timestamp) -> Result<(), Error> {
+        let audit = audit(actor, "remove user", id.as_str(), "", now)?;
+        if !users::remove(&self.store, id.as_str().to_owned(), audit).await? {
+            return Err(Error::Unknown { what: "user", id: id.to_string() });
+        }
+        self.events.send(Happened::CalendarChanged);
+        Ok(())
+    }
+
+    /// Returns a user's calendars by name.
+    pub(crate) async fn calendars(&self, user: &UserId) -> Result<Vec<Calendar>, Error> {
+        calendars::list(&self.store, user.as_str()).await?.into_iter().map(rows::calendar).collect()
+    }
+
+    /// Adds a calendar, or notes what its server said; the same place of the same user is the same calendar, whose
+    /// id is in the answer.
+    pub(crate) async fn put_calendar(&self, calendar: &Calendar) -> Result<Calendar, Error> {
+        self.user(&calendar.user).await?;
+        let row = CalendarRow {
+            id: calendar.id.as_str().to_owned(),
+            user_id: calendar.user.as_str().to_owned(),
+            name: calendar.name.clone(),
+            source: calendar.source.name().to_owned(),
+            place: calendar.place.clone(),
+            etag: calendar.etag.clone(),
+            sync_token: calendar.sync_token.clone(),
+            read_at: calendar.read_at.map(millis),
+        };
+        rows::calendar(calendars::put(&self.store, row).await?)
+    }
+
+    /// Returns a user's rules, highest priority first.
+    pub(crate) async fn rules(&self, user: &UserId) -> Result<Vec<Rule>, Error> {
+        rules::list(&self.store, user.as_str()).await?.into_iter().map(rows::rule).collect()
+    }
+
+    /// Adds a rule, or changes the one with this id.
+    pub(crate) async fn put_rule(&self, rule: &Rule) -> Result<(), Error> {
+        self.user(&rule.user).await?;
+        if rule.priority > 100 {
+            return Err(Error::Invalid { field: "priority", reason: "it must be 0 to 100".to_owned() });
+        }
+        let row = RuleRow {
+            id: rule.id.as_str().to_owned(),
+            user_id: rule.user.as_str().to_owned(),
+            kind: rule.kind.name().to_owned(),
+            terms: json(&rule.terms),
+            enabled: rule.enabled.into(),
+            priority: rule.priority.into(),
+        };
+        Ok(rules::put(&self.store, row).await?)
+    }
+
+    /// Removes a rule.
+    pub(crate) async fn remove_rule(&self, user: &UserId, id: &super::RuleId) -> Result<(), Error> {
+        let (user, rule) = (user.as_str().to_owned(), id.as_str().to_owned());
+        if rules::remove(&self.store, user, rule).await? {
+            return Ok(());
+        }
+        Err(Error::Unknown { what: "rule", id: id.to_string() })
+    }
+}
+
+/// Makes a line of the audit.
+pub(super) fn audit(
+    actor: &str,
+    action: &str,
+    subject: &str,
+    detail: &str,
+    now: Timestamp,
+) -> Result<AuditRow, Error> {
+    Ok(AuditRow {
+        id: AuditId::new()?.as_str().to_owned(),
+        at: millis(now),
+        actor: actor.chars().take(LINE).collect(),
+        action: action.to_owned(),
+        subject: subject.to_owned(),
+        detail: detail.to_owned(),
+    })
+}
+
+fn check(user: &User) -> Result<(), Error> {
+    let fault = |field, reason: &str| Err(Error::Invalid { field, reason: reason.to_owned() });
+    let line = |text: &str| text.chars().count() <= LINE && !text.contains(char::is_control);
+    if user.name.trim().is_empty() || !line(&user.name) {
+        return fault("name", "it must be one line of at most 200 characters, and not empty");
+    }
+    if let Some(email) = &user.email {
+        let parts = email.split_once('@');
+        let fits =
+            parts.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'));
+        if !fits || !line(email) || email.contains(char::is_whitespace) {
+            return fault("email", "it must look like ann@example.org");
+        }
+    }
+    if let Some(phone) = &user.phone {
+        let digits = phone.strip_prefix('+').unwrap_or_default();
+        if !(7..=15).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return fault("phone", "it must be a number with its country, such as +15550100200");
+        }
+    }
+    let preferences = &user.preferences;
+    if !(1..=10).contains(&preferences.most_calls) {
+        return fault("most_calls", "it must be 1 to 10");
+    }
+    if !(1..=1440).contains(&preferences.escalation_minutes) {
+        return fault("escalation_minutes", "it must be 1 to 1440");
+    }
+    if !(1..=1440).contains(&preferences.ladder_minutes) || preferences.ladder.len() > 6 {
+        return fault("ladder", "it has at most 6 steps of 1 to 1440 minutes");
+    }
+    let topic = preferences.ntfy_topic.as_deref().unwrap_or("topic");
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if topic.is_empty() || topic.len() > 64 || !topic.bytes().all(letter) {
+        return fault("ntfy_topic", "it must be 1 to 64 letters, digits, `-` or `_`");
+    }
+    let hook = preferences.webhook_url.as_deref().unwrap_or("http://host");
+    if !(hook.starts_with("http://") || hook.starts_with("https://")) || hook.len() > 2000 {
+        return fault("webhook_url", "it must be an address with http:// or https://");
+    }
+    if !line(&preferences.locale) || !line(&preferences.voice) {
+        return fault("locale", "locale and voice must be one line each");
+    }
+    Ok(())
+}

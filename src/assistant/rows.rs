@@ -1,0 +1,209 @@
+//! Rows of the store to the room's values, and back.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::id::{CalendarId, EventId, NotificationId, PlanId, RuleId, UserId};
+use super::notification::{
+    Channel, Notification, Offset, Plan, PlanSource, Planned, Reason, Status, Urgency, Wording,
+};
+use super::user::{Rule, RuleKind, User};
+use super::{Calendar, Error, Event, Occurrence};
+use crate::store::Millis;
+use crate::store::assistant::calendars::CalendarRow;
+use crate::store::assistant::events::{EventRow, OccurrenceRow};
+use crate::store::assistant::notifications::NotificationRow;
+use crate::store::assistant::plans::PlanRow;
+use crate::store::assistant::rules::RuleRow;
+use crate::store::assistant::users::UserRow;
+
+/// What stands as JSON in a notification's row.
+#[derive(Serialize, Deserialize)]
+struct Details {
+    offset: Offset,
+    wording: Wording,
+    reasons: Vec<Reason>,
+}
+
+/// An instant of a row. One that no calendar has is the epoch.
+pub(super) fn instant(millis: Millis) -> Timestamp {
+    Timestamp::from_millisecond(millis).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+pub(super) fn millis(at: Timestamp) -> Millis {
+    at.as_millisecond()
+}
+
+/// The text of a value that is made of plain members, and so is JSON.
+pub(super) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// The civil start that a changed occurrence replaces, as it stands in its row; empty for none.
+pub(super) fn recurrence_id(replaces: Option<DateTime>) -> String {
+    replaces.map(|start| start.to_string()).unwrap_or_default()
+}
+
+fn damaged(what: &'static str, id: &str) -> Error {
+    Error::Damaged { what, id: id.to_owned() }
+}
+
+pub(super) fn user(row: UserRow) -> Result<User, Error> {
+    let preferences = serde_json::from_str(&row.preferences).map_err(|_| damaged("the user", &row.id))?;
+    Ok(User {
+        id: UserId::of_row(row.id),
+        name: row.name,
+        email: row.email,
+        phone: row.phone,
+        preferences,
+        revision: row.revision,
+        created_at: instant(row.created_at),
+        updated_at: instant(row.updated_at),
+    })
+}
+
+pub(super) fn calendar(row: CalendarRow) -> Result<Calendar, Error> {
+    let source = super::event::CalendarSource::from_name(&row.source);
+    Ok(Calendar {
+        source: source.ok_or_else(|| damaged("the calendar", &row.id))?,
+        id: CalendarId::of_row(row.id),
+        user: UserId::of_row(row.user_id),
+        name: row.name,
+        place: row.place,
+        etag: row.etag,
+        sync_token: row.sync_token,
+        read_at: row.read_at.map(instant),
+    })
+}
+
+pub(super) fn rule(row: RuleRow) -> Result<Rule, Error> {
+    let fault = || damaged("the rule", &row.id);
+    let terms: Map<String, Value> = serde_json::from_str(&row.terms).map_err(|_| fault())?;
+    let kind = RuleKind::from_name(&row.kind).ok_or_else(fault)?;
+    Ok(Rule {
+        id: RuleId::of_row(row.id),
+        user: UserId::of_row(row.user_id),
+        kind,
+        terms,
+        enabled: row.enabled != 0,
+        priority: u32::try_from(row.priority).unwrap_or_default(),
+    })
+}
+
+pub(super) fn event(row: EventRow) -> Result<Event, Error> {
+    let fault = || damaged("the event", &row.id);
+    let status = super::event::EventStatus::from_name(&row.status).ok_or_else(fault)?;
+    let details = serde_json::from_str(&row.details).map_err(|_| fault())?;
+    let replaces = match row.recurrence_id.as_str() {
+        "" => None,
+        text => Some(text.parse().map_err(|_| fault())?),
+    };
+    Ok(Event {
+        id: EventId::of_row(row.id),
+        user: UserId::of_row(row.user_id),
+        calendar: CalendarId::of_row(row.calendar_id),
+        uid: row.uid,
+        replaces,
+        title: row.title,
+        status,
+        details,
+        starts_at: instant(row.starts_at),
+        ends_at: instant(row.ends_at),
+        digest: row.digest,
+        etag: row.etag,
+        updated_at: instant(row.updated_at),
+    })
+}
+
+pub(super) fn occurrence(row: OccurrenceRow) -> Occurrence {
+    Occurrence {
+        key: row.occurrence,
+        starts_at: instant(row.starts_at),
+        ends_at: instant(row.ends_at),
+        adjusted: row.adjusted != 0,
+    }
+}
+
+pub(super) fn occurrence_row(of: &Occurrence, event: &EventId, user: &UserId) -> OccurrenceRow {
+    OccurrenceRow {
+        event_id: event.as_str().to_owned(),
+        occurrence: of.key.clone(),
+        user_id: user.as_str().to_owned(),
+        starts_at: millis(of.starts_at),
+        ends_at: millis(of.ends_at),
+        adjusted: of.adjusted.into(),
+    }
+}
+
+pub(super) fn plan(row: PlanRow) -> Result<Plan, Error> {
+    let fault = || damaged("the plan", &row.id);
+    let source = PlanSource::from_name(&row.source).ok_or_else(fault)?;
+    let reasons = serde_json::from_str(&row.reasons).map_err(|_| fault())?;
+    Ok(Plan {
+        id: PlanId::of_row(row.id),
+        user: UserId::of_row(row.user_id),
+        event: EventId::of_row(row.event_id),
+        occurrence: row.occurrence,
+        key: row.plan_key,
+        source,
+        reasons,
+        made_at: instant(row.made_at),
+    })
+}
+
+pub(super) fn notification(row: NotificationRow) -> Result<Notification, Error> {
+    let fault = || damaged("the notification", &row.id);
+    let channel = Channel::from_name(&row.channel).ok_or_else(fault)?;
+    let urgency = Urgency::from_name(&row.urgency).ok_or_else(fault)?;
+    let status = Status::from_name(&row.status).ok_or_else(fault)?;
+    let details: Details = serde_json::from_str(&row.details).map_err(|_| fault())?;
+    Ok(Notification {
+        id: NotificationId::of_row(row.id),
+        plan: PlanId::of_row(row.plan_id),
+        user: UserId::of_row(row.user_id),
+        event: EventId::of_row(row.event_id),
+        occurrence: row.occurrence,
+        channel,
+        due_at: instant(row.due_at),
+        urgency,
+        status,
+        try_at: instant(row.try_at),
+        attempts: u32::try_from(row.attempts).unwrap_or_default(),
+        sent_at: row.sent_at.map(instant),
+        acknowledged_at: row.acknowledged_at.map(instant),
+        error: row.error,
+        offset: details.offset,
+        wording: details.wording,
+        reasons: details.reasons,
+    })
+}
+
+/// The row of a notification that is planned now.
+pub(super) fn planned(of: &Planned, plan: &PlanRow, id: NotificationId) -> NotificationRow {
+    NotificationRow {
+        id: id.as_str().to_owned(),
+        plan_id: plan.id.clone(),
+        user_id: plan.user_id.clone(),
+        event_id: plan.event_id.clone(),
+        occurrence: plan.occurrence.clone(),
+        channel: of.channel.name().to_owned(),
+        due_at: millis(of.due_at),
+        urgency: of.urgency.name().to_owned(),
+        status: Status::Planned.name().to_owned(),
+        try_at: millis(of.due_at),
+        attempts: 0,
+        lease_owner: None,
+        lease_until: None,
+        sent_at: None,
+        acknowledged_at: None,
+        error: None,
+        details: json(&Details {
+            offset: of.offset,
+            wording: of.wording.clone(),
+            reasons: of.reasons.clone(),
+        }),
+        updated_at: plan.made_at,
+    }
+}

@@ -1,0 +1,42 @@
+//! Who did what to whom, when.
+
+use sqlx::AnyConnection;
+
+use super::row;
+use crate::store::{Error, Millis, Store};
+
+row! {
+    /// One act.
+    AuditRow {
+        id: String,
+        at: Millis,
+        /// A person, a client by its name, or the hub itself.
+        actor: String,
+        action: String,
+        /// The id of what it was done to.
+        subject: String,
+        detail: String,
+    }
+}
+
+const APPEND: &str = "\
+    INSERT INTO audit (id, at, actor, action, subject, detail) VALUES ($1, $2, $3, $4, $5, $6) \
+    ON CONFLICT (id) DO NOTHING";
+
+const OF: &str = "\
+    SELECT id, at, actor, action, subject, detail FROM audit WHERE subject = $1 ORDER BY at DESC, id LIMIT $2";
+
+/// Writes a line within the transaction of the act.
+pub(super) async fn append(connection: &mut AnyConnection, row: &AuditRow) -> Result<(), sqlx::Error> {
+    let query = sqlx::query(APPEND).bind(&row.id).bind(row.at).bind(&row.actor).bind(&row.action);
+    query.bind(&row.subject).bind(&row.detail).execute(connection).await.map(drop)
+}
+
+/// Returns the latest acts on a subject, newest first.
+pub(crate) async fn of(store: &Store, subject: &str, limit: u32) -> Result<Vec<AuditRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(OF).bind(subject).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[APPEND, OF];

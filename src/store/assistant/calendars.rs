@@ -1,0 +1,63 @@
+//! Where events come from.
+
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
+use super::row;
+use crate::store::{Error, Millis, Store};
+
+row! {
+    /// A calendar of a user.
+    CalendarRow {
+        id: String,
+        user_id: String,
+        name: String,
+        source: String,
+        place: String,
+        etag: Option<String>,
+        sync_token: Option<String>,
+        read_at: Option<Millis>,
+    }
+}
+
+macro_rules! select_calendars {
+    ($rest:literal) => {
+        concat!("SELECT id, user_id, name, source, place, etag, sync_token, read_at FROM calendars ", $rest)
+    };
+}
+
+const LIST: &str = select_calendars!("WHERE user_id = $1 ORDER BY name, id");
+const FIND: &str = select_calendars!("WHERE user_id = $1 AND source = $2 AND place = $3");
+
+/// The same place of the same user is the same calendar, whatever id the row has.
+const PUT: &str = "\
+    INSERT INTO calendars (id, user_id, name, source, place, etag, sync_token, read_at) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+    ON CONFLICT (user_id, source, place) DO UPDATE SET name = excluded.name, etag = excluded.etag, \
+        sync_token = excluded.sync_token, read_at = excluded.read_at";
+
+/// Returns a user's calendars by name.
+pub(crate) async fn list(store: &Store, user: &str) -> Result<Vec<CalendarRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(LIST).bind(user).fetch_all(&mut *connection).await?)
+}
+
+/// Adds a calendar, or notes what its server said; returns the row as it is then.
+pub(crate) async fn put(store: &Store, calendar: CalendarRow) -> Result<CalendarRow, Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        row: &'a CalendarRow,
+    ) -> BoxFuture<'a, Result<CalendarRow, sqlx::Error>> {
+        Box::pin(async move {
+            let query = sqlx::query(PUT).bind(&row.id).bind(&row.user_id).bind(&row.name).bind(&row.source);
+            let query = query.bind(&row.place).bind(&row.etag).bind(&row.sync_token).bind(row.read_at);
+            query.execute(&mut *connection).await?;
+            let query = sqlx::query_as(FIND).bind(&row.user_id).bind(&row.source).bind(&row.place);
+            query.fetch_one(connection).await
+        })
+    }
+    store.write(calendar, verb).await
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[LIST, FIND, PUT];

@@ -1,0 +1,182 @@
+//! Events come in, change, and go; what is planned for them changes in the same transaction.
+
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
+use super::{EventRow, OccurrenceRow};
+use crate::store::assistant::plans::{self, NewPlan};
+use crate::store::assistant::{audit, notifications};
+use crate::store::{Error, Millis, Store};
+
+pub(super) const FIND: &str = "\
+    SELECT id, digest, COALESCE(etag, '') FROM events WHERE calendar_id = $1 AND uid = $2 AND recurrence_id = $3";
+
+pub(super) const INSERT: &str = "\
+    INSERT INTO events (id, user_id, calendar_id, uid, recurrence_id, title, status, starts_at, ends_at, recurs, \
+        details, digest, etag, updated_at) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+
+pub(super) const UPDATE: &str = "\
+    UPDATE events SET title = $2, status = $3, starts_at = $4, ends_at = $5, recurs = $6, details = $7, digest = $8, \
+        etag = $9, updated_at = $10 WHERE id = $1";
+
+pub(super) const SOURCE: &str = "\
+    INSERT INTO event_sources (event_id, source) VALUES ($1, $2) \
+    ON CONFLICT (event_id) DO UPDATE SET source = excluded.source";
+
+pub(super) const FORGET: &str = "DELETE FROM occurrences WHERE event_id = $1";
+
+pub(super) const OCCURRENCE: &str = "\
+    INSERT INTO occurrences (event_id, occurrence, user_id, starts_at, ends_at, adjusted) \
+    VALUES ($1, $2, $3, $4, $5, $6) \
+    ON CONFLICT (event_id, occurrence) DO UPDATE SET starts_at = excluded.starts_at, ends_at = excluded.ends_at, \
+        adjusted = excluded.adjusted";
+
+pub(super) const CANCEL: &str = "\
+    UPDATE events SET status = 'cancelled', digest = '', updated_at = $2 WHERE id = $1 AND status <> 'cancelled'";
+
+/// An event as it is to be from now on.
+#[derive(Clone, Debug)]
+pub(crate) struct EventChange {
+    /// The id counts for an event that is new.
+    pub(crate) event: EventRow,
+    /// The component as it came; empty where there is none.
+    pub(crate) source: String,
+    pub(crate) occurrences: Vec<OccurrenceRow>,
+    /// The digest of the version that these plans replace the plans of; where the event is another one by now, they
+    /// are left out, and what was planned is taken back all the same.
+    pub(crate) planned_from: String,
+    pub(crate) plans: Vec<NewPlan>,
+}
+
+/// What became of an event that came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Changed {
+    Added,
+    /// It is as it was.
+    Same,
+    /// It is another one, and so many notifications were taken back.
+    Updated {
+        withdrawn: u64,
+    },
+}
+
+/// Takes events in, in one transaction, and says what became of each.
+pub(crate) async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<Changed>, Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        changes: &'a Vec<EventChange>,
+    ) -> BoxFuture<'a, Result<Vec<Changed>, sqlx::Error>> {
+        Box::pin(async move {
+            let mut changed = Vec::with_capacity(changes.len());
+            for change in changes {
+                changed.push(put_one(connection, change).await?);
+            }
+            Ok(changed)
+        })
+    }
+    store.write(changes, verb).await
+}
+
+async fn put_one(connection: &mut AnyConnection, change: &EventChange) -> Result<Changed, sqlx::Error> {
+    let event = &change.event;
+    let query = sqlx::query_as(FIND).bind(&event.calendar_id).bind(&event.uid).bind(&event.recurrence_id);
+    let found: Option<(String, String, String)> = query.fetch_optional(&mut *connection).await?;
+    let Some((id, digest, etag)) = found else {
+        insert(connection, event).await?;
+        if !change.source.is_empty() {
+            sqlx::query(SOURCE).bind(&event.id).bind(&change.source).execute(&mut *connection).await?;
+        }
+        happen(connection, &event.id, &change.occurrences).await?;
+        return Ok(Changed::Added);
+    };
+    if digest == event.digest && etag == event.etag.as_deref().unwrap_or_default() {
+        // The horizon may have moved on since.
+        happen(connection, &id, &change.occurrences).await?;
+        return Ok(Changed::Same);
+    }
+    let query = sqlx::query(UPDATE).bind(&id).bind(&event.title).bind(&event.status).bind(event.starts_at);
+    let query = query.bind(event.ends_at).bind(event.recurs).bind(&event.details).bind(&event.digest);
+    query.bind(&event.etag).bind(event.updated_at).execute(&mut *connection).await?;
+    if !change.source.is_empty() {
+        sqlx::query(SOURCE).bind(&id).bind(&change.source).execute(&mut *connection).await?;
+    }
+    if digest == event.digest {
+        return Ok(Changed::Same);
+    }
+    sqlx::query(FORGET).bind(&id).execute(&mut *connection).await?;
+    happen(connection, &id, &change.occurrences).await?;
+    plans::supersede_all(connection, &id, event.updated_at).await?;
+    let why = if event.status == "cancelled" { "the event was cancelled" } else { "the event changed" };
+    let withdrawn = notifications::withdraw_all(connection, &id, why, event.updated_at).await?;
+    if digest == change.planned_from {
+        for plan in &change.plans {
+            plans::apply_one(connection, plan).await?;
+        }
+    }
+    Ok(Changed::Updated { withdrawn })
+}
+
+async fn insert(connection: &mut AnyConnection, event: &EventRow) -> Result<(), sqlx::Error> {
+    let query = sqlx::query(INSERT).bind(&event.id).bind(&event.user_id).bind(&event.calendar_id);
+    let query = query.bind(&event.uid).bind(&event.recurrence_id).bind(&event.title).bind(&event.status);
+    let query = query.bind(event.starts_at).bind(event.ends_at).bind(event.recurs).bind(&event.details);
+    let query = query.bind(&event.digest).bind(&event.etag).bind(event.updated_at);
+    query.execute(connection).await.map(drop)
+}
+
+async fn happen(
+    connection: &mut AnyConnection,
+    event: &str,
+    occurrences: &[OccurrenceRow],
+) -> Result<(), sqlx::Error> {
+    for row in occurrences {
+        let query = sqlx::query(OCCURRENCE).bind(event).bind(&row.occurrence).bind(&row.user_id);
+        let query = query.bind(row.starts_at).bind(row.ends_at).bind(row.adjusted);
+        query.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// Adds occurrences of a series as the horizon moves on.
+pub(crate) async fn keep(store: &Store, occurrences: Vec<OccurrenceRow>) -> Result<(), Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        occurrences: &'a Vec<OccurrenceRow>,
+    ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
+        Box::pin(async move {
+            for row in occurrences {
+                happen(connection, &row.event_id, std::slice::from_ref(row)).await?;
+            }
+            Ok(())
+        })
+    }
+    store.write(occurrences, verb).await
+}
+
+/// Cancels events that are not in their calendar any more, with what was planned for them. Each comes with its line
+/// of the audit. Says how many notifications were taken back.
+pub(crate) async fn remove(
+    store: &Store,
+    events: Vec<(String, audit::AuditRow)>,
+    at: Millis,
+) -> Result<u64, Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        (events, at): &'a (Vec<(String, audit::AuditRow)>, Millis),
+    ) -> BoxFuture<'a, Result<u64, sqlx::Error>> {
+        Box::pin(async move {
+            let mut withdrawn = 0;
+            for (event, audit) in events {
+                sqlx::query(CANCEL).bind(event).bind(*at).execute(&mut *connection).await?;
+                sqlx::query(FORGET).bind(event).execute(&mut *connection).await?;
+                plans::supersede_all(connection, event, *at).await?;
+                let why = "the event is not in its calendar any more";
+                withdrawn += notifications::withdraw_all(connection, event, why, *at).await?;
+                audit::append(connection, audit).await?;
+            }
+            Ok(withdrawn)
+        })
+    }
+    store.write((events, at), verb).await
+}

@@ -1,0 +1,180 @@
+//! Questions about events.
+
+use sqlx::any::AnyRow;
+use sqlx::{FromRow, Row as _};
+
+use super::{EventRow, OccurrenceRow};
+use crate::store::{Error, Millis, Store};
+
+macro_rules! select_events {
+    ($more:literal, $rest:literal) => {
+        concat!(
+            "SELECT e.id, e.user_id, e.calendar_id, e.uid, e.recurrence_id, e.title, e.status, e.starts_at, ",
+            "e.ends_at, e.recurs, e.details, e.digest, e.etag, e.updated_at",
+            $more,
+            " FROM ",
+            $rest
+        )
+    };
+}
+
+pub(super) const GET: &str = select_events!("", "events e WHERE e.id = $1");
+pub(super) const FIND: &str =
+    select_events!("", "events e WHERE e.calendar_id = $1 AND e.uid = $2 AND e.recurrence_id = $3");
+pub(super) const OF_UID: &str =
+    select_events!("", "events e WHERE e.calendar_id = $1 AND e.uid = $2 ORDER BY e.recurrence_id");
+pub(super) const OF_USER: &str = select_events!(
+    "",
+    "events e WHERE e.user_id = $1 AND (e.starts_at > $2 OR (e.starts_at = $2 AND e.id > $3)) \
+     ORDER BY e.starts_at, e.id LIMIT $4"
+);
+pub(super) const SERIES: &str =
+    select_events!("", "events e WHERE e.recurs = 1 AND e.id > $1 ORDER BY e.id LIMIT $2");
+pub(super) const SOURCE: &str = "SELECT source FROM event_sources WHERE event_id = $1";
+pub(super) const VERSIONS: &str = "SELECT id, uid, COALESCE(etag, '') FROM events WHERE calendar_id = $1 AND status <> 'cancelled' ORDER BY uid";
+
+pub(super) const OCCURRENCE: &str = "\
+    SELECT event_id, occurrence, user_id, starts_at, ends_at, adjusted FROM occurrences \
+    WHERE event_id = $1 AND occurrence = $2";
+pub(super) const OCCURRENCES: &str = "\
+    SELECT event_id, occurrence, user_id, starts_at, ends_at, adjusted FROM occurrences \
+    WHERE event_id = $1 AND starts_at >= $2 AND starts_at < $3 ORDER BY starts_at LIMIT $4";
+
+/// Two texts, for either has its index.
+pub(super) const WINDOW: &str = select_events!(
+    ", o.occurrence, o.starts_at, o.ends_at, o.adjusted",
+    "occurrences o JOIN events e ON e.id = o.event_id WHERE o.starts_at >= $1 AND o.starts_at < $2 \
+     AND (o.starts_at > $3 OR (o.starts_at = $3 AND o.event_id > $4)) \
+     ORDER BY o.starts_at, o.event_id LIMIT $5"
+);
+pub(super) const WINDOW_OF: &str = select_events!(
+    ", o.occurrence, o.starts_at, o.ends_at, o.adjusted",
+    "occurrences o JOIN events e ON e.id = o.event_id WHERE o.starts_at >= $1 AND o.starts_at < $2 \
+     AND (o.starts_at > $3 OR (o.starts_at = $3 AND o.event_id > $4)) AND o.user_id = $6 \
+     ORDER BY o.starts_at, o.event_id LIMIT $5"
+);
+
+/// Which occurrences a list shows.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    pub(crate) user: Option<String>,
+    pub(crate) from: Millis,
+    /// The first instant behind the window.
+    pub(crate) until: Millis,
+    /// Start and event of the last one that was read; nothing for the first page.
+    pub(crate) after: Option<(Millis, String)>,
+    pub(crate) limit: u32,
+}
+
+/// An event and one time that it happens.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Happening {
+    pub(crate) event: EventRow,
+    pub(crate) occurrence: OccurrenceRow,
+}
+
+impl<'r> FromRow<'r, AnyRow> for Happening {
+    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
+        let event = EventRow::from_row(row)?;
+        let occurrence = OccurrenceRow {
+            event_id: event.id.clone(),
+            user_id: event.user_id.clone(),
+            occurrence: row.try_get(14)?,
+            starts_at: row.try_get(15)?,
+            ends_at: row.try_get(16)?,
+            adjusted: row.try_get(17)?,
+        };
+        Ok(Self { event, occurrence })
+    }
+}
+
+/// Returns one event.
+pub(crate) async fn get(store: &Store, id: &str) -> Result<Option<EventRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
+}
+
+/// Returns the event of a calendar by its name there; `recurrence` is empty but for a changed occurrence.
+pub(crate) async fn find(
+    store: &Store,
+    calendar: &str,
+    uid: &str,
+    recurrence: &str,
+) -> Result<Option<EventRow>, Error> {
+    let mut connection = store.read().await?;
+    let query = sqlx::query_as(FIND).bind(calendar).bind(uid).bind(recurrence);
+    Ok(query.fetch_optional(&mut *connection).await?)
+}
+
+/// Returns an event of a calendar with the changed occurrences of its series.
+pub(crate) async fn of_uid(store: &Store, calendar: &str, uid: &str) -> Result<Vec<EventRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(OF_UID).bind(calendar).bind(uid).fetch_all(&mut *connection).await?)
+}
+
+/// Returns at most `limit` events of a user by their first start, behind `after`.
+pub(crate) async fn of_user(
+    store: &Store,
+    user: &str,
+    after: &(Millis, String),
+    limit: u32,
+) -> Result<Vec<EventRow>, Error> {
+    let mut connection = store.read().await?;
+    let query = sqlx::query_as(OF_USER).bind(user).bind(after.0).bind(&after.1).bind(i64::from(limit));
+    Ok(query.fetch_all(&mut *connection).await?)
+}
+
+/// Returns at most `limit` series by id, behind `after`.
+pub(crate) async fn series(store: &Store, after: &str, limit: u32) -> Result<Vec<EventRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(SERIES).bind(after).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+}
+
+/// Returns the component that an event came as.
+pub(crate) async fn source(store: &Store, event: &str) -> Result<Option<String>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_scalar(SOURCE).bind(event).fetch_optional(&mut *connection).await?)
+}
+
+/// Returns id, uid and server's version of what a calendar has.
+pub(crate) async fn versions(store: &Store, calendar: &str) -> Result<Vec<(String, String, String)>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(VERSIONS).bind(calendar).fetch_all(&mut *connection).await?)
+}
+
+/// Returns one time that an event happens.
+pub(crate) async fn occurrence(
+    store: &Store,
+    event: &str,
+    key: &str,
+) -> Result<Option<OccurrenceRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(OCCURRENCE).bind(event).bind(key).fetch_optional(&mut *connection).await?)
+}
+
+/// Returns when an event happens from `from` to before `until`, at most `limit` times.
+pub(crate) async fn occurrences(
+    store: &Store,
+    event: &str,
+    from: Millis,
+    until: Millis,
+    limit: u32,
+) -> Result<Vec<OccurrenceRow>, Error> {
+    let mut connection = store.read().await?;
+    let query = sqlx::query_as(OCCURRENCES).bind(event).bind(from).bind(until).bind(i64::from(limit));
+    Ok(query.fetch_all(&mut *connection).await?)
+}
+
+/// Returns what starts in a window, by start.
+pub(crate) async fn window(store: &Store, window: &Window) -> Result<Vec<Happening>, Error> {
+    let mut connection = store.read().await?;
+    let text = if window.user.is_some() { WINDOW_OF } else { WINDOW };
+    let (after, event) = window.after.as_ref().map_or((i64::MIN, ""), |(at, event)| (*at, event.as_str()));
+    let query = sqlx::query_as(text).bind(window.from).bind(window.until).bind(after).bind(event);
+    let query = query.bind(i64::from(window.limit));
+    let query = match &window.user {
+        Some(user) => query.bind(user),
+        None => query,
+    };
+    Ok(query.fetch_all(&mut *connection).await?)
+}

@@ -1,0 +1,176 @@
+//! Notifications: what is planned, and what became of it.
+
+use sqlx::AnyConnection;
+
+use super::row;
+use crate::store::{Error, Millis, Store};
+
+row! {
+    /// A notification.
+    NotificationRow {
+        id: String,
+        plan_id: String,
+        user_id: String,
+        event_id: String,
+        occurrence: String,
+        channel: String,
+        due_at: Millis,
+        urgency: String,
+        status: String,
+        try_at: Millis,
+        attempts: i64,
+        lease_owner: Option<String>,
+        lease_until: Option<Millis>,
+        sent_at: Option<Millis>,
+        acknowledged_at: Option<Millis>,
+        error: Option<String>,
+        /// JSON.
+        details: String,
+        updated_at: Millis,
+    }
+}
+
+macro_rules! select_notifications {
+    ($rest:literal) => {
+        concat!(
+            "SELECT n.id, n.plan_id, n.user_id, n.event_id, n.occurrence, n.channel, n.due_at, n.urgency, n.status, ",
+            "n.try_at, n.attempts, n.lease_owner, n.lease_until, n.sent_at, n.acknowledged_at, n.error, n.details, ",
+            "n.updated_at FROM notifications n ",
+            $rest
+        )
+    };
+}
+
+pub(super) use select_notifications;
+
+const GET: &str = select_notifications!("WHERE n.id = $1");
+const OF_OCCURRENCE: &str =
+    select_notifications!("WHERE n.event_id = $1 AND n.occurrence = $2 ORDER BY n.due_at, n.id");
+const OF_EVENT: &str = select_notifications!("WHERE n.event_id = $1 ORDER BY n.due_at, n.id LIMIT $2");
+
+/// Two texts, for either has its index.
+const LIST: &str = select_notifications!(
+    "WHERE n.due_at >= $1 AND n.due_at < $2 AND ($3 = '' OR n.status = $3) ORDER BY n.due_at, n.id LIMIT $4"
+);
+const LIST_OF: &str = select_notifications!(
+    "WHERE n.user_id = $5 AND n.due_at >= $1 AND n.due_at < $2 AND ($3 = '' OR n.status = $3) \
+     ORDER BY n.due_at, n.id LIMIT $4"
+);
+
+/// What was planned or sent for the occurrences that a user has within a window.
+const HISTORY: &str = select_notifications!(
+    "JOIN occurrences o ON o.event_id = n.event_id AND o.occurrence = n.occurrence \
+     WHERE o.user_id = $1 AND o.starts_at >= $2 AND o.starts_at < $3 ORDER BY n.due_at, n.id"
+);
+
+const INSERT: &str = "\
+    INSERT INTO notifications (id, plan_id, user_id, event_id, occurrence, channel, due_at, urgency, status, try_at, \
+        attempts, details, updated_at) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'planned', $9, 0, $10, $11)";
+
+const ADOPT: &str = "UPDATE notifications SET plan_id = $2 WHERE id = $1";
+
+const WITHDRAW: &str =
+    "UPDATE notifications SET status = $2, updated_at = $3 WHERE id = $1 AND status = 'planned'";
+
+const WITHDRAW_ALL: &str = "\
+    UPDATE notifications SET status = 'cancelled', error = $2, updated_at = $3 \
+    WHERE event_id = $1 AND status = 'planned'";
+
+/// Which notifications a list shows.
+#[derive(Clone, Debug)]
+pub(crate) struct NotificationFilter {
+    pub(crate) user: Option<String>,
+    /// One status; empty means all.
+    pub(crate) status: String,
+    pub(crate) from: Millis,
+    pub(crate) until: Millis,
+}
+
+/// Returns one notification.
+pub(crate) async fn get(store: &Store, id: &str) -> Result<Option<NotificationRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
+}
+
+/// Returns at most `limit` notifications by the time they are due.
+pub(crate) async fn list(
+    store: &Store,
+    filter: &NotificationFilter,
+    limit: u32,
+) -> Result<Vec<NotificationRow>, Error> {
+    let mut connection = store.read().await?;
+    let text = if filter.user.is_some() { LIST_OF } else { LIST };
+    let query = sqlx::query_as(text).bind(filter.from).bind(filter.until).bind(&filter.status);
+    let query = query.bind(i64::from(limit));
+    let query = match &filter.user {
+        Some(user) => query.bind(user),
+        None => query,
+    };
+    Ok(query.fetch_all(&mut *connection).await?)
+}
+
+/// Returns what was planned or sent for what a user has from `from` to before `until`.
+pub(crate) async fn history(
+    store: &Store,
+    user: &str,
+    from: Millis,
+    until: Millis,
+) -> Result<Vec<NotificationRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(HISTORY).bind(user).bind(from).bind(until).fetch_all(&mut *connection).await?)
+}
+
+/// Returns at most `limit` notifications of an event.
+pub(crate) async fn of_event(store: &Store, event: &str, limit: u32) -> Result<Vec<NotificationRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(OF_EVENT).bind(event).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+}
+
+pub(super) async fn of_occurrence(
+    connection: &mut AnyConnection,
+    event: &str,
+    occurrence: &str,
+) -> Result<Vec<NotificationRow>, sqlx::Error> {
+    sqlx::query_as(OF_OCCURRENCE).bind(event).bind(occurrence).fetch_all(connection).await
+}
+
+pub(super) async fn insert(
+    connection: &mut AnyConnection,
+    row: &NotificationRow,
+    plan: &str,
+) -> Result<(), sqlx::Error> {
+    let query = sqlx::query(INSERT).bind(&row.id).bind(plan).bind(&row.user_id).bind(&row.event_id);
+    let query = query.bind(&row.occurrence).bind(&row.channel).bind(row.due_at).bind(&row.urgency);
+    query.bind(row.try_at).bind(&row.details).bind(row.updated_at).execute(connection).await.map(drop)
+}
+
+/// Lets a newer plan have a notification that stays as it is.
+pub(super) async fn adopt(connection: &mut AnyConnection, id: &str, plan: &str) -> Result<(), sqlx::Error> {
+    sqlx::query(ADOPT).bind(id).bind(plan).execute(connection).await.map(drop)
+}
+
+/// Takes back one notification that is planned still.
+pub(super) async fn withdraw(
+    connection: &mut AnyConnection,
+    id: &str,
+    status: &str,
+    at: Millis,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(WITHDRAW).bind(id).bind(status).bind(at).execute(connection).await.map(drop)
+}
+
+/// Takes back what is planned for an event, and says why.
+pub(super) async fn withdraw_all(
+    connection: &mut AnyConnection,
+    event: &str,
+    why: &str,
+    at: Millis,
+) -> Result<u64, sqlx::Error> {
+    let done = sqlx::query(WITHDRAW_ALL).bind(event).bind(why).bind(at).execute(connection).await?;
+    Ok(done.rows_affected())
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] =
+    &[GET, OF_OCCURRENCE, OF_EVENT, LIST, LIST_OF, HISTORY, INSERT, ADOPT, WITHDRAW, WITHDRAW_ALL];

@@ -1,0 +1,226 @@
+//! What is due goes out: leased, with its attempt on disk before the send, and its outcome after it.
+
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
+use super::audit::{self, AuditRow};
+use super::notifications::{NotificationRow, select_notifications};
+use super::row;
+use crate::store::{Error, Millis, Store};
+
+row! {
+    /// One try.
+    AttemptRow {
+        notification_id: String,
+        attempt: i64,
+        started_at: Millis,
+        ended_at: Option<Millis>,
+        outcome: Option<String>,
+        detail: Option<String>,
+    }
+}
+
+const DUE: &str =
+    select_notifications!("WHERE n.status = 'planned' AND n.try_at <= $1 ORDER BY n.try_at, n.id LIMIT $2");
+
+/// The condition stands here again: of two hubs one wins.
+const LEASE: &str = "\
+    UPDATE notifications SET status = 'sending', lease_owner = $2, lease_until = $3, attempts = attempts + 1, \
+        updated_at = $4 WHERE id = $1 AND status = 'planned'";
+
+const START: &str = "\
+    INSERT INTO attempts (notification_id, attempt, started_at) VALUES ($1, $2, $3) \
+    ON CONFLICT (notification_id, attempt) DO NOTHING";
+
+const END: &str = "\
+    UPDATE attempts SET ended_at = $3, outcome = $4, detail = $5 \
+    WHERE notification_id = $1 AND attempt = $2 AND ended_at IS NULL";
+
+const SETTLE: &str = "\
+    UPDATE notifications SET status = $3, try_at = $4, sent_at = $5, error = $6, lease_owner = NULL, \
+        lease_until = NULL, updated_at = $7 WHERE id = $1 AND attempts = $2 AND status IN ('sending', 'unknown')";
+
+/// Sendings whose hub is gone.
+const LOST: &str = select_notifications!("WHERE n.status = 'sending' AND n.lease_until < $1 LIMIT $2");
+
+const NEXT: &str = "SELECT MIN(try_at) FROM notifications WHERE status = 'planned'";
+
+const MERGE: &str = "\
+    UPDATE notifications SET status = 'merged', error = $2, updated_at = $3 WHERE id = $1 AND status = 'planned'";
+
+/// A person's word: from where a notification stands to another state.
+const MOVE: &str = "\
+    UPDATE notifications SET status = $3, try_at = $4, error = $5, updated_at = $4 WHERE id = $1 AND status = $2";
+
+const ACKNOWLEDGE: &str = "UPDATE notifications SET acknowledged_at = $2, updated_at = $2 WHERE id = $1 AND acknowledged_at IS NULL";
+
+/// What was told about the same occurrence counts as acknowledged too, and what would escalate is taken back.
+const ACKNOWLEDGE_OTHERS: &str = "\
+    UPDATE notifications SET acknowledged_at = $2, updated_at = $2 \
+    WHERE acknowledged_at IS NULL AND status IN ('sent', 'simulated', 'unknown') \
+      AND (event_id, occurrence) IN (SELECT a.event_id, a.occurrence FROM notifications a WHERE a.id = $1)";
+
+const ATTEMPTS: &str = "\
+    SELECT notification_id, attempt, started_at, ended_at, outcome, detail FROM attempts \
+    WHERE notification_id = $1 ORDER BY attempt";
+
+/// How a try ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Settlement {
+    pub(crate) id: String,
+    /// The attempt that this is about: a later one is left alone.
+    pub(crate) attempt: i64,
+    /// Of the attempt: sent, simulated, failed or unknown.
+    pub(crate) outcome: String,
+    pub(crate) detail: String,
+    /// Of the notification from now on.
+    pub(crate) status: String,
+    pub(crate) try_at: Millis,
+    pub(crate) sent_at: Option<Millis>,
+    pub(crate) error: Option<String>,
+    pub(crate) at: Millis,
+}
+
+/// Takes at most `limit` of what is due, under a lease, with an attempt that is on disk before anything is sent.
+/// Sorted by the time to try; the rows are as they are then.
+pub(crate) async fn lease(
+    store: &Store,
+    owner: String,
+    now: Millis,
+    until: Millis,
+    limit: u32,
+) -> Result<Vec<NotificationRow>, Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        (owner, now, until, limit): &'a (String, Millis, Millis, u32),
+    ) -> BoxFuture<'a, Result<Vec<NotificationRow>, sqlx::Error>> {
+        Box::pin(async move {
+            let query = sqlx::query_as(DUE).bind(*now).bind(i64::from(*limit));
+            let due: Vec<NotificationRow> = query.fetch_all(&mut *connection).await?;
+            let mut leased = Vec::with_capacity(due.len());
+            for mut row in due {
+                let query = sqlx::query(LEASE).bind(&row.id).bind(owner).bind(*until).bind(*now);
+                if query.execute(&mut *connection).await?.rows_affected() == 0 {
+                    continue;
+                }
+                row.attempts += 1;
+                row.status = "sending".to_owned();
+                let query = sqlx::query(START).bind(&row.id).bind(row.attempts).bind(*now);
+                query.execute(&mut *connection).await?;
+                leased.push(row);
+            }
+            Ok(leased)
+        })
+    }
+    store.write((owner, now, until, limit), verb).await
+}
+
+/// Records how a try ended; `false` where the notification is another's by now.
+pub(crate) async fn settle(store: &Store, settlement: Settlement) -> Result<bool, Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        done: &'a Settlement,
+    ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+        Box::pin(async move {
+            let query = sqlx::query(END).bind(&done.id).bind(done.attempt).bind(done.at);
+            query.bind(&done.outcome).bind(&done.detail).execute(&mut *connection).await?;
+            let query = sqlx::query(SETTLE).bind(&done.id).bind(done.attempt).bind(&done.status);
+            let query = query.bind(done.try_at).bind(done.sent_at).bind(&done.error).bind(done.at);
+            Ok(query.execute(connection).await?.rows_affected() > 0)
+        })
+    }
+    store.write(settlement, verb).await
+}
+
+/// Returns sendings whose lease ran out before `now`: their hub is gone, and nobody knows how far it came.
+pub(crate) async fn lost(store: &Store, now: Millis, limit: u32) -> Result<Vec<NotificationRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(LOST).bind(now).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+}
+
+/// Returns when the next notification is to be tried.
+pub(crate) async fn next(store: &Store) -> Result<Option<Millis>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_scalar(NEXT).fetch_one(&mut *connection).await?)
+}
+
+/// Lets missed notifications be told by another one, whose id stands in their `error`.
+pub(crate) async fn merge(store: &Store, ids: Vec<String>, into: String, at: Millis) -> Result<(), Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        (ids, into, at): &'a (Vec<String>, String, Millis),
+    ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
+        Box::pin(async move {
+            for id in ids {
+                sqlx::query(MERGE).bind(id).bind(into).bind(*at).execute(&mut *connection).await?;
+            }
+            Ok(())
+        })
+    }
+    store.write((ids, into, at), verb).await
+}
+
+/// A person's word about a notification.
+#[derive(Clone, Debug)]
+pub(crate) struct Resolution {
+    pub(crate) id: String,
+    /// Where it must stand now.
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) error: Option<String>,
+    pub(crate) at: Millis,
+    pub(crate) audit: AuditRow,
+}
+
+/// Moves a notification by a person's word; `false` where it does not stand there any more.
+pub(crate) async fn resolve(store: &Store, resolution: Resolution) -> Result<bool, Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        word: &'a Resolution,
+    ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+        Box::pin(async move {
+            let query = sqlx::query(MOVE).bind(&word.id).bind(&word.from).bind(&word.to).bind(word.at);
+            if query.bind(&word.error).execute(&mut *connection).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+            audit::append(connection, &word.audit).await?;
+            Ok(true)
+        })
+    }
+    store.write(resolution, verb).await
+}
+
+/// Notes that somebody saw a notification, and with it what else was told about the same occurrence. `false` where
+/// it was noted before.
+pub(crate) async fn acknowledge(
+    store: &Store,
+    id: String,
+    at: Millis,
+    audit: AuditRow,
+) -> Result<bool, Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        (id, at, audit): &'a (String, Millis, AuditRow),
+    ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+        Box::pin(async move {
+            let query = sqlx::query(ACKNOWLEDGE).bind(id).bind(*at);
+            if query.execute(&mut *connection).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+            sqlx::query(ACKNOWLEDGE_OTHERS).bind(id).bind(*at).execute(&mut *connection).await?;
+            audit::append(connection, audit).await?;
+            Ok(true)
+        })
+    }
+    store.write((id, at, audit), verb).await
+}
+
+/// Returns the tries of a notification.
+pub(crate) async fn attempts(store: &Store, id: &str) -> Result<Vec<AttemptRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(ATTEMPTS).bind(id).fetch_all(&mut *connection).await?)
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] =
+    &[DUE, LEASE, START, END, SETTLE, LOST, NEXT, MERGE, MOVE, ACKNOWLEDGE, ACKNOWLEDGE_OTHERS, ATTEMPTS];

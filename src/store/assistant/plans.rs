@@ -1,0 +1,175 @@
+//! Plans, applied as a difference: what was sent is never touched.
+
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
+use super::notifications::{self, NotificationRow};
+use super::row;
+use crate::store::{Error, Millis, Store};
+
+row! {
+    /// A plan for one occurrence of an event.
+    PlanRow {
+        id: String,
+        user_id: String,
+        event_id: String,
+        occurrence: String,
+        plan_key: String,
+        source: String,
+        /// JSON.
+        reasons: String,
+        made_at: Millis,
+    }
+}
+
+/// A plan and what it plans.
+#[derive(Clone, Debug)]
+pub(crate) struct NewPlan {
+    pub(crate) plan: PlanRow,
+    pub(crate) notifications: Vec<NotificationRow>,
+}
+
+/// What applying a plan changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Applied {
+    /// Notifications that are planned now and were not before.
+    pub(crate) planned: u64,
+    /// Notifications that stay as they were.
+    pub(crate) kept: u64,
+    /// Notifications that were planned before and are not any more.
+    pub(crate) superseded: u64,
+}
+
+macro_rules! select_plans {
+    ($rest:literal) => {
+        concat!(
+            "SELECT p.id, p.user_id, p.event_id, p.occurrence, p.plan_key, p.source, p.reasons, p.made_at ",
+            "FROM plans p ",
+            $rest
+        )
+    };
+}
+
+const CURRENT: &str =
+    select_plans!("WHERE p.event_id = $1 AND p.occurrence = $2 AND p.superseded_at IS NULL");
+
+/// The plans that stand for what a user has within a window.
+const KEYS: &str = "\
+    SELECT p.event_id, p.occurrence, p.plan_key FROM plans p \
+    JOIN occurrences o ON o.event_id = p.event_id AND o.occurrence = p.occurrence \
+    WHERE p.superseded_at IS NULL AND o.user_id = $1 AND o.starts_at >= $2 AND o.starts_at < $3";
+
+const OF_EVENT: &str = "SELECT occurrence FROM plans WHERE event_id = $1 AND superseded_at IS NULL";
+
+const SUPERSEDE: &str = "\
+    UPDATE plans SET superseded_at = $3 WHERE event_id = $1 AND occurrence = $2 AND superseded_at IS NULL";
+
+const INSERT: &str = "\
+    INSERT INTO plans (id, user_id, event_id, occurrence, plan_key, source, reasons, made_at) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+/// The event is there still; else the plan has nothing to be about.
+const EVENT: &str = "SELECT COUNT(*) FROM events WHERE id = $1";
+
+/// Applies plans in one transaction and says what each changed. A plan for an event that is gone changes nothing.
+pub(crate) async fn apply(store: &Store, plans: Vec<NewPlan>) -> Result<Vec<Applied>, Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        plans: &'a Vec<NewPlan>,
+    ) -> BoxFuture<'a, Result<Vec<Applied>, sqlx::Error>> {
+        Box::pin(async move {
+            let mut applied = Vec::with_capacity(plans.len());
+            for plan in plans {
+                applied.push(apply_one(connection, plan).await?);
+            }
+            Ok(applied)
+        })
+    }
+    store.write(plans, verb).await
+}
+
+/// Applies one plan within a transaction.
+pub(super) async fn apply_one(connection: &mut AnyConnection, new: &NewPlan) -> Result<Applied, sqlx::Error> {
+    let plan = &new.plan;
+    let there: i64 = sqlx::query_scalar(EVENT).bind(&plan.event_id).fetch_one(&mut *connection).await?;
+    if there == 0 {
+        return Ok(Applied::default());
+    }
+    let old = notifications::of_occurrence(connection, &plan.event_id, &plan.occurrence).await?;
+    let query = sqlx::query(SUPERSEDE).bind(&plan.event_id).bind(&plan.occurrence).bind(plan.made_at);
+    query.execute(&mut *connection).await?;
+    let query = sqlx::query(INSERT).bind(&plan.id).bind(&plan.user_id).bind(&plan.event_id);
+    let query = query.bind(&plan.occurrence).bind(&plan.plan_key).bind(&plan.source).bind(&plan.reasons);
+    query.bind(plan.made_at).execute(&mut *connection).await?;
+
+    let mut applied = Applied::default();
+    let mut kept = Vec::new();
+    for wanted in &new.notifications {
+        // What went out, or is going out, by the same way for the same minute is not told again.
+        let same = old.iter().find(|row| {
+            row.channel == wanted.channel
+                && row.due_at / 60_000 == wanted.due_at / 60_000
+                && !matches!(row.status.as_str(), "cancelled" | "superseded")
+        });
+        match same {
+            Some(row) if row.status != "planned" => {
+                kept.push(&row.id);
+                applied.kept += 1;
+            }
+            Some(row) if row.details == wanted.details && row.urgency == wanted.urgency => {
+                notifications::adopt(connection, &row.id, &plan.id).await?;
+                kept.push(&row.id);
+                applied.kept += 1;
+            }
+            Some(_) | None => {
+                notifications::insert(connection, wanted, &plan.id).await?;
+                applied.planned += 1;
+            }
+        }
+    }
+    for row in old.iter().filter(|row| row.status == "planned" && !kept.contains(&&row.id)) {
+        notifications::withdraw(connection, &row.id, "superseded", plan.made_at).await?;
+        applied.superseded += 1;
+    }
+    Ok(applied)
+}
+
+/// Ends the plans of an event, within a transaction, and returns the occurrences they were for.
+pub(super) async fn supersede_all(
+    connection: &mut AnyConnection,
+    event: &str,
+    at: Millis,
+) -> Result<Vec<String>, sqlx::Error> {
+    let occurrences: Vec<String> =
+        sqlx::query_scalar(OF_EVENT).bind(event).fetch_all(&mut *connection).await?;
+    for occurrence in &occurrences {
+        sqlx::query(SUPERSEDE).bind(event).bind(occurrence).bind(at).execute(&mut *connection).await?;
+    }
+    Ok(occurrences)
+}
+
+/// Returns the plan that stands for an occurrence.
+pub(crate) async fn current(store: &Store, event: &str, occurrence: &str) -> Result<Option<PlanRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(CURRENT).bind(event).bind(occurrence).fetch_optional(&mut *connection).await?)
+}
+
+/// Returns event, occurrence and key of the plans that stand for what a user has from `from` to before `until`.
+pub(crate) async fn keys(
+    store: &Store,
+    user: &str,
+    from: Millis,
+    until: Millis,
+) -> Result<Vec<(String, String, String)>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(KEYS).bind(user).bind(from).bind(until).fetch_all(&mut *connection).await?)
+}
+
+/// Returns the occurrences of an event that a plan stands for.
+pub(crate) async fn planned_occurrences(store: &Store, event: &str) -> Result<Vec<String>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_scalar(OF_EVENT).bind(event).fetch_all(&mut *connection).await?)
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[CURRENT, KEYS, OF_EVENT, SUPERSEDE, INSERT, EVENT];

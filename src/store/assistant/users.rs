@@ -1,0 +1,100 @@
+//! Users.
+
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
+use super::audit::{self, AuditRow};
+use super::row;
+use crate::store::{Error, Millis, Store};
+
+row! {
+    /// A user.
+    UserRow {
+        id: String,
+        name: String,
+        email: Option<String>,
+        phone: Option<String>,
+        /// JSON.
+        preferences: String,
+        revision: Millis,
+        created_at: Millis,
+        updated_at: Millis,
+    }
+}
+
+macro_rules! select_users {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, name, email, phone, preferences, revision, created_at, updated_at FROM users ",
+            $rest
+        )
+    };
+}
+
+const GET: &str = select_users!("WHERE id = $1");
+const LIST: &str = select_users!("WHERE id > $1 ORDER BY id LIMIT $2");
+const TAKEN: &str = "SELECT COUNT(*) FROM users WHERE email = $1 AND id <> $2";
+
+/// The revision grows by itself, so that no plan outlives the preferences it was made for.
+const PUT: &str = "\
+    INSERT INTO users (id, name, email, phone, preferences, revision, created_at, updated_at) \
+    VALUES ($1, $2, $3, $4, $5, 1, $6, $6) \
+    ON CONFLICT (id) DO UPDATE SET name = excluded.name, email = excluded.email, phone = excluded.phone, \
+        preferences = excluded.preferences, revision = users.revision + 1, updated_at = excluded.updated_at";
+
+const REMOVE: &str = "DELETE FROM users WHERE id = $1";
+
+/// Returns one user.
+pub(crate) async fn get(store: &Store, id: &str) -> Result<Option<UserRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
+}
+
+/// Returns at most `limit` users, by id, behind `after`.
+pub(crate) async fn list(store: &Store, after: &str, limit: u32) -> Result<Vec<UserRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(LIST).bind(after).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+}
+
+/// Adds a user, or changes the one with this id; of the row, the revision and the creation are the store's own.
+/// `false`, and nothing changed, where another user has the mail address.
+pub(crate) async fn put(store: &Store, user: UserRow, audit: AuditRow) -> Result<bool, Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        (user, audit): &'a (UserRow, AuditRow),
+    ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+        Box::pin(async move {
+            let taken: i64 = sqlx::query_scalar(TAKEN)
+                .bind(&user.email)
+                .bind(&user.id)
+                .fetch_one(&mut *connection)
+                .await?;
+            if taken > 0 {
+                return Ok(false);
+            }
+            let query = sqlx::query(PUT).bind(&user.id).bind(&user.name).bind(&user.email).bind(&user.phone);
+            query.bind(&user.preferences).bind(user.updated_at).execute(&mut *connection).await?;
+            audit::append(connection, audit).await?;
+            Ok(true)
+        })
+    }
+    store.write((user, audit), verb).await
+}
+
+/// Removes a user with all that is theirs; `false` where there was none.
+pub(crate) async fn remove(store: &Store, id: String, audit: AuditRow) -> Result<bool, Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        (id, audit): &'a (String, AuditRow),
+    ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+        Box::pin(async move {
+            let gone = sqlx::query(REMOVE).bind(id).execute(&mut *connection).await?.rows_affected() > 0;
+            audit::append(connection, audit).await?;
+            Ok(gone)
+        })
+    }
+    store.write((id, audit), verb).await
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[GET, LIST, TAKEN, PUT, REMOVE];
