@@ -16,6 +16,7 @@ use crate::agents::{Agents, Selector};
 use crate::assistant::Assistant;
 use crate::config::Config;
 use crate::events::{Event, Events};
+use crate::popups::Popups;
 use crate::prompts::Prompts;
 use crate::store::Store;
 use activity::{Activity, What};
@@ -30,6 +31,7 @@ pub(crate) struct App {
     pub(crate) events: Events,
     pub(crate) agents: Agents,
     pub(crate) assistant: Assistant,
+    pub(crate) popups: Popups,
     pub(crate) prompts: Prompts,
     /// Who is connected now.
     pub(crate) clients: Arc<Clients>,
@@ -62,6 +64,7 @@ impl App {
         let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits);
         let store = Store::new(config.database.clone());
         let assistant = Assistant::new(store.clone(), events.clone());
+        let popups = Popups::new(config.popups.clone(), store.clone(), events.clone());
         let agents = Agents::new(&config.agents, config.delegation.clone(), selector, store, events.clone());
         let activity = Arc::<Activity>::default();
         Arc::new(Self {
@@ -77,6 +80,7 @@ impl App {
             events,
             agents,
             assistant,
+            popups,
             prompts,
         })
     }

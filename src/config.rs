@@ -6,6 +6,7 @@ pub(crate) mod delegation;
 pub(crate) mod env;
 mod file;
 pub(crate) mod folders;
+pub(crate) mod popups;
 pub(crate) mod prompts;
 pub(crate) mod runners;
 
@@ -69,6 +70,7 @@ pub(crate) struct Config {
     pub(crate) prompts: PromptsConfig,
     pub(crate) agents: AgentsConfig,
     pub(crate) delegation: Delegation,
+    pub(crate) popups: popups::PopupsConfig,
     /// Where rows are kept.
     pub(crate) database: Database,
     /// The runners of `config.toml`; none means the usual ones.
@@ -185,6 +187,7 @@ impl Config {
                     config.database = Database::File(home.join("adjutant.db"));
                     config.delegation.spool = Some(home.join("spool"));
                 }
+                config.popups.passphrase = Some(home.join("desk-passphrase"));
                 config.home = home;
                 configured = file::File::read(&config.home)?.apply(&mut config)?;
             }

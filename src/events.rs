@@ -29,6 +29,8 @@ pub(crate) enum Event {
     NotificationsChanged,
     /// A delegated task came in, went on, or ended; sent at most a few times a second.
     TasksChanged,
+    /// A question came, was seen first, put off, answered or taken back, or ended; or whether the person takes any.
+    QuestionsChanged,
 }
 
 /// The sending side, cheap to clone.

@@ -19,6 +19,8 @@ mod app;
 mod agents;
 #[cfg_attr(not(test), expect(dead_code, reason = "its doors are built on it next"))]
 mod assistant;
+#[cfg_attr(not(test), expect(dead_code, reason = "its doors are built on it next"))]
+mod popups;
 mod prompts;
 
 // Ground.

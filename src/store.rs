@@ -6,6 +6,7 @@
 pub(crate) mod assistant;
 mod connect;
 mod migrations;
+pub(crate) mod popups;
 pub(crate) mod tasks;
 mod writer;
 
@@ -46,6 +47,9 @@ pub(crate) enum Error {
     /// So many tasks wait already that one more is refused.
     #[error("{waiting} tasks are waiting already, which is the limit{}", if *.own { " for one caller" } else { "" })]
     QueueFull { waiting: u32, own: bool },
+    /// A row that the room which wrote it cannot read.
+    #[error("{what} `{id}` cannot be read back")]
+    Broken { what: &'static str, id: String },
     #[error("the database's file cannot be made or opened")]
     File(#[source] Arc<std::io::Error>),
     #[error("the database cannot be reached")]

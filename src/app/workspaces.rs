@@ -27,6 +27,7 @@ impl App {
         let app = Arc::new(Self {
             assistant: self.assistant.clone(),
             agents: self.agents.with_agents(&config.agents),
+            popups: self.popups.clone(),
             prompts: Prompts::new(config.prompts.roots.clone(), config.prompts.limits),
             config,
             events: self.events.clone(),

@@ -13,6 +13,7 @@ use super::Error;
 /// Every migration, oldest first.
 const FILES: &[(i64, &str, &str)] = &[
     (1, "tasks", include_str!("../../migrations/0001_tasks.sql")),
+    (2, "popups", include_str!("../../migrations/0002_popups.sql")),
     (3, "assistant", include_str!("../../migrations/0003_assistant.sql")),
 ];
 

@@ -99,5 +99,6 @@ fn touched(event: Event) -> &'static [Section] {
         Event::PromptsChanged => &["activity", "prompts"],
         Event::TasksChanged => &["tasks"],
         Event::CalendarChanged | Event::NotificationsChanged => &["agenda"],
+        Event::QuestionsChanged => &["questions"],
     }
 }

@@ -122,6 +122,10 @@ async fn live(
         let (agents, stop) = (app.agents.clone(), app.shutdown.clone());
         async move { agents.work(stop).await }
     });
+    doors.spawn({
+        let (popups, stop) = (app.popups.clone(), app.shutdown.clone());
+        async move { popups.work(stop).await }
+    });
     doors.close();
     claim.sign(&Holder {
         pid: std::process::id(),

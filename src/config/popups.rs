@@ -1,0 +1,56 @@
+//! What the popups room is configured with: limits of a question, and how long the desk waits.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The popups room's share.
+#[derive(Clone, Debug)]
+pub(crate) struct PopupsConfig {
+    /// Bytes of a title, and of a message.
+    pub(crate) largest_title: usize,
+    pub(crate) largest_message: usize,
+    /// Fields of one question, options of one field, bytes of a label or a value.
+    pub(crate) most_fields: usize,
+    pub(crate) most_options: usize,
+    pub(crate) largest_option: usize,
+    /// Bytes of an answer's text or a note.
+    pub(crate) largest_answer: usize,
+    /// Questions of one client, and of all, that wait for the person.
+    pub(crate) pending_per_client: u32,
+    pub(crate) pending: u32,
+    /// How long a question waits when its asker did not say, and at most.
+    pub(crate) timeout: Duration,
+    pub(crate) longest_timeout: Duration,
+    /// How long an answer may be taken back; it reaches its asker afterwards.
+    pub(crate) undo: Duration,
+    /// How long a question outlives the last client that waits for it, so that the client may come back.
+    pub(crate) gone_grace: Duration,
+    /// How long a tool call blocks before it answers `pending` with a ticket; by the client's name where known better.
+    pub(crate) patience: Duration,
+    pub(crate) patience_of: BTreeMap<String, Duration>,
+    /// The file with the verifier of the desk passphrase; `None` for a process without a home.
+    pub(crate) passphrase: Option<PathBuf>,
+}
+
+impl Default for PopupsConfig {
+    fn default() -> Self {
+        Self {
+            largest_title: 300,
+            largest_message: 64 * 1024,
+            most_fields: 20,
+            most_options: 100,
+            largest_option: 2 * 1024,
+            largest_answer: 64 * 1024,
+            pending_per_client: 50,
+            pending: 20_000,
+            timeout: Duration::from_hours(24),
+            longest_timeout: Duration::from_hours(7 * 24),
+            undo: Duration::from_secs(3),
+            gone_grace: Duration::from_mins(10),
+            patience: Duration::from_secs(50),
+            patience_of: BTreeMap::new(),
+            passphrase: None,
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The desk's own time: milliseconds since 1970 that never jump.
+//!
+//! Deadlines are kept as instants, but a wall clock that somebody sets would let every question fall due at once, or
+//! none. So the wall clock is read once, at the start, and from there on the steps are those of the monotonic clock,
+//! which stands still while the machine sleeps: nobody could have answered then.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use crate::store::Millis;
+
+#[derive(Debug)]
+pub(super) struct Clock {
+    start: Millis,
+    since: Instant,
+    #[cfg(test)]
+    skipped: std::sync::atomic::AtomicI64,
+}
+
+impl Clock {
+    pub(super) fn new() -> Self {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            start: Millis::try_from(since_1970.as_millis()).unwrap_or(0),
+            since: Instant::now(),
+            #[cfg(test)]
+            skipped: std::sync::atomic::AtomicI64::new(0),
+        }
+    }
+
+    pub(super) fn now(&self) -> Millis {
+        let passed = Millis::try_from(self.since.elapsed().as_millis()).unwrap_or(Millis::MAX);
+        #[cfg(test)]
+        let passed = passed + self.skipped.load(std::sync::atomic::Ordering::SeqCst);
+        self.start.saturating_add(passed)
+    }
+
+    /// Lets time pass at once.
+    #[cfg(test)]
+    pub(super) fn skip(&self, millis: Millis) {
+        self.skipped.fetch_add(millis, std::sync::atomic::Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,111 @@
+//! The desk passphrase: what an answer to a question of level `high` has to show.
+//!
+//! The home keeps an argon2id verifier, never the passphrase. Wrong ones cost time, so that nobody tries many. What
+//! this resists and what not stands in SECURITY.md: it is a door's lock, and a process of the same user that rewrites
+//! the hub's own files is behind the door already.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use argon2::Argon2;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
+
+use super::error::Error;
+use crate::store::Millis;
+
+/// Wrong passphrases that cost nothing but themselves; each one after doubles a pause, up to the longest.
+const FREE: u32 = 3;
+const LONGEST_PAUSE: Millis = 15 * 60 * 1000;
+
+/// Bytes of a verifier file at most.
+const LARGEST: u64 = 4096;
+
+#[derive(Debug)]
+pub(super) struct Passphrase {
+    file: Option<PathBuf>,
+    wrong: Mutex<Wrong>,
+}
+
+#[derive(Debug, Default)]
+struct Wrong {
+    count: u32,
+    locked_until: Millis,
+}
+
+impl Passphrase {
+    pub(super) fn new(file: Option<PathBuf>) -> Self {
+        Self { file, wrong: Mutex::default() }
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.file.as_deref().is_some_and(Path::exists)
+    }
+
+    /// Checks a passphrase; blocks one core for as long as argon2 takes.
+    pub(super) fn check(&self, given: &str, now: Millis) -> Result<(), Error> {
+        let verifier = self.read()?.ok_or(Error::NoPassphrase)?;
+        let hash = PasswordHash::new(&verifier)
+            .map_err(|error| Error::Passphrase(format!("the verifier is damaged ({error})")))?;
+        // Guesses that come at the same time take turns here, or each would see a count of nothing.
+        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        if now < wrong.locked_until {
+            let seconds = u64::try_from((wrong.locked_until - now).saturating_add(999) / 1000).unwrap_or(0);
+            return Err(Error::Locked { seconds });
+        }
+        if Argon2::default().verify_password(given.as_bytes(), &hash).is_ok() {
+            *wrong = Wrong::default();
+            return Ok(());
+        }
+        wrong.count += 1;
+        if wrong.count >= FREE {
+            let pause = 1000_i64.saturating_mul(1 << (wrong.count - FREE).min(20));
+            wrong.locked_until = now.saturating_add(pause.min(LONGEST_PAUSE));
+        }
+        Err(Error::WrongPassphrase)
+    }
+
+    /// Keeps a new passphrase; where there is one, `current` must be it.
+    pub(super) fn set(&self, current: Option<&str>, new: &str, now: Millis) -> Result<(), Error> {
+        if !(8..=1024).contains(&new.chars().count()) {
+            return Err(Error::WeakPassphrase);
+        }
+        match (self.is_set(), current) {
+            (true, Some(current)) => self.check(current, now)?,
+            (true, None) => return Err(Error::NeedsPassphrase),
+            (false, _) => {}
+        }
+        let file = self.file.as_deref().ok_or(Error::NoPassphrase)?;
+        let hash = Argon2::default()
+            .hash_password(new.as_bytes())
+            .map_err(|error| Error::Passphrase(error.to_string()))?;
+        write(file, &hash.to_string()).map_err(|error| Error::Passphrase(error.to_string()))
+    }
+
+    fn read(&self) -> Result<Option<String>, Error> {
+        let Some(file) = self.file.as_deref() else { return Ok(None) };
+        match fs::metadata(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Ok(found) if found.is_file() && found.len() <= LARGEST => {}
+            _ => return Err(Error::Passphrase("the verifier is no small file".to_owned())),
+        }
+        let text = fs::read_to_string(file).map_err(|error| Error::Passphrase(error.to_string()))?;
+        Ok(Some(text.trim().to_owned()))
+    }
+}
+
+/// Writes beside and renames: a reader never sees half a verifier.
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let beside = file.with_extension("new");
+    let _ = fs::remove_file(&beside);
+    let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    writeln!(out, "{text}")?;
+    out.sync_all()?;
+    fs::rename(&beside, file)
+}

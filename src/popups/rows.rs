@@ -1,0 +1,77 @@
+//! Between rows of the store and the room's values.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::Error;
+use super::outcome::{Outcome, State};
+use super::question::{Default, Field, Level, Question, Ticket};
+use crate::store::{self, popups};
+
+/// The `form` of a row.
+#[derive(Debug, Serialize, Deserialize)]
+struct Form {
+    fields: Vec<Field>,
+    default: Option<Default>,
+}
+
+pub(super) fn form(fields: &[Field], default: Option<&Default>) -> String {
+    json(&Form { fields: fields.to_vec(), default: default.cloned() })
+}
+
+pub(super) fn fields(fields: &[Field]) -> String {
+    json(&fields)
+}
+
+pub(super) fn outcome(outcome: &Outcome) -> String {
+    json(outcome)
+}
+
+/// Values of ours are JSON; a failure would be a map with keys that are no strings, and there is none.
+pub(super) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Reads a row. One that cannot be read is a fault of the store.
+pub(super) fn question(row: popups::Question) -> Result<Question, Error> {
+    let broken = || Error::Store(store::Error::Broken { what: "question", id: row.id.clone() });
+    let form: Form = serde_json::from_str(&row.form).map_err(|_| broken())?;
+    let outcome = match &row.outcome {
+        Some(text) => Some(serde_json::from_str::<Outcome>(text).map_err(|_| broken())?),
+        None => None,
+    };
+    let state = match (row.state, outcome) {
+        (popups::State::Pending, _) => State::Pending,
+        (popups::State::Held, Some(outcome)) => {
+            State::Held { until: row.held_until.unwrap_or_default(), outcome }
+        }
+        (popups::State::Decided, Some(outcome)) => State::Decided(outcome),
+        (popups::State::Held | popups::State::Decided, None) => return Err(broken()),
+    };
+    Ok(Question {
+        ticket: Ticket::parse(&row.id).ok_or_else(broken)?,
+        seq: row.seq,
+        level: if row.level == Level::High.as_str() { Level::High } else { Level::Normal },
+        asker: row.asker,
+        client: row.client,
+        workspace: row.workspace,
+        title: row.title,
+        message: row.message,
+        fields: form.fields,
+        default: form.default,
+        asked_at: row.asked_at,
+        deadline: row.deadline,
+        seen_at: row.seen_at,
+        seen_ms: row.seen_ms,
+        snoozed_until: row.snoozed_until,
+        deliveries: u32::try_from(row.deliveries).unwrap_or(u32::MAX),
+        present: u32::try_from(row.present).unwrap_or(u32::MAX),
+        state,
+    })
+}
+
+/// Milliseconds of a span, for a row.
+pub(super) fn millis(span: Duration) -> store::Millis {
+    store::Millis::try_from(span.as_millis()).unwrap_or(store::Millis::MAX)
+}

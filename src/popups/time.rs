@@ -1,0 +1,91 @@
+//! What time does to questions: answers become final, defaults and deadlines fall due, clients that stay away are gone.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::desk::{Desk, nobody};
+use super::error::Error;
+use super::outcome::{By, Kind, Outcome};
+use super::rows;
+use crate::store::{Millis, popups};
+
+/// Questions that one look takes up at most; the next look follows at once.
+const AT_ONCE: u32 = 100;
+/// The longest that nobody looks, for what another hub entered.
+const LONGEST: Duration = Duration::from_mins(1);
+/// How long the desk waits for a store that did not answer.
+const RETRY: Duration = Duration::from_secs(1);
+
+impl Desk {
+    pub(super) async fn work(&self, stop: CancellationToken) {
+        if !self.store.is_shared()
+            && let Err(error) = popups::all_gone(&self.store, self.clock.now()).await
+        {
+            tracing::warn!(%error, "the clients of the last hub could not be noted as gone");
+        }
+        loop {
+            let woken = self.wake.notified();
+            let pause = match self.look().await {
+                Ok(pause) => pause,
+                Err(error) => {
+                    tracing::warn!(%error, "what is due at the desk could not be read");
+                    RETRY
+                }
+            };
+            tokio::select! {
+                () = woken => {}
+                () = tokio::time::sleep(pause) => {}
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+
+    /// Does what is due now; returns how long nothing else is.
+    pub(super) async fn look(&self) -> Result<Duration, Error> {
+        let now = self.clock.now();
+        let grace = rows::millis(self.settings.gone_grace);
+        let before = now.saturating_sub(grace);
+        let due = popups::due_now(&self.store, now, before, AT_ONCE).await?;
+        let more = due.is_full(AT_ONCE);
+        for id in &due.held {
+            if popups::make_final(&self.store, id, now).await? {
+                self.changed(id);
+            }
+        }
+        for id in &due.snoozed {
+            if popups::wake(&self.store, id, now).await? {
+                self.changed(id);
+            }
+        }
+        for row in due.defaults {
+            let question = rows::question(row)?;
+            let Some(default) = question.default else { continue };
+            let outcome = Outcome {
+                kind: Kind::Answered,
+                answer: Some(default.answer),
+                by: By::Default,
+                ..nobody(Kind::Answered, now, question.seen_ms)
+            };
+            self.settle(question.ticket.as_str(), &outcome, None).await?;
+        }
+        for (id, seen_ms) in &due.timed_out {
+            self.settle(id, &nobody(Kind::TimedOut, now, *seen_ms), None).await?;
+        }
+        for (id, seen_ms) in &due.gone {
+            let outcome = nobody(Kind::ClientGone, now, *seen_ms);
+            if popups::leave(&self.store, id, &rows::outcome(&outcome), before, now).await? {
+                self.changed(id);
+            }
+        }
+        if more {
+            return Ok(Duration::ZERO);
+        }
+        let next = popups::next_due(&self.store, now, grace).await?;
+        Ok(next.map_or(LONGEST, |next| pause(next, now)))
+    }
+}
+
+fn pause(next: Millis, now: Millis) -> Duration {
+    Duration::from_millis(u64::try_from(next - now).unwrap_or(0)).min(LONGEST)
+}

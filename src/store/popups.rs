@@ -1,0 +1,122 @@
+//! Questions for the person: rows, their states, and the verbs that move them.
+//!
+//! pending → held → decided, held → pending while the answer may be taken back, pending → decided. Every change
+//! repeats the state it starts from in its `WHERE`, so of those who would decide a question exactly one does.
+
+/// Starts a statement that reads whole questions, in the order of [`Question`]'s `FromRow`.
+macro_rules! select_questions {
+    ($rest:literal) => {
+        concat!(
+            "SELECT q.id, q.seq, q.asker, q.client, q.workspace, q.title, q.level, q.state, q.asked_at, q.deadline, ",
+            "q.seen_at, q.seen_ms, q.snoozed_until, q.held_until, q.outcome, b.message, b.form, ",
+            "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id), ",
+            "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.gone_at IS NULL) ",
+            "FROM questions q JOIN question_bodies b ON b.question = q.id ",
+            $rest
+        )
+    };
+}
+
+mod ask;
+mod audit;
+mod decide;
+mod deliver;
+mod desk;
+mod due;
+mod read;
+mod show;
+
+pub(crate) use ask::{Entered, Limits, NewQuestion, ask};
+pub(crate) use audit::{Event, events, note};
+pub(crate) use decide::{Decision, decide, leave, make_final, take_back, withdraw};
+pub(crate) use deliver::{all_gone, delivered, due, gone, is_delivery, sent, undelivered};
+pub(crate) use desk::{desk, set_desk};
+pub(crate) use due::{due_now, next_due};
+pub(crate) use read::{count_history, count_pending, get, history, pending};
+pub(crate) use show::{Seen, seen, snooze, wake};
+
+use sqlx::any::AnyRow;
+use sqlx::{FromRow, Row as _};
+
+use super::Millis;
+
+/// Where a question stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Pending,
+    Held,
+    Decided,
+}
+
+/// One row of `questions`, with its body and its deliveries counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Question {
+    pub(crate) id: String,
+    pub(crate) seq: i64,
+    pub(crate) asker: String,
+    pub(crate) client: String,
+    pub(crate) workspace: String,
+    pub(crate) title: String,
+    pub(crate) level: String,
+    pub(crate) state: State,
+    pub(crate) asked_at: Millis,
+    pub(crate) deadline: Millis,
+    pub(crate) seen_at: Option<Millis>,
+    pub(crate) seen_ms: Millis,
+    pub(crate) snoozed_until: Option<Millis>,
+    pub(crate) held_until: Option<Millis>,
+    /// JSON of the room's own.
+    pub(crate) outcome: Option<String>,
+    pub(crate) message: String,
+    /// JSON of the room's own.
+    pub(crate) form: String,
+    pub(crate) deliveries: i64,
+    /// Those of them whose client has not gone.
+    pub(crate) present: i64,
+}
+
+impl<'r> FromRow<'r, AnyRow> for Question {
+    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
+        let state: String = row.try_get(7)?;
+        let state = match state.as_str() {
+            "pending" => State::Pending,
+            "held" => State::Held,
+            "decided" => State::Decided,
+            other => return Err(sqlx::Error::Decode(format!("`{other}` is no state of a question").into())),
+        };
+        Ok(Self {
+            id: row.try_get(0)?,
+            seq: row.try_get(1)?,
+            asker: row.try_get(2)?,
+            client: row.try_get(3)?,
+            workspace: row.try_get(4)?,
+            title: row.try_get(5)?,
+            level: row.try_get(6)?,
+            state,
+            asked_at: row.try_get(8)?,
+            deadline: row.try_get(9)?,
+            seen_at: row.try_get(10)?,
+            seen_ms: row.try_get(11)?,
+            snoozed_until: row.try_get(12)?,
+            held_until: row.try_get(13)?,
+            outcome: row.try_get(14)?,
+            message: row.try_get(15)?,
+            form: row.try_get(16)?,
+            deliveries: row.try_get(17)?,
+            present: row.try_get(18)?,
+        })
+    }
+}
+
+/// Every statement of this folder, for the test that has both engines read them.
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&[&str]] = &[
+    ask::STATEMENTS,
+    audit::STATEMENTS,
+    decide::STATEMENTS,
+    deliver::STATEMENTS,
+    desk::STATEMENTS,
+    due::STATEMENTS,
+    read::STATEMENTS,
+    show::STATEMENTS,
+];

@@ -1,0 +1,166 @@
+//! A question comes in, or joins one that is there.
+
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
+use super::audit;
+use crate::store::{Error, Millis, Store};
+
+const OPEN: &str = "\
+    SELECT q.id FROM questions q WHERE q.fingerprint = $1 AND q.state <> 'decided' ORDER BY q.seq DESC LIMIT 1";
+
+/// A decided question whose outcome this asker has not got yet.
+const ANSWERED: &str = "\
+    SELECT q.id FROM questions q JOIN question_deliveries d ON d.question = q.id \
+    WHERE q.fingerprint = $1 AND d.asker = $2 AND d.stream = $3 AND d.delivered_at IS NULL \
+      AND q.state = 'decided' AND q.kind IN ('answered', 'declined', 'dismissed') \
+    ORDER BY q.seq LIMIT 1";
+
+const SAME_REQUEST: &str = "\
+    SELECT d.question FROM question_deliveries d \
+    WHERE d.stream = $1 AND d.request = $2 AND d.delivered_at IS NULL LIMIT 1";
+
+const OWN: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending' AND asker = $1";
+
+const ALL: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending'";
+
+const INSERT: &str = "\
+    INSERT INTO questions (id, seq, fingerprint, asker, client, workspace, title, level, state, asked_at, deadline, \
+                           default_after, seen_ms) \
+    SELECT CAST($1 AS TEXT), COALESCE((SELECT MAX(seq) FROM questions), 0) + 1, CAST($2 AS TEXT), CAST($3 AS TEXT), \
+           CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS TEXT), 'pending', CAST($8 AS BIGINT), \
+           CAST($9 AS BIGINT), CAST($10 AS BIGINT), 0";
+
+const BODY: &str = "INSERT INTO question_bodies (question, message, form) VALUES ($1, $2, $3)";
+
+/// An asker that comes back is there again, under its new session.
+const DELIVERY: &str = "\
+    INSERT INTO question_deliveries (question, asker, stream, request, session, asked_at) \
+    VALUES ($1, $2, $3, $4, $5, $6) \
+    ON CONFLICT (question, asker, stream, request) DO UPDATE \
+    SET session = excluded.session, gone_at = NULL, delivered_at = NULL";
+
+/// A question that somebody asks.
+#[derive(Clone, Debug)]
+pub(crate) struct NewQuestion {
+    /// Unique, chosen by the caller of the store; no meaning is read from it.
+    pub(crate) id: String,
+    pub(crate) fingerprint: String,
+    pub(crate) asker: String,
+    pub(crate) client: String,
+    pub(crate) session: String,
+    /// Where the outcome goes; both empty for a tool's call.
+    pub(crate) stream: String,
+    pub(crate) request: String,
+    pub(crate) workspace: String,
+    pub(crate) title: String,
+    pub(crate) level: String,
+    pub(crate) message: String,
+    pub(crate) form: String,
+    pub(crate) asked_at: Millis,
+    pub(crate) deadline: Millis,
+    pub(crate) default_after: Option<Millis>,
+}
+
+/// How many questions may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) each_asker: u32,
+    pub(crate) total: u32,
+    /// Nothing new comes in: only what is there is joined.
+    pub(crate) attach_only: bool,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Entered {
+    New {
+        id: String,
+    },
+    Joined {
+        id: String,
+    },
+    /// It is new, and nothing new comes in.
+    Closed,
+    Full {
+        pending: u32,
+        own: bool,
+    },
+    /// A request with this id waits for another question's answer on the same stream.
+    SameRequest,
+}
+
+/// Enters a question, which is on disk then. No text may hold a NUL character, which PostgreSQL does not take.
+pub(crate) async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Entered, Error> {
+    store.write((new, limits), verb).await
+}
+
+fn verb<'a>(
+    connection: &'a mut AnyConnection,
+    (new, limits): &'a (NewQuestion, Limits),
+) -> BoxFuture<'a, Result<Entered, sqlx::Error>> {
+    Box::pin(async move {
+        let open: Option<String> =
+            sqlx::query_scalar(OPEN).bind(&new.fingerprint).fetch_optional(&mut *connection).await?;
+        let there = match open {
+            Some(id) => Some(id),
+            None => {
+                let answered = sqlx::query_scalar(ANSWERED).bind(&new.fingerprint).bind(&new.asker);
+                answered.bind(&new.stream).fetch_optional(&mut *connection).await?
+            }
+        };
+        if !new.stream.is_empty() {
+            let same = sqlx::query_scalar(SAME_REQUEST).bind(&new.stream).bind(&new.request);
+            let same: Option<String> = same.fetch_optional(&mut *connection).await?;
+            if same.is_some() && same != there {
+                return Ok(Entered::SameRequest);
+            }
+        }
+        if let Some(id) = there {
+            deliver(connection, &id, new).await?;
+            audit::append(connection, &id, "asked_again", &new.client, new.asked_at).await?;
+            return Ok(Entered::Joined { id });
+        }
+        if limits.attach_only {
+            return Ok(Entered::Closed);
+        }
+        for (sql, limit, own) in [(OWN, limits.each_asker, true), (ALL, limits.total, false)] {
+            let count = sqlx::query_scalar(sql);
+            let count = if own { count.bind(&new.asker) } else { count };
+            let count: i64 = count.fetch_one(&mut *connection).await?;
+            if count >= i64::from(limit) {
+                return Ok(Entered::Full { pending: limit, own });
+            }
+        }
+        insert(connection, new).await?;
+        deliver(connection, &new.id, new).await?;
+        audit::append(connection, &new.id, "asked", &new.client, new.asked_at).await?;
+        Ok(Entered::New { id: new.id.clone() })
+    })
+}
+
+async fn insert(connection: &mut AnyConnection, new: &NewQuestion) -> Result<(), sqlx::Error> {
+    sqlx::query(INSERT)
+        .bind(&new.id)
+        .bind(&new.fingerprint)
+        .bind(&new.asker)
+        .bind(&new.client)
+        .bind(&new.workspace)
+        .bind(&new.title)
+        .bind(&new.level)
+        .bind(new.asked_at)
+        .bind(new.deadline)
+        .bind(new.default_after)
+        .execute(&mut *connection)
+        .await?;
+    let body = sqlx::query(BODY).bind(&new.id).bind(&new.message).bind(&new.form);
+    body.execute(connection).await.map(drop)
+}
+
+async fn deliver(connection: &mut AnyConnection, id: &str, new: &NewQuestion) -> Result<(), sqlx::Error> {
+    let delivery = sqlx::query(DELIVERY).bind(id).bind(&new.asker).bind(&new.stream).bind(&new.request);
+    delivery.bind(&new.session).bind(new.asked_at).execute(connection).await.map(drop)
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[OPEN, ANSWERED, SAME_REQUEST, OWN, ALL, INSERT, BODY, DELIVERY];

@@ -1,0 +1,187 @@
+//! A question ends, or its end is taken back.
+
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
+use super::audit;
+use crate::store::{Error, Millis, Store};
+
+const DECIDE: &str = "\
+    UPDATE questions SET state = $2, kind = $3, outcome = $4, decided_at = $5, held_until = $6, snoozed_until = NULL \
+    WHERE id = $1 AND state = 'pending' \
+    RETURNING id";
+
+const MAKE_FINAL: &str = "\
+    UPDATE questions SET state = 'decided', held_until = NULL \
+    WHERE id = $1 AND state = 'held' AND held_until <= $2 \
+    RETURNING id";
+
+const TAKE_BACK: &str = "\
+    UPDATE questions SET state = 'pending', kind = NULL, outcome = NULL, decided_at = NULL, held_until = NULL \
+    WHERE id = $1 AND state = 'held' AND held_until > $2 \
+    RETURNING id";
+
+const OTHERS: &str = "\
+    SELECT COUNT(*) FROM question_deliveries WHERE question = $1 AND asker <> $2 AND delivered_at IS NULL";
+
+const GIVE_UP: &str = "\
+    UPDATE question_deliveries SET delivered_at = $3 WHERE question = $1 AND asker = $2 AND delivered_at IS NULL";
+
+const PRESENT: &str = "\
+    SELECT COUNT(*) FROM question_deliveries \
+    WHERE question = $1 AND delivered_at IS NULL AND (gone_at IS NULL OR gone_at > $2)";
+
+/// Nobody is left who could be told.
+const GIVE_UP_ALL: &str =
+    "UPDATE question_deliveries SET delivered_at = $2 WHERE question = $1 AND delivered_at IS NULL";
+
+/// An outcome for a pending question.
+#[derive(Clone, Debug)]
+pub(crate) struct Decision {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    /// JSON of the room's own.
+    pub(crate) outcome: String,
+    /// The event of the audit, and through what.
+    pub(crate) event: String,
+    pub(crate) who: String,
+    pub(crate) now: Millis,
+    /// Until when it may be taken back; `None` makes it final at once.
+    pub(crate) held_until: Option<Millis>,
+}
+
+/// Decides a pending question; false, and no change, when it is not pending.
+pub(crate) async fn decide(store: &Store, decision: Decision) -> Result<bool, Error> {
+    store.write(decision, |connection, decision| Box::pin(decided(connection, decision))).await
+}
+
+async fn decided(connection: &mut AnyConnection, decision: &Decision) -> Result<bool, sqlx::Error> {
+    let state = if decision.held_until.is_some() { "held" } else { "decided" };
+    let done: Vec<String> = sqlx::query_scalar(DECIDE)
+        .bind(&decision.id)
+        .bind(state)
+        .bind(&decision.kind)
+        .bind(&decision.outcome)
+        .bind(decision.now)
+        .bind(decision.held_until)
+        .fetch_all(&mut *connection)
+        .await?;
+    if done.is_empty() {
+        return Ok(false);
+    }
+    audit::append(connection, &decision.id, &decision.event, &decision.who, decision.now).await?;
+    Ok(true)
+}
+
+/// Makes a held outcome final once its time to be taken back is over.
+pub(crate) async fn make_final(store: &Store, id: &str, now: Millis) -> Result<bool, Error> {
+    store.write((id.to_owned(), now), make_final_verb).await
+}
+
+fn make_final_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (id, now): &'a (String, Millis),
+) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+    Box::pin(async move {
+        let done: Vec<String> =
+            sqlx::query_scalar(MAKE_FINAL).bind(id).bind(*now).fetch_all(&mut *connection).await?;
+        if !done.is_empty() {
+            audit::append(connection, id, "final", "", *now).await?;
+        }
+        Ok(!done.is_empty())
+    })
+}
+
+/// Makes a held question pending again; false when it is not held, or no longer.
+pub(crate) async fn take_back(store: &Store, id: &str, who: &str, now: Millis) -> Result<bool, Error> {
+    store.write((id.to_owned(), who.to_owned(), now), take_back_verb).await
+}
+
+fn take_back_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (id, who, now): &'a (String, String, Millis),
+) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+    Box::pin(async move {
+        let done: Vec<String> =
+            sqlx::query_scalar(TAKE_BACK).bind(id).bind(*now).fetch_all(&mut *connection).await?;
+        if !done.is_empty() {
+            audit::append(connection, id, "taken_back", who, *now).await?;
+        }
+        Ok(!done.is_empty())
+    })
+}
+
+/// Takes an asker off a question; the last one takes the question with it, ended with `outcome`. False when it was
+/// not pending.
+pub(crate) async fn withdraw(
+    store: &Store,
+    id: &str,
+    asker: &str,
+    outcome: &str,
+    now: Millis,
+) -> Result<bool, Error> {
+    store.write((cancelled(id, outcome, "cancelled", now), asker.to_owned()), withdraw_verb).await
+}
+
+fn cancelled(id: &str, outcome: &str, kind: &str, now: Millis) -> Decision {
+    Decision {
+        id: id.to_owned(),
+        kind: kind.to_owned(),
+        outcome: outcome.to_owned(),
+        event: kind.to_owned(),
+        who: String::new(),
+        now,
+        held_until: None,
+    }
+}
+
+fn withdraw_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (decision, asker): &'a (Decision, String),
+) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+    Box::pin(async move {
+        let others = sqlx::query_scalar(OTHERS).bind(&decision.id).bind(asker);
+        let others: i64 = others.fetch_one(&mut *connection).await?;
+        let changed = if others == 0 {
+            decided(connection, decision).await?
+        } else {
+            audit::append(connection, &decision.id, "cancelled", asker, decision.now).await?;
+            true
+        };
+        if changed {
+            let give_up = sqlx::query(GIVE_UP).bind(&decision.id).bind(asker).bind(decision.now);
+            give_up.execute(connection).await?;
+        }
+        Ok(changed)
+    })
+}
+
+/// Ends a pending question with `outcome` if each of its clients has been gone since before `before`.
+pub(crate) async fn leave(
+    store: &Store,
+    id: &str,
+    outcome: &str,
+    before: Millis,
+    now: Millis,
+) -> Result<bool, Error> {
+    store.write((cancelled(id, outcome, "client_gone", now), before), leave_verb).await
+}
+
+fn leave_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (decision, before): &'a (Decision, Millis),
+) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+    Box::pin(async move {
+        let present = sqlx::query_scalar(PRESENT).bind(&decision.id).bind(*before);
+        let present: i64 = present.fetch_one(&mut *connection).await?;
+        if present > 0 || !decided(connection, decision).await? {
+            return Ok(false);
+        }
+        sqlx::query(GIVE_UP_ALL).bind(&decision.id).bind(decision.now).execute(connection).await?;
+        Ok(true)
+    })
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] =
+    &[DECIDE, MAKE_FINAL, TAKE_BACK, OTHERS, GIVE_UP, PRESENT, GIVE_UP_ALL];

@@ -1,0 +1,170 @@
+//! Outcomes reach who asked: once, and also after a disconnect or a restart.
+
+use futures::future::BoxFuture;
+use sqlx::{AnyConnection, FromRow, Row as _};
+
+use super::{Question, audit};
+use crate::store::{Error, Millis, Store};
+
+/// Outcomes that one look at a stream hands out.
+const AT_ONCE: i64 = 100;
+
+const IS_DELIVERY: &str = "SELECT COUNT(*) FROM question_deliveries WHERE question = $1 AND asker = $2";
+
+const UNDELIVERED: &str = select_questions!(
+    "JOIN question_deliveries d ON d.question = q.id \
+     WHERE d.asker = $1 AND d.stream = '' AND d.delivered_at IS NULL \
+       AND q.state = 'decided' AND q.kind IN ('answered', 'declined', 'dismissed') \
+     ORDER BY q.seq LIMIT $2"
+);
+
+const DELIVERED: &str = "\
+    UPDATE question_deliveries SET delivered_at = $3 \
+    WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL \
+      AND EXISTS (SELECT 1 FROM questions q WHERE q.id = $1 AND q.state = 'decided') \
+    RETURNING question";
+
+const UNNUMBERED: &str = "\
+    SELECT d.question, d.request FROM question_deliveries d JOIN questions q ON q.id = d.question \
+    WHERE d.stream = $1 AND d.event IS NULL AND d.delivered_at IS NULL AND q.state = 'decided' \
+    ORDER BY q.decided_at, q.seq LIMIT $2";
+
+const NUMBER: &str = "\
+    UPDATE question_deliveries \
+    SET event = (SELECT COALESCE(MAX(e.event), 0) + 1 FROM question_deliveries e WHERE e.stream = $1) \
+    WHERE stream = $1 AND question = $2 AND request = $3 AND event IS NULL";
+
+/// A whole question, then the event's number and the request.
+const DUE: &str = concat!(
+    "SELECT w.*, d.event, d.request FROM (",
+    select_questions!(""),
+    ") w JOIN question_deliveries d ON d.question = w.id ",
+    "WHERE d.stream = $1 AND d.event > $2 AND (d.delivered_at IS NULL OR $3 = 1) ORDER BY d.event LIMIT $4"
+);
+
+const SENT: &str = "\
+    UPDATE question_deliveries SET delivered_at = $3 WHERE stream = $1 AND event = $2 AND delivered_at IS NULL \
+    RETURNING question";
+
+const GONE: &str = "\
+    UPDATE question_deliveries SET gone_at = $2 WHERE session = $1 AND delivered_at IS NULL AND gone_at IS NULL";
+
+const ALL_GONE: &str = "\
+    UPDATE question_deliveries SET gone_at = $1 WHERE session <> '' AND delivered_at IS NULL AND gone_at IS NULL";
+
+/// Tells whether an asker is among those who get a question's outcome.
+pub(crate) async fn is_delivery(store: &Store, question: &str, asker: &str) -> Result<bool, Error> {
+    let mut connection = store.read().await?;
+    let count = sqlx::query_scalar(IS_DELIVERY).bind(question).bind(asker);
+    let count: i64 = count.fetch_one(&mut *connection).await?;
+    Ok(count > 0)
+}
+
+/// Returns decided questions whose outcome `asker` has not got, oldest first, at most `limit`; of tools' calls only.
+pub(crate) async fn undelivered(store: &Store, asker: &str, limit: u32) -> Result<Vec<Question>, Error> {
+    let mut connection = store.read().await?;
+    let query = sqlx::query_as(UNDELIVERED).bind(asker).bind(i64::from(limit));
+    Ok(query.fetch_all(&mut *connection).await?)
+}
+
+/// Notes that the outcome reached `asker`. False when it did before, or there is none.
+pub(crate) async fn delivered(
+    store: &Store,
+    question: &str,
+    asker: &str,
+    now: Millis,
+) -> Result<bool, Error> {
+    store.write((question.to_owned(), asker.to_owned(), now), delivered_verb).await
+}
+
+fn delivered_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (question, asker, now): &'a (String, String, Millis),
+) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+    Box::pin(async move {
+        let done = sqlx::query_scalar(DELIVERED).bind(question).bind(asker).bind(*now);
+        let done: Vec<String> = done.fetch_all(&mut *connection).await?;
+        if done.is_empty() {
+            return Ok(false);
+        }
+        audit::append(connection, question, "delivered", "", *now).await?;
+        Ok(true)
+    })
+}
+
+/// Returns the events of a stream: with `after`, all behind that one, also those that were sent before; without,
+/// those that were not sent yet. What fell due since gets the next numbers.
+pub(crate) async fn due(
+    store: &Store,
+    stream: &str,
+    after: Option<i64>,
+) -> Result<Vec<(i64, String, Question)>, Error> {
+    store.write((stream.to_owned(), after), due_verb).await
+}
+
+fn due_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (stream, after): &'a (String, Option<i64>),
+) -> BoxFuture<'a, Result<Vec<(i64, String, Question)>, sqlx::Error>> {
+    Box::pin(async move {
+        let new = sqlx::query_as(UNNUMBERED).bind(stream).bind(AT_ONCE);
+        let new: Vec<(String, String)> = new.fetch_all(&mut *connection).await?;
+        for (question, request) in &new {
+            let number = sqlx::query(NUMBER).bind(stream).bind(question).bind(request);
+            number.execute(&mut *connection).await?;
+        }
+        let due = sqlx::query(DUE).bind(stream).bind(after.unwrap_or(0)).bind(i64::from(after.is_some()));
+        let due = due.bind(AT_ONCE).fetch_all(connection).await?;
+        due.iter().map(|row| Ok((row.try_get(19)?, row.try_get(20)?, Question::from_row(row)?))).collect()
+    })
+}
+
+/// Notes that an event of a stream was written.
+pub(crate) async fn sent(store: &Store, stream: &str, event: i64, now: Millis) -> Result<bool, Error> {
+    store.write((stream.to_owned(), event, now), sent_verb).await
+}
+
+fn sent_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (stream, event, now): &'a (String, i64, Millis),
+) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+    Box::pin(async move {
+        let done = sqlx::query_scalar(SENT).bind(stream).bind(*event).bind(*now);
+        let done: Vec<String> = done.fetch_all(&mut *connection).await?;
+        for question in &done {
+            audit::append(connection, question, "delivered", "", *now).await?;
+        }
+        Ok(!done.is_empty())
+    })
+}
+
+/// Notes that a session's client has gone; returns how many outcomes it will not hear.
+pub(crate) async fn gone(store: &Store, session: &str, now: Millis) -> Result<u64, Error> {
+    store.write((session.to_owned(), now), gone_verb).await
+}
+
+fn gone_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (session, now): &'a (String, Millis),
+) -> BoxFuture<'a, Result<u64, sqlx::Error>> {
+    Box::pin(async move {
+        let done = sqlx::query(GONE).bind(session).bind(*now).execute(connection).await?;
+        Ok(done.rows_affected())
+    })
+}
+
+/// Notes that every session has ended, as at the start of the only hub.
+pub(crate) async fn all_gone(store: &Store, now: Millis) -> Result<u64, Error> {
+    store.write(now, all_gone_verb).await
+}
+
+fn all_gone_verb<'a>(
+    connection: &'a mut AnyConnection,
+    now: &'a Millis,
+) -> BoxFuture<'a, Result<u64, sqlx::Error>> {
+    Box::pin(async move { Ok(sqlx::query(ALL_GONE).bind(*now).execute(connection).await?.rows_affected()) })
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] =
+    &[IS_DELIVERY, UNDELIVERED, DELIVERED, UNNUMBERED, NUMBER, DUE, SENT, GONE, ALL_GONE];

@@ -1,0 +1,80 @@
+//! Questions about questions.
+
+use super::Question;
+use crate::store::{Error, Store};
+
+const GET: &str = select_questions!("WHERE q.id = $1");
+
+const PENDING: &str = select_questions!("WHERE q.state = 'pending' AND q.seq > $1 ORDER BY q.seq LIMIT $2");
+
+const COUNT_PENDING: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending'";
+
+const HISTORY: &str = select_questions!(
+    "WHERE q.state = 'decided' AND ($1 = '' OR q.kind = $1) \
+       AND ($2 = '' OR LOWER(q.title) LIKE $2 ESCAPE '!' OR LOWER(b.message) LIKE $2 ESCAPE '!' \
+            OR LOWER(q.workspace) LIKE $2 ESCAPE '!' OR LOWER(q.client) LIKE $2 ESCAPE '!' \
+            OR LOWER(q.outcome) LIKE $2 ESCAPE '!') \
+       AND q.seq < $3 \
+     ORDER BY q.seq DESC LIMIT $4"
+);
+
+const COUNT_HISTORY: &str = "\
+    SELECT COUNT(*) FROM questions q JOIN question_bodies b ON b.question = q.id \
+    WHERE q.state = 'decided' AND ($1 = '' OR q.kind = $1) \
+      AND ($2 = '' OR LOWER(q.title) LIKE $2 ESCAPE '!' OR LOWER(b.message) LIKE $2 ESCAPE '!' \
+           OR LOWER(q.workspace) LIKE $2 ESCAPE '!' OR LOWER(q.client) LIKE $2 ESCAPE '!' \
+           OR LOWER(q.outcome) LIKE $2 ESCAPE '!')";
+
+/// Returns one question.
+pub(crate) async fn get(store: &Store, id: &str) -> Result<Option<Question>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
+}
+
+/// Returns at most `limit` pending questions, oldest first, behind the `seq` of `after`.
+pub(crate) async fn pending(store: &Store, after: Option<i64>, limit: u32) -> Result<Vec<Question>, Error> {
+    let mut connection = store.read().await?;
+    let query = sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit));
+    Ok(query.fetch_all(&mut *connection).await?)
+}
+
+/// Returns how many questions are pending.
+pub(crate) async fn count_pending(store: &Store) -> Result<u64, Error> {
+    let mut connection = store.read().await?;
+    let count: i64 = sqlx::query_scalar(COUNT_PENDING).fetch_one(&mut *connection).await?;
+    Ok(count.cast_unsigned())
+}
+
+/// Returns at most `limit` decided questions of `kind` (empty is all) in which `text` stands (empty is all), newest
+/// first, before the `seq` of `before`.
+pub(crate) async fn history(
+    store: &Store,
+    text: &str,
+    kind: &str,
+    before: Option<i64>,
+    limit: u32,
+) -> Result<Vec<Question>, Error> {
+    let mut connection = store.read().await?;
+    let query = sqlx::query_as(HISTORY).bind(kind).bind(pattern(text)).bind(before.unwrap_or(i64::MAX));
+    Ok(query.bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+}
+
+/// Returns how many decided questions there are of `kind` with `text`.
+pub(crate) async fn count_history(store: &Store, text: &str, kind: &str) -> Result<u64, Error> {
+    let mut connection = store.read().await?;
+    let count = sqlx::query_scalar(COUNT_HISTORY).bind(kind).bind(pattern(text));
+    let count: i64 = count.fetch_one(&mut *connection).await?;
+    Ok(count.cast_unsigned())
+}
+
+/// Returns the pattern that finds the text as it is, and nothing for no text.
+fn pattern(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let plain = text.to_ascii_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    format!("%{plain}%")
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[GET, PENDING, COUNT_PENDING, HISTORY, COUNT_HISTORY];
