@@ -83,12 +83,21 @@ pub(crate) struct Prepared {
     pub(crate) env: Vec<(OsString, OsString)>,
     /// Files to write before the start, all below `scratch`.
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
-    /// Where the runner leaves its final message; its text is handed to [`Reader::finish`].
-    pub(crate) final_message: Option<PathBuf>,
+    /// What the runner leaves behind for [`Reader::finish`].
+    pub(crate) leaves: Leaves,
     /// Whether the runner itself holds the answer to `schema`; where not, the caller validates.
     pub(crate) schema: SchemaHeld,
     /// Reads what this very command line writes.
     pub(crate) reader: Reader,
+}
+
+/// Files that a runner writes at its end, all below `scratch`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Leaves {
+    /// Its final message as text.
+    pub(crate) final_message: Option<PathBuf>,
+    /// What the run cost, in the runner's own words.
+    pub(crate) usage: Option<PathBuf>,
 }
 
 /// Who sees to it that the answer follows the schema.
@@ -124,7 +133,7 @@ struct CommandLine {
     /// Variables that the run must not get though its runner usually does.
     without: Vec<&'static str>,
     files: Vec<(PathBuf, Vec<u8>)>,
-    final_message: Option<PathBuf>,
+    leaves: Leaves,
     schema: SchemaHeld,
     dialect: Option<Dialect>,
 }
@@ -209,7 +218,7 @@ impl Runner {
             stdin: line.stdin,
             env,
             files: line.files,
-            final_message: line.final_message,
+            leaves: line.leaves,
             schema: line.schema,
             reader: Reader::new(line.dialect.unwrap_or(Dialect::Text)),
         })

@@ -109,6 +109,22 @@ fail-after-result)
 arguments)          # Shows each argument in brackets, byte for byte.
     for argument; do printf '[%s]\n' "$argument"; done
     ;;
+answer-json)        # A value in the shape that was asked for, once it is told that its last answer had none.
+    if grep -q 'Your last answer'; then echo '{"n": 1}'; else echo "one"; fi
+    ;;
+touch)              # Makes a file where it works.
+    echo "made" >"$1"
+    echo "result"
+    ;;
+until-file)         # Ends when a file is there.
+    echo "working"
+    while [ ! -e "$1" ]; do sleep 0.05; done
+    echo "result"
+    ;;
+ask-the-hub)        # Is a client of the hub itself, without a variable that tells whose process it is: $1 is the program,
+                    # $2 the file with its messages.
+    env -i HOME="$HOME" PATH="$PATH" "$1" connect agents --no-start <"$2"
+    ;;
 environment)
     env | sort
     ;;

@@ -1,5 +1,9 @@
 //! `adjutant mcp agents`: the contract at 2024-11-05 with a fake `codex`, and what newer revisions add.
 
+mod faults;
+mod lasting;
+mod proof;
+
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};

@@ -1,7 +1,6 @@
 //! Supervised runs: the test plays the hub, writes the order and reads the events. Survivors are counted from the
 //! table of processes, by the mark that every process of a run carries.
 
-use std::fmt::Debug;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::support::processes::{carrying, eventually};
 use crate::support::{DEADLINE, Home, wait};
 
 const RUNNER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/runner.sh");
@@ -175,26 +175,6 @@ fn survivors(mark: &str) -> Vec<String> {
 /// Everything that lives and was started with this home's own variable.
 fn survivors_in(home: &Home) -> Vec<String> {
     carrying(&format!("TEST_HOME={}", home.path().display()))
-}
-
-fn carrying(variable: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().filter_map(Result::ok) {
-        let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
-        if read("environ").split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes()) {
-            found.push(String::from_utf8_lossy(&read("stat")).into_owned());
-        }
-    }
-    found
-}
-
-/// Waits for a condition with a deadline.
-fn eventually<T: Debug>(what: &str, mut look: impl FnMut() -> Result<(), T>) {
-    let end = Instant::now() + DEADLINE;
-    while let Err(state) = look() {
-        assert!(Instant::now() < end, "{what}: {state:?}");
-        std::thread::park_timeout(Duration::from_millis(5));
-    }
 }
 
 fn texts(lines: &[Value]) -> Vec<&str> {

@@ -1,7 +1,9 @@
 //! What the tests share: a hermetic home, the binary as a child, and a line client with deadlines.
 
 pub(crate) mod chromium;
+pub(crate) mod delegation;
 pub(crate) mod model;
+pub(crate) mod processes;
 pub(crate) mod real;
 pub(crate) mod serving;
 

@@ -10,7 +10,7 @@ use super::{Engine, now};
 use crate::agents::receipt::Attempt;
 use crate::agents::runner::failure::{Class, Failure};
 use crate::agents::runner::reader::{Ended, Reader, Report};
-use crate::agents::runner::{Form, Prepared, Refused, Request, Runner, SchemaHeld};
+use crate::agents::runner::{Form, Leaves, Prepared, Refused, Request, Runner, SchemaHeld};
 use crate::agents::schema;
 use crate::agents::select::Choice;
 use crate::agents::task::What;
@@ -97,8 +97,7 @@ impl Engine {
         let mut version = pin!(self.versions.of(&turn.choice.program, &self.environment, &probe));
         let mut told = None;
         let report = {
-            let mut follow =
-                pin!(self.follow(work, running, prepared.reader, prepared.final_message.as_deref()));
+            let mut follow = pin!(self.follow(work, running, prepared.reader, &prepared.leaves));
             loop {
                 tokio::select! {
                     version = &mut version, if told.is_none() => told = Some(version),
@@ -197,10 +196,9 @@ impl Engine {
         let turn = Turn { choice: &choice, form, prompt: "", resume: None };
         let prepared = self.prepare(work, &choice.runner, &choice.program, turn, &scratch);
         let Ok(prepared) = prepared else { return Err("its runner cannot be asked the same way any more") };
-        let final_message = prepared.final_message.as_deref();
         match process::resume(spool).await {
             Ok(Resumed::Running(running)) => {
-                Ok(self.follow(work, running, prepared.reader, final_message).await)
+                Ok(self.follow(work, running, prepared.reader, &prepared.leaves).await)
             }
             Ok(Resumed::Ended(outcome)) if outcome.cause == Cause::Lost => {
                 Err("the hub that ran it ended, and so did the run's supervisor")
@@ -210,7 +208,7 @@ impl Engine {
                 for line in outcome.stdout.head(usize::MAX).lines() {
                     let _ = reader.line(line);
                 }
-                Ok(Some(work.ended(&outcome, reader, final_message, Stopped::No)))
+                Ok(Some(work.ended(&outcome, reader, &prepared.leaves, Stopped::No)))
             }
             Err(error) => {
                 tracing::warn!(%error, task = work.row.id, "a run could not be taken up");
@@ -225,7 +223,7 @@ impl Engine {
         work: &mut Work<'_>,
         mut running: process::Running,
         mut reader: Reader,
-        final_message: Option<&Path>,
+        leaves: &Leaves,
     ) -> Option<Report> {
         if let Some(entry) = self.running().get_mut(&work.row.id) {
             entry.run = Some(running.canceller());
@@ -268,7 +266,7 @@ impl Engine {
         if let Some(entry) = self.running().get_mut(&work.row.id) {
             (entry.run, entry.supervisor) = (None, None);
         }
-        Some(work.ended(&outcome, reader, final_message, stopped))
+        Some(work.ended(&outcome, reader, leaves, stopped))
     }
 }
 
@@ -285,16 +283,18 @@ impl Work<'_> {
         &mut self,
         outcome: &process::Outcome,
         reader: Reader,
-        final_message: Option<&Path>,
+        leaves: &Leaves,
         stopped: Stopped,
     ) -> Report {
-        let message = final_message.and_then(read_message);
+        let message = leaves.final_message.as_deref().and_then(read_left);
+        let usage = leaves.usage.as_deref().and_then(read_left);
         let stderr = outcome.stderr.tail(STDERR);
         let mut report = reader.finish(&Ended {
             exit: outcome.exit,
             cause: outcome.cause,
             stderr: &stderr,
             final_message: message.as_deref(),
+            usage: usage.as_deref(),
         });
         match (outcome.cause, outcome.processes_left) {
             (Cause::Cancelled, left @ 1..) => {
@@ -343,8 +343,8 @@ pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Reads what a runner left as its final message, as far as a message goes.
-fn read_message(file: &Path) -> Option<Vec<u8>> {
+/// Reads a file that a runner left, as far as a final message goes.
+fn read_left(file: &Path) -> Option<Vec<u8>> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
     std::fs::File::open(file).ok()?.take(MESSAGE).read_to_end(&mut bytes).ok()?;

@@ -279,7 +279,8 @@ impl Work<'_> {
         if let Some(attempt) = receipt.attempts.last_mut() {
             attempt.failure = report.failure.as_ref().map(fault);
             attempt.session.clone_from(&report.session);
-            attempt.model.clone_from(&report.model);
+            // A runner that does not tell was told, where the agent names a model.
+            attempt.model = report.model.clone().or_else(|| self.options.model.clone());
             attempt.wall_ms = outcome.map_or(0, |outcome| millis(outcome.wall));
             attempt.exit = outcome.and_then(|outcome| super::attempt::code(outcome.exit));
         }

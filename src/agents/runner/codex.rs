@@ -56,7 +56,7 @@ pub(super) fn command(request: &Request<'_>) -> CommandLine {
     line.arg("--skip-git-repo-check").arg("-c").arg(NO_RECURSION).arg("--json");
     let last = request.scratch.join("final-message.txt");
     line.arg("--output-last-message").arg(&last);
-    line.final_message = Some(last);
+    line.leaves.final_message = Some(last);
     if let Some(schema) = request.schema {
         let file = request.scratch.join("output-schema.json");
         line.arg("--output-schema").arg(&file);

@@ -95,7 +95,7 @@ pub(super) fn command(runner: &CommandRunner, request: &Request<'_>) -> Result<C
         line.env(name, value);
     }
     if runner.answer == Answer::File {
-        line.final_message = Some(file);
+        line.leaves.final_message = Some(file);
     }
     line.dialect = Some(Dialect::Command(std::sync::Arc::new(runner.clone())));
     Ok(line)

@@ -29,6 +29,10 @@ pub(super) fn command(request: &Request<'_>) -> CommandLine {
         return line;
     }
     line.arg("--output-format").arg("json").arg("--stream").arg("off").arg("--no-color");
+    // Its events do not tell tokens.
+    let usage = request.scratch.join("usage.json");
+    line.arg("--usage-output-file").arg(&usage);
+    line.leaves.usage = Some(usage);
     line.arg("--no-ask-user").arg("--no-auto-update").arg("--disable-mcp-server").arg("adjutant");
     match request.permission {
         Permission::ReadOnly => {
@@ -76,12 +80,6 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
             say(Progress::Text, text("content"))
         }
         "assistant.reasoning" => say(Progress::Thinking, text("content")),
-        "assistant.usage" => {
-            add(&mut seen.usage.input_tokens, data["inputTokens"].as_u64());
-            add(&mut seen.usage.cached_tokens, data["cacheReadTokens"].as_u64());
-            add(&mut seen.usage.output_tokens, data["outputTokens"].as_u64());
-            Vec::new()
-        }
         "tool.execution_start" => {
             let arguments = &data["arguments"];
             match arguments["command"].as_str() {
@@ -135,5 +133,34 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
             Vec::new()
         }
         _ => Vec::new(),
+    }
+}
+
+/// Reads what `--usage-output-file` says, model by model.
+pub(super) fn usage(seen: &mut Seen, file: &[u8]) {
+    let Ok(told) = serde_json::from_slice::<Value>(file) else { return };
+    for metrics in told["modelMetrics"].as_object().into_iter().flat_map(|models| models.values()) {
+        let usage = &metrics["usage"];
+        add(&mut seen.usage.input_tokens, usage["inputTokens"].as_u64());
+        add(&mut seen.usage.cached_tokens, usage["cacheReadTokens"].as_u64());
+        add(&mut seen.usage.output_tokens, usage["outputTokens"].as_u64());
+    }
+}
+
+/// How the last line of the statistics begins that end stderr where events were not asked for.
+const RESUME: &str = "copilot --resume=";
+
+/// Returns the session that the statistics name.
+pub(super) fn session(stderr: &str) -> Option<String> {
+    let (_, id) = stderr.rsplit_once(RESUME)?;
+    id.split_whitespace().next().map(ToOwned::to_owned)
+}
+
+/// Returns what stderr says before the statistics: an error, if there was one, stands in a paragraph above them.
+pub(super) fn without_statistics(stderr: &str) -> &str {
+    let is_statistics = |last: &str| last.contains(RESUME);
+    match stderr.trim_end().rsplit_once("\n\n") {
+        Some((before, last)) if is_statistics(last) => before,
+        Some(_) | None => stderr,
     }
 }

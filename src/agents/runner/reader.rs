@@ -77,8 +77,9 @@ pub(crate) struct Ended<'a> {
     pub(crate) cause: Cause,
     /// The beginning and the end of what it wrote to stderr; some kilobytes are enough.
     pub(crate) stderr: &'a str,
-    /// What stands in [`super::Prepared::final_message`], where there is such a file.
+    /// What stands in the files that [`super::Leaves`] names, where there are such.
     pub(crate) final_message: Option<&'a [u8]>,
+    pub(crate) usage: Option<&'a [u8]>,
 }
 
 /// What a run came to.
@@ -174,7 +175,8 @@ impl Reader {
             Dialect::Text => seen.end_of_text(ended),
             Dialect::Command(command) => command.end(&mut seen, ended),
             Dialect::Gemini => gemini::end(&mut seen, ended),
-            Dialect::Codex | Dialect::Copilot | Dialect::Claude | Dialect::Opencode => {}
+            Dialect::Copilot => copilot::usage(&mut seen, ended.usage.unwrap_or_default()),
+            Dialect::Codex | Dialect::Claude | Dialect::Opencode => {}
         }
         let message =
             seen.message.take().map(|text| plain(&text).trim().to_owned()).filter(|text| !text.is_empty());

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::Form;
 use super::failure::{Class, Failure};
 use super::reader::{Ended, Progress, Ran, ToolResult, Usage};
 use super::text::{plain, shown};
+use super::{Form, copilot};
 use crate::process::{Cause, Exit};
 
 /// Most commands, and most files, that a report lists.
@@ -133,7 +133,7 @@ impl Seen {
             let line = told.lines().find_map(|line| line.strip_prefix(key))?;
             Some(shown(line)).filter(|value| !value.is_empty())
         };
-        self.session = value("session id: ");
+        self.session = value("session id: ").or_else(|| copilot::session(&told));
         self.model = value("model: ");
     }
 
@@ -237,6 +237,7 @@ pub(super) fn micro(dollars: f64) -> Option<u64> {
 /// The lines of stderr that tell an error, at most ten; where none says so by itself, the last three. The rest may be
 /// the model's own words, which decide nothing.
 fn error_lines(stderr: &str) -> Option<String> {
+    let stderr = copilot::without_statistics(stderr);
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_error = |line: &&&str| {
         let start: String = line.chars().take(60).collect::<String>().to_lowercase();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::command::{Answer, CommandRunner, Stdin};
 use super::environment::Environment;
 use super::failure::Class;
-use super::reader::{Dialect, Ended, Reader, Report};
+use super::reader::{Dialect, Ended, Reader, Report, Usage};
 use super::{Form, Prepared, Refused, Request, Runner};
 use crate::agents::definition::Permission;
 use crate::process::{Cause, Exit, Limit};
@@ -24,7 +24,7 @@ fn read(dialect: Dialect, stdout: &str, ended: Ended<'_>) -> (Vec<String>, Repor
 }
 
 fn exited(code: i32) -> Ended<'static> {
-    Ended { exit: Exit::Code(code), cause: Cause::Exited, stderr: "", final_message: None }
+    Ended { exit: Exit::Code(code), cause: Cause::Exited, stderr: "", final_message: None, usage: None }
 }
 
 #[test]
@@ -105,6 +105,45 @@ fn success_needs_a_message_a_good_end_and_a_good_exit() {
     // The file is whole where a line may have been cut.
     let ended = Ended { final_message: Some("all of it ✓".as_bytes()), ..exited(0) };
     assert_eq!(codex(GOOD, ended).message.as_deref(), Some("all of it ✓"));
+}
+
+/// As Copilot 1.0.102 ends where no events were asked for.
+#[test]
+fn statistics_below_an_error_do_not_hide_it() {
+    for (told, class) in [
+        (
+            "Authentication failed with provider at http://127.0.0.1:1/v1 (HTTP 401).\n  Check your key.",
+            Class::Authentication,
+        ),
+        (
+            "Failed to get response from the AI model; retried 5 times (total retry wait time: 5.60 seconds) Last error: 429 slow down",
+            Class::UsageLimit,
+        ),
+        (
+            "Failed to get response from the AI model; retried 5 times (total retry wait time: 16.54 seconds) Last error: 500 oh",
+            Class::Provider,
+        ),
+    ] {
+        let stderr =
+            format!("\n{told}\n\n\nChanges    +0 -0\nDuration   2s\nResume     copilot --resume=1-2\n");
+        let (_, report) = read(Dialect::Text, "● Retrying...", Ended { stderr: &stderr, ..exited(1) });
+        let failure = report.failure.unwrap();
+        assert_eq!(failure.class, class, "{failure:?}");
+        assert!(!failure.detail.contains("Duration"), "{failure:?}");
+        assert_eq!(report.session.as_deref(), Some("1-2"));
+    }
+}
+
+#[test]
+fn copilot_tells_what_it_cost_in_a_file() {
+    let file = json!({"modelMetrics": {
+        "one": {"usage": {"inputTokens": 7, "outputTokens": 5, "cacheReadTokens": 3, "cacheWriteTokens": 0}},
+        "two": {"usage": {"inputTokens": 70, "outputTokens": 50, "cacheReadTokens": 30}},
+    }});
+    let usage = |file: &[u8]| read(Dialect::Copilot, "", Ended { usage: Some(file), ..exited(0) }).1.usage;
+    let told = usage(file.to_string().as_bytes());
+    assert_eq!((told.input_tokens, told.cached_tokens, told.output_tokens), (Some(77), Some(33), Some(55)));
+    assert_eq!(usage(b"{\"modelM"), Usage::default());
 }
 
 #[test]
@@ -269,7 +308,7 @@ fn as_json(prepared: Result<Prepared, Refused>) -> Value {
     if let Some(stdin) = prepared.stdin {
         shown["stdin"] = json!(String::from_utf8(stdin).unwrap());
     }
-    if let Some(file) = prepared.final_message {
+    if let Some(file) = prepared.leaves.final_message {
         shown["final_message"] = json!(file);
     }
     for (path, bytes) in prepared.files {

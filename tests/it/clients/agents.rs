@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 
 use super::{EXPANDED, home_with_research};
 use crate::support::Finished;
-use crate::support::model::{LAST_WORD, Model};
+use crate::support::model::{LAST_WORD, Model, Script};
 use crate::support::real::{RUN_DEADLINE, node, package, run, without};
 use crate::support::serving::Serving;
 
 fn model() -> Model {
-    Model::start("expand_prompt", json!({"command": "research", "input": "tides"}))
+    let arguments = json!({"command": "research", "input": "tides"});
+    Model::start(Script::Call { tool: "expand_prompt", arguments })
 }
 
 /// The result of the tool call, out of the last request that the model got.

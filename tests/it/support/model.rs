@@ -1,4 +1,4 @@
-//! A scripted model on loopback: it calls one MCP tool, and once it sees that tool's result it says its last word.
+//! A scripted model on loopback: it does what its script says, and once it sees a tool's result it says its last word.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,6 +11,19 @@ use serde_json::{Value, json};
 /// What the model says when it has seen the result of its call.
 pub(crate) const LAST_WORD: &str = "FINAL: the prompt has arrived";
 
+/// What the model does with a request.
+#[derive(Clone, Debug)]
+pub(crate) enum Script {
+    /// Says its last word.
+    Answer,
+    /// Calls this MCP tool, by whatever name the client offers it.
+    Call { tool: &'static str, arguments: Value },
+    /// Has the client's own shell run a command.
+    Shell(String),
+    /// Refuses with this status.
+    Refuse(&'static str),
+}
+
 /// Serves `POST …/responses` (what Codex asks) and `POST …/chat/completions` (what Copilot asks), streamed or whole.
 pub(crate) struct Model {
     address: SocketAddr,
@@ -20,8 +33,8 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Starts a model that calls the MCP tool `tool` with `arguments`, by whatever name the client offers it.
-    pub(crate) fn start(tool: &'static str, arguments: Value) -> Self {
+    /// Starts a model.
+    pub(crate) fn start(script: Script) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -33,10 +46,10 @@ impl Model {
                     if stopping.load(Ordering::SeqCst) {
                         return;
                     }
-                    let (requests, arguments) = (Arc::clone(&requests), arguments.clone());
+                    let (requests, script) = (Arc::clone(&requests), script.clone());
                     std::thread::spawn(move || {
                         // A client that hangs up has its own test to fail.
-                        let _ = answer(stream?, tool, &arguments, &requests);
+                        let _ = answer(stream?, &script, &requests);
                         std::io::Result::Ok(())
                     });
                 }
@@ -66,12 +79,7 @@ impl Drop for Model {
     }
 }
 
-fn answer(
-    stream: TcpStream,
-    tool: &str,
-    arguments: &Value,
-    requests: &Mutex<Vec<Value>>,
-) -> std::io::Result<()> {
+fn answer(stream: TcpStream, script: &Script, requests: &Mutex<Vec<Value>>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut start = String::new();
     reader.read_line(&mut start)?;
@@ -98,9 +106,13 @@ fn answer(
         _ => return respond(stream, "404 Not Found", "application/json", "{}"),
     };
     let streamed = body["stream"] == json!(true);
-    let call = kind.offered(&body, tool).filter(|_| !kind.has_result(&body));
+    let call = if kind.has_result(&body) { None } else { kind.call(&body, script) };
     requests.lock().unwrap().push(body);
-    let (events, whole) = kind.say(call, arguments);
+    if let Script::Refuse(status) = script {
+        let error = json!({"error": {"message": "as the script says", "type": "scripted"}});
+        return respond(stream, status, "application/json", &error.to_string());
+    }
+    let (events, whole) = kind.say(call);
     if streamed {
         respond(stream, "200 OK", "text/event-stream", &events)
     } else {
@@ -111,7 +123,8 @@ fn answer(
 fn respond(stream: &mut TcpStream, status: &str, content_type: &str, body: &str) -> std::io::Result<()> {
     write!(
         stream,
-        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nRetry-After: 1\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n{body}",
         body.len()
     )?;
     stream.flush()
@@ -123,6 +136,16 @@ struct Offered {
     name: String,
 }
 
+/// The shells that clients offer, and how each takes a command.
+fn shells(command: &str) -> [(&'static str, Value); 4] {
+    [
+        ("exec_command", json!({"cmd": command, "yield_time_ms": 30_000})),
+        ("shell_command", json!({"command": command, "timeout_ms": 60_000})),
+        ("shell", json!({"command": ["bash", "-lc", command], "timeout_ms": 60_000})),
+        ("bash", json!({"command": command, "description": "as the script says", "timeout": 60_000})),
+    ]
+}
+
 #[derive(Clone, Copy)]
 enum Kind {
     Responses,
@@ -130,12 +153,26 @@ enum Kind {
 }
 
 impl Kind {
-    /// Finds the MCP tool among the offered ones: bare in a namespace, or with the server's name before it.
-    fn offered(self, body: &Value, tool: &str) -> Option<Offered> {
+    /// The call that the script wants, as this client offers it.
+    fn call(self, body: &Value, script: &Script) -> Option<(Offered, Value)> {
+        match script {
+            // Bare in a namespace, or with the server's name before it.
+            Script::Call { tool, arguments } => {
+                Some((self.offered(body, |name| name.ends_with(tool))?, arguments.clone()))
+            }
+            Script::Shell(command) => shells(command)
+                .into_iter()
+                .find_map(|(tool, arguments)| Some((self.offered(body, |name| name == tool)?, arguments))),
+            Script::Answer | Script::Refuse(_) => None,
+        }
+    }
+
+    /// Finds a tool among the offered ones.
+    fn offered(self, body: &Value, wanted: impl Fn(&str) -> bool) -> Option<Offered> {
         body["tools"].as_array()?.iter().find_map(|offered| {
             let named = |value: &Value| {
                 let name = value["name"].as_str()?;
-                name.ends_with(tool).then(|| name.to_owned())
+                wanted(name).then(|| name.to_owned())
             };
             match self {
                 Self::Chat => named(&offered["function"]).map(|name| Offered { namespace: None, name }),
@@ -159,11 +196,11 @@ impl Kind {
     }
 
     /// The answer as a stream of events and as one JSON value.
-    fn say(self, call: Option<Offered>, arguments: &Value) -> (String, Value) {
+    fn say(self, call: Option<(Offered, Value)>) -> (String, Value) {
         match self {
             Self::Responses => {
                 let item = match call {
-                    Some(Offered { namespace, name }) => {
+                    Some((Offered { namespace, name }, arguments)) => {
                         let mut item = json!({
                             "type": "function_call", "id": "fc_1", "call_id": "call_1", "status": "completed",
                             "name": name, "arguments": arguments.to_string(),
@@ -183,9 +220,9 @@ impl Kind {
                         "id": "resp_1", "object": "response", "created_at": 0, "model": "stub-model",
                         "status": status, "output": output,
                         "usage": {
-                            "input_tokens": 1, "input_tokens_details": {"cached_tokens": 0},
-                            "output_tokens": 1, "output_tokens_details": {"reasoning_tokens": 0},
-                            "total_tokens": 2,
+                            "input_tokens": 7, "input_tokens_details": {"cached_tokens": 3},
+                            "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 0},
+                            "total_tokens": 12,
                         },
                     })
                 };
@@ -202,7 +239,7 @@ impl Kind {
             }
             Self::Chat => {
                 let (message, finish) = match call {
-                    Some(Offered { name, .. }) => {
+                    Some((Offered { name, .. }, arguments)) => {
                         let function = json!({"name": name, "arguments": arguments.to_string()});
                         let call =
                             json!({"index": 0, "id": "call_1", "type": "function", "function": function});
@@ -210,7 +247,10 @@ impl Kind {
                     }
                     None => (json!({"role": "assistant", "content": LAST_WORD}), "stop"),
                 };
-                let usage = json!({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2});
+                let usage = json!({
+                    "prompt_tokens": 7, "prompt_tokens_details": {"cached_tokens": 3},
+                    "completion_tokens": 5, "total_tokens": 12,
+                });
                 let chat = |object: &str, choice: Value| {
                     json!({
                         "id": "chat_1", "object": object, "created": 0, "model": "stub-model",

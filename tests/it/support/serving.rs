@@ -37,6 +37,22 @@ impl Serving {
         Self::start(&mut home.adjutant(["fixture", "--http", "127.0.0.1:0"]), home, "/mcp")
     }
 
+    /// A hub that asks nobody for a token, with this environment and home.
+    pub(crate) fn open_hub_of(mut command: Command, home: &Home) -> Self {
+        Self::start(command.args(["serve", "--http", "127.0.0.1:0", "--auth", "none"]), home, "/mcp")
+    }
+
+    /// Ends it at once, as a crash would, and without a word to anybody.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Starts it and waits until it has printed an address that ends in `end_of_address`.
     fn start(command: &mut Command, home: &Home, end_of_address: &str) -> Self {
         let mut child =

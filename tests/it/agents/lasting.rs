@@ -1,0 +1,161 @@
+//! Tasks on a hub outlive who asked for them, and the hub: through the socket and over HTTP.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::support::delegation::Desk;
+use crate::support::processes::{below, until_none};
+use crate::support::{DEADLINE, Peer};
+
+/// A client on the hub's socket.
+fn client(desk: &Desk) -> Peer {
+    let mut peer = desk.connect();
+    peer.initialize("2025-11-25");
+    peer
+}
+
+/// Asks until the newest task of this client is in a state; looking at the list fetches no result.
+fn until(peer: &mut Peer, state: &str) -> Value {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        let listed = peer.tool(1_000, "task_list", json!({}))["structuredContent"].clone();
+        if listed["tasks"][0]["status"] == state {
+            return listed;
+        }
+        assert!(Instant::now() < end, "{state}: {listed:#}");
+    }
+}
+
+#[test]
+fn a_result_waits_for_whoever_asks_next() {
+    let desk = Desk::new();
+    let mut hub = desk.hub();
+    let mut first = client(&desk);
+    let gate = desk.folder("gate");
+    let task = desk.task(&format!("until-file {}", gate.display()));
+    // The client waits for its answer, and goes without it.
+    let params = json!({"name": "delegate_task", "arguments": task});
+    first.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+    let mut second = client(&desk);
+    until(&mut second, "running");
+    drop(first);
+    std::fs::write(&gate, "").unwrap();
+    let listed = until(&mut second, "succeeded");
+    let id = listed["tasks"][0]["task_id"].clone();
+    assert_eq!(listed["unfetched"], json!([id]));
+    // The hub is killed between the end and the fetch; the next one has the result.
+    hub.kill();
+    let _next = desk.hub();
+    let mut third = client(&desk);
+    assert_eq!(until(&mut third, "succeeded")["unfetched"], json!([id]));
+    let told = third.tool(1, "task_get", json!({"task_id": id}))["structuredContent"].clone();
+    assert_eq!(told["message"], "working\nresult", "{told:#}");
+    assert_eq!(told["receipt"]["processes_left"], 0);
+    assert_eq!(until(&mut third, "succeeded")["unfetched"], json!([]));
+}
+
+#[test]
+fn a_killed_hub_takes_its_runs_along_or_leaves_them_to_the_next() {
+    let desk = Desk::new();
+    let gate = desk.folder("gate");
+    desk.agent("keeper", "on_hub_exit: keep\n");
+    let mut hub = desk.hub();
+    let mut peer = client(&desk);
+    let killed = peer.in_background(1, desk.task("ignore-term"));
+    let mut task = desk.task(&format!("until-file {}", gate.display()));
+    task["agent"] = json!("keeper");
+    let kept = peer.in_background(2, task);
+    until(&mut peer, "running");
+    hub.kill();
+    let _next = desk.hub();
+    let mut peer = client(&desk);
+    let told = peer.tool(1, "task_wait", json!({"task_id": killed}))["structuredContent"].clone();
+    assert_eq!(told["failure"]["class"], "hub_gone", "{told:#}");
+    assert_eq!(told["receipt"]["processes_left"], 0);
+    let told = peer.tool(2, "task_get", json!({"task_id": kept}))["structuredContent"].clone();
+    assert_eq!(told["status"], "running", "{told:#}");
+    std::fs::write(&gate, "").unwrap();
+    let told = peer.tool(3, "task_wait", json!({"task_id": kept}))["structuredContent"].clone();
+    assert_eq!(
+        (&told["status"], &told["message"]),
+        (&json!("succeeded"), &json!("working\nresult")),
+        "{told:#}"
+    );
+    desk.no_survivors();
+}
+
+#[test]
+fn two_hundred_tasks_at_once() {
+    let desk = Desk::new();
+    let hub = desk.hub();
+    let mut peer = client(&desk);
+    for call in 0..4 {
+        let tasks: Vec<Value> = (0..50).map(|_| desk.task("ok")).collect();
+        let told = peer.tool(call, "delegate_many", json!({"tasks": tasks, "background": true}));
+        assert_eq!(told["structuredContent"]["results"].as_array().unwrap().len(), 50, "{told:#}");
+    }
+    let end = Instant::now() + 3 * DEADLINE;
+    loop {
+        let ended = peer.tool(10, "task_list", json!({"state": "succeeded", "limit": 1}));
+        if ended["structuredContent"]["total"] == 200 {
+            break;
+        }
+        assert!(Instant::now() < end, "{ended:#}");
+        // Another answer than the last one is awaited by waiting for a task that has not ended.
+        let open = peer.tool(11, "task_list", json!({"state": "queued", "limit": 1}));
+        if let Some(task) = open["structuredContent"]["tasks"][0]["task_id"].as_str() {
+            peer.tool(12, "task_wait", json!({"task_id": task}));
+        }
+    }
+    until_none("children of the hub", || below(hub.pid()));
+    desk.no_survivors();
+}
+
+/// Writes what the agent of a task says to the hub in its turn.
+fn to_the_hub(desk: &Desk, tool: &str, arguments: &Value) -> String {
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "child", "version": "1"}});
+    let call = json!({"name": tool, "arguments": arguments});
+    let lines = [
+        json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello}),
+        json!({"jsonrpc": "2.0", "id": "call", "method": "tools/call", "params": call}),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    desk.home.write("to-the-hub.ndjson", text);
+    let file = desk.folder("to-the-hub.ndjson");
+    format!("ask-the-hub {} {}", env!("CARGO_BIN_EXE_adjutant"), file.display())
+}
+
+#[test]
+fn delegations_within_delegations_have_an_end_in_depth() {
+    let desk = Desk::new();
+    let _hub = desk.hub();
+    // Every child delegates what it was delegated: the hub knows it by its process, whatever variables it drops.
+    let task = format!(
+        "ask-the-hub {} {}",
+        env!("CARGO_BIN_EXE_adjutant"),
+        desk.folder("to-the-hub.ndjson").display()
+    );
+    to_the_hub(&desk, "delegate_task", &desk.task(&task));
+    let mut peer = client(&desk);
+    let told = peer.delegated(1, desk.task(&task));
+    assert_eq!(told["status"], "succeeded", "{told:#}");
+    let message = told["message"].as_str().unwrap();
+    assert!(message.contains("this task is 3 delegations deep, and 2 is the limit"), "{message}");
+    desk.no_survivors();
+}
+
+#[test]
+fn delegations_within_delegations_have_an_end_in_number() {
+    let desk = Desk::new();
+    desk.configure("max_descendants = 2", &["fake"]);
+    let _hub = desk.hub();
+    let three = json!({"tasks": [desk.task("ok"), desk.task("ok"), desk.task("ok")]});
+    let task = to_the_hub(&desk, "delegate_many", &three);
+    let mut peer = client(&desk);
+    let told = peer.delegated(1, desk.task(&task));
+    let message = told["message"].as_str().unwrap_or_else(|| panic!("{told:#}"));
+    assert!(message.contains("has 2 tasks below it already, which is the limit"), "{message}");
+    // What it was allowed has run, and belongs to the child: the client sees its own task alone.
+    assert_eq!(until(&mut peer, "succeeded")["total"], 1);
+}

@@ -1,0 +1,95 @@
+//! What the hub itself proves of a task: the shape of the answer, the checks, the change in a tree of its own.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::support::Peer;
+use crate::support::delegation::Desk;
+
+fn peer(desk: &Desk) -> Peer {
+    let mut peer = desk.alone("fake");
+    peer.initialize("2025-11-25");
+    peer
+}
+
+#[test]
+fn an_answer_without_its_shape_is_asked_for_once_more() {
+    let desk = Desk::new();
+    let mut peer = peer(&desk);
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let mut task = desk.task("answer-json");
+    task["output_schema"] = schema.clone();
+    let told = peer.delegated(1, task);
+    assert_eq!((&told["status"], &told["structured"]), (&json!("succeeded"), &json!({"n": 1})), "{told:#}");
+    assert_eq!(told["receipt"]["attempts"].as_array().unwrap().len(), 2);
+    let mut task = desk.task("ok");
+    task["output_schema"] = schema;
+    let told = peer.delegated(2, task);
+    assert_eq!(
+        (&told["status"], &told["failure"]["class"]),
+        (&json!("failed"), &json!("schema")),
+        "{told:#}"
+    );
+    assert_eq!(told["message"], "working\nresult", "what it said is kept");
+    let mut task = desk.task("ok");
+    task["output_schema"] = json!({"type": "nothing"});
+    let refused = peer.tool(3, "delegate_task", task);
+    assert!(refused.to_string().contains("is not a JSON Schema"), "{refused}");
+}
+
+#[test]
+fn completed_and_verified_are_two_words() {
+    let desk = Desk::new();
+    let mut peer = peer(&desk);
+    let made = "test -e made.txt";
+    for (id, checks, verdict, passed) in [
+        (1, json!([]), "unverified", vec![]),
+        (2, json!([made]), "verified", vec![true]),
+        (
+            3,
+            json!([made, ["sh", "-c", "echo no; exit 3"], ["no-such-program"]]),
+            "refuted",
+            vec![true, false, false],
+        ),
+    ] {
+        let mut task = desk.task("touch made.txt");
+        task["checks"] = checks;
+        let told = peer.delegated(id, task);
+        assert_eq!((&told["status"], &told["verdict"]), (&json!("succeeded"), &json!(verdict)), "{told:#}");
+        let checks = told["receipt"]["checks"].as_array().unwrap();
+        let seen: Vec<bool> = checks.iter().map(|check| check["passed"].as_bool().unwrap()).collect();
+        assert_eq!(seen, passed, "{told:#}");
+        if let Some(check) = checks.get(1) {
+            assert_eq!((&check["exit"], &check["output_tail"]), (&json!(3), &json!("no\n")));
+        }
+    }
+}
+
+#[test]
+fn a_tree_of_its_own_keeps_the_work_apart() {
+    let desk = Desk::new();
+    let git = |arguments: &[&str]| {
+        let done = Command::new("git").args(arguments).current_dir(desk.folder("work")).output().unwrap();
+        assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "."]);
+    git(&["-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "--quiet", "-m", "first"]);
+    let mut peer = peer(&desk);
+    let mut task = desk.task("touch made.txt");
+    task["isolation"] = json!("worktree");
+    task["checks"] = json!(["test -e made.txt"]);
+    let told = peer.delegated(1, task);
+    assert_eq!((&told["status"], &told["verdict"]), (&json!("succeeded"), &json!("verified")), "{told:#}");
+    let repository = &told["receipt"]["repository"];
+    assert_eq!(repository["isolation"], "worktree");
+    assert_eq!(repository["files"], json!([{"path": "made.txt", "insertions": 1, "deletions": 0}]));
+    assert!(!desk.folder("work/made.txt").exists(), "the folder itself was worked in");
+    assert_eq!(git(&["worktree", "list"]).lines().count(), 1, "a worktree was left behind");
+    // The patch is the work.
+    desk.home.write("work/change.patch", repository["patch"].as_str().unwrap());
+    git(&["apply", "change.patch"]);
+    assert_eq!(std::fs::read_to_string(desk.folder("work/made.txt")).unwrap(), "made\n");
+}
