@@ -11,6 +11,7 @@ mod copilot;
 pub(crate) mod environment;
 pub(crate) mod failure;
 mod gemini;
+mod kept;
 mod opencode;
 pub(crate) mod probe;
 pub(crate) mod reader;

@@ -12,8 +12,9 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio_util::sync::CancellationToken;
 
-use crate::agents::{self, Caller, Origin};
+use crate::agents::{self, Caller, Origin, Task};
 use crate::app::App;
 use crate::app::clients::{Connected, Transport};
 use crate::mcp::connection::Connection;
@@ -65,6 +66,15 @@ impl Handler {
 
     pub(crate) fn connected(&self) -> &Connected {
         &self.connected
+    }
+
+    /// Notes that the outcome of `task`, if it has one, goes out with the answer to a call. One that may have nobody to
+    /// read it counts as not fetched, so it is listed again: told twice is better than lost.
+    pub(crate) async fn delivered(&self, task: &Task, call: &CancellationToken) {
+        let gone = self.connection.as_ref().is_some_and(|connection| connection.input_ended());
+        if task.outcome.is_some() && !gone && !call.is_cancelled() {
+            self.app.agents.delivered(&task.id).await;
+        }
     }
 
     pub(crate) fn connection(&self) -> Option<&Arc<Connection>> {
@@ -171,7 +181,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         self.admit(&context);
-        tasks::get(self, &request.task_id).await
+        tasks::get(self, &request.task_id, &context).await
     }
 
     async fn update_task(

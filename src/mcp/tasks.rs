@@ -28,7 +28,11 @@ pub(crate) fn created(handler: &Handler, task: &Task) -> CreateTaskResult {
 }
 
 /// `tasks/get`.
-pub(crate) async fn get(handler: &Handler, id: &str) -> Result<GetTaskResult, ErrorData> {
+pub(crate) async fn get(
+    handler: &Handler,
+    id: &str,
+    context: &RequestContext<RoleServer>,
+) -> Result<GetTaskResult, ErrorData> {
     let task = find(handler, id).await?;
     let payload = match task.state {
         State::Queued | State::Running => TaskPayload::Working,
@@ -42,9 +46,7 @@ pub(crate) async fn get(handler: &Handler, id: &str) -> Result<GetTaskResult, Er
             }
         }
     };
-    if task.outcome.is_some() {
-        handler.app().agents.delivered(&task.id).await;
-    }
+    handler.delivered(&task, &context.ct).await;
     Ok(GetTaskResult::new(DetailedTask::new(wire(handler, &task), payload)))
 }
 

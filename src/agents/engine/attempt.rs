@@ -237,7 +237,11 @@ impl Engine {
         loop {
             tokio::select! {
                 line = running.lines.recv() => match line {
-                    Some(line) => journal.extend(reader.line(&line.text)),
+                    Some(line) => {
+                        reader.gap(line.missed);
+                        journal.extend(reader.line(&line.text));
+                        reader.gap(line.cut);
+                    }
                     None => break,
                 },
                 () = journal.due() => self.append(work.row, journal.take()).await,

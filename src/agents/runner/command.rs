@@ -132,7 +132,7 @@ impl CommandRunner {
 
     /// Finds the final message, and reads a failure by the configured words.
     pub(super) fn end(&self, seen: &mut Seen, ended: &Ended<'_>) {
-        let output = std::mem::take(&mut seen.text);
+        let output = std::mem::take(&mut seen.text).into_text();
         match &self.answer {
             Answer::Stdout => seen.message = Some(output.clone()),
             // No line had it by itself: the output may be one document on many lines.

@@ -139,7 +139,7 @@ impl Reader {
                 if let Dialect::Command(command) = &self.dialect {
                     command.line(seen, text);
                 }
-                seen.keep_text(text);
+                seen.text.line(text);
                 return say(Progress::Text, text);
             }
         };
@@ -158,6 +158,13 @@ impl Reader {
                 seen.last_words = Some(shown(text));
                 say(Progress::Notice, text)
             }
+        }
+    }
+
+    /// Notes that so many bytes of stdout are missing here, because they were too many to be kept.
+    pub(crate) fn gap(&mut self, bytes: u64) {
+        if bytes > 0 {
+            self.seen.text.gap(bytes);
         }
     }
 

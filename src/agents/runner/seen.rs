@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::failure::{Class, Failure};
+use super::kept::Kept;
 use super::reader::{Ended, Progress, Ran, ToolResult, Usage};
 use super::text::{plain, shown};
 use super::{Form, copilot};
@@ -12,8 +13,6 @@ use crate::process::{Cause, Exit};
 const LISTED: usize = 1_000;
 /// Most calls under way that are remembered; a run with more has lost the ends of some.
 const OPEN: usize = 1_000;
-/// Most bytes of text output that are kept; a final message longer than that is cut.
-const TEXT: usize = 1024 * 1024;
 
 /// What a run has told so far.
 #[derive(Debug, Default)]
@@ -34,8 +33,8 @@ pub(super) struct Seen {
     pub(super) events: u64,
     /// Lines that were the beginning of an event, and no more.
     pub(super) mangled: u64,
-    /// Text output, up to its bound.
-    pub(super) text: String,
+    /// Text output.
+    pub(super) text: Kept,
     /// Calls under way, by the runner's id.
     open: HashMap<String, Open>,
 }
@@ -110,18 +109,9 @@ impl Seen {
         say(Progress::Notice, &text)
     }
 
-    /// Keeps a line of text output, up to the bound: what is kept is the beginning, without a hole.
-    pub(super) fn keep_text(&mut self, line: &str) {
-        let room = TEXT.saturating_sub(self.text.len());
-        if room > 0 {
-            self.text.push_str(&line[..line.floor_char_boundary(room)]);
-            self.text.push('\n');
-        }
-    }
-
     /// Text output is the message; a good exit is the runner's word that it is done.
     pub(super) fn end_of_text(&mut self, ended: &Ended<'_>) {
-        let text = std::mem::take(&mut self.text);
+        let text = std::mem::take(&mut self.text).into_text();
         if self.message.is_none() {
             self.message = Some(text);
         }

@@ -246,7 +246,9 @@ fn a_configured_runner_is_read_as_configured() {
     assert_eq!(end(json("r"), &flood, exited(0)), (said("behind it"), None));
     let long = "é".repeat(1024 * 1024);
     let (cut, failure) = end(Answer::Stdout, &format!("{long}\nthe end\n"), exited(0));
-    assert_eq!((cut.unwrap().len(), failure), (1024 * 1024, None));
+    let cut = cut.unwrap();
+    assert!(cut.len() < 1024 * 1024 + 100 && cut.ends_with("é\nthe end"), "{} bytes", cut.len());
+    assert_eq!(failure, None);
     let failed = |stderr| Ended { stderr, ..exited(2) };
     assert_eq!(end(Answer::Stdout, "", failed("sorry: out of JUICE")).1, Some(Class::UsageLimit));
     assert_eq!(end(Answer::Stdout, "Who are you?", failed("")).1, Some(Class::Authentication));

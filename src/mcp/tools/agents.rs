@@ -44,10 +44,10 @@ pub(crate) async fn call(
         LIST => Ok(list(&*handler.agents().await, revision).into()),
         DELEGATE => delegate::one(handler, revision, arguments, context).await,
         MANY if !contract => many::call(handler, revision, arguments, context).await,
-        GET if !contract => tasks::get(handler, revision, arguments).await,
+        GET if !contract => tasks::get(handler, revision, arguments, context).await,
         WAIT if !contract => tasks::wait(handler, revision, arguments, context).await,
         TASKS if !contract => tasks::list(handler, revision, arguments).await,
-        CANCEL if !contract => tasks::cancel(handler, revision, arguments).await,
+        CANCEL if !contract => tasks::cancel(handler, revision, arguments, context).await,
         _ => return None,
     })
 }

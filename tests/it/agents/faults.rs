@@ -31,7 +31,7 @@ fn every_way_a_runner_may_end() {
         ("invalid-utf8", None, "caf\u{fffd} \u{fffd}\u{fffd} \u{fffd}\n\u{20ac}"),
         ("no-newline", None, "first\nlast"),
         ("close-stdin", None, "result"),
-        ("empty", Some("empty_answer"), "exited with code 0 and wrote nothing"),
+        ("empty", Some("empty_answer"), "said nothing"),
         ("crash", Some("crashed"), "signal 11"),
         ("fail-after-result", Some("crashed"), "code 3"),
         ("auth", Some("authentication"), "401 Unauthorized"),

@@ -51,9 +51,7 @@ pub(super) async fn one(
     let patience = patience::patience(handler, revision, context);
     match patience::wait(handler, context, &task.id, patience, OnCancel::CancelTask).await {
         Ok(task) => {
-            if task.outcome.is_some() && !context.ct.is_cancelled() {
-                agents.delivered(&task.id).await;
-            }
+            handler.delivered(&task, &context.ct).await;
             Ok(answer::of_task(&task, revision).into())
         }
         Err(error) => Ok(answer::refused(&error)),

@@ -49,11 +49,8 @@ pub(super) async fn call(
         wait(handler, revision, context, &mut entries).await;
     }
     for entry in &entries {
-        if let Entry::Task(task) = entry
-            && task.outcome.is_some()
-            && !context.ct.is_cancelled()
-        {
-            agents.delivered(&task.id).await;
+        if let Entry::Task(task) = entry {
+            handler.delivered(task, &context.ct).await;
         }
     }
     Ok(answer(&entries, revision).into())

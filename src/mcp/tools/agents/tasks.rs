@@ -33,6 +33,7 @@ pub(super) async fn get(
     handler: &Handler,
     revision: Revision,
     arguments: &Map<String, Value>,
+    context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let id = match id(arguments) {
         Ok(id) => id,
@@ -67,7 +68,7 @@ pub(super) async fn get(
             members.insert("activity".to_owned(), Value::from(lately));
         }
     }
-    fetched(handler, &task).await;
+    handler.delivered(&task, &context.ct).await;
     Ok(result.into())
 }
 
@@ -89,9 +90,7 @@ pub(super) async fn wait(
         async { patience::wait(handler, context, &known(&id)?, Some(patience), OnCancel::LeaveTask).await };
     match waited.await {
         Ok(task) => {
-            if !context.ct.is_cancelled() {
-                fetched(handler, &task).await;
-            }
+            handler.delivered(&task, &context.ct).await;
             Ok(answer::of_task(&task, revision).into())
         }
         Err(error) => Ok(answer::refused(&error)),
@@ -103,6 +102,7 @@ pub(super) async fn cancel(
     handler: &Handler,
     revision: Revision,
     arguments: &Map<String, Value>,
+    context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let id = match id(arguments) {
         Ok(id) => id,
@@ -120,7 +120,7 @@ pub(super) async fn cancel(
             let mut result = answer::of_task(&task, revision);
             // That it was cancelled is what was asked for.
             result.is_error = None;
-            fetched(handler, &task).await;
+            handler.delivered(&task, &context.ct).await;
             Ok(result.into())
         }
         Err(error) => Ok(answer::refused(&error)),
@@ -199,10 +199,4 @@ fn id(arguments: &Map<String, Value>) -> Result<String, Fault> {
 /// A text that can be no task's name is an unknown task like any other.
 fn known(id: &str) -> Result<TaskId, Error> {
     TaskId::parse(id).ok_or_else(|| Error::UnknownTask { id: crate::mcp::error::clip(id) })
-}
-
-async fn fetched(handler: &Handler, task: &Task) {
-    if task.outcome.is_some() {
-        handler.app().agents.delivered(&task.id).await;
-    }
 }

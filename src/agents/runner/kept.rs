@@ -1,0 +1,107 @@
+//! Text output of any length, kept within a bound: its beginning and its end.
+
+/// Most bytes that are kept of each.
+const HALF: usize = 512 * 1024;
+
+/// A line's end that is so near is a better place to cut than the middle of a word.
+const NEAR: usize = 4 * 1024;
+
+/// The beginning and the end of what was written line by line.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    head: String,
+    /// Up to twice its bound, so that it is cut seldom.
+    tail: String,
+    /// Bytes between them.
+    left_out: u64,
+}
+
+impl Kept {
+    /// Adds a line, without its end.
+    pub(super) fn line(&mut self, line: &str) {
+        let mut rest = line;
+        if self.tail.is_empty() && self.left_out == 0 {
+            let room = HALF - self.head.len();
+            if line.len() < room {
+                self.head.push_str(line);
+                self.head.push('\n');
+                return;
+            }
+            let end = line.floor_char_boundary(room);
+            self.head.push_str(&line[..end]);
+            rest = &line[end..];
+        }
+        // Only the end of a long line can be wanted.
+        let wanted = rest.ceil_char_boundary(rest.len().saturating_sub(HALF));
+        if wanted > 0 {
+            self.gap(wanted as u64);
+        }
+        self.tail.push_str(&rest[wanted..]);
+        self.tail.push('\n');
+        if self.tail.len() > 2 * HALF {
+            self.cut();
+        }
+    }
+
+    /// Notes that so many bytes are missing here.
+    pub(super) fn gap(&mut self, bytes: u64) {
+        // One hole is enough: what stands between two of them is left out with them.
+        self.left_out += bytes + self.tail.len() as u64;
+        self.tail.clear();
+    }
+
+    /// Returns all of it, with a word about what is missing.
+    pub(super) fn into_text(mut self) -> String {
+        if self.tail.len() > HALF {
+            self.cut();
+        }
+        match self.left_out {
+            0 => self.head + &self.tail,
+            left_out => format!("{}\n[{left_out} bytes are left out here]\n{}", self.head, self.tail),
+        }
+    }
+
+    /// Cuts the tail to its bound, at a line's end where one is near.
+    fn cut(&mut self) {
+        let start = self.tail.ceil_char_boundary(self.tail.len() - HALF);
+        let near = self.tail.floor_char_boundary(start + NEAR);
+        let start = self.tail[start..near].find('\n').map_or(start, |end| start + end + 1);
+        self.left_out += start as u64;
+        self.tail.drain(..start);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, proptest};
+
+    use super::{HALF, Kept};
+
+    fn kept(lines: &[String]) -> String {
+        let mut kept = Kept::default();
+        lines.iter().for_each(|line| kept.line(line));
+        kept.into_text()
+    }
+
+    fn lines() -> impl Strategy<Value = Vec<String>> {
+        let line = ("[aé\u{20ac}]{0,3}", prop::sample::select(vec![0, 1, 7, 100_000, 600_000]));
+        prop::collection::vec(line.prop_map(|(text, times)| text.repeat(times)), 0..12)
+    }
+
+    proptest! {
+        #[test]
+        fn what_fits_is_whole_and_the_rest_is_counted(lines in lines()) {
+            let whole: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let text = kept(&lines);
+            let Some((head, rest)) = text.split_once("\n[") else {
+                prop_assert_eq!(text, whole);
+                return Ok(());
+            };
+            let (count, tail) = rest.split_once(" bytes are left out here]\n").unwrap();
+            let count: usize = count.parse().unwrap();
+            prop_assert!(whole.starts_with(head) && whole.ends_with(tail));
+            prop_assert_eq!(head.len() + count + tail.len(), whole.len());
+            prop_assert!(head.len() <= HALF && tail.len() <= HALF + 1);
+        }
+    }
+}
