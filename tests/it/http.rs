@@ -2,5 +2,6 @@
 
 mod battery;
 mod client;
+mod delegation;
 mod door;
 mod protocol;

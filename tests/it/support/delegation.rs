@@ -46,7 +46,7 @@ impl Desk {
     /// Writes `config.toml` with these lines in `[tasks]`, and fake runners of these names, in this order; also as a
     /// `--runner-config` file.
     pub(crate) fn configure(&self, tasks: &str, runners: &[&str]) {
-        let mut toml = format!("grace_seconds = 2\n[tasks]\n{tasks}\n");
+        let mut toml = format!("[tasks]\n{tasks}\n");
         let mut listed = Vec::new();
         for (priority, name) in runners.iter().enumerate() {
             self.program(name, &format!("{FAKE}exec {RUNNER} $mode\n"));
