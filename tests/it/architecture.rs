@@ -30,7 +30,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("mcp", &["agents", "app", "clock", "config", "events", "popups", "prompts"]),
     ("relay", &["mcp", "socket"]),
     ("socket", &["agents", "app", "mcp", "popups", "process"]),
-    ("web", &["agents", "app", "clock", "config", "events", "folders", "popups", "prompts", "visible"]),
+    ("web", &["app", "clock", "config", "events", "popups", "prompts", "visible"]),
     // The application.
     ("app", &["agents", "assistant", "config", "events", "git", "popups", "prompts", "store"]),
     // Rooms: the ground only, never each other.
