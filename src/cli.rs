@@ -2,17 +2,20 @@
 
 mod agents;
 mod connect;
+mod delegate;
 #[cfg(feature = "fixture")]
 mod fixture;
 mod mcp;
 mod open;
 mod output;
+mod person;
 mod prompts;
 mod report;
 mod serve;
 mod status;
 mod stop;
 mod supervise;
+mod tasks;
 mod usual;
 
 use std::ffi::OsString;
@@ -90,6 +93,10 @@ enum Command {
     Prompts(prompts::PromptsArgs),
     /// Work with agent definitions
     Agents(agents::AgentsArgs),
+    /// Hand a task to an agent, and see what it does
+    Delegate(delegate::DelegateArgs),
+    /// Look at delegated tasks, wait for them, end them
+    Tasks(tasks::TasksArgs),
     /// Open the console in the browser, logged in
     Open(open::OpenArgs),
     /// Say which hub runs, where it listens and who is connected
@@ -122,6 +129,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Mcp(args) => mcp::run(args, common),
         Command::Prompts(args) => prompts::run(args, common),
         Command::Agents(args) => agents::run(args, common),
+        Command::Delegate(args) => delegate::run(args, common),
+        Command::Tasks(args) => tasks::run(args, common),
         Command::Open(args) => open::run(&args, common),
         Command::Status(args) => status::run(&args, common),
         Command::Supervise(args) => supervise::run(&args),

@@ -11,6 +11,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "agents",
             "app",
+            "clock",
             "config",
             "folders",
             "http",
@@ -57,6 +58,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rmcp", &["mcp", "http"]),
     ("axum", &["http", "web"]),
     ("clap", &["cli"]),
+    ("indicatif", &["cli"]),
     ("minijinja", &["web", "prompts"]),
     ("notify", &["folders"]),
     ("serde_saphyr", &["yaml"]),
