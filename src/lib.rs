@@ -10,6 +10,7 @@ mod http;
 mod mcp;
 mod relay;
 mod socket;
+mod tui;
 mod web;
 
 // The application.

@@ -332,5 +332,4 @@ def main():
     print(json.dumps(result))
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -54,7 +54,6 @@ impl Known {
 impl App {
     /// Looks at the working tree around `folder`, which anybody may have named: only its state is read, and nothing
     /// in it is run. The error is a sentence fragment for the person.
-    #[expect(dead_code, reason = "the presenters of questions are built on it next")]
     pub(crate) async fn facts(&self, folder: &Path) -> Result<Facts, String> {
         if !folder.is_absolute() {
             return Err("the path is not absolute".to_owned());

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Difference, Git, no_attributes, numbers, text};
 
 /// How long a look may take: a person waits for it, and what cannot be seen by then is left out.
@@ -15,7 +17,7 @@ const MOST: u64 = 1024 * 1024;
 const NAMED: usize = 20;
 
 /// The state of a working tree, as git says and nobody else.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Facts {
     /// The branch; `None` where HEAD is detached.
     pub(crate) branch: Option<String>,

@@ -8,6 +8,7 @@
 //! Whoever asks is looked up in the table of processes before each act (see [`super::relays`]).
 
 mod client;
+pub(crate) mod popups;
 pub(crate) mod tasks;
 
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ const LONGEST_ACT: u64 = 16 * 1024 * 1024;
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Act {
+    Popups(popups::Act),
     Tasks(tasks::Act),
 }
 
@@ -65,6 +67,7 @@ pub(crate) enum Error {
 /// Does an act and returns its last answer.
 async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, Refusal> {
     match act {
+        Act::Popups(act) => popups::answer(app, act, out).await,
         Act::Tasks(act) => tasks::answer(app, act, out).await,
     }
 }

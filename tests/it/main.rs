@@ -24,5 +24,4 @@ mod prompts;
 mod prompts_cli;
 mod protocol;
 mod store;
-mod tasks_cli;
 mod web;

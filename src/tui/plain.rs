@@ -1,0 +1,270 @@
+//! The inbox without a screen: questions as lines, answers as lines `ID VALUE`. For pipes, for scripts, and for screen
+//! readers; `adjutant inbox --help` describes the form.
+
+mod answer;
+
+use std::io::{self, BufRead, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, SystemTime};
+
+use super::inbox::{Input, ended, ticket};
+use super::screen::Fault;
+use super::sheet::Gone;
+use super::{Hub, reach};
+use crate::clock;
+use crate::popups::{Choice, Field, Input as Wanted, Level};
+use crate::socket::person::popups::{Act, Done, Shown, Update};
+use crate::visible;
+
+/// Lines and updates that wait to be handled.
+const WAITING: usize = 256;
+
+/// Characters of a ticket that are printed; as many of it as make it the only one are taken.
+const PRINTED: usize = 7;
+
+/// What is waited for.
+enum Heard {
+    Hub(Input),
+    Line(String),
+    /// There are no more lines.
+    End,
+}
+
+impl From<Input> for Heard {
+    fn from(input: Input) -> Self {
+        Self::Hub(input)
+    }
+}
+
+/// Whether what is printed is before a person's eyes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    Person,
+    Program,
+}
+
+/// What a session over lines knows.
+struct Session<'a> {
+    out: &'a mut dyn Write,
+    acts: SyncSender<Act>,
+    reader: Reader,
+    questions: Vec<Shown>,
+    /// Everything that was pending at the start has been printed, so that lines can name it.
+    current: bool,
+    /// Lines that came before.
+    early: Vec<String>,
+    open_acts: usize,
+    refused: bool,
+    over: bool,
+}
+
+/// Prints questions and takes answers until `lines` end and all that came of them is printed. Returns whether every
+/// line was followed.
+pub(crate) fn run(
+    hub: &Hub,
+    lines: impl BufRead + Send + 'static,
+    out: &mut dyn Write,
+    reader: Reader,
+) -> Result<bool, Fault> {
+    let person = hub.connect(hub.start)?;
+    let (send, heard) = sync_channel::<Heard>(WAITING);
+    let acts = reach::act(hub.clone(), send.clone());
+    reach::follow(hub.clone(), person, send.clone());
+    std::thread::spawn(move || {
+        for line in lines.lines().map_while(Result::ok) {
+            if send.send(Heard::Line(line)).is_err() {
+                return;
+            }
+        }
+        let _ = send.send(Heard::End);
+    });
+    let session = Session {
+        out,
+        acts,
+        reader,
+        questions: Vec::new(),
+        current: false,
+        early: Vec::new(),
+        open_acts: 0,
+        refused: false,
+        over: false,
+    };
+    session.live(&heard).map_err(Fault::Terminal)
+}
+
+impl Session<'_> {
+    fn live(mut self, heard: &Receiver<Heard>) -> io::Result<bool> {
+        while let Ok(heard) = heard.recv() {
+            match heard {
+                Heard::Hub(Input::Told(update)) => self.told(update)?,
+                Heard::Hub(Input::Done(act, done)) => self.done(&act, done)?,
+                Heard::Hub(Input::Hub(Ok(()))) => {
+                    self.questions.clear();
+                    self.current = false;
+                }
+                Heard::Hub(Input::Hub(Err(reason))) => {
+                    self.print(&format!("LOST {reason}"))?;
+                    if self.over {
+                        self.refused |= self.open_acts > 0 || !self.early.is_empty();
+                        return Ok(!self.refused);
+                    }
+                }
+                Heard::Hub(_) => {}
+                Heard::Line(line) if self.current => self.line(&line)?,
+                Heard::Line(line) => {
+                    if self.early.len() < WAITING {
+                        self.early.push(line);
+                    }
+                }
+                Heard::End => self.over = true,
+            }
+            self.out.flush()?;
+            if self.over && self.current && self.open_acts == 0 {
+                break;
+            }
+        }
+        Ok(!self.refused)
+    }
+
+    fn told(&mut self, update: Update) -> io::Result<()> {
+        match update {
+            Update::Question(question) => {
+                let known = self.questions.iter().position(|known| known.ticket == question.ticket);
+                if let Some(at) = known {
+                    self.questions[at] = *question;
+                    return Ok(());
+                }
+                self.print_question(&question)?;
+                if self.reader == Reader::Person {
+                    self.send(Act::Seen { ticket: question.ticket.clone() })?;
+                }
+                self.questions.push(*question);
+            }
+            Update::Gone { ticket, kind, by, through } => {
+                if let Some(at) = self.questions.iter().position(|question| question.ticket == ticket) {
+                    self.questions.remove(at);
+                    let sentence = ended(Gone { kind, by, through });
+                    self.print(&format!("GONE {} {sentence}", short(&ticket)))?;
+                }
+            }
+            Update::Facts { .. } => {}
+            Update::Current { .. } => {
+                self.current = true;
+                for line in std::mem::take(&mut self.early) {
+                    self.line(&line)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) -> io::Result<()> {
+        if line.trim().is_empty() {
+            return Ok(());
+        }
+        match answer::read(line, &self.questions) {
+            Ok(act) => {
+                // What becomes of it is told by its own answer, not as something that happened elsewhere.
+                if let Some(ticket) = answer::decides(&act) {
+                    self.questions.retain(|question| question.ticket != ticket);
+                }
+                self.open_acts += 1;
+                self.send(act)
+            }
+            Err(reason) => {
+                self.refused = true;
+                self.print(&format!("REFUSED {reason}"))
+            }
+        }
+    }
+
+    fn send(&mut self, act: Act) -> io::Result<()> {
+        self.acts.send(act).map_err(|_| io::Error::other("the hub's thread has ended"))
+    }
+
+    fn done(&mut self, act: &Act, done: Result<Done, String>) -> io::Result<()> {
+        let Some(ticket) = ticket(act).map(short) else { return Ok(()) };
+        if matches!(act, Act::Seen { .. }) {
+            return Ok(());
+        }
+        self.open_acts = self.open_acts.saturating_sub(1);
+        let line = match done {
+            Ok(Done::Decided { kind, .. }) => format!("DONE {ticket} {}", kind.as_str()),
+            Ok(Done::Snoozed { .. }) => format!("DONE {ticket} put off"),
+            Ok(Done::Noted) => format!("DONE {ticket} taken back"),
+            Ok(Done::Before { kind, by, through }) => {
+                self.refused = true;
+                format!("REFUSED {ticket} it {}", ended(Gone { kind, by, through }))
+            }
+            Ok(Done::Unfit { field, reason }) => {
+                self.refused = true;
+                format!("REFUSED {ticket} {field}: {reason}")
+            }
+            Ok(Done::Passphrase { reason }) => {
+                self.refused = true;
+                format!("REFUSED {ticket} {reason}; answer it with `adjutant inbox` in a terminal")
+            }
+            Err(reason) => {
+                self.refused = true;
+                format!("REFUSED {ticket} {reason}")
+            }
+        };
+        self.print(&line)
+    }
+
+    fn print_question(&mut self, question: &Shown) -> io::Result<()> {
+        let agent = visible::line(&question.client);
+        let place = visible::line(&question.workspace);
+        let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
+        let high = if question.level == Level::High { "HIGH " } else { "" };
+        let left = clock::span(Duration::from_millis(u64::try_from(question.deadline - now()).unwrap_or(0)));
+        self.print(&format!("QUESTION {} {high}from {agent}{place}, {left} left", short(&question.ticket)))?;
+        self.print(&format!("  {}", visible::line(&question.title)))?;
+        for line in question.message.trim_end().lines() {
+            self.print(&format!("  | {}", visible::plain(line)))?;
+        }
+        for field in &question.fields {
+            self.print_field(field, question.fields.len() > 1)?;
+        }
+        Ok(())
+    }
+
+    fn print_field(&mut self, field: &Field, several: bool) -> io::Result<()> {
+        let kind = match &field.input {
+            Wanted::Choice { max: 1, .. } => "choose one",
+            Wanted::Choice { .. } => "choose some, with commas between",
+            Wanted::Text { .. } => "text",
+            Wanted::Number { whole: true, .. } => "a whole number",
+            Wanted::Number { .. } => "a number",
+            Wanted::Date { time: false } => "a date",
+            Wanted::Date { time: true } => "an instant",
+            Wanted::YesNo => "yes or no",
+        };
+        let name = if several { format!("{}: ", visible::line(&field.name)) } else { String::new() };
+        let label = visible::line(&field.label);
+        let may = if field.required { "" } else { ", may be left out" };
+        self.print(&format!("  {name}{label}{}({kind}{may})", if label.is_empty() { "" } else { " " }))?;
+        if let Wanted::Choice { options, other, .. } = &field.input {
+            for (at, Choice { label, value }) in options.iter().enumerate() {
+                self.print(&format!("  {}  {}  {}", at + 1, visible::line(value), visible::line(label)))?;
+            }
+            if *other {
+                self.print("  or =YOUR OWN WORDS")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", visible::plain(line).replace('\t', "    "))
+    }
+}
+
+fn short(ticket: &str) -> String {
+    ticket.chars().take(PRINTED).collect()
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

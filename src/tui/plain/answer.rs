@@ -1,0 +1,124 @@
+//! One line of a person or a script: `ID VALUE`, or `ID /COMMAND`.
+
+use serde_json::Value;
+
+use crate::popups::{Answer, Choice, Field, Given, Input};
+use crate::socket::person::popups::{Act, Shown};
+
+/// Reads a line about one of `questions`. The error is a sentence for who wrote it.
+pub(super) fn read(line: &str, questions: &[Shown]) -> Result<Act, String> {
+    let line = line.trim();
+    let (id, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let rest = rest.trim();
+    let mut named = questions.iter().filter(|question| question.ticket.starts_with(id));
+    let question = match (named.next(), named.next()) {
+        (Some(question), None) => question,
+        (Some(_), Some(_)) => return Err(format!("`{id}` begins several questions: write more of it")),
+        (None, _) => return Err(format!("no question that waits begins with `{id}`")),
+    };
+    let ticket = question.ticket.clone();
+    if let Some(command) = rest.strip_prefix('/') {
+        let (command, words) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        let words = Some(words.trim().to_owned()).filter(|words| !words.is_empty());
+        return match (command, words) {
+            ("decline", note) => Ok(Act::Decline { ticket, note }),
+            ("dismiss", None) => Ok(Act::Dismiss { ticket }),
+            ("differently", Some(note)) => Ok(Act::Redirect { ticket, note }),
+            ("snooze", words) => {
+                let minutes = words.as_deref().unwrap_or("10").parse();
+                minutes
+                    .map(|minutes| Act::Snooze { ticket, minutes })
+                    .map_err(|_| "`/snooze` takes a number of minutes, 1 to 60".to_owned())
+            }
+            ("differently", None) => Err("`/differently` takes a sentence that says how".to_owned()),
+            (other, _) => Err(format!(
+                "`/{other}` is no command: there are /decline [WHY], /dismiss, /snooze [MINUTES] and /differently HOW; \
+                 write =/{other} for that text as an answer"
+            )),
+        };
+    }
+    if rest.is_empty() {
+        return Err(format!("`{id}` lacks its answer"));
+    }
+    Ok(Act::Answer { ticket, answer: answer(rest, &question.fields)?, note: None, passphrase: None })
+}
+
+/// Returns the question that an act decides.
+pub(super) fn decides(act: &Act) -> Option<&str> {
+    match act {
+        Act::Answer { ticket, .. }
+        | Act::Decline { ticket, .. }
+        | Act::Dismiss { ticket }
+        | Act::Redirect { ticket, .. } => Some(ticket),
+        Act::Follow | Act::Seen { .. } | Act::TakeBack { .. } | Act::Snooze { .. } => None,
+    }
+}
+
+fn answer(text: &str, fields: &[Field]) -> Result<Answer, String> {
+    if let [field] = fields {
+        return Ok(Answer(vec![(field.name.clone(), given(text, field)?)]));
+    }
+    let values: serde_json::Map<String, Value> = serde_json::from_str(text).map_err(|_| {
+        let names =
+            fields.iter().map(|field| format!("\"{}\": …", field.name)).collect::<Vec<_>>().join(", ");
+        format!("this question has {} fields: answer with a JSON object like {{{names}}}", fields.len())
+    })?;
+    let mut answers = Vec::new();
+    for (name, value) in values {
+        let field = fields.iter().find(|field| field.name == name);
+        let field = field.ok_or_else(|| format!("the question has no field `{name}`"))?;
+        let text = match value {
+            Value::Null => continue,
+            Value::String(text) => text,
+            Value::Array(values) => {
+                let words = values
+                    .iter()
+                    .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+                words.collect::<Vec<_>>().join(",")
+            }
+            other => other.to_string(),
+        };
+        answers.push((name, given(&text, field)?));
+    }
+    Ok(Answer(answers))
+}
+
+/// Reads one value as its field takes it. A leading `=` says that what follows is meant word by word.
+fn given(text: &str, field: &Field) -> Result<Given, String> {
+    let literal = text.strip_prefix('=');
+    let words = literal.unwrap_or(text);
+    Ok(match &field.input {
+        Input::Choice { options, max, other, .. } => match literal {
+            Some(words) if *other => Given::Other(words.to_owned()),
+            _ if *max == 1 => Given::Choices(vec![option(words, options, literal.is_some())?]),
+            _ => {
+                let values = words.split(',').map(|word| option(word.trim(), options, literal.is_some()));
+                Given::Choices(values.collect::<Result<_, _>>()?)
+            }
+        },
+        Input::Text { .. } => Given::Text(words.replace("\\n", "\n")),
+        Input::Number { .. } => Given::Number(words.parse().map_err(|_| format!("`{words}` is no number"))?),
+        Input::Date { .. } => Given::Date(words.to_owned()),
+        Input::YesNo => match words.to_ascii_lowercase().as_str() {
+            "yes" | "y" | "true" | "1" => Given::YesNo(true),
+            "no" | "n" | "false" | "2" => Given::YesNo(false),
+            _ => return Err(format!("`{words}` is neither yes nor no")),
+        },
+    })
+}
+
+/// Finds an option by its value, its number, or its label. A value that looks like a number comes first.
+fn option(word: &str, options: &[Choice], literal: bool) -> Result<String, String> {
+    let by_value = options.iter().find(|option| option.value == word);
+    let by_number = || {
+        let at = word.parse::<usize>().ok().filter(|_| !literal)?.checked_sub(1)?;
+        options.get(at)
+    };
+    let by_label = || options.iter().find(|option| option.label == word);
+    let found = by_value.or_else(by_number).or_else(by_label);
+    found.map(|option| option.value.clone()).ok_or_else(|| {
+        let values =
+            options.iter().map(|option| option.value.as_str()).take(9).collect::<Vec<_>>().join(", ");
+        format!("`{word}` is none of the options: {values}")
+    })
+}

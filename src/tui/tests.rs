@@ -1,0 +1,371 @@
+//! Frames and keys without a terminal: what came in, what is drawn, what is asked of the hub.
+
+use std::time::{Duration, Instant};
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::inbox::{Inbox, Input, Now, Wish};
+use super::theme::Theme;
+use super::view;
+use crate::git::Facts;
+use crate::popups::{Answer, By, Choice, Default, Field, Given, Input as Wanted, Kind, Level, Presenter};
+use crate::socket::person::popups::{Act, Done, Secret, Shown, Update};
+
+/// An inbox with a clock that stands until it is moved.
+struct Desk {
+    inbox: Inbox,
+    now: Now,
+    size: (u16, u16),
+    colour: bool,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let now = Now { at: Instant::now(), millis: 1_800_000_000_000 };
+        let mut desk = Self { inbox: Inbox::default(), now, size: (72, 22), colour: true };
+        desk.on(Input::Hub(Ok(())));
+        desk
+    }
+
+    /// With these questions told.
+    fn with(questions: impl IntoIterator<Item = Shown>) -> Self {
+        let mut desk = Self::new();
+        let mut total = 0;
+        for question in questions {
+            desk.on(Input::Told(Update::Question(Box::new(question))));
+            total += 1;
+        }
+        desk.on(Input::Told(Update::Current { total }));
+        desk
+    }
+
+    fn on(&mut self, input: Input) -> Vec<Act> {
+        let wishes = self.inbox.on(input, self.now);
+        let acts = wishes.into_iter().filter_map(|wish| match wish {
+            Wish::Act(Act::Seen { .. }) => None,
+            Wish::Act(act) => Some(act),
+            Wish::Quit => panic!("it quits"),
+        });
+        acts.collect()
+    }
+
+    fn pass(&mut self, millis: u64) {
+        self.now.at += Duration::from_millis(millis);
+        self.now.millis += i64::try_from(millis).unwrap();
+    }
+
+    /// Presses keys: a character for itself, and a few names.
+    fn press(&mut self, keys: &str) -> Vec<Act> {
+        let mut acts = Vec::new();
+        for word in keys.split(' ') {
+            let (code, modifiers) = match word {
+                "Enter" => (KeyCode::Enter, KeyModifiers::NONE),
+                "Esc" => (KeyCode::Esc, KeyModifiers::NONE),
+                "Tab" => (KeyCode::Tab, KeyModifiers::NONE),
+                "Down" => (KeyCode::Down, KeyModifiers::NONE),
+                "Up" => (KeyCode::Up, KeyModifiers::NONE),
+                "Space" => (KeyCode::Char(' '), KeyModifiers::NONE),
+                "PgDn" => (KeyCode::PageDown, KeyModifiers::NONE),
+                "F1" => (KeyCode::F(1), KeyModifiers::NONE),
+                word if word.starts_with('^') => {
+                    (KeyCode::Char(word.chars().nth(1).unwrap()), KeyModifiers::CONTROL)
+                }
+                text => {
+                    for character in text.chars() {
+                        let key = KeyEvent::new(KeyCode::Char(character), KeyModifiers::NONE);
+                        acts.extend(self.on(Input::Key(key)));
+                    }
+                    continue;
+                }
+            };
+            acts.extend(self.on(Input::Key(KeyEvent::new(code, modifiers))));
+        }
+        acts
+    }
+
+    fn done(&mut self, act: &Act, done: Done) {
+        self.on(Input::Done(act.clone(), Ok(done)));
+    }
+
+    fn frame(&self) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(self.size.0, self.size.1)).unwrap();
+        let theme = Theme { colour: self.colour };
+        terminal.draw(|frame| view::draw(frame, &self.inbox, theme, self.now)).unwrap();
+        let text = terminal.backend().to_string();
+        let rows = text.lines().map(|line| line.trim_matches('"').trim_end());
+        rows.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+    }
+}
+
+fn ticket(letter: char) -> String {
+    format!("q{}", letter.to_string().repeat(20))
+}
+
+fn choice(options: &[(&str, &str)], max: usize, other: bool) -> Wanted {
+    let options =
+        options.iter().map(|(label, value)| Choice { label: (*label).into(), value: (*value).into() });
+    Wanted::Choice { options: options.collect(), min: usize::from(max == 1), max, other }
+}
+
+fn field(name: &str, input: Wanted) -> Field {
+    Field { name: name.into(), label: String::new(), description: String::new(), required: true, input }
+}
+
+fn question(letter: char, title: &str, fields: Vec<Field>) -> Shown {
+    Shown {
+        ticket: ticket(letter),
+        client: "codex".into(),
+        workspace: "/work/shop".into(),
+        title: title.into(),
+        message: "All tests pass.".into(),
+        fields,
+        level: Level::Normal,
+        default: None,
+        asked_at: 1_799_999_880_000,
+        deadline: 1_800_000_600_000,
+        snoozed_until: None,
+        deliveries: 1,
+    }
+}
+
+fn deploy() -> Shown {
+    let options = [("Yes, deploy now", "yes"), ("No", "no")];
+    Shown {
+        message: "The **release** is ready:\n\n- tests pass\n- nobody is on call\n\n```diff\n--- a/deploy.toml\n+++ b/deploy.toml\n@@ -1,2 +1,2 @@\n-replicas = 2\n+replicas = 4\n region = \"eu\"\n```".into(),
+        ..question('a', "Deploy to production?", vec![field("answer", choice(&options, 1, false))])
+    }
+}
+
+fn facts() -> Update {
+    let facts = Facts {
+        branch: Some("release".into()),
+        commit: Some("0123456789".into()),
+        dirty: 2,
+        files: vec![(" M".into(), "deploy.toml".into()), ("??".into(), "notes.md".into())],
+        insertions: 3,
+        deletions: 1,
+        more: false,
+    };
+    Update::Facts { workspace: "/work/shop".into(), facts: Ok(facts) }
+}
+
+#[test]
+fn an_empty_desk_says_so() {
+    insta::assert_snapshot!(Desk::with([]).frame());
+}
+
+#[test]
+fn the_list_tells_who_asks_from_where_and_what_needs_a_passphrase() {
+    let high = Shown {
+        client: "claude\u{202e}code".into(),
+        workspace: "/work/bank".into(),
+        level: Level::High,
+        deliveries: 2,
+        ..question('b', "Rotate the \u{1b}[31mkeys\nnow?", vec![field("answer", Wanted::YesNo)])
+    };
+    let later = Shown {
+        snoozed_until: Some(1_800_000_300_000),
+        asked_at: 1_799_990_000_000,
+        ..question('c', "Which licence?", vec![field("answer", Wanted::YesNo)])
+    };
+    let mut desk = Desk::with([later, deploy(), high]);
+    desk.on(Input::Told(facts()));
+    insta::assert_snapshot!(desk.frame());
+}
+
+#[test]
+fn a_question_is_shown_with_what_the_hub_sees() {
+    let mut desk = Desk::with([deploy()]);
+    desk.on(Input::Told(facts()));
+    desk.press("Enter");
+    desk.pass(500);
+    desk.press("1");
+    insta::assert_snapshot!(desk.frame());
+}
+
+#[test]
+fn keys_that_were_meant_for_the_list_choose_nothing() {
+    let mut desk = Desk::with([deploy()]);
+    assert_eq!(desk.press("Enter 1 Enter"), [], "the cooldown");
+    desk.pass(500);
+    assert_eq!(desk.press("Enter"), [], "nothing is chosen");
+    assert!(desk.frame().contains("! an answer is needed"), "{}", desk.frame());
+    let acts = desk.press("2 Enter");
+    let answer = Answer(vec![("answer".into(), Given::Choices(vec!["no".into()]))]);
+    assert_eq!(acts, [Act::Answer { ticket: ticket('a'), answer, note: None, passphrase: None }]);
+    assert_eq!(desk.press("Enter"), [], "it is on its way");
+}
+
+#[test]
+fn an_answer_can_be_taken_back_while_its_strip_is_there() {
+    let mut desk = Desk::with([deploy()]);
+    desk.press("Enter");
+    desk.pass(500);
+    let acts = desk.press("1 Enter");
+    desk.done(&acts[0], Done::Decided { kind: Kind::Answered, until: Some(desk.now.millis + 3000) });
+    insta::assert_snapshot!(desk.frame());
+    desk.on(Input::Told(Update::Gone {
+        ticket: ticket('a'),
+        kind: Kind::Answered,
+        by: By::Person,
+        through: Presenter::Terminal,
+    }));
+    let undo = desk.press("u");
+    assert_eq!(undo, [Act::TakeBack { ticket: ticket('a') }]);
+    desk.done(&undo[0], Done::Noted);
+    assert!(desk.frame().contains("1 (•) Yes, deploy now"), "as it was filled in:\n{}", desk.frame());
+    desk.pass(500);
+    let acts = desk.press("Enter");
+    desk.done(&acts[0], Done::Decided { kind: Kind::Answered, until: Some(desk.now.millis + 3000) });
+    desk.pass(3001);
+    assert_eq!(desk.press("u"), [], "the strip is gone");
+}
+
+#[test]
+fn escape_goes_one_step_back_and_no_further() {
+    let mut desk = Desk::with([deploy()]);
+    desk.press("Enter");
+    desk.pass(500);
+    desk.press("^n because Enter ^n more Esc");
+    assert!(desk.frame().contains("note: because"), "{}", desk.frame());
+    desk.press("Esc");
+    assert!(desk.inbox.sheet.is_none());
+    desk.press("Esc Esc");
+    assert_eq!(desk.inbox.questions.len(), 1);
+}
+
+#[test]
+fn every_kind_of_field_is_filled_in_by_keys_alone() {
+    let fields = vec![
+        Field {
+            label: "Targets".into(),
+            ..field("targets", choice(&[("Linux", "l"), ("Mac", "m"), ("BSD", "b")], 2, false))
+        },
+        Field { label: "Licence".into(), ..field("licence", choice(&[("MIT", "mit")], 1, true)) },
+        Field { label: "Name".into(), ..field("name", Wanted::Text { multiline: false, min: 0, max: 100 }) },
+        Field {
+            label: "Port".into(),
+            ..field("port", Wanted::Number { whole: true, min: Some(1.0), max: Some(65535.0) })
+        },
+        Field { label: "When".into(), ..field("when", Wanted::Date { time: false }) },
+        Field { label: "Sure".into(), required: false, ..field("sure", Wanted::YesNo) },
+    ];
+    let mut desk = Desk::with([question('d', "Release form", fields)]);
+    desk.size = (60, 30);
+    desk.press("Enter");
+    desk.pass(500);
+    desk.press("1 3 Enter 2 Apache-2.0 Enter Ad jutant Enter 99999 Enter");
+    insta::assert_snapshot!(desk.frame());
+    let acts = desk.press("^u 8080 Enter 2026-11-21 Enter y Enter");
+    let answer = Answer(vec![
+        ("targets".into(), Given::Choices(vec!["l".into(), "b".into()])),
+        ("licence".into(), Given::Other("Apache-2.0".into())),
+        ("name".into(), Given::Text("Adjutant".into())),
+        ("port".into(), Given::Number(8080.0)),
+        ("when".into(), Given::Date("2026-11-21".into())),
+        ("sure".into(), Given::YesNo(true)),
+    ]);
+    assert_eq!(acts, [Act::Answer { ticket: ticket('d'), answer, note: None, passphrase: None }]);
+}
+
+#[test]
+fn high_asks_for_the_passphrase_and_never_shows_it() {
+    let high = Shown { level: Level::High, ..deploy() };
+    let mut desk = Desk::with([high]);
+    desk.press("Enter");
+    desk.pass(500);
+    assert_eq!(desk.press("1 Enter"), []);
+    desk.press("wrong");
+    insta::assert_snapshot!(desk.frame());
+    let acts = desk.press("Enter");
+    assert!(!format!("{acts:?}").contains("wrong"), "{acts:?}");
+    let Act::Answer { passphrase, .. } = &acts[0] else { panic!("{acts:?}") };
+    assert_eq!(*passphrase, Some(Secret("wrong".into())));
+    desk.done(&acts[0], Done::Passphrase { reason: "that is not the desk passphrase".into() });
+    assert!(desk.frame().contains("! that is not the desk passphrase"), "{}", desk.frame());
+    let again = desk.press("right Enter");
+    assert!(matches!(&again[0], Act::Answer { passphrase: Some(Secret(text)), .. } if text == "right"));
+}
+
+#[test]
+fn what_was_decided_elsewhere_is_withdrawn_at_once_and_nothing_typed_is_lost() {
+    let text = field("why", Wanted::Text { multiline: false, min: 0, max: 100 });
+    let mut desk = Desk::with([question('e', "Why?", vec![text])]);
+    desk.press("Enter");
+    desk.pass(500);
+    desk.press("half");
+    desk.on(Input::Told(Update::Gone {
+        ticket: ticket('e'),
+        kind: Kind::Answered,
+        by: By::Person,
+        through: Presenter::Browser,
+    }));
+    insta::assert_snapshot!(desk.frame());
+    assert_eq!(desk.press("Enter"), []);
+    assert!(desk.inbox.sheet.is_none());
+}
+
+#[test]
+fn the_other_ways_out_are_acts_of_their_own() {
+    let out = |keys: &str| {
+        let mut desk = Desk::with([deploy()]);
+        desk.press("Enter");
+        desk.pass(500);
+        desk.press(keys)
+    };
+    let ticket = ticket('a');
+    assert_eq!(out("^s Enter"), [Act::Snooze { ticket: ticket.clone(), minutes: 10 }]);
+    assert_eq!(out("^s 45 Enter"), [Act::Snooze { ticket: ticket.clone(), minutes: 45 }]);
+    assert_eq!(out("^s 61 Enter"), []);
+    assert_eq!(out("^r Enter"), []);
+    assert_eq!(out("^r shorter Enter"), [Act::Redirect { ticket: ticket.clone(), note: "shorter".into() }]);
+    assert_eq!(out("^d Enter"), [Act::Decline { ticket: ticket.clone(), note: None }]);
+    assert_eq!(out("^d no Enter"), [Act::Decline { ticket, note: Some("no".into()) }]);
+}
+
+#[test]
+fn a_default_and_a_narrow_screen_hide_nothing_that_matters() {
+    let default = Default {
+        answer: Answer(vec![("answer".into(), Given::Choices(vec!["no".into()]))]),
+        after: Duration::from_mins(2),
+    };
+    let mut desk = Desk::with([Shown { default: Some(default), ..deploy() }]);
+    desk.size = (32, 24);
+    desk.colour = false;
+    desk.press("Enter");
+    desk.pass(500);
+    insta::assert_snapshot!(desk.frame());
+    desk.size = (5, 2);
+    let _ = desk.frame();
+}
+
+#[test]
+fn a_question_counts_as_seen_only_while_it_is_on_the_screen() {
+    let mut desk = Desk::with([deploy()]);
+    let seen = |desk: &mut Desk, input: Input| {
+        let wishes = desk.inbox.on(input, desk.now);
+        wishes.iter().filter(|wish| matches!(wish, Wish::Act(Act::Seen { .. }))).count()
+    };
+    assert_eq!(seen(&mut desk, Input::Tick), 0, "the list is no look at it");
+    let enter = Input::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
+    assert_eq!(seen(&mut desk, enter), 1);
+    assert_eq!(seen(&mut desk, Input::Tick), 0);
+    desk.pass(5001);
+    assert_eq!(seen(&mut desk, Input::Tick), 1);
+    assert_eq!(seen(&mut desk, Input::Focus(false)), 0);
+    desk.pass(60_000);
+    assert_eq!(seen(&mut desk, Input::Tick), 0, "the window lies behind another");
+    assert_eq!(seen(&mut desk, Input::Focus(true)), 1);
+}
+
+#[test]
+fn the_colour_of_an_agent_is_always_the_same_and_none_where_none_is_wanted() {
+    let theme = Theme { colour: true };
+    assert_eq!(theme.agent("codex", "/a"), theme.agent("codex", "/a"));
+    assert_ne!(theme.agent("codex", "/a"), theme.agent("codex", "/b"));
+    let plain = Theme { colour: false };
+    let colours = [plain.agent("codex", "/a"), plain.alarm(), plain.added(), plain.quiet(), plain.good()];
+    assert!(colours.iter().all(|style| style.fg.is_none() && style.bg.is_none()));
+}

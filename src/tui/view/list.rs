@@ -1,0 +1,99 @@
+//! The list of pending questions.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::{agent, cut, fill, place, span, styled};
+use crate::popups::Level;
+use crate::socket::person::popups::Shown;
+use crate::tui::inbox::{Inbox, Now};
+use crate::tui::theme::Theme;
+use crate::tui::wrap::width;
+use crate::visible;
+
+/// Lines of one question.
+const ROWS: usize = 2;
+
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, inbox: &Inbox, theme: Theme, now: Now) {
+    let room = usize::from(area.width);
+    let mut lines = vec![head(inbox, theme, room), Line::default()];
+    if inbox.questions.is_empty() {
+        let text = match (&inbox.lost, inbox.current) {
+            (Some(_), _) => "Looking for the hub.",
+            (None, false) => "Asking the hub.",
+            (None, true) => "Nothing is waiting for you. Questions of your agents appear here by themselves.",
+        };
+        lines.extend(styled(text, room, theme.quiet()));
+    }
+    let fits = usize::from(area.height).saturating_sub(lines.len()) / ROWS;
+    let fits = fits.max(1);
+    let first = (inbox.selected + 1).saturating_sub(fits);
+    for (at, question) in inbox.questions.iter().enumerate().skip(first).take(fits) {
+        lines.extend(rows(inbox, question, at, theme, now, room));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn head(inbox: &Inbox, theme: Theme, room: usize) -> Line<'static> {
+    let shown = inbox.questions.len();
+    let count = match inbox.total.max(shown as u64) {
+        0 => String::new(),
+        1 => " · 1 question".to_owned(),
+        total if total > shown as u64 => format!(" · {total} questions, the first {shown} here"),
+        total => format!(" · {total} questions"),
+    };
+    Line::from(Span::styled(fill(&cut(&format!("Adjutant inbox{count}"), room), room), theme.strong()))
+}
+
+fn rows(
+    inbox: &Inbox,
+    question: &Shown,
+    at: usize,
+    theme: Theme,
+    now: Now,
+    room: usize,
+) -> [Line<'static>; ROWS] {
+    let chosen = at == inbox.selected;
+    let mark = if chosen { "›" } else { " " };
+    let number = if at < 9 { (at + 1).to_string() } else { " ".to_owned() };
+    let high = if question.level == Level::High { " HIGH" } else { "" };
+    let lead = format!("{mark}{number} ");
+    let title = visible::line(&question.title);
+    let title = cut(&title, room.saturating_sub(width(&lead) + high.len()));
+    let title_style = if chosen { theme.focus() } else { theme.strong() };
+    let mut first = vec![Span::raw(lead), Span::styled(title, title_style)];
+    if !high.is_empty() {
+        first.push(Span::styled(high, theme.alarm()));
+    }
+    let mut facts = Vec::new();
+    facts.extend(place(inbox, &question.workspace));
+    match question.snoozed_until.filter(|until| *until > now.millis) {
+        Some(until) => facts.push(format!("put off, back in {}", span(until - now.millis))),
+        None => facts.push(format!("{} ago", span(now.millis - question.asked_at))),
+    }
+    facts.push(format!("{} left", span(question.deadline - now.millis)));
+    if question.deliveries > 1 {
+        facts.push(format!("{} requests wait for it", question.deliveries));
+    }
+    let name = agent(&question.client);
+    let rest = cut(&format!(" · {}", facts.join(" · ")), room.saturating_sub(5 + width(&name)));
+    let style = theme.agent(&question.client, &question.workspace);
+    let second = vec![
+        Span::raw("   "),
+        Span::styled("▌ ", style),
+        Span::styled(cut(&name, room.saturating_sub(5)), style),
+        Span::styled(rest, theme.quiet()),
+    ];
+    [Line::from(first), Line::from(second)]
+}
+
+pub(super) fn hints(inbox: &Inbox) -> Vec<String> {
+    let mut hints = Vec::new();
+    if !inbox.questions.is_empty() {
+        hints.extend(["↑↓ choose".to_owned(), "Enter opens".to_owned()]);
+    }
+    hints.push("q quits".to_owned());
+    hints
+}

@@ -1,0 +1,406 @@
+//! The open question: who asks, what the hub sees, the message, and what can be filled in.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::{agent, place, span, styled, typed};
+use crate::git::Facts;
+use crate::popups::{Field, Given, Input, Level};
+use crate::tui::entry::{Chosen, Entry};
+use crate::tui::inbox::{Inbox, Now, ended};
+use crate::tui::message;
+use crate::tui::sheet::{Layer, Sheet};
+use crate::tui::theme::Theme;
+use crate::tui::wrap::wrap;
+use crate::visible;
+
+/// Changed files that are named.
+const NAMED: usize = 6;
+
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Now) {
+    let room = usize::from(area.width);
+    let mut head = head(inbox, sheet, theme, now, room);
+    let (form, focus) = form(sheet, theme, now, room);
+    let height = usize::from(area.height);
+    // The form comes first where there is little room; the message keeps at least three lines and can be scrolled.
+    let least = height.saturating_sub(form.len()).max(3).min(height);
+    head.truncate(least.saturating_sub(2).max(1));
+    let mut message = message::lines(&sheet.question.message, room, theme);
+    if message.is_empty() {
+        message.push(Line::default());
+    }
+    let free = height.saturating_sub(head.len());
+    let form_rows = form.len().min(free.saturating_sub(message.len().min(3)));
+    let rows = free - form_rows;
+    let (message, more) = window(message, usize::from(sheet.scroll), rows, theme);
+    let form_first = (focus + 1).saturating_sub(form_rows);
+    let mut lines = head;
+    lines.extend(message);
+    if more {
+        lines.truncate(height.saturating_sub(form_rows));
+    }
+    lines.extend(form.into_iter().skip(form_first).take(form_rows));
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// Cuts the message to its rows and says at its end how much of it is not on the screen.
+fn window(
+    message: Vec<Line<'static>>,
+    scroll: usize,
+    rows: usize,
+    theme: Theme,
+) -> (Vec<Line<'static>>, bool) {
+    let total = message.len();
+    if total <= rows || rows == 0 {
+        return (message, false);
+    }
+    let shown = rows - 1;
+    let first = scroll.min(total - shown);
+    let below = total - first - shown;
+    let mut lines: Vec<_> = message.into_iter().skip(first).take(shown).collect();
+    let told = match (first, below) {
+        (0, below) => format!("── {below} more lines: PgDn ──"),
+        (above, 0) => format!("── {above} lines above: PgUp ──"),
+        (above, below) => format!("── {above} lines above: PgUp, {below} below: PgDn ──"),
+    };
+    lines.push(Line::from(Span::styled(told, theme.quiet())));
+    (lines, true)
+}
+
+fn head(inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Now, room: usize) -> Vec<Line<'static>> {
+    let question = &sheet.question;
+    let style = theme.agent(&question.client, &question.workspace);
+    let mut who = vec![Span::styled("▌ ", style), Span::styled(agent(&question.client), style)];
+    who.push(Span::raw(" asks"));
+    if let Some(place) = place(inbox, &question.workspace) {
+        who.push(Span::raw(format!(" · {place}")));
+    }
+    who.push(Span::styled(format!(" · {} left", span(question.deadline - now.millis)), theme.quiet()));
+    let mut lines = vec![Line::from(who)];
+    if question.level == Level::High {
+        lines.extend(styled("HIGH: an answer needs the desk passphrase", room, theme.alarm()));
+    }
+    lines.extend(styled(&visible::line(&question.title), room, theme.strong()));
+    if !question.workspace.is_empty() {
+        let seen = match inbox.facts.get(&question.workspace) {
+            None => visible::line(&question.workspace),
+            Some(Err(reason)) => format!("{}: {reason}", visible::line(&question.workspace)),
+            Some(Ok(facts)) => format!("{}: {}", visible::line(&question.workspace), told(facts)),
+        };
+        lines.extend(styled(&format!("hub sees {seen}"), room, theme.quiet()));
+    }
+    lines.push(Line::from(Span::styled("─".repeat(room), theme.quiet())));
+    lines
+}
+
+/// What git says, in one sentence fragment.
+fn told(facts: &Facts) -> String {
+    let branch = match (&facts.branch, &facts.commit) {
+        (Some(branch), Some(commit)) => format!("branch {} at {commit}", visible::line(branch)),
+        (Some(branch), None) => format!("branch {}, no commit yet", visible::line(branch)),
+        (None, Some(commit)) => format!("no branch, at {commit}"),
+        (None, None) => "no commit yet".to_owned(),
+    };
+    let more = if facts.more { "more than " } else { "" };
+    let changed = match facts.dirty {
+        0 => return format!("{branch}, nothing changed"),
+        1 => "1 file changed".to_owned(),
+        dirty => format!("{more}{dirty} files changed"),
+    };
+    let lines = if facts.insertions + facts.deletions > 0 {
+        format!(", +{} −{} lines", facts.insertions, facts.deletions)
+    } else {
+        String::new()
+    };
+    let names = facts
+        .files
+        .iter()
+        .take(NAMED)
+        .map(|(letters, name)| format!("{} {}", letters.trim(), visible::line(name)));
+    let names = names.collect::<Vec<_>>().join(", ");
+    let others = if facts.dirty > NAMED { ", …" } else { "" };
+    format!("{branch}, {changed}{lines} ({names}{others})")
+}
+
+/// Returns the lines to fill in, and the line that must be on the screen.
+fn form(sheet: &Sheet, theme: Theme, now: Now, room: usize) -> (Vec<Line<'static>>, usize) {
+    let mut lines = vec![Line::from(Span::styled("─".repeat(room), theme.quiet()))];
+    if let Some(gone) = sheet.gone {
+        lines.extend(styled(&format!("This question {}.", ended(gone)), room, theme.alarm()));
+        lines.extend(kept(sheet).into_iter().flat_map(|text| styled(&text, room, Style::new())));
+        return (lines, 0);
+    }
+    let mut focus = 0;
+    for (at, (entry, field)) in sheet.entries.iter().zip(&sheet.question.fields).enumerate() {
+        let focused = at == sheet.focus && sheet.layer.is_none();
+        lines.extend(label(sheet, field, focused, theme, room));
+        let start = lines.len();
+        let (rows, cursor) = filled(entry, field, focused, theme, room);
+        lines.extend(rows);
+        if at == sheet.focus {
+            focus = start + cursor;
+        }
+    }
+    if let Some(default) = &sheet.question.default {
+        let answer =
+            default.answer.0.iter().map(|(_, given)| given_text(given)).collect::<Vec<_>>().join(", ");
+        let after = crate::clock::span(default.after);
+        let text = format!("Without an answer it will be “{answer}” once this was on a screen for {after}.");
+        lines.extend(styled(&visible::line(&text), room, theme.quiet()));
+    }
+    if let Some(note) = &sheet.note {
+        lines.extend(styled(&format!("note: {note}"), room, Style::new()));
+    }
+    if let Some(layer) = &sheet.layer {
+        let (rows, cursor) = over(layer, theme, room);
+        focus = lines.len() + cursor;
+        lines.extend(rows);
+    }
+    if let Some(fault) = &sheet.fault {
+        lines.extend(styled(&format!("! {fault}"), room, theme.alarm()));
+        focus = lines.len() - 1;
+    }
+    if sheet.sending {
+        lines.extend(styled("sending", room, theme.quiet()));
+    } else if sheet.cooling(now.at) {
+        lines.extend(styled("keys count in a moment", room, theme.quiet()));
+    }
+    (lines, focus)
+}
+
+/// What was typed, for a question that cannot be answered any more.
+fn kept(sheet: &Sheet) -> Vec<String> {
+    let typed = sheet.entries.iter().filter_map(|entry| match entry {
+        Entry::Typed(editor) => Some(editor.text()),
+        Entry::Choice(Chosen { other: Some(editor), .. }) => Some(editor.text()),
+        Entry::Choice(_) | Entry::YesNo(_) => None,
+    });
+    let texts: Vec<_> = typed.chain(sheet.note.as_deref()).filter(|text| !text.is_empty()).collect();
+    if texts.is_empty() { Vec::new() } else { vec![format!("What you typed: {}", texts.join(" / "))] }
+}
+
+fn label(sheet: &Sheet, field: &Field, focused: bool, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    let several = sheet.question.fields.len() > 1;
+    let name = if field.label.is_empty() && several { &field.name } else { &field.label };
+    let mut text = visible::line(name);
+    let wanted = match &field.input {
+        Input::Choice { max: 1, .. } | Input::YesNo => String::new(),
+        Input::Choice { min, max, options, .. } if *max >= options.len() && *min <= 1 => {
+            "any number of them".to_owned()
+        }
+        Input::Choice { min, max, .. } => {
+            format!("{} to {max} of them", if field.required { (*min).max(1) } else { *min })
+        }
+        Input::Text { .. } => String::new(),
+        Input::Number { whole, min, max } => {
+            let kind = if *whole { "a whole number" } else { "a number" };
+            match (min, max) {
+                (Some(min), Some(max)) => format!("{kind} from {min} to {max}"),
+                (Some(min), None) => format!("{kind} from {min}"),
+                (None, Some(max)) => format!("{kind} up to {max}"),
+                (None, None) => kind.to_owned(),
+            }
+        }
+        Input::Date { time: false } => "a date like 2026-11-21".to_owned(),
+        Input::Date { time: true } => "an instant like 2026-11-21T09:30:00+01:00".to_owned(),
+    };
+    let wanted = [wanted, if field.required { String::new() } else { "may stay empty".to_owned() }];
+    let wanted: Vec<_> = wanted.into_iter().filter(|text| !text.is_empty()).collect();
+    if !wanted.is_empty() {
+        text = format!("{text} ({})", wanted.join(", ")).trim_start().to_owned();
+    }
+    let mut lines = Vec::new();
+    if !text.is_empty() {
+        let mark = if focused && several { "› " } else { "" };
+        lines.extend(styled(&format!("{mark}{text}"), room, theme.strong()));
+    }
+    if !field.description.is_empty() {
+        lines.extend(styled(&visible::line(&field.description), room, theme.quiet()));
+    }
+    lines
+}
+
+/// Returns the lines of a field, and the one with the cursor.
+fn filled(
+    entry: &Entry,
+    field: &Field,
+    focused: bool,
+    theme: Theme,
+    room: usize,
+) -> (Vec<Line<'static>>, usize) {
+    match (entry, &field.input) {
+        (Entry::Choice(chosen), Input::Choice { options, max, .. }) => {
+            let labels = options.iter().map(|option| {
+                let label = visible::line(&option.label);
+                let value = visible::line(&option.value);
+                if label == value || label.is_empty() { value } else { label }
+            });
+            let mut lines = Vec::new();
+            let mut cursor = 0;
+            for (at, label) in labels.enumerate() {
+                let marked = chosen.chosen.contains(&at);
+                let here = focused && chosen.cursor == Some(at);
+                if here {
+                    cursor = lines.len();
+                }
+                lines.extend(option(at, &label, marked, *max == 1, here, theme, room));
+            }
+            if let Some(editor) = &chosen.other {
+                let here = focused && chosen.cursor == Some(options.len());
+                if here {
+                    cursor = lines.len();
+                }
+                let marked = chosen.cursor == Some(options.len()) || !editor.text().is_empty();
+                lines.extend(option(options.len(), "Another answer:", marked, *max == 1, here, theme, room));
+                if here {
+                    lines.extend(typed(editor, room, Style::new(), false));
+                } else if !editor.text().is_empty() {
+                    lines.extend(styled(editor.text(), room, Style::new()));
+                }
+            }
+            (lines, cursor)
+        }
+        (Entry::YesNo(given), _) => {
+            let option = |at, text, value| {
+                option(at, text, *given == Some(value), true, focused && *given == Some(value), theme, room)
+            };
+            let mut lines = option(0, "Yes", true);
+            lines.extend(option(1, "No", false));
+            (lines, usize::from(*given == Some(false)))
+        }
+        (Entry::Typed(editor), _) if focused => {
+            let lines = typed(editor, room, Style::new(), false);
+            let cursor = lines.len().saturating_sub(1);
+            (lines, cursor)
+        }
+        (Entry::Typed(editor), _) => {
+            let text = if editor.text().is_empty() { "…" } else { editor.text() };
+            (text.split('\n').flat_map(|line| styled(line, room, theme.quiet())).collect(), 0)
+        }
+        (Entry::Choice(_), _) => (Vec::new(), 0),
+    }
+}
+
+fn option(
+    at: usize,
+    label: &str,
+    marked: bool,
+    single: bool,
+    here: bool,
+    theme: Theme,
+    room: usize,
+) -> Vec<Line<'static>> {
+    let number = if at < 9 { (at + 1).to_string() } else { " ".to_owned() };
+    let mark = match (single, marked) {
+        (true, true) => "(•)",
+        (true, false) => "( )",
+        (false, true) => "[x]",
+        (false, false) => "[ ]",
+    };
+    let pointer = if here { "›" } else { " " };
+    let lead = format!("{pointer}{number} {mark} ");
+    let style = if here {
+        theme.focus()
+    } else if marked {
+        theme.strong()
+    } else {
+        Style::new()
+    };
+    let rows = wrap(label, room.saturating_sub(7), 0);
+    rows.into_iter()
+        .enumerate()
+        .map(|(row, text)| {
+            let lead = if row == 0 { lead.clone() } else { " ".repeat(7) };
+            Line::from(vec![Span::raw(lead), Span::styled(text, style)])
+        })
+        .collect()
+}
+
+/// Returns the lines of what lies over the question, and the one with the cursor.
+fn over(layer: &Layer, theme: Theme, room: usize) -> (Vec<Line<'static>>, usize) {
+    let (head, editor, hidden) = match layer {
+        Layer::Note(editor) => ("A note for the agent, beside your answer:", editor, false),
+        Layer::Snooze(editor) => {
+            ("Put off for how many minutes? (1 to 60; 10 if you type nothing)", editor, false)
+        }
+        Layer::Redirect(editor) => ("How should it be asked? The agent reads this:", editor, false),
+        Layer::Decline(editor) => ("Decline this question? You may say why:", editor, false),
+        Layer::Passphrase { typed, .. } => ("The desk passphrase, to send this answer:", typed, true),
+        Layer::Help => return (help(theme, room), 0),
+    };
+    let mut lines = styled(head, room, theme.strong());
+    lines.extend(typed(editor, room, Style::new(), hidden));
+    let last = lines.len() - 1;
+    (lines, last)
+}
+
+fn help(theme: Theme, room: usize) -> Vec<Line<'static>> {
+    let keys = [
+        "1-9, arrows, Space   choose        Enter   confirm, next field, send",
+        "Tab, Shift-Tab       other field   Escape  one step back",
+        "Ctrl-N   a note beside the answer  Ctrl-S  put it off",
+        "Ctrl-R   ask me differently        Ctrl-D  decline",
+        "Alt-Enter or Ctrl-J  new line      Ctrl-Z  take the last answer back",
+        "PgUp, PgDn           scroll the message",
+    ];
+    let mut lines = styled("Keys", room, theme.strong());
+    lines.extend(keys.iter().flat_map(|line| styled(line, room, Style::new())));
+    lines
+}
+
+fn given_text(given: &Given) -> String {
+    match given {
+        Given::Choices(values) => values.join(", "),
+        Given::Other(text) | Given::Text(text) | Given::Date(text) => text.clone(),
+        Given::Number(number) => number.to_string(),
+        Given::YesNo(true) => "yes".to_owned(),
+        Given::YesNo(false) => "no".to_owned(),
+    }
+}
+
+/// The keys that do something now.
+pub(super) fn hints(sheet: &Sheet, now: Now) -> Vec<String> {
+    let words: &[&str] = match &sheet.layer {
+        _ if sheet.gone.is_some() => &["Enter or Esc: back to the list"],
+        Some(Layer::Help) => &["any key goes on"],
+        Some(Layer::Note(_)) => &["Enter keeps the note", "Esc back"],
+        Some(Layer::Snooze(_)) => &["Enter puts it off", "Esc back"],
+        Some(Layer::Redirect(_)) => &["Enter sends it", "Esc back"],
+        Some(Layer::Decline(_)) => &["Enter declines", "Esc back"],
+        Some(Layer::Passphrase { .. }) => &["Enter sends the answer", "Esc back"],
+        None => {
+            let entry = sheet.entries.get(sheet.focus).zip(sheet.question.fields.get(sheet.focus));
+            let choose = match entry {
+                Some((Entry::YesNo(_), _)) => "y/n choose",
+                Some((Entry::Choice(_), Field { input: Input::Choice { max: 1, .. }, .. }))
+                    if !sheet.takes_text() =>
+                {
+                    "1-9 choose"
+                }
+                Some((Entry::Choice(_), _)) if !sheet.takes_text() => "1-9 mark",
+                _ => "",
+            };
+            let last = sheet.focus + 1 >= sheet.entries.len();
+            let enter = match (sheet.cooling(now.at), last) {
+                (true, _) => "",
+                (false, true) => "Enter sends",
+                (false, false) => "Enter next",
+            };
+            let words = [
+                choose,
+                enter,
+                "Esc back",
+                "^N note",
+                "^S later",
+                "^R ask differently",
+                "^D decline",
+                "F1 keys",
+            ];
+            return words.iter().filter(|word| !word.is_empty()).map(|word| (*word).to_owned()).collect();
+        }
+    };
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
