@@ -2,18 +2,21 @@
 
 mod agents;
 mod connect;
+mod delegate;
 #[cfg(feature = "fixture")]
 mod fixture;
 mod inbox;
 mod mcp;
 mod open;
 mod output;
+mod person;
 mod prompts;
 mod report;
 mod serve;
 mod status;
 mod stop;
 mod supervise;
+mod tasks;
 mod usual;
 
 use std::ffi::OsString;
@@ -91,6 +94,10 @@ enum Command {
     Prompts(prompts::PromptsArgs),
     /// Work with agent definitions
     Agents(agents::AgentsArgs),
+    /// Hand a task to an agent, and see what it does
+    Delegate(delegate::DelegateArgs),
+    /// Look at delegated tasks, wait for them, end them
+    Tasks(tasks::TasksArgs),
     /// Answer the questions of your agents, in a terminal or over lines
     Inbox(inbox::InboxArgs),
     /// Open the console in the browser, logged in
@@ -125,6 +132,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Mcp(args) => mcp::run(args, common),
         Command::Prompts(args) => prompts::run(args, common),
         Command::Agents(args) => agents::run(args, common),
+        Command::Delegate(args) => delegate::run(args, common),
+        Command::Tasks(args) => tasks::run(args, common),
         Command::Inbox(args) => inbox::run(&args, common),
         Command::Open(args) => open::run(&args, common),
         Command::Status(args) => status::run(&args, common),

@@ -35,11 +35,23 @@ pub(crate) fn span(length: Duration) -> String {
     }
 }
 
+/// Reads whole seconds, or a number with `s`, `m`, `min` or `h`; `None` for anything else.
+pub(crate) fn read_span(text: &str) -> Option<Duration> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].trim() {
+        "" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        _ => return None,
+    };
+    digits.trim().parse::<u64>().ok()?.checked_mul(unit).map(Duration::from_secs)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{instant, span, stamp};
+    use super::{instant, read_span, span, stamp};
 
     #[test]
     fn instants_are_civil_dates() {
@@ -57,5 +69,17 @@ mod tests {
         assert_eq!(of(59), "59 s");
         assert_eq!(of(3599), "59 min");
         assert_eq!(of(90_000), "1 d 1 h");
+    }
+
+    #[test]
+    fn spans_are_read_with_their_unit() {
+        let read = |text| read_span(text).map(|length| length.as_secs());
+        assert_eq!(
+            (read("90"), read("90s"), read("10 min"), read("2h")),
+            (Some(90), Some(90), Some(600), Some(7200))
+        );
+        for wrong in ["", "m", "1d", "-1", "1.5h", "99999999999999999h"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
     }
 }

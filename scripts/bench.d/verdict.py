@@ -132,6 +132,22 @@ def judge():
                   stall["adjutant"] < 20)
 
 
+    if said := probe("delegation"):
+        yield row("a delegation, over the runner's own time", "< 15 ms",
+                  f"{said['overhead ms']:.1f} ms, 90 % under {said['overhead p90 ms']:.1f}", said["overhead ms"] < 15)
+        yield row(f"hub, {said['at once']} tasks under way and one floods {said['flood MB']} MB", "< 64 MB",
+                  f"{said['idle MB']:.1f} MB idle, {said['crowded MB']:.1f} with the tasks, peak {said['peak MB']:.1f}",
+                  said["peak MB"] < 64)
+        for runner in ("codex", "copilot"):
+            yield row(f"cancel to no process left, real {runner}", "< 2 s, none left",
+                      f"{said[runner + ' cancel ms']:.0f} ms, at most {said[runner + ' cancel max ms']:.0f} of "
+                      f"{said['rounds']}, {said[runner + ' left']} left",
+                      said[f"{runner} cancel max ms"] < 2000 and not said[f"{runner} left"])
+    if said := probe("queue"):
+        yield row("queued tasks, claimed and finished on SQLite, each on disk", "> 2,000/s",
+                  f"{said['finished']:,}/s, entered {said['entered']:,}/s", said["finished"] > 2000)
+
+
 def ratio_to_limit(servers, name):
     return servers[name]["ratio"]
 
@@ -149,7 +165,7 @@ def main():
     for name in order:
         if (folder / f"{name}.md").exists():
             print(f"\n## {name}\n{(folder / f'{name}.md').read_text().strip()}")
-    for name in ("changed", "refused", "pipelined", "connect"):
+    for name in ("changed", "refused", "pipelined", "connect", "delegation", "queue"):
         if name not in failed and (said := probe(name)):
             print(f"\n## {name}")
             print("\n".join(f"- {k}: {v:.2f}" if isinstance(v, float) else f"- {k}: {v}" for k, v in said.items()))

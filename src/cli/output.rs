@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::config::{self, env};
 use crate::relay;
 use crate::socket;
+use crate::visible::plain;
 
 /// Why a command ends without having done its work, as a person reads it.
 #[derive(Debug)]
@@ -79,6 +80,18 @@ impl From<relay::Error> for Failure {
     }
 }
 
+impl From<socket::person::Error> for Failure {
+    fn from(error: socket::person::Error) -> Self {
+        match error {
+            socket::person::Error::Hub(error) => error.into(),
+            socket::person::Error::Refused(refusal) => {
+                let hints = refusal.hints.iter().map(|hint| plain(hint).into_owned()).collect();
+                Self { hints, ..Self::new(plain(&refusal.message)) }
+            }
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::new(error)
@@ -110,26 +123,41 @@ pub(crate) fn note(line: impl Display) {
     to_stderr(&format!("{line}\n"));
 }
 
-/// Writes a table to stdout; the second column gives way where a terminal is too narrow.
-pub(crate) fn table(head: [&str; 3], rows: &[[String; 3]]) -> Result<(), Failure> {
+/// Writes a table to stdout; the column numbered `yields` gives way where a terminal is too narrow.
+pub(crate) fn table<const N: usize>(
+    head: [&str; N],
+    yields: usize,
+    rows: &[[String; N]],
+) -> Result<(), Failure> {
     let longest = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         cells.chain([head[column].len()]).max().unwrap_or(0)
     };
-    let (first, last) = (longest(0), longest(2));
-    let room = width().map_or(usize::MAX, |width| width.saturating_sub(first + last + 4).max(20));
-    let middle = longest(1).min(room);
+    let mut widths: [usize; N] = std::array::from_fn(longest);
+    let others: usize = (0..N).filter(|column| *column != yields).map(|column| widths[column] + 2).sum();
+    let room = width().map_or(usize::MAX, |width| width.saturating_sub(others).max(20));
+    widths[yields] = widths[yields].min(room);
     let (bold, plain) = if colour(&io::stdout()) { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-    let line = |style: &str, cells: [&str; 3]| {
-        let cut = clipped(cells[1], middle);
-        let end = if style.is_empty() { "" } else { plain };
-        format!("{style}{:first$}{end}  {cut:middle$}  {}", cells[0], cells[2]).trim_end().to_owned()
+    let line = |style: &str, cells: [&str; N]| {
+        let mut line = String::new();
+        for (column, cell) in cells.into_iter().enumerate() {
+            let (style, end) = if column == 0 && !style.is_empty() { (style, plain) } else { ("", "") };
+            let cell = if column == yields { clipped(cell, room) } else { cell.to_owned() };
+            let _ = write!(line, "{style}{cell:<0$}{end}  ", widths[column]);
+        }
+        line.trim_end().to_owned()
     };
     data(&line("", head))?;
-    rows.iter().try_for_each(|row| data(&line(bold, [&row[0], &row[1], &row[2]])))
+    rows.iter().try_for_each(|row| data(&line(bold, std::array::from_fn(|column| row[column].as_str()))))
 }
 
-fn clipped(text: &str, most: usize) -> String {
+/// Writes somebody else's text to stdout: for a person with what is hidden in it shown, for a program as it is.
+pub(crate) fn text(text: &str) -> Result<(), Failure> {
+    if io::stdout().is_terminal() { data(&plain(text)) } else { data(text) }
+}
+
+/// Returns a text of at most `most` characters, with a mark where it was cut.
+pub(crate) fn clipped(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

@@ -186,6 +186,16 @@ impl<'r> FromRow<'r, AnyRow> for Task {
 }
 
 impl State {
+    /// Every state, in the order of a task's life.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Queued,
+        Self::Running,
+        Self::Ended(Ending::Succeeded),
+        Self::Ended(Ending::Failed),
+        Self::Ended(Ending::Cancelled),
+        Self::Ended(Ending::Lost),
+    ];
+
     /// Returns the word that stands in the row.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -197,15 +207,7 @@ impl State {
 
     /// Reads the word of a row; nothing for a word that is none.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "queued" => Self::Queued,
-            "running" => Self::Running,
-            "succeeded" => Self::Ended(Ending::Succeeded),
-            "failed" => Self::Ended(Ending::Failed),
-            "cancelled" => Self::Ended(Ending::Cancelled),
-            "lost" => Self::Ended(Ending::Lost),
-            _ => return None,
-        })
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
     }
 
     /// Tells whether nothing can happen to it any more.

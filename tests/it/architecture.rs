@@ -11,6 +11,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "agents",
             "app",
+            "clock",
             "config",
             "folders",
             "http",
@@ -59,6 +60,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("rmcp", &["mcp", "http"]),
     ("axum", &["http", "web"]),
     ("clap", &["cli"]),
+    ("indicatif", &["cli"]),
     ("minijinja", &["web", "prompts"]),
     ("notify", &["folders"]),
     ("ratatui", &["tui"]),

@@ -24,4 +24,5 @@ mod prompts;
 mod prompts_cli;
 mod protocol;
 mod store;
+mod tasks_cli;
 mod web;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::Draft;
 use crate::agents::definition::{Fate, Isolation, OnHubExit, Permission};
+use crate::clock::read_span;
 use crate::names::near_names;
 use crate::yaml::{self, Refused, block, quoted, scalar};
 
@@ -142,18 +143,9 @@ fn one_of<T: Copy + Default>(
     })
 }
 
-/// Reads seconds, or a number with `s`, `m` or `h`.
 fn timeout(values: &Map<String, Value>) -> Result<Option<Duration>, String> {
     let Some(text) = one_text(values, "timeout")? else { return Ok(None) };
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].trim() {
-        "" | "s" => 1,
-        "m" | "min" => 60,
-        "h" => 3600,
-        _ => 0,
-    };
-    let seconds = digits.trim().parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
-    match seconds.map(Duration::from_secs) {
+    match read_span(&text) {
         Some(time) if !time.is_zero() && time <= LONGEST => Ok(Some(time)),
         Some(time) if time > LONGEST => Err("`timeout` cannot be longer than 24h".to_owned()),
         Some(_) | None => {

@@ -65,7 +65,7 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
             };
             [line(&agent.name), line(&agent.description), format!("{}{mark}", agent.source.root)]
         });
-        output::table(["NAME", "DESCRIPTION", "SOURCE"], &rows.collect::<Vec<_>>())?;
+        output::table(["NAME", "DESCRIPTION", "SOURCE"], 1, &rows.collect::<Vec<_>>())?;
     }
     note_problems(&catalogue);
     Ok(ExitCode::SUCCESS)

@@ -59,7 +59,7 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
                 if *hidden { format!("{} (hidden)", prompt.source.root) } else { prompt.source.root.clone() };
             [line(&prompt.name), line(&prompt.description), source]
         });
-        output::table(["NAME", "DESCRIPTION", "SOURCE"], &rows.collect::<Vec<_>>())?;
+        output::table(["NAME", "DESCRIPTION", "SOURCE"], 1, &rows.collect::<Vec<_>>())?;
     }
     note_problems(&catalogue);
     Ok(ExitCode::SUCCESS)

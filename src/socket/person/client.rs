@@ -1,7 +1,6 @@
 //! The person's side of the door. It blocks: a terminal program with a runtime asks on a thread of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -34,11 +33,6 @@ impl Person {
         Ok(Self { input: connection.input, line: Vec::new() })
     }
 
-    /// Returns what hangs up from another thread, which ends a wait of this one with [`socket::Error::Gone`].
-    pub(crate) fn hook(&self) -> Result<Hook, Error> {
-        self.input.get_ref().try_clone().map(Hook).map_err(|_| socket::Error::Gone.into())
-    }
-
     /// Does an act that has one answer.
     pub(super) fn ask<T: DeserializeOwned>(&mut self, act: &Act) -> Result<T, Error> {
         self.follow(act, |_: Value| {})
@@ -67,16 +61,6 @@ impl Person {
                 Line::Refused(refusal) => return Err(Error::Refused(refusal)),
             }
         }
-    }
-}
-
-/// Hangs up a connection that another thread waits on.
-#[derive(Debug)]
-pub(crate) struct Hook(UnixStream);
-
-impl Hook {
-    pub(crate) fn hang_up(&self) {
-        let _ = self.0.shutdown(Shutdown::Both);
     }
 }
 

@@ -1,0 +1,271 @@
+"""The figures of delegation. Prints one JSON object; scripts/bench calls it.
+
+delegation.py ADJUTANT PACKAGES    PACKAGES is the folder with the node_modules of scripts/test
+
+Standard library only. Everything happens in a home of its own and on loopback; every process started here is ended here,
+by its own pid.
+"""
+
+import json
+import os
+import signal
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from probe import PATIENCE, Missed, Peer, call, memory, milliseconds
+
+AT_ONCE = 200
+FLOOD = 300_000_000
+RUNNERS = {
+    "quick": "exec echo done",
+    "sleeper": "echo up; exec sleep 600",
+    "flood": f"head -c {FLOOD} /dev/zero | tr '\\0' x | fold -w 99; echo; echo end",
+}
+
+
+class Desk:
+    """A hub in a home of its own, with one agent for each runner."""
+
+    def __init__(self, adjutant):
+        self.adjutant = adjutant
+        self.path = Path(tempfile.mkdtemp())
+        home = self.path / ".adjutant"
+        for folder in (home / "agents", self.path / "work", self.path / "tmp", self.path / "bin"):
+            folder.mkdir(parents=True)
+        (home / "config.toml").write_text(
+            f"[tasks]\nmax_running = {AT_ONCE + 1}\nmax_running_per_runner = {AT_ONCE}\n"
+            + "".join(
+                f'[[runners]]\nname = "{name}"\ncommand = ["/bin/sh", "-c", {json.dumps(script)}, "{{prompt}}"]\nstdin = "empty"\n'
+                f'final_message = "stdout"\nlevels = ["read-only"]\n'
+                for name, script in RUNNERS.items()
+            )
+            + '[[runners]]\nname = "codex"\n[[runners]]\nname = "copilot"\n'
+        )
+        for name in (*RUNNERS, "codex", "copilot"):
+            level = "full" if name == "copilot" else "read-only"
+            text = f"persona: You work.\ndescription: Works\nrunner: {name}\npermission: {level}\n"
+            (home / "agents" / f"{name}.yaml").write_text(text)
+        self.environment = {
+            "HOME": str(self.path), "TMPDIR": str(self.path / "tmp"), "LANG": "C.UTF-8",
+            "PATH": f"{self.path / 'bin'}:{os.environ['PATH']}",
+        }
+        self.hub = None
+
+    def program(self, name, text):
+        file = self.path / "bin" / name
+        file.write_text(text)
+        file.chmod(0o755)
+
+    def serve(self):
+        self.hub = subprocess.Popen(
+            [self.adjutant, "serve", "--http", "off"], env=self.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        wait_for("the hub's socket", (self.path / ".adjutant/hub.sock").exists)
+        return self.spawn("connect", "agents", "--no-start")
+
+    def spawn(self, *arguments):
+        peer = Peer.spawn([self.adjutant, *arguments], env=self.environment)
+        peer.greet()
+        return peer
+
+    def task(self, agent):
+        return {"agent": agent, "task": "work", "working_directory": str(self.path / "work")}
+
+    def remove(self):
+        if self.hub:
+            self.hub.kill()
+            self.hub.wait()
+            wait_for("the end of all runs", lambda: not of_home(self.path))
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def wait_for(what, holds, patience=PATIENCE):
+    end = time.monotonic() + patience
+    while not holds():
+        if time.monotonic() > end:
+            raise Missed(f"{what}: not within {patience} s")
+        time.sleep(0.002)
+
+
+def processes(matches):
+    """The numbers of the processes whose command line or environment satisfies `matches`."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                if matches((folder / "environ").read_bytes()) or matches((folder / "cmdline").read_bytes()):
+                    found.append(int(folder.name))
+            except OSError:
+                pass
+    return found
+
+
+def of_home(path):
+    home = f"HOME={path}\0".encode()
+    return processes(lambda text: home in text and b"ADJUTANT_RUN=" in text)
+
+
+def result(peer, id, tool, **arguments):
+    peer.send(call(id, tool, **arguments))
+    answer = peer.answer(id)
+    if "result" not in answer:
+        raise Missed(json.dumps(answer)[:300])
+    return answer["result"].get("structuredContent") or answer["result"]
+
+
+def finished(peer, task):
+    """Delegates, and waits however long it takes."""
+    told = result(peer, 1, "delegate_task", **task)
+    while told.get("status") in ("queued", "running"):
+        told = result(peer, 1, "task_wait", task_id=told["task_id"], seconds=600)
+    if told.get("status") != "succeeded":
+        raise Missed(f"a task did not succeed: {json.dumps(told)[:300]}")
+    return told
+
+
+def overhead(desk, peer):
+    """A delegation against the bare command, in turns: no supervisor, no queue, no disk."""
+    null = os.open(os.devnull, os.O_RDWR)
+    actions = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
+    argv = ["/bin/sh", "-c", RUNNERS["quick"]]
+    bare, whole = [], []
+    for _ in range(220):
+        since = time.perf_counter()
+        os.waitpid(os.posix_spawn(argv[0], argv, desk.environment, file_actions=actions), 0)
+        bare.append(milliseconds(since))
+        since = time.perf_counter()
+        finished(peer, desk.task("quick"))
+        whole.append(milliseconds(since))
+    os.close(null)
+    added = [a - b for a, b in zip(whole[20:], bare[20:])]
+    return {
+        "bare ms": statistics.median(bare[20:]), "delegated ms": statistics.median(whole[20:]),
+        "overhead ms": statistics.median(added), "overhead p90 ms": statistics.quantiles(added, n=10)[-1],
+    }
+
+
+def crowd(desk, peer):
+    """The hub's memory with many tasks under way while one floods, and how soon all are gone when it is killed."""
+    before = memory(desk.hub.pid)
+    for id in range(4):
+        many = {"tasks": [desk.task("sleeper")] * (AT_ONCE // 4), "background": True}
+        result(peer, id, "delegate_many", **many)
+    running = lambda: result(peer, 9, "task_list", state="running", limit=1)["total"] == AT_ONCE
+    wait_for("all tasks under way", running, 120)
+    crowded = memory(desk.hub.pid)
+    since = time.perf_counter()
+    told = finished(peer, desk.task("flood"))
+    took = milliseconds(since)
+    if not told["message"].endswith("end"):
+        raise Missed("the end of the flood is not in the answer")
+    peak = memory(desk.hub.pid, "VmHWM")
+    if not running():
+        raise Missed("tasks ended while the flood was on")
+    since = time.perf_counter()
+    desk.hub.send_signal(signal.SIGKILL)
+    wait_for("the end of all runs", lambda: not of_home(desk.path))
+    killed = milliseconds(since)
+    return {
+        "idle MB": before, "crowded MB": crowded, "peak MB": peak, "at once": AT_ONCE,
+        "flood MB": FLOOD // 1_000_000, "flood ms": took, "killed hub, all gone ms": killed,
+    }
+
+
+class Script(BaseHTTPRequestHandler):
+    """A model that has the client's own shell run `server.command`."""
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        command = self.server.command
+        if self.path.endswith("/responses"):
+            arguments = json.dumps({"cmd": command, "command": command, "yield_time_ms": 30_000})
+            tools = [tool.get("name") for tool in body["tools"]]
+            name = next(tool for tool in ("exec_command", "shell_command") if tool in tools)
+            item = {"type": "function_call", "id": "f", "call_id": "c", "status": "completed", "name": name,
+                    "arguments": arguments}
+            response = {"id": "r", "object": "response", "created_at": 0, "model": "stub", "status": "completed",
+                        "output": [item], "usage": None}
+            events = [{"type": "response.created", "response": {**response, "status": "in_progress", "output": []}},
+                      {"type": "response.output_item.done", "output_index": 0, "item": item},
+                      {"type": "response.completed", "response": response}]
+            kind, text = "text/event-stream", "".join(f"data: {json.dumps(event)}\n\n" for event in events)
+        else:
+            function = {"name": "bash", "arguments": json.dumps({"command": command, "description": "wait"})}
+            calls = [{"index": 0, "id": "c", "type": "function", "function": function}]
+            choice = {"index": 0, "message": {"role": "assistant", "content": None, "tool_calls": calls},
+                      "finish_reason": "tool_calls"}
+            kind, text = "application/json", json.dumps(
+                {"id": "c", "object": "chat.completion", "created": 0, "model": "stub", "choices": [choice]})
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *arguments):
+        pass
+
+
+def cancels(desk, peer, packages, rounds=8):
+    """Cancel to "no process left", while the real runner's shell has two commands under way."""
+    modules = Path(packages, "node_modules")
+    node = next(modules.glob("node-linux-*/bin/node"), "node")
+    model = ThreadingHTTPServer(("127.0.0.1", 0), Script)
+    threading.Thread(target=model.serve_forever, daemon=True).start()
+    base = f"http://127.0.0.1:{model.server_port}/v1"
+    (desk.path / ".codex").mkdir()
+    (desk.path / ".codex/config.toml").write_text(
+        f'model = "stub"\nmodel_provider = "stub"\ncheck_for_update_on_startup = false\n[analytics]\nenabled = false\n'
+        f'[features]\napps = false\nplugins = false\nremote_models = false\n[model_providers.stub]\nname = "stub"\n'
+        f'base_url = "{base}"\nwire_api = "responses"\nrequest_max_retries = 0\nstream_max_retries = 0\n')
+    desk.program("codex", f'#!/bin/sh\nexec {node} {modules}/@openai/codex/bin/codex.js "$@"\n')
+    desk.program("copilot", f'#!/bin/sh\nexport COPILOT_OFFLINE=true COPILOT_PROVIDER_BASE_URL={base} COPILOT_MODEL=stub\n'
+                            f'exec {node} {modules}/@github/copilot/npm-loader.js "$@"\n')
+    told = {}
+    for runner in ("codex", "copilot"):
+        took, left = [], 0
+        for round in range(rounds):
+            word = f"5{round}0.{os.getpid()}"
+            model.command = f"sleep {word} & sleep {word}"
+            sleeps = lambda: processes(lambda text: b"sleep\0" + word.encode() in text)
+            id = result(peer, 1, "delegate_task", **desk.task(runner), background=True)["task_id"]
+            wait_for("the agent's commands", lambda: len(sleeps()) >= 2, 60)
+            since = time.perf_counter()
+            ended = result(peer, 2, "task_cancel", task_id=id)
+            if ended["status"] != "cancelled":
+                raise Missed(f"{runner}: {json.dumps(ended)[:300]}")
+            survivors = sleeps()
+            left += len(survivors) + ended["receipt"]["processes_left"]
+            wait_for("the end of the run", lambda: not sleeps())
+            took.append(milliseconds(since))
+        told |= {f"{runner} cancel ms": statistics.median(took), f"{runner} cancel max ms": max(took),
+                 f"{runner} left": left, "rounds": rounds}
+    model.shutdown()
+    return told
+
+
+def main():
+    adjutant, packages = sys.argv[1:]
+    told = {}
+    try:
+        for measure in (overhead, lambda desk, peer: cancels(desk, peer, packages), crowd):
+            desk = Desk(adjutant)
+            try:
+                told |= measure(desk, desk.serve())
+            finally:
+                desk.remove()
+    except (Missed, OSError, KeyError, ValueError, StopIteration) as why:
+        told["failed"] = f"{type(why).__name__}: {why}"
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+//! The policy that needs nobody, and the default: an hour before, and where calls are wanted a call a quarter of an
+//! hour before.
+
+use super::super::notification::Urgency;
+use super::super::user::ChannelPreference;
+use super::Situation;
+use super::proposal::{Means, Proposal, Step, Unit};
+
+/// A whole day is told at six in the evening before.
+const BEFORE_A_DAY: u32 = 6 * 60;
+/// When the second, nearer reminder comes.
+const SOON: u32 = 15;
+
+/// Proposes what to tell about an occurrence. It looks at the time that is left, never at a clock of its own.
+pub(super) fn propose(situation: &Situation<'_>) -> Proposal {
+    let preferences = &situation.user.preferences;
+    let left = situation.occurrence.starts_at.as_second() - situation.now.as_second();
+    let left = u32::try_from(left / 60).unwrap_or(0);
+    let ahead = preferences.escalation_minutes;
+    let step = |before, channel, urgency| Step {
+        before,
+        unit: Unit::Minutes,
+        channel,
+        urgency,
+        subject: String::new(),
+        text: String::new(),
+        speech: String::new(),
+    };
+    let (near, far) = match preferences.channels {
+        ChannelPreference::Email => (None, Means::Email),
+        ChannelPreference::Call => (None, Means::Call),
+        ChannelPreference::Both => (Some(Means::Call), Means::Email),
+        ChannelPreference::Popup => (None, Means::Popup),
+    };
+    let (plan, reasoning) = if situation.event.details.when.all_day {
+        (vec![step(BEFORE_A_DAY, far, Urgency::Normal)], "a whole day is told the evening before".to_owned())
+    } else if left > ahead {
+        let mut plan = vec![step(ahead, far, Urgency::Normal)];
+        plan.extend(near.filter(|_| ahead > SOON).map(|near| step(SOON, near, Urgency::High)));
+        (plan, format!("told {ahead} minutes before the start"))
+    } else {
+        // It is close: one message, a quarter of an hour before or at once.
+        let before = SOON.min(left);
+        (
+            vec![step(before, near.unwrap_or(far), Urgency::Urgent)],
+            "the start is near, so it is told once".to_owned(),
+        )
+    };
+    Proposal { notify: true, reasoning, plan }
+}

@@ -1,0 +1,152 @@
+//! What somebody proposes: how long before, by which way, how pressing, in which words. A proposal holds no instant,
+//! no address and no markup, so that nothing in it can be sent as it is.
+
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::super::notification::{Offset, Urgency};
+use super::super::words::words;
+
+/// The longest answer that is looked at, in bytes.
+const MAX_ANSWER: usize = 64 * 1024;
+/// Faults that are told back; a model that made more made them alike.
+const MAX_FAULTS: usize = 8;
+/// The furthest before an event: 30 days.
+const MAX_MINUTES: u32 = 30 * 24 * 60;
+
+/// What may be told about one occurrence, as somebody proposes it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Proposal {
+    /// Whether anything is to be told at all.
+    pub(crate) notify: bool,
+    /// Why, for the person who asks later.
+    pub(crate) reasoning: String,
+    pub(crate) plan: Vec<Step>,
+}
+
+/// One thing to be told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Step {
+    /// How many units before the start.
+    pub(crate) before: u32,
+    pub(crate) unit: Unit,
+    pub(crate) channel: Means,
+    pub(crate) urgency: Urgency,
+    /// One line.
+    pub(crate) subject: String,
+    pub(crate) text: String,
+    /// What a voice says; empty where the text will do.
+    pub(crate) speech: String,
+}
+
+words! {
+    /// What a step's distance is counted in. Days are civil: the same time of the day, over a change of the clocks too.
+    Unit { Minutes = "minutes", Days = "days" }
+}
+
+words! {
+    /// The way that a step is to be told.
+    Means { Email = "email", Call = "call", Both = "both", Popup = "popup" }
+}
+
+impl Step {
+    pub(crate) fn offset(&self) -> Offset {
+        match self.unit {
+            Unit::Minutes => Offset::Minutes(self.before.min(MAX_MINUTES)),
+            Unit::Days => Offset::Days(self.before.min(30)),
+        }
+    }
+}
+
+/// Where an answer breaks the schema, in the words that a model can repair it by.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Fault {
+    /// JSON pointer into the answer.
+    pub(crate) path: String,
+    /// The schema's keyword: `required`, `type`, `maximum` …
+    pub(crate) validator: String,
+    pub(crate) message: String,
+}
+
+/// The schema of a proposal. Every member is required and no other is allowed, which is the form that servers with
+/// constrained output take.
+pub(crate) fn schema() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+        let words = |all: &[&str]| json!({"type": "string", "enum": all});
+        let text = |length: u32| json!({"type": "string", "maxLength": length});
+        json!({
+            "type": "object",
+            "properties": {
+                "notify": {"type": "boolean"},
+                "reasoning": text(1000),
+                "plan": {
+                    "type": "array",
+                    "maxItems": 3,
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "before": {"type": "integer", "minimum": 0, "maximum": MAX_MINUTES},
+                            "unit": words(&["minutes", "days"]),
+                            "channel": words(&["email", "call", "both", "popup"]),
+                            "urgency": words(&["low", "normal", "high", "urgent"]),
+                            "subject": text(120),
+                            "text": text(600),
+                            "speech": text(400),
+                        },
+                        "required": ["before", "unit", "channel", "urgency", "subject", "text", "speech"],
+                        "additionalProperties": false,
+                    },
+                },
+            },
+            "required": ["notify", "reasoning", "plan"],
+            "additionalProperties": false,
+        })
+    });
+    &SCHEMA
+}
+
+/// Reads an answer: JSON, or JSON in a fenced block or between sentences, as models without constrained output write.
+///
+/// # Errors
+/// Says what breaks the schema; at most eight faults.
+pub(crate) fn read(answer: &str) -> Result<Proposal, Vec<Fault>> {
+    static VALIDATOR: LazyLock<Option<Validator>> =
+        LazyLock::new(|| jsonschema::validator_for(schema()).ok());
+    let fault = |validator: &str, message: String| {
+        Err(vec![Fault { path: String::new(), validator: validator.to_owned(), message }])
+    };
+    if answer.len() > MAX_ANSWER {
+        return fault(
+            "length",
+            format!("the answer has {} bytes; at most {MAX_ANSWER} are read", answer.len()),
+        );
+    }
+    let inner = answer.find('{').zip(answer.rfind('}')).filter(|(from, to)| from < to);
+    let Some((from, to)) = inner else {
+        return fault("json", "the answer holds no JSON object".to_owned());
+    };
+    let value: Value = match serde_json::from_str(&answer[from..=to]) {
+        Ok(value) => value,
+        Err(error) => return fault("json", format!("the answer is not JSON: {error}")),
+    };
+    if let Some(validator) = VALIDATOR.as_ref() {
+        let faults: Vec<Fault> = validator
+            .iter_errors(&value)
+            .take(MAX_FAULTS)
+            .map(|error| Fault {
+                path: error.instance_path().to_string(),
+                validator: error.kind().keyword().to_owned(),
+                message: error.masked().to_string(),
+            })
+            .collect();
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+    }
+    serde_json::from_value(value).or_else(|error| fault("type", error.to_string()))
+}

@@ -1,0 +1,73 @@
+//! What a user's rules say about one event. Terms that do not fit their kind say nothing.
+
+use super::super::notification::Reason;
+use super::super::user::{Rule, RuleKind};
+use super::Situation;
+
+/// What the rules settle, each with its reason.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    /// Nothing is told.
+    pub(super) silent: Option<Reason>,
+    /// Everything is urgent.
+    pub(super) urgent: Option<Reason>,
+    /// Nobody is called.
+    pub(super) no_call: Option<Reason>,
+    /// Everything is told so many minutes earlier.
+    pub(super) earlier: Option<(u32, Reason)>,
+}
+
+/// Reads the rules that are about this event; of several of a kind the first one counts.
+pub(super) fn settle(situation: &Situation<'_>) -> Settled {
+    let mut settled = Settled::default();
+    for rule in situation.rules.iter().filter(|rule| rule.enabled) {
+        let because = |why: String| Reason { by: "rule".to_owned(), why };
+        match rule.kind {
+            RuleKind::QuietTitle => {
+                if let Some(text) = word(rule, "title").filter(|text| holds(&situation.event.title, text)) {
+                    let why = format!("nothing is told about events whose title holds `{text}`");
+                    settled.silent.get_or_insert(because(why));
+                }
+            }
+            RuleKind::VipOrganizer => {
+                let organizer = &situation.event.details.organizer;
+                if let Some(text) = word(rule, "organizer").filter(|text| holds(organizer, text)) {
+                    let why = format!("events that `{text}` organizes are urgent");
+                    settled.urgent.get_or_insert(because(why));
+                }
+            }
+            RuleKind::InternalMeeting => {
+                if let Some(domain) = word(rule, "domain").filter(|domain| internal(situation, domain)) {
+                    let why = format!("everybody is of {domain}, so nobody is called");
+                    settled.no_call.get_or_insert(because(why));
+                }
+            }
+            RuleKind::TravelBuffer => {
+                let minutes = rule.terms.get("minutes").and_then(serde_json::Value::as_u64);
+                let minutes =
+                    minutes.and_then(|minutes| u32::try_from(minutes).ok()).map(|minutes| minutes.min(1440));
+                if let Some(minutes) = minutes.filter(|_| !situation.event.details.location.is_empty()) {
+                    let why = format!("there is a place to go to, so it is told {minutes} minutes earlier");
+                    settled.earlier.get_or_insert((minutes, because(why)));
+                }
+            }
+        }
+    }
+    settled
+}
+
+fn word<'a>(rule: &'a Rule, term: &str) -> Option<&'a str> {
+    rule.terms.get(term).and_then(serde_json::Value::as_str).filter(|text| !text.trim().is_empty())
+}
+
+fn holds(text: &str, part: &str) -> bool {
+    text.to_lowercase().contains(&part.to_lowercase())
+}
+
+/// Tells whether there are attendees, all of them of a domain.
+fn internal(situation: &Situation<'_>, domain: &str) -> bool {
+    let attendees = &situation.event.details.attendees;
+    let of_domain =
+        |email: &str| email.rsplit_once('@').is_some_and(|(_, host)| host.eq_ignore_ascii_case(domain));
+    !attendees.is_empty() && attendees.iter().all(|attendee| of_domain(&attendee.email))
+}

@@ -1,0 +1,86 @@
+//! Instants on the clock of a user: when something is due, what is quiet, what is the weekend.
+
+use jiff::civil::{DateTime, Weekday};
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
+
+use super::super::notification::Offset;
+use super::super::user::QuietHours;
+use super::super::zone::Zone;
+
+/// How finely a quiet time's edge is looked for where the clocks change at it.
+const STEP: SignedDuration = SignedDuration::from_mins(1);
+/// No quiet time is longer than a day, and a change of the clocks adds less than another.
+const STEPS: usize = 2 * 24 * 60;
+
+/// Returns when something is due that is told so long before `start`.
+pub(super) fn due(start: Timestamp, offset: Offset, zone: &Zone) -> Option<Timestamp> {
+    match offset {
+        Offset::Minutes(minutes) => start.checked_sub(i64::from(minutes).minutes()).ok(),
+        Offset::Days(days) => {
+            let at = start.to_zoned(zone.rules().clone());
+            at.checked_sub(i64::from(days).days()).map(|at| at.timestamp()).ok()
+        }
+    }
+}
+
+/// Tells whether an instant is in the quiet hours by the clock of the zone.
+pub(super) fn is_quiet(quiet: QuietHours, at: Timestamp, zone: &Zone) -> bool {
+    let time = zone.civil(at).time();
+    if quiet.start < quiet.end {
+        quiet.start <= time && time < quiet.end
+    } else {
+        quiet.start <= time || time < quiet.end
+    }
+}
+
+/// Returns the first instant at or after `at` that is not quiet.
+pub(super) fn after_quiet(quiet: QuietHours, at: Timestamp, zone: &Zone) -> Option<Timestamp> {
+    if !is_quiet(quiet, at, zone) {
+        return Some(at);
+    }
+    let civil = zone.civil(at);
+    // After midnight the end is still to come today; before midnight it is tomorrow's.
+    let day = if civil.time() < quiet.end { civil.date() } else { civil.date().tomorrow().ok()? };
+    let end = zone.rules().to_ambiguous_zoned(day.to_datetime(quiet.end)).compatible().ok()?.timestamp();
+    walk(quiet, end.max(at), STEP, zone)
+}
+
+/// Returns the last whole minute at or before `at` that is not quiet.
+pub(super) fn before_quiet(quiet: QuietHours, at: Timestamp, zone: &Zone) -> Option<Timestamp> {
+    walk(quiet, at, -STEP, zone)
+}
+
+fn walk(quiet: QuietHours, from: Timestamp, step: SignedDuration, zone: &Zone) -> Option<Timestamp> {
+    let mut at = from;
+    for _ in 0..STEPS {
+        if !is_quiet(quiet, at, zone) {
+            return Some(at);
+        }
+        at = at.checked_add(step).ok()?;
+    }
+    None
+}
+
+/// Tells whether an instant is on a Saturday or a Sunday of the zone.
+pub(super) fn is_weekend(at: Timestamp, zone: &Zone) -> bool {
+    matches!(zone.civil(at).weekday(), Weekday::Saturday | Weekday::Sunday)
+}
+
+/// Returns a civil time for people and models: the weekday stands with it, because models get weekdays wrong.
+pub(super) fn spoken(at: Timestamp, zone: &Zone) -> String {
+    format!("{} ({zone})", civil(zone.civil(at)))
+}
+
+fn civil(at: DateTime) -> String {
+    at.strftime("%A, %-d %B %Y, %H:%M").to_string()
+}
+
+/// Returns a distance in words: `1 hour`, `90 minutes`, `2 days`.
+pub(super) fn distance(offset: Offset) -> String {
+    let count = |n: u32, unit: &str| if n == 1 { format!("1 {unit}") } else { format!("{n} {unit}s") };
+    match offset {
+        Offset::Minutes(minutes) if minutes > 0 && minutes % 60 == 0 => count(minutes / 60, "hour"),
+        Offset::Minutes(minutes) => count(minutes, "minute"),
+        Offset::Days(days) => count(days, "day"),
+    }
+}

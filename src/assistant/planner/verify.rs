@@ -1,0 +1,267 @@
+//! The verifier: whoever proposed, this decides, and writes down why. It is pure, and its tests state what holds for
+//! every proposal: nothing in quiet hours, at most three for an occurrence, nothing in the past or after the start.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::super::event::EventStatus;
+use super::super::notification::{Channel, Offset, Planned, Reason, Status, Urgency};
+use super::super::user::{ChannelPreference, WeekendPolicy};
+use super::proposal::{Means, Proposal, Step};
+use super::rules::{Settled, settle};
+use super::times::{after_quiet, before_quiet, distance, due, is_quiet, is_weekend, spoken};
+use super::wording::wording;
+use super::{Decision, Situation};
+
+/// So many things are told about one occurrence, with what was told already.
+pub(super) const MOST: usize = 3;
+/// So far apart are two of them, unless they go out together by different ways.
+pub(super) const APART: SignedDuration = SignedDuration::from_mins(10);
+/// Proposed steps that are looked at; the schema allows three.
+const LOOKED_AT: usize = 32;
+
+/// Decides what becomes of a proposal that `by` made.
+pub(super) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -> Decision {
+    let reasoning: String = proposal.reasoning.chars().filter(|c| !c.is_control()).take(400).collect();
+    let mut reasons =
+        vec![reason(by, if reasoning.is_empty() { "gives no reason".to_owned() } else { reasoning })];
+    let settled = settle(situation);
+    if let Some(why) = silence(situation, proposal, &settled) {
+        reasons.push(why);
+        return Decision { notifications: Vec::new(), reasons };
+    }
+    if proposal.plan.len() > LOOKED_AT {
+        let why =
+            format!("{} steps were proposed; the first {LOOKED_AT} were looked at", proposal.plan.len());
+        reasons.push(reason("limit", why));
+    }
+    let mut found = Vec::new();
+    for step in proposal.plan.iter().take(LOOKED_AT) {
+        for channel in means(step) {
+            match place(situation, &settled, step, channel, by) {
+                Ok(planned) => found.push(planned),
+                Err(why) => reasons.push(why),
+            }
+        }
+    }
+    let notifications = choose(situation, found, &mut reasons);
+    Decision { notifications, reasons }
+}
+
+/// Tells why nothing at all is told.
+fn silence(situation: &Situation<'_>, proposal: &Proposal, settled: &Settled) -> Option<Reason> {
+    let why = match situation.event.status {
+        EventStatus::Cancelled => Some("the event is cancelled"),
+        EventStatus::Tentative => Some("the event is not confirmed"),
+        EventStatus::Confirmed if situation.occurrence.starts_at <= situation.now => Some("it has begun"),
+        EventStatus::Confirmed => None,
+    };
+    match why {
+        Some(why) => Some(reason("event", why.to_owned())),
+        None if settled.silent.is_some() => settled.silent.clone(),
+        None if !proposal.notify || proposal.plan.is_empty() => {
+            Some(reason("proposal", "it proposes to tell nothing".to_owned()))
+        }
+        None => None,
+    }
+}
+
+fn means(step: &Step) -> Vec<Channel> {
+    match step.channel {
+        Means::Email => vec![Channel::Email],
+        Means::Call => vec![Channel::Call],
+        Means::Both => vec![Channel::Email, Channel::Call],
+        Means::Popup => vec![Channel::Popup],
+    }
+}
+
+/// Finds the instant and the way of one step, or says why there is none.
+fn place(
+    situation: &Situation<'_>,
+    settled: &Settled,
+    step: &Step,
+    wanted: Channel,
+    by: &str,
+) -> Result<Planned, Reason> {
+    let zone = &situation.user.preferences.zone;
+    let start = situation.occurrence.starts_at;
+    let offset = step.offset();
+    let mut reasons = vec![reason(by, format!("{} before the start by {}", distance(offset), wanted.name()))];
+    let mut at =
+        due(start, offset, zone).ok_or_else(|| reason("past", "it would be before all time".to_owned()))?;
+    if let Some((minutes, why)) = &settled.earlier {
+        at = due(at, Offset::Minutes(*minutes), zone).unwrap_or(at);
+        reasons.push(why.clone());
+    }
+    let mut channel = possible(situation, settled, wanted, &mut reasons)?;
+    at = awake(situation, at, &mut reasons)?;
+    if is_weekend(at, zone) {
+        channel = weekend(situation, settled, channel, &mut reasons)?;
+    }
+    if at < situation.now {
+        return Err(reason("past", format!("{} has passed", spoken(at, zone))));
+    }
+    if at > start || (at == start && offset != Offset::Minutes(0)) {
+        return Err(reason("past", "it would come when the event has begun".to_owned()));
+    }
+    let mut urgency = step.urgency;
+    if let Some(why) = settled.urgent.as_ref().filter(|_| urgency != Urgency::Urgent) {
+        urgency = Urgency::Urgent;
+        reasons.push(why.clone());
+    }
+    let real = Offset::Minutes(u32::try_from((start.as_second() - at.as_second()) / 60).unwrap_or(0));
+    let moved = due(start, offset, zone) != Some(at);
+    let (wording, unfit) = wording(situation, step, if moved { real } else { offset });
+    if let Some(unfit) = unfit {
+        reasons.push(reason("wording", format!("our own words are said, because {}", unfit.why())));
+    }
+    Ok(Planned { channel, offset, due_at: at, urgency, wording, reasons })
+}
+
+/// Finds an instant that is not quiet: after the quiet hours where that is before the event, else before them.
+fn awake(situation: &Situation<'_>, at: Timestamp, reasons: &mut Vec<Reason>) -> Result<Timestamp, Reason> {
+    let preferences = &situation.user.preferences;
+    let Some(quiet) = preferences.quiet else { return Ok(at) };
+    let zone = &preferences.zone;
+    if !is_quiet(quiet, at, zone) {
+        return Ok(at);
+    }
+    let (from, to) = (quiet.start.strftime("%H:%M"), quiet.end.strftime("%H:%M"));
+    let hours = format!("{} is in the quiet hours from {from} to {to}", spoken(at, zone));
+    let later = after_quiet(quiet, at, zone).filter(|later| *later < situation.occurrence.starts_at);
+    let earlier = || before_quiet(quiet, at, zone).filter(|earlier| *earlier >= situation.now);
+    let Some(moved) = later.or_else(earlier) else {
+        return Err(reason("quiet_hours", format!("{hours}, and no other time is left before the event")));
+    };
+    reasons.push(reason("quiet_hours", format!("{hours}; moved to {}", spoken(moved, zone))));
+    Ok(moved)
+}
+
+/// Finds a way that the user wants and that this hub and the user's addresses allow.
+fn possible(
+    situation: &Situation<'_>,
+    settled: &Settled,
+    wanted: Channel,
+    reasons: &mut Vec<Reason>,
+) -> Result<Channel, Reason> {
+    let user = situation.user;
+    let mut channel = wanted;
+    if channel == Channel::Call
+        && let Some(why) = &settled.no_call
+    {
+        channel = Channel::Email;
+        reasons.push(why.clone());
+    }
+    let prefers = user.preferences.channels;
+    let unwanted = match channel {
+        Channel::Call => matches!(prefers, ChannelPreference::Email | ChannelPreference::Popup),
+        Channel::Email => prefers == ChannelPreference::Popup,
+        Channel::Popup | Channel::Desktop | Channel::Ntfy | Channel::Webhook => false,
+    };
+    if unwanted {
+        let instead = if prefers == ChannelPreference::Popup { Channel::Popup } else { Channel::Email };
+        let why = format!("{} wants to be told by {}, not by {}", user.name, instead.name(), channel.name());
+        reasons.push(reason("channel", why));
+        channel = instead;
+    }
+    if reaches(situation, channel) {
+        return Ok(channel);
+    }
+    let others: &[Channel] = match channel {
+        // A mail wakes nobody; a call in place of a mail might.
+        Channel::Call => &[Channel::Email, Channel::Popup, Channel::Desktop],
+        _ => &[Channel::Popup, Channel::Email, Channel::Desktop],
+    };
+    let why = format!("{} cannot be told by {} here", user.name, channel.name());
+    let Some(other) = others.iter().copied().find(|other| reaches(situation, *other)) else {
+        return Err(reason("channel", format!("{why}, nor by another way")));
+    };
+    reasons.push(reason("channel", format!("{why}; it goes out by {}", other.name())));
+    Ok(other)
+}
+
+/// Tells whether a way is set up here and has an address of the user.
+fn reaches(situation: &Situation<'_>, channel: Channel) -> bool {
+    let user = situation.user;
+    let addressed = match channel {
+        Channel::Email => user.email.is_some(),
+        Channel::Call => user.phone.is_some(),
+        Channel::Ntfy => user.preferences.ntfy_topic.is_some(),
+        Channel::Webhook => user.preferences.webhook_url.is_some(),
+        Channel::Popup | Channel::Desktop => true,
+    };
+    addressed && situation.channels.contains(&channel)
+}
+
+/// Follows what the user wants on a Saturday and a Sunday.
+fn weekend(
+    situation: &Situation<'_>,
+    settled: &Settled,
+    channel: Channel,
+    reasons: &mut Vec<Reason>,
+) -> Result<Channel, Reason> {
+    let refused = |why: &str| Err(reason("weekend", why.to_owned()));
+    match (situation.user.preferences.weekend, channel) {
+        (WeekendPolicy::None, _) => refused("nothing is told at the weekend"),
+        (WeekendPolicy::Email, Channel::Call) if reaches(situation, Channel::Email) => {
+            reasons
+                .push(reason("weekend", "nobody is called at the weekend; it goes out by email".to_owned()));
+            Ok(Channel::Email)
+        }
+        (WeekendPolicy::Email, Channel::Call) => refused("nobody is called at the weekend"),
+        (WeekendPolicy::Call, Channel::Email)
+            if reaches(situation, Channel::Call) && settled.no_call.is_none() =>
+        {
+            reasons.push(reason("weekend", "no mail goes out at the weekend; it is a call".to_owned()));
+            Ok(Channel::Call)
+        }
+        (WeekendPolicy::Call, Channel::Email) => refused("no mail goes out at the weekend"),
+        (WeekendPolicy::Email | WeekendPolicy::Call | WeekendPolicy::Both, channel) => Ok(channel),
+    }
+}
+
+/// Chooses among what can be told: the pressing and the near first, at most three with what was told, apart from each
+/// other.
+fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<Reason>) -> Vec<Planned> {
+    let told: Vec<_> = situation.history.iter().filter(|one| counts(one.status)).collect();
+    let calls = told.iter().filter(|one| one.channel == Channel::Call).count();
+    let mut calls_left =
+        usize::try_from(situation.user.preferences.most_calls).unwrap_or(MOST).saturating_sub(calls);
+    let mut left = MOST.saturating_sub(told.len());
+    found.sort_by_key(|one| std::cmp::Reverse((one.urgency, one.due_at)));
+    let mut chosen: Vec<Planned> = Vec::new();
+    for one in found {
+        let when = spoken(one.due_at, &situation.user.preferences.zone);
+        let near = |at: Timestamp, channel: Channel| {
+            at.duration_since(one.due_at).abs() < APART && (at != one.due_at || channel == one.channel)
+        };
+        let why = if told.iter().any(|old| near(old.sent_at.unwrap_or(old.due_at), old.channel)) {
+            ("spacing", format!("something was told already around {when}"))
+        } else if chosen.iter().any(|other| near(other.due_at, other.channel)) {
+            ("spacing", format!("something else is told around {when}"))
+        } else if left == 0 {
+            ("limit", format!("{when} would be more than {MOST} for one event"))
+        } else if one.channel == Channel::Call && calls_left == 0 {
+            ("limit", format!("{when} would be a call too many"))
+        } else {
+            left -= 1;
+            calls_left -= usize::from(one.channel == Channel::Call);
+            chosen.push(one);
+            continue;
+        };
+        reasons.push(reason(why.0, why.1));
+    }
+    chosen.sort_by_key(|one| (one.due_at, one.channel));
+    chosen
+}
+
+/// Tells whether a notification reached somebody, or may have.
+fn counts(status: Status) -> bool {
+    match status {
+        Status::Sending | Status::Sent | Status::Simulated | Status::Unknown | Status::Merged => true,
+        Status::Planned | Status::Failed | Status::Dead | Status::Cancelled | Status::Superseded => false,
+    }
+}
+
+fn reason(by: &str, why: String) -> Reason {
+    Reason { by: by.to_owned(), why }
+}

@@ -1,0 +1,224 @@
+//! `adjutant delegate AGENT TASK`: a person hands over a task, watches, and gets the result.
+
+use std::io::{self, IsTerminal, Read};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use tokio::sync::mpsc;
+use tracing::level_filters::LevelFilter;
+
+use super::output::{self, Failure};
+use super::stop::Stop;
+use super::tasks::progress::Progress;
+use super::tasks::{result, short, span};
+use super::{Common, person};
+use crate::agents::definition::{Isolation, Permission};
+use crate::agents::words;
+use crate::config::{Config, Roots};
+use crate::socket::Start;
+use crate::socket::person::tasks::{Order, Shown, Told};
+
+/// Bytes of a task on stdin that are read; the hub takes fewer.
+const LARGEST: u64 = 8 * 1024 * 1024;
+
+/// What the hub tells waits here for the screen.
+const BACKLOG: usize = 64;
+
+/// Arguments of `adjutant delegate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code 0: the agent has finished, and no check failed. Ctrl-C cancels the task.")]
+pub(super) struct DelegateArgs {
+    /// The agent, as `adjutant agents list` shows it
+    agent: String,
+    /// What it is to do; read from stdin when it is missing or `-`
+    #[arg(allow_hyphen_values = true)]
+    task: Option<String>,
+    /// The folder to work in, instead of this one
+    #[arg(long, value_name = "DIR")]
+    workdir: Option<PathBuf>,
+    /// Only enter the task, and print its id
+    #[arg(long)]
+    background: bool,
+    /// End the run after this long, like 90s, 5m or 1h
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    timeout: Option<Duration>,
+    /// Where the agent works: in the folder itself, or in a git worktree of its own
+    #[arg(long, value_parser = PossibleValuesParser::new(Isolation::ALL.map(Isolation::name)))]
+    isolation: Option<String>,
+    /// Less than the agent's own permission
+    #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(Permission::ALL.map(Permission::name)))]
+    permission: Option<String>,
+    /// A command that is run in the folder once the agent is gone; may be repeated, and all must pass
+    #[arg(long = "check", value_name = "COMMAND")]
+    checks: Vec<String>,
+    /// A file with the JSON Schema that the final message must follow
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    /// Print the task with its result and receipt as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl DelegateArgs {
+    /// Reads what the arguments name, and checks what needs no hub.
+    fn order(self) -> Result<Order, Failure> {
+        let task = match self.task {
+            Some(task) if task != "-" => task,
+            None if io::stdin().is_terminal() => {
+                return Err(Failure::usage("what is the agent to do?")
+                    .hint(format!("adjutant delegate {} \"…\"", self.agent)));
+            }
+            Some(_) | None => {
+                let mut task = String::new();
+                io::stdin()
+                    .take(LARGEST)
+                    .read_to_string(&mut task)
+                    .map_err(|error| Failure::new(format!("the task cannot be read from stdin: {error}")))?;
+                task
+            }
+        };
+        let folder = self.workdir.unwrap_or_else(|| PathBuf::from("."));
+        let workdir = std::fs::canonicalize(&folder)
+            .map_err(|error| Failure::new(format!("cannot work in {}: {error}", folder.display())))?;
+        let workdir = workdir.to_str().ok_or_else(|| {
+            Failure::new(format!("cannot work in {}: its path is not UTF-8", workdir.display()))
+        })?;
+        let checks = self.checks.iter().map(|line| {
+            words::split(line).map_err(|reason| Failure::usage(format!("--check `{line}`: {reason}")))
+        });
+        let schema = self.schema.map(|file| {
+            let fault = |error: &dyn std::fmt::Display| {
+                Failure::new(format!("cannot read the schema {}: {error}", file.display()))
+            };
+            let text = std::fs::read(&file).map_err(|error| fault(&error))?;
+            serde_json::from_slice(&text).map_err(|error| fault(&error))
+        });
+        Ok(Order {
+            agent: self.agent,
+            task,
+            workdir: workdir.to_owned(),
+            timeout_seconds: self.timeout.map(|timeout| timeout.as_secs()),
+            output_schema: schema.transpose()?,
+            checks: checks.collect::<Result<_, _>>()?,
+            isolation: self.isolation,
+            permission: self.permission,
+        })
+    }
+}
+
+/// Hands the task over; without `--background` waits for its end.
+pub(super) fn run(args: DelegateArgs, common: Common) -> Result<ExitCode, Failure> {
+    common.start_log(LevelFilter::WARN)?;
+    let config = common.config(Roots::User)?;
+    let (json, background) = (args.json, args.background);
+    let order = args.order()?;
+    if background {
+        let task = person::reach(&config, Start::IfNeeded)?.delegate(order)?;
+        if json {
+            output::json(&task)?;
+        } else {
+            output::data(&task.id)?;
+            output::note(format!("`adjutant tasks wait {}` waits for the result", short(&task.id)));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let ended = runtime.block_on(watch(config, order));
+    // The threads that talk to the hub end with the process.
+    runtime.shutdown_background();
+    result::print(&ended?, json)
+}
+
+/// What the threads that talk to the hub tell.
+enum News {
+    /// It is on the hub's disk.
+    Accepted(Box<Shown>),
+    Told(Told),
+    Ended(Result<Box<Shown>, Failure>),
+    NotCancelled(Failure),
+}
+
+/// Hands the task over, shows what happens, and returns it when it has ended. A first signal cancels it, a second
+/// one leaves; when the terminal goes the task goes on, for it outlives who asked.
+async fn watch(config: Config, order: Order) -> Result<Shown, Failure> {
+    let mut stop = Stop::new()?;
+    let (tell, mut news) = mpsc::channel(BACKLOG);
+    let talk = tell.clone();
+    let own = config.clone();
+    std::thread::spawn(move || {
+        let ended = follow(&own, order, &talk);
+        let _ = talk.blocking_send(News::Ended(ended));
+    });
+    let mut progress = Progress::new();
+    let mut accepted: Option<Box<Shown>> = None;
+    let mut unwanted = false;
+    loop {
+        tokio::select! {
+            Some(told) = news.recv() => match told {
+                News::Accepted(task) => {
+                    if unwanted {
+                        cancel(config.clone(), task.id.clone(), tell.clone());
+                    }
+                    accepted = Some(task);
+                }
+                News::Told(told) => progress.show(&told),
+                News::Ended(ended) => {
+                    progress.clear();
+                    return ended.map(|task| *task);
+                }
+                News::NotCancelled(failure) => progress.note(&format!("cannot cancel: {}", failure.message)),
+            },
+            signal = stop.asked() => {
+                let id = accepted.as_ref().map(|task| task.id.clone());
+                if unwanted || signal == HANG_UP {
+                    progress.clear();
+                    return Err(left(id.as_deref(), unwanted));
+                }
+                unwanted = true;
+                progress.note("cancelling, until no process of it is left; once more leaves that to the hub");
+                if let Some(id) = id {
+                    cancel(config.clone(), id, tell.clone());
+                }
+            }
+        }
+    }
+}
+
+/// The number of the signal that says that the terminal is gone.
+const HANG_UP: u8 = 1;
+
+fn follow(config: &Config, order: Order, tell: &mpsc::Sender<News>) -> Result<Box<Shown>, Failure> {
+    let mut person = person::reach(config, Start::IfNeeded)?;
+    let task = person.delegate(order)?;
+    let id = task.id.clone();
+    let _ = tell.blocking_send(News::Accepted(Box::new(task)));
+    let ended = person.follow_task(&id, 0, true, |told| {
+        let _ = tell.blocking_send(News::Told(told));
+    });
+    ended.map(Box::new).map_err(|error| {
+        Failure::from(error).hint(format!("`adjutant tasks wait {}` goes on waiting", short(&id)))
+    })
+}
+
+/// Cancels on a connection of its own: the other one is busy with what happens.
+fn cancel(config: Config, id: String, tell: mpsc::Sender<News>) {
+    std::thread::spawn(move || {
+        let cancelled =
+            person::reach(&config, Start::Never).and_then(|mut person| Ok(person.cancel_task(&id)?));
+        if let Err(failure) = cancelled {
+            let _ = tell.blocking_send(News::NotCancelled(failure));
+        }
+    });
+}
+
+fn left(id: Option<&str>, cancelling: bool) -> Failure {
+    match id {
+        Some(id) if cancelling => Failure::new(format!("left task {id} while it is being cancelled"))
+            .hint(format!("`adjutant tasks show {}` says what became of it", short(id))),
+        Some(id) => Failure::new(format!("left task {id}; it goes on")),
+        None => Failure::new("left before the hub had accepted the task"),
+    }
+}

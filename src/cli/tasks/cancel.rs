@@ -1,0 +1,48 @@
+//! `adjutant tasks cancel`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::super::output::{self, Failure};
+use super::progress::Progress;
+use super::short;
+use crate::socket::person::Person;
+
+/// Arguments of `adjutant tasks cancel`.
+#[derive(Debug, Args)]
+pub(super) struct CancelArgs {
+    /// The tasks' ids, or enough of their beginnings
+    #[arg(required = true)]
+    ids: Vec<String>,
+    /// Print the tasks as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Cancels one after the other, and says what became of each.
+pub(super) fn run(args: &CancelArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+    let mut cancelled = Vec::new();
+    for id in &args.ids {
+        let mut progress = Progress::new();
+        progress.wait(&format!("ending {id}"));
+        let task = person.cancel_task(id);
+        progress.clear();
+        let task = task?;
+        if !args.json {
+            let left = task.outcome.as_ref().map_or(0, |outcome| outcome.receipt.processes_left);
+            output::data(&match (task.status.as_str(), left) {
+                ("cancelled", 0) => format!("{} is cancelled; no process of it is left", short(&task.id)),
+                ("cancelled", left) => {
+                    format!("{} is cancelled; {left} of its processes could not be ended", short(&task.id))
+                }
+                (status, _) => format!("{} had ended already: {status}", short(&task.id)),
+            })?;
+        }
+        cancelled.push(task);
+    }
+    if args.json {
+        output::json(&cancelled)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

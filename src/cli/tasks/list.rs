@@ -1,0 +1,65 @@
+//! `adjutant tasks list`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::super::output::{self, Failure};
+use super::{ago, short, status};
+use crate::agents::task::State;
+use crate::socket::person::Person;
+use crate::socket::person::tasks::{Listed, Query};
+use crate::visible::line;
+
+/// Arguments of `adjutant tasks list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Only tasks with this in their text, their agent's name or their result
+    query: Option<String>,
+    /// Only tasks that stand so; may be repeated
+    #[arg(long = "state", value_parser = PossibleValuesParser::new(State::ALL.map(State::as_str)))]
+    states: Vec<String>,
+    /// Show at most this many
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints what there is.
+pub(super) fn run(args: ListArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+    let filtered = args.query.is_some() || !args.states.is_empty();
+    let query = Query { states: args.states, text: args.query, before: None, limit: args.limit };
+    let listed = person.tasks(query)?;
+    if args.json {
+        output::json(&listed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Listed { tasks, total, .. } = listed;
+    if tasks.is_empty() {
+        output::note(if filtered {
+            "no task is like that"
+        } else {
+            "no tasks yet; `adjutant delegate AGENT TASK` makes one"
+        });
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows = tasks.iter().map(|task| {
+        [
+            short(&task.id).to_owned(),
+            status(task),
+            line(&task.agent),
+            line(&task.task),
+            line(&task.asked_by),
+            ago(task.created_at),
+        ]
+    });
+    output::table(["ID", "STATUS", "AGENT", "TASK", "ASKED BY", "WHEN"], 3, &rows.collect::<Vec<_>>())?;
+    let shown = tasks.len() as u64;
+    if shown < total {
+        output::note(format!("note: these are the newest {shown} of {total}; --limit shows more"));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,80 @@
+//! What a task does, shown on stderr while somebody waits: a moving line on a terminal, plain lines elsewhere.
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::super::output::{self, clipped};
+use super::{short, status};
+use crate::agents::task::What;
+use crate::socket::person::tasks::Told;
+use crate::visible::line;
+
+/// How often the moving line is drawn.
+const TICK: Duration = Duration::from_millis(120);
+
+/// Characters of a line that is printed; a command may hold a whole program.
+const LONGEST: usize = 200;
+
+/// The screen, or the file that stderr is.
+pub(in crate::cli) struct Progress {
+    /// Only where a person looks.
+    bar: Option<ProgressBar>,
+    told: String,
+}
+
+impl Progress {
+    /// Shows nothing yet.
+    pub(in crate::cli) fn new() -> Self {
+        let bar = io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
+            ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+        });
+        Self { bar, told: String::new() }
+    }
+
+    /// Says on a terminal what is waited for.
+    pub(in crate::cli) fn wait(&mut self, what: &str) {
+        if let Some(bar) = &self.bar {
+            bar.enable_steady_tick(TICK);
+            bar.set_message(clipped(&line(what), LONGEST));
+        }
+    }
+
+    /// Shows where the task stands, or what happened in it.
+    pub(in crate::cli) fn show(&mut self, told: &Told) {
+        let (text, stays) = match told {
+            Told::Stands(task) => {
+                (format!("task {}: {} ({})", short(&task.id), status(task), task.runner), false)
+            }
+            // What the agent says last is the result, and that is printed anyhow.
+            Told::Happened { what: what @ (What::Text { .. } | What::Thinking { .. }), .. } => {
+                (what.line(), false)
+            }
+            Told::Happened { what, .. } => (what.line(), true),
+        };
+        if stays || self.bar.is_none() {
+            self.note(&text);
+        }
+        self.wait(&text);
+    }
+
+    /// Writes a line that stays.
+    pub(in crate::cli) fn note(&mut self, text: &str) {
+        let text = clipped(&line(text), LONGEST);
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::note(&text)),
+            None if text != self.told => output::note(&text),
+            None => {}
+        }
+        self.told = text;
+    }
+
+    /// Takes the moving line away.
+    pub(in crate::cli) fn clear(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What came of a task, for who waited: the message on stdout, the receipt on stderr, and the exit code.
+
+use std::process::ExitCode;
+
+use super::super::output::{self, Failure};
+use super::short;
+use crate::agents::receipt::Verdict;
+use crate::socket::person::tasks::Shown;
+use crate::visible::{line, plain};
+
+/// Prints the result of an ended task. The code is 0 where it succeeded and no check failed.
+pub(in crate::cli) fn print(task: &Shown, json: bool) -> Result<ExitCode, Failure> {
+    let Some(outcome) = task.outcome.as_deref() else {
+        return Err(Failure::new(format!("task {} ended, and nothing is known of its result", task.id)));
+    };
+    let succeeded = outcome.status == "succeeded";
+    let refuted = outcome.verdict == Verdict::Refuted;
+    let code = if succeeded && !refuted { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if json {
+        output::json(task)?;
+        return Ok(code);
+    }
+    let message = outcome.message.as_deref().map(str::trim_end).filter(|message| !message.is_empty());
+    match (&outcome.structured, message) {
+        (_, Some(message)) if !succeeded => {
+            output::note(format!("its last message was:\n\n{}\n", plain(message)))
+        }
+        (Some(value), _) => output::json(value)?,
+        (None, Some(message)) => output::text(message)?,
+        (None, None) => {}
+    }
+    output::note(format!("task {}: {}", short(&task.id), line(&outcome.summary())));
+    let repository = outcome.receipt.repository.as_ref();
+    if repository.is_some_and(|repository| repository.patch.is_some()) {
+        output::note(format!("its change: adjutant tasks show {} --patch | git apply", short(&task.id)));
+    }
+    if !succeeded {
+        return Ok(Failure::new(plain(&outcome.sentence())).report());
+    }
+    if refuted {
+        return Ok(Failure::new("the agent has finished, and not every check passed").report());
+    }
+    Ok(code)
+}

@@ -1,0 +1,82 @@
+//! `adjutant tasks show`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::super::output::{self, Failure};
+use super::{ago, short, status};
+use crate::clock::{instant, stamp};
+use crate::socket::person::Person;
+use crate::socket::person::tasks::Shown;
+use crate::visible::{line, plain};
+
+/// Arguments of `adjutant tasks show`.
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The task's id, or enough of its beginning
+    id: String,
+    /// Print only the change, for `git apply`
+    #[arg(long, conflicts_with = "json")]
+    patch: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints one task.
+pub(super) fn run(args: &ShowArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+    let task = person.task(&args.id)?;
+    if args.json {
+        output::json(&task)?;
+    } else if args.patch {
+        let outcome = task.outcome.as_deref();
+        let repository = outcome.and_then(|outcome| outcome.receipt.repository.as_ref());
+        let patch = repository.and_then(|repository| repository.patch.as_deref());
+        let patch = patch.ok_or_else(|| {
+            Failure::new(format!("task {} has no patch", short(&task.id)))
+                .hint("only a task that ended in a worktree of its own (--isolation worktree) has one")
+        })?;
+        output::text(patch.strip_suffix('\n').unwrap_or(patch))?;
+    } else {
+        lines(&task).iter().try_for_each(|line| output::data(line))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lines(task: &Shown) -> Vec<String> {
+    let at = |millis: i64| format!("{} ({})", stamp(instant(millis)), ago(millis));
+    let mut lines = vec![
+        format!("task      {}", task.id),
+        format!("status    {}", status(task)),
+        format!("agent     {} on {}", line(&task.agent), line(&task.runner)),
+        format!("asked by  {}", line(&task.asked_by)),
+        format!("folder    {}", line(&task.workdir)),
+        format!("created   {}", at(task.created_at)),
+    ];
+    lines.extend(task.started_at.map(|started| format!("started   {}", at(started))));
+    lines.extend(task.ended_at.map(|ended| format!("ended     {}", at(ended))));
+    let Some(outcome) = task.outcome.as_deref() else {
+        lines.extend([String::new(), plain(task.task.trim()).into_owned()]);
+        return lines;
+    };
+    lines.push(format!("receipt   {}", line(&outcome.summary())));
+    if let Some(repository) = &outcome.receipt.repository {
+        lines.extend(repository.kept.as_ref().map(|kept| format!("worktree  {}", line(kept))));
+        if repository.patch.is_some() {
+            lines.push(format!("patch     adjutant tasks show {} --patch", short(&task.id)));
+        }
+        for file in &repository.files {
+            let count =
+                |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
+            let (plus, minus) = (count(file.insertions), count(file.deletions));
+            lines.push(format!("  {}  +{plus} \u{2212}{minus}", line(&file.path)));
+        }
+    }
+    lines.extend([String::new(), plain(task.task.trim()).into_owned(), String::new()]);
+    lines.push(plain(&outcome.sentence()).into_owned());
+    if let Some(message) = outcome.message.as_deref().map(str::trim).filter(|message| !message.is_empty()) {
+        lines.extend([String::new(), plain(message).into_owned()]);
+    }
+    lines
+}

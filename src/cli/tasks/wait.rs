@@ -1,0 +1,43 @@
+//! `adjutant tasks wait`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::super::output::Failure;
+use super::progress::Progress;
+use super::{result, short, span, status};
+use crate::socket::person::Person;
+
+/// Arguments of `adjutant tasks wait`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code 0: the agent has finished, and no check failed.")]
+pub(super) struct WaitArgs {
+    /// The task's id, or enough of its beginning
+    id: String,
+    /// Wait at most this long, like 90s, 5m or 1h
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    timeout: Option<Duration>,
+    /// Print the task with its result and receipt as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Waits, and prints the result.
+pub(super) fn run(args: &WaitArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+    let mut progress = Progress::new();
+    let waited = match args.timeout {
+        Some(timeout) => {
+            progress.wait(&format!("waiting for {}", args.id));
+            person.wait_for_task(&args.id, Some(timeout.as_secs()))
+        }
+        None => person.follow_task(&args.id, 0, true, |told| progress.show(&told)),
+    };
+    progress.clear();
+    let task = waited?;
+    if task.has_ended() {
+        return result::print(&task, args.json);
+    }
+    Err(Failure::new(format!("task {} has not ended in time: it is {}", short(&task.id), status(&task))))
+}

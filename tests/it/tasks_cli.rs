@@ -1,0 +1,404 @@
+//! `adjutant delegate` and `adjutant tasks …`: a person hands over work, watches it and ends it; and an agent that
+//! tries the same is turned away.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
+
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::Value;
+
+use crate::support::{DEADLINE, Finished, Home, wait};
+
+/// Does what the task says.
+const RUNNER: &str = r#"
+prompt=$(cat)
+task=${prompt##*Task: }
+case $task in
+hang) sleep 300 & echo "working $!"; wait ;;
+stubborn) trap '' TERM INT HUP; echo "working $$"; while :; do sleep 1; done ;;
+fail) echo "it broke" >&2; exit 7 ;;
+until\ *) echo "working $$"; while [ ! -e "${task#until }" ]; do sleep 0.05; done; echo "it is there" ;;
+run\ *) sh -c "${task#run }" 2>&1 ;;
+answer\ *) echo "${task#answer }" | head -n 1 ;;
+esac
+"#;
+
+struct Desk {
+    home: Home,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let home = Home::new();
+        let runner = home.write("bin/runner.sh", RUNNER);
+        let config = format!(
+            "grace_seconds = 2\n[http]\naddress = \"off\"\n\
+             [[runners]]\nname = \"fake\"\ncommand = [\"sh\", \"{}\"]\nstdin = \"prompt\"\n\
+             levels = [\"read-only\", \"workspace-write\"]\n",
+            runner.display()
+        );
+        home.write(".adjutant/config.toml", config);
+        home.write(
+            ".adjutant/agents/doer.yaml",
+            "persona: You do.\ndescription: Does it\nrunner: fake\npermission: workspace-write\n",
+        );
+        home.write("work/README.md", "An empty desk.\n");
+        Self { home }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Finished {
+        self.home.run(arguments, "")
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let told = self.run(arguments);
+        serde_json::from_str(&told.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {} {}", told.stdout, told.stderr))
+    }
+
+    /// Hands over a task in the background; returns its id.
+    fn background(&self, task: &str) -> String {
+        let told = self.run(&["delegate", "doer", task, "--background"]);
+        assert!(told.status.success(), "{}", told.stderr);
+        told.stdout.trim().to_owned()
+    }
+
+    /// Starts a command and returns the lines of its stderr, or of its stdout.
+    fn start(&self, arguments: &[&str], of_stdout: bool) -> (Child, Receiver<String>) {
+        let mut command = self.home.adjutant(arguments);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stream: Box<dyn Read + Send> = if of_stdout {
+            Box::new(child.stdout.take().unwrap())
+        } else {
+            Box::new(child.stderr.take().unwrap())
+        };
+        (child, lines(stream))
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let told = self.run(&["status", "--json"]);
+        let status: Option<Value> = serde_json::from_str(&told.stdout).ok();
+        let pid = status.and_then(|status| i32::try_from(status["pid"].as_i64()?).ok());
+        if let Some(pid) = pid.and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+            let end = Instant::now() + DEADLINE;
+            while test_kill_process(pid).is_ok() && Instant::now() < end {
+                std::thread::park_timeout(std::time::Duration::from_millis(2));
+            }
+        }
+    }
+}
+
+fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (send, receive) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    receive
+}
+
+/// The first line with these words.
+fn line_with(lines: &Receiver<String>, words: &str) -> String {
+    let end = Instant::now() + DEADLINE;
+    let mut seen = Vec::new();
+    while let Ok(line) = lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        if line.contains(words) {
+            return line;
+        }
+        seen.push(line);
+    }
+    panic!("no line with `{words}`: {seen:#?}");
+}
+
+/// The number of the process that a runner's `working` line names.
+fn process(line: &str) -> Pid {
+    let number = line.rsplit(' ').next().unwrap().parse().unwrap();
+    Pid::from_raw(number).unwrap()
+}
+
+#[test]
+fn a_result_goes_to_stdout_and_the_rest_to_stderr() {
+    let desk = Desk::new();
+    let done = desk.run(&["delegate", "doer", "answer forty-two", "--workdir", "work"]);
+    assert_eq!((done.status.code(), done.stdout.as_str()), (Some(0), "forty-two\n"), "{}", done.stderr);
+    for words in ["running (fake)", "fake starts", "unverified", "0 processes left"] {
+        assert!(done.stderr.contains(words), "{words}: {}", done.stderr);
+    }
+    let piped = desk.home.run(["delegate", "doer", "-"], "answer from stdin");
+    assert_eq!((piped.status.code(), piped.stdout.as_str()), (Some(0), "from stdin\n"), "{}", piped.stderr);
+    let failed = desk.run(&["delegate", "doer", "fail"]);
+    assert_eq!((failed.status.code(), failed.stdout.as_str()), (Some(1), ""));
+    assert!(
+        failed.stderr.contains("error: The agent did not finish (crashed): exit code 7"),
+        "{}",
+        failed.stderr
+    );
+    let checked = desk.run(&["delegate", "doer", "answer x", "--check", "true", "--check", "sh -c 'exit 3'"]);
+    assert_eq!((checked.status.code(), checked.stdout.as_str()), (Some(1), "x\n"));
+    assert!(checked.stderr.contains("not every check passed"), "{}", checked.stderr);
+    let schema = desk.home.write("schema.json", r#"{"type":"object","required":["n"]}"#);
+    let schema = schema.to_str().unwrap();
+    let shaped = desk.run(&["delegate", "doer", "answer {\"n\": 1}", "--schema", schema]);
+    assert_eq!(serde_json::from_str::<Value>(&shaped.stdout).unwrap()["n"], 1, "{}", shaped.stderr);
+}
+
+#[test]
+fn what_cannot_be_delegated_is_said_in_words() {
+    let desk = Desk::new();
+    let cases: &[(&[&str], i32, &[&str])] = &[
+        (
+            &["delegate", "doar", "x"],
+            1,
+            &["unknown agent `doar`; did you mean `doer`?", "hint: `adjutant agents list`"],
+        ),
+        (&["delegate", "doer", "  "], 1, &["the task is empty"]),
+        (&["delegate", "doer", "x", "--workdir", "nowhere"], 1, &["cannot work in nowhere"]),
+        (&["delegate", "doer", "x", "--workdir", "/"], 1, &["must not be `/`"]),
+        (&["delegate", "doer", "x", "--isolation", "worktree"], 1, &["needs a git repository"]),
+        (&["delegate", "doer", "x", "--permission", "full"], 1, &["allows `workspace-write`, not `full`"]),
+        (&["delegate", "doer", "x", "--timeout", "soon"], 2, &["use one like 90s, 5m or 1h"]),
+        (&["delegate", "doer", "x", "--check", "a | b"], 2, &["no shell runs it"]),
+        (&["delegate", "doer", "x", "--schema", "nowhere"], 1, &["cannot read the schema nowhere"]),
+        (
+            &["tasks", "show", "zzzz"],
+            1,
+            &["no task has an id that begins with `zzzz`", "hint: `adjutant tasks list`"],
+        ),
+        (&["tasks", "wait", "zzzz"], 1, &["no task has an id"]),
+        (&["tasks", "list", "--state", "runing"], 2, &["similar value exists: 'running'"]),
+        (&["tasks", "cancel"], 2, &["required arguments"]),
+    ];
+    for (arguments, code, words) in cases {
+        let told = desk.run(arguments);
+        assert_eq!(told.status.code(), Some(*code), "{arguments:?}: {}", told.stderr);
+        for words in *words {
+            assert!(told.stderr.contains(words), "{arguments:?}: {}", told.stderr);
+        }
+        assert_eq!(told.stdout, "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_task_in_the_background_is_found_by_the_beginning_of_its_id() {
+    let desk = Desk::new();
+    let id = desk.background("until go");
+    let begin = &id[..8];
+    let shown = desk.json(&["tasks", "show", begin, "--json"]);
+    assert_eq!((&shown["id"], &shown["asked_by"]), (&Value::from(id.as_str()), &Value::from("person")));
+    let late = desk.run(&["tasks", "wait", begin, "--timeout", "1s"]);
+    assert_eq!(late.status.code(), Some(1));
+    assert!(late.stderr.contains("has not ended in time: it is running"), "{}", late.stderr);
+    let listed = desk.run(&["tasks", "list"]);
+    assert!(
+        listed.stdout.starts_with("ID        STATUS   AGENT  TASK      ASKED BY  WHEN\n"),
+        "{}",
+        listed.stdout
+    );
+    assert!(
+        listed.stdout.contains(&format!("{begin}  running  doer   until go  person    ")),
+        "{}",
+        listed.stdout
+    );
+    let narrow = desk.home.adjutant(["tasks", "list"]).env("COLUMNS", "40").output().unwrap();
+    assert!(narrow.status.success());
+    desk.home.write("go", "");
+    let done = desk.run(&["tasks", "wait", begin]);
+    assert_eq!(
+        (done.status.code(), done.stdout.lines().last()),
+        (Some(0), Some("it is there")),
+        "{}",
+        done.stderr
+    );
+    let shown = desk.run(&["tasks", "show", begin]).stdout;
+    for words in
+        [id.as_str(), "status    succeeded", "agent     doer on fake", "receipt   fake", "it is there"]
+    {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let listed = desk.json(&["tasks", "list", "until", "--state", "succeeded", "--json"]);
+    assert_eq!((&listed["total"], &listed["tasks"][0]["id"]), (&Value::from(1), &Value::from(id.as_str())));
+    // A slip in an id is answered with the one that was meant.
+    let near = desk.run(&["tasks", "show", &id[..18]]);
+    assert!(near.status.success());
+    let swapped = format!("{}u", &id[..19]);
+    let near = desk.run(&["tasks", "show", &swapped]);
+    assert!(near.stderr.contains(&format!("did you mean `{id}`?")), "{}", near.stderr);
+}
+
+#[test]
+fn logs_are_followed_to_the_end() {
+    let desk = Desk::new();
+    let id = desk.background("until go");
+    let (mut child, lines) = desk.start(&["tasks", "logs", "-f", &id], true);
+    assert!(line_with(&lines, "working").contains("Z  working"));
+    assert!(child.try_wait().unwrap().is_none());
+    desk.home.write("go", "");
+    line_with(&lines, "it is there");
+    assert!(wait(&mut child, DEADLINE).success());
+    let events: Vec<Value> = desk.run(&["tasks", "logs", &id, "--json"]).lines();
+    assert_eq!(events[0]["what"]["kind"], "started");
+    assert_eq!(events.iter().map(|event| event["seq"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+#[test]
+fn an_interrupt_cancels_and_waits_until_no_process_is_left() {
+    let desk = Desk::new();
+    let (mut child, lines) = desk.start(&["delegate", "doer", "hang"], false);
+    let sleeper = process(&line_with(&lines, "working"));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    line_with(&lines, "error: The task was cancelled; no process of it is left.");
+    assert!(test_kill_process(sleeper).is_err());
+    assert_eq!(wait(&mut child, DEADLINE).code(), Some(1));
+    let listed = desk.json(&["tasks", "list", "--json"]);
+    assert_eq!(listed["tasks"][0]["status"], "cancelled");
+}
+
+#[test]
+fn a_second_interrupt_leaves_the_rest_to_the_hub() {
+    let desk = Desk::new();
+    let (mut child, lines) = desk.start(&["delegate", "doer", "stubborn"], false);
+    let runner = process(&line_with(&lines, "working"));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    line_with(&lines, "cancelling");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    line_with(&lines, "while it is being cancelled");
+    assert_eq!(wait(&mut child, DEADLINE).code(), Some(1));
+    let id = desk.json(&["tasks", "list", "--json"])["tasks"][0]["id"].as_str().unwrap().to_owned();
+    let cancelled = desk.run(&["tasks", "cancel", &id]);
+    assert!(cancelled.status.success(), "{}", cancelled.stderr);
+    assert!(test_kill_process(runner).is_err());
+}
+
+#[test]
+fn a_hang_up_leaves_the_task_running() {
+    let desk = Desk::new();
+    let (mut child, lines) = desk.start(&["delegate", "doer", "until go"], false);
+    line_with(&lines, "working");
+    kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
+    line_with(&lines, "it goes on");
+    assert_eq!(wait(&mut child, DEADLINE).code(), Some(1));
+    let id = desk.json(&["tasks", "list", "--json"])["tasks"][0]["id"].as_str().unwrap().to_owned();
+    desk.home.write("go", "");
+    assert!(desk.run(&["tasks", "wait", &id]).status.success());
+}
+
+#[test]
+fn on_a_terminal_a_line_moves_and_control_c_cancels() {
+    let desk = Desk::new();
+    let size = PtySize { rows: 24, cols: 100, pixel_width: 0, pixel_height: 0 };
+    let pty = native_pty_system().openpty(size).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_adjutant"));
+    command.args(["delegate", "doer", "hang"]);
+    command.env_clear();
+    command.env("HOME", desk.home.path());
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("TERM", "xterm");
+    command.env("NO_COLOR", "1");
+    command.cwd(desk.home.path());
+    let mut child = pty.slave.spawn_command(command).unwrap();
+    drop(pty.slave);
+    let mut reader = pty.master.try_clone_reader().unwrap();
+    let mut writer = pty.master.take_writer().unwrap();
+    let (send, chunks) = channel();
+    std::thread::spawn(move || {
+        let mut chunk = [0; 4096];
+        while let Ok(length @ 1..) = reader.read(&mut chunk) {
+            if send.send(chunk[..length].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    let end = Instant::now() + DEADLINE;
+    let mut screen = vt100::Parser::new(24.try_into().unwrap(), 100.try_into().unwrap(), 0);
+    let mut all = String::new();
+    let mut asked = false;
+    while let Ok(chunk) = chunks.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        screen.process(&chunk);
+        all.push_str(&String::from_utf8_lossy(&chunk));
+        if !asked && screen.screen().contents().contains("working") {
+            writer.write_all(b"\x03").unwrap();
+            asked = true;
+        }
+    }
+    let code = child.wait().unwrap().exit_code();
+    let screen = screen.screen().contents();
+    assert!(asked, "{screen}");
+    assert_eq!(code, 1, "{screen}");
+    assert!(screen.contains("error: The task was cancelled; no process of it is left."), "{screen}");
+    assert!(all.contains("0s working"), "{all:?}");
+    // NO_COLOR was heard.
+    assert!(!all.contains("\x1b[3") && !all.contains("\x1b[1;3"), "{all:?}");
+}
+
+#[test]
+fn an_agent_at_work_is_no_person() {
+    let desk = Desk::new();
+    let other = desk.background("until go");
+    let program = env!("CARGO_BIN_EXE_adjutant");
+    let attempts = [
+        format!("tasks cancel {other}"),
+        "tasks list".to_owned(),
+        "delegate doer more".to_owned(),
+        "open --print".to_owned(),
+    ];
+    for attempt in attempts {
+        // As the runner's child, and as a process that has left its session and its parents.
+        for form in [
+            format!("run {program} {attempt}"),
+            format!(
+                "run (setsid env -u ADJUTANT_RUN {program} {attempt} > told 2>&1; echo > ended) & until [ -e ended ]; do sleep 0.05; done; rm ended; cat told"
+            ),
+        ] {
+            let told = desk.run(&["delegate", "doer", &form]);
+            let said = format!("{}{}", told.stdout, told.stderr);
+            assert!(said.contains("this is for people"), "{form}: {said}");
+            assert!(said.contains("belongs to a task that was delegated to an agent"), "{form}: {said}");
+        }
+    }
+    desk.home.write("go", "");
+    assert!(desk.run(&["tasks", "wait", &other]).status.success());
+}
+
+#[test]
+fn an_agent_that_is_connected_is_no_person() {
+    let desk = Desk::new();
+    let other = desk.background("until go");
+    // An agent: it starts a relay as its MCP server, waits for its answer, and then uses its shell.
+    let agent = r#"
+mkfifo in out
+"$1" connect agents < in > out & relay=$!
+exec 3> in 4< out
+echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"sly","version":"1"}}}' >&3
+read -r answer <&4
+sh -c '"$0" tasks cancel "$1"' "$1" "$2"
+"$1" open --print
+exec 3>&-
+wait $relay
+"$1" tasks list
+"#;
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", agent, "agent", env!("CARGO_BIN_EXE_adjutant"), &other]);
+    command
+        .env_clear()
+        .env("HOME", desk.home.path())
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let told = command.current_dir(desk.home.path()).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert_eq!(said.matches("this is for people").count(), 2, "{said}");
+    assert_eq!(said.matches("was started by an agent: `sh`, process ").count(), 2, "{said}");
+    // When its relay has gone it is nobody's agent any more.
+    assert!(String::from_utf8_lossy(&told.stdout).contains("running"), "{said}");
+    // A person beside it was never in the way.
+    desk.home.write("go", "");
+    assert!(desk.run(&["tasks", "wait", &other]).status.success());
+}
