@@ -2,15 +2,17 @@
 //! fail, and that nothing of them is left. Survivors are counted from the table of processes: by the mark that every
 //! process of a run carries, by ancestry, and by an argument that nothing else on the machine has.
 
+use std::process::Command;
 use std::time::Instant;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::support::Peer;
 use crate::support::delegation::Desk;
 use crate::support::model::{LAST_WORD, Model, Script};
 use crate::support::processes::{below, until_none, until_some, with_argument};
-use crate::support::real::{node, package, without};
+use crate::support::real::{RUN_DEADLINE, node, package, run, without};
 
 /// A desk whose `codex` or `copilot` is the real one, and the models that they ask.
 struct Real {
@@ -308,4 +310,54 @@ fn a_kept_run_of_a_real_runner_is_taken_up_by_the_next_hub() {
     assert_eq!(told["receipt"]["commands"][0]["exit"], 0, "{told:#}");
     assert_eq!(real.codex.requests().len(), 2, "the run went on, nothing was asked twice");
     real.desk.no_survivors();
+}
+
+/// Ends the hub that a command started in the background.
+struct Background<'a>(&'a Desk);
+
+impl Drop for Background<'_> {
+    fn drop(&mut self) {
+        let told = self.0.home.run(["status", "--json"], "");
+        let status: Value = serde_json::from_str(&told.stdout).unwrap_or_default();
+        let pid = status["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+}
+
+/// The lines of the README, as they stand there, in a home where nothing is set up but Codex.
+#[test]
+fn what_the_readme_says_of_delegation_can_be_run() {
+    if without("npm") {
+        return;
+    }
+    let readme = include_str!("../../../README.md");
+    let (_, section) = readme.split_once("## Delegate a task").unwrap();
+    let (_, block) = section.split_once("```sh\n").unwrap();
+    let (lines, _) = block.split_once("```").unwrap();
+    assert_eq!(lines.lines().count(), 10);
+
+    let real = Real::both(Script::Answer);
+    // Another hub may have the usual port.
+    real.desk.home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
+    std::fs::remove_dir_all(real.desk.folder(".adjutant/agents")).unwrap();
+    std::fs::remove_dir_all(real.desk.folder("work/.git")).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), real.desk.folder("bin/adjutant")).unwrap();
+    let dressed = real.desk.adjutant(&[]);
+    let shell = |script: &str| {
+        let mut shell = Command::new("sh");
+        let environment = dressed.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        shell.env_clear().envs(environment).args(["-e", "-c", script]).current_dir(real.desk.folder("work"));
+        run(&mut shell, RUN_DEADLINE)
+    };
+    let author = "-c user.name=T -c user.email=t@example.org";
+    let ready = shell(&format!("git init --quiet; git add .; git {author} commit --quiet -m first"));
+    assert!(ready.status.success(), "{ready}");
+    let _hub = Background(&real.desk);
+    let done = shell(lines);
+    assert!(done.status.success(), "{done}");
+    assert_eq!(done.stdout.matches(LAST_WORD).count(), 2, "{done}");
+    let config = std::fs::read_to_string(real.desk.folder(".codex/config.toml")).unwrap();
+    assert!(config.contains("[mcp_servers.agents]"), "{config}");
 }
