@@ -24,12 +24,17 @@ mod trust;
 pub(crate) mod words;
 pub(crate) mod workdir;
 
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
 use catalogue::Definitions;
+use definition::Agent;
+use import::Found;
+use lint::Report;
+use select::Plan;
 
 use crate::config::agents::AgentsConfig;
 use crate::config::delegation::Delegation;
@@ -78,6 +83,16 @@ impl Agents {
     /// Says whose client a process is. Ask when it connects: afterwards it may be gone.
     pub(crate) fn origin(&self, pid: u32) -> Origin {
         self.engine.origin(pid)
+    }
+
+    /// Returns what lint says about one agent, and which runners would be tried for it now. `workdir` is where it
+    /// would work, `most` how many bytes of its file are read. Blocks on the disk.
+    pub(crate) fn examine(&self, agent: &Arc<Agent>, workdir: &Path, most: usize) -> (Report, Plan) {
+        let found = Found { agents: vec![agent.clone()], ..Found::default() };
+        let selector = &self.engine.selector;
+        let untrusted = |agent: &Agent| !self.definitions.trusted(agent);
+        let report = lint::lint(found, &[], untrusted, selector.candidates(), workdir, most);
+        (report, selector.plan(agent.model.as_deref(), agent.runner.as_deref(), Instant::now()))
     }
 
     /// Accepts a task: when this returns it is on disk, queued, and will be run by [`Self::work`]. The answer says
@@ -129,6 +144,18 @@ impl Agents {
         limit: u32,
     ) -> Result<Vec<Happened>, Error> {
         self.engine.happened(viewer, id, after, limit).await
+    }
+
+    /// Returns the last of what happened in a task's run, or the last before the event numbered `before`; at most
+    /// `limit` of it, in order.
+    pub(crate) async fn happened_before(
+        &self,
+        viewer: &Viewer,
+        id: &TaskId,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<Happened>, Error> {
+        self.engine.happened_before(viewer, id, before, limit).await
     }
 
     /// Waits until something about a task changes that was not there when its events ended at `after`: a new event,

@@ -85,12 +85,26 @@ impl App {
         })
     }
 
-    /// Watches the prompt files until shutdown; what changes becomes an event and a line of the activity.
-    pub(crate) async fn watch_prompts(self: Arc<Self>) {
-        let mut changes = self.prompts.changes();
-        while let Some(Ok(())) = self.shutdown.run_until_cancelled(changes.changed()).await {
-            self.activity.record("hub", What::PromptsChanged);
-            self.events.send(Event::PromptsChanged);
+    /// Watches the files of prompts and agents until shutdown; what changes becomes an event, and prompts a line of
+    /// the activity too.
+    pub(crate) async fn watch_files(self: Arc<Self>) {
+        let mut prompts = self.prompts.changes();
+        let mut agents = self.agents.definitions().changes();
+        loop {
+            tokio::select! {
+                () = self.shutdown.cancelled() => return,
+                Ok(()) = prompts.changed() => {
+                    self.activity.record("hub", What::PromptsChanged);
+                    self.events.send(Event::PromptsChanged);
+                }
+                Ok(()) = agents.changed() => self.events.send(Event::AgentsChanged),
+                else => return,
+            }
         }
+    }
+
+    /// Returns the application of each workspace that has a client now, by folder.
+    pub(crate) fn workspaces(&self) -> Vec<Arc<Self>> {
+        self.workspaces.all()
     }
 }

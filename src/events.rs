@@ -27,6 +27,8 @@ pub(crate) enum Event {
     CalendarChanged,
     /// A notification was planned, sent, acknowledged or taken back.
     NotificationsChanged,
+    /// The set of agents, or the text of one, changed on disk.
+    AgentsChanged,
     /// A delegated task came in, went on, or ended; sent at most a few times a second.
     TasksChanged,
     /// A question came, was seen first, put off, answered or taken back, or ended; or whether the person takes any.

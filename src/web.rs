@@ -4,7 +4,9 @@
 //! nothing here decides who may look.
 
 mod assets;
+mod csrf;
 mod error;
+mod excerpt;
 mod form;
 mod live;
 mod marked;
@@ -17,7 +19,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 
 use crate::app::App;
 use error::Failure;
@@ -29,6 +31,11 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/", get(pages::overview::show))
         .route("/prompts", get(pages::prompts::list))
         .route("/prompts/{*name}", get(pages::prompt::show).post(pages::prompt::expand))
+        .route("/agents", get(pages::agents::list))
+        .route("/agents/{*name}", get(pages::agent::show))
+        .route("/tasks", get(pages::tasks::list))
+        .route("/tasks/{id}", get(pages::task::show))
+        .route("/tasks/{id}/cancel", post(pages::task::cancel))
         .route("/events", get(live::events))
         .with_state(app)
         .merge(assets::router())

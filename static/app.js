@@ -91,7 +91,8 @@ if (search) {
   const field = search.elements.q;
   if (location.hash === "#q") field.focus();
   const look = async () => {
-    const address = field.value.trim() ? "/prompts?" + new URLSearchParams({ q: field.value.trim() }) : "/prompts";
+    const said = [...new FormData(search)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value);
+    const address = search.getAttribute("action") + (said.length ? "?" + new URLSearchParams(said) : "");
     try {
       const { status, text } = await ask(address);
       if (status !== 200) return;
@@ -154,6 +155,17 @@ if (form) {
   });
 }
 
+// Lines of a run. The page keeps the last of them; who has scrolled up to read stays where they are.
+const KEPT = 500;
+function append(log, event) {
+  const follows = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+  const list = log.querySelector("ol");
+  list.append(...document.importNode(parse(`<ol>${event.data}</ol>`).querySelector("ol"), true).children);
+  while (list.children.length > KEPT) list.firstElementChild.remove();
+  log.dataset.last = event.lastEventId;
+  if (follows) log.scrollTop = log.scrollHeight;
+}
+
 // Live sections. A hidden tab lets go of its stream: a browser keeps few connections to one host.
 const pulse = document.getElementById("pulse");
 if (pulse && document.querySelector("[data-live]")) {
@@ -186,14 +198,16 @@ if (pulse && document.querySelector("[data-live]")) {
     if (pulse.textContent !== text) pulse.textContent = text;
   };
   let met = false;
+  const log = document.querySelector("[data-log]");
   const open = () => {
-    stream = new EventSource("/events");
+    stream = new EventSource(log ? "/events?" + new URLSearchParams({ task: log.dataset.log, after: log.dataset.last }) : "/events");
+    stream.addEventListener("lines", (event) => append(log, event));
     stream.addEventListener("hello", (event) => {
       const version = document.querySelector("[data-version]")?.dataset.version;
       // Another version has other pages and another script.
       if (version && version !== event.data) return location.reload();
       show("live", "Live");
-      if (met) touch(["activity", "clients", "prompts"]);
+      if (met) touch(["activity", "agents", "clients", "prompts", "tasks"]);
       met = true;
     });
     stream.addEventListener("changed", (event) => touch(event.data.split(" ")));
@@ -209,7 +223,8 @@ if (pulse && document.querySelector("[data-live]")) {
   });
   if (!document.hidden) open();
   // What was said in words about time grows old by itself.
-  setInterval(() => document.hidden || touch(["activity", "clients"]), 30000);
+  setInterval(() => document.hidden || touch(["activity", "clients", "tasks"]), 30000);
 }
 
 offer();
+for (const log of document.querySelectorAll("[data-log]")) log.scrollTop = log.scrollHeight;

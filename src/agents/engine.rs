@@ -289,6 +289,19 @@ impl Engine {
         Ok(events.iter().filter_map(rows::happened).collect())
     }
 
+    pub(super) async fn happened_before(
+        &self,
+        viewer: &Viewer,
+        id: &TaskId,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<Happened>, Error> {
+        self.get(viewer, id).await?;
+        let before = before.unwrap_or(i64::MAX);
+        let events = tasks::events_before(&self.store, id.as_str(), before, limit).await?;
+        Ok(events.iter().filter_map(rows::happened).collect())
+    }
+
     pub(super) async fn changed(&self, id: &TaskId, after: i64, patience: Duration) {
         let end = Instant::now() + patience;
         let mut changes = self.watch(id);

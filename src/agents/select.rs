@@ -198,21 +198,34 @@ impl Selector {
     }
 }
 
+impl Considered {
+    /// Returns the verdict as a sentence fragment.
+    pub(crate) fn reason(&self) -> String {
+        match &self.verdict {
+            Verdict::Named => "it is named".to_owned(),
+            Verdict::Priority(priority) => format!("by its priority, {priority}"),
+            Verdict::OtherModels(models) => format!("runs {} only", models.join(", ")),
+            Verdict::NotInstalled => "is not installed".to_owned(),
+            Verdict::Resting(rest) => {
+                format!("is at its usage limit for {} more s", rest.as_secs().max(1))
+            }
+            Verdict::Unknown => "is not configured".to_owned(),
+        }
+    }
+
+    /// Tells whether it is tried.
+    pub(crate) fn is_tried(&self) -> bool {
+        matches!(self.verdict, Verdict::Named | Verdict::Priority(_))
+    }
+}
+
 impl Plan {
     /// Says in one sentence why there is nobody to try, or `None` if there is somebody.
     pub(crate) fn nobody(&self) -> Option<String> {
         if !self.choices.is_empty() {
             return None;
         }
-        let reason = |considered: &Considered| match &considered.verdict {
-            Verdict::OtherModels(models) => format!("{} runs {} only", considered.runner, models.join(", ")),
-            Verdict::NotInstalled => format!("{} is not installed", considered.runner),
-            Verdict::Resting(rest) => {
-                format!("{} is at its usage limit for {} more s", considered.runner, rest.as_secs().max(1))
-            }
-            Verdict::Unknown => format!("{} is not configured", considered.runner),
-            Verdict::Named | Verdict::Priority(_) => considered.runner.clone(),
-        };
+        let reason = |considered: &Considered| format!("{} {}", considered.runner, considered.reason());
         let reasons: Vec<String> = self.considered.iter().map(reason).collect();
         Some(format!("no runner can be tried: {}", reasons.join("; ")))
     }

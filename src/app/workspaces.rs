@@ -13,6 +13,17 @@ use crate::prompts::Prompts;
 #[derive(Debug, Default)]
 pub(crate) struct Workspaces(Mutex<HashMap<PathBuf, Weak<App>>>);
 
+impl Workspaces {
+    /// Returns those that have a client now, by folder.
+    pub(super) fn all(&self) -> Vec<Arc<App>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut apps: Vec<_> = known.values().filter_map(Weak::upgrade).collect();
+        drop(known);
+        apps.sort_by(|one, other| one.workspace.cmp(&other.workspace));
+        apps
+    }
+}
+
 impl App {
     /// Returns the application with the prompts of the project in `folder`; all else is shared.
     pub(crate) fn in_workspace(&self, folder: &Path) -> Arc<Self> {

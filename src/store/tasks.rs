@@ -29,7 +29,7 @@ mod results;
 
 pub(crate) use claim::{Claim, Slots, claim};
 pub(crate) use enqueue::{QueueLimits, enqueue};
-pub(crate) use events::{append_events, events};
+pub(crate) use events::{append_events, events, events_before};
 pub(crate) use finish::{Cancelled, cancel, finish};
 pub(crate) use lease::{extend, move_to_runner, running_of_dead_hubs, take_over};
 pub(crate) use prune::{Keep, prune};

@@ -21,7 +21,23 @@ pub(super) enum Failure {
         name: String,
         reason: String,
     },
+    /// There is no agent of this name; the names that are close to it.
+    NoAgent {
+        name: String,
+        near: Vec<String>,
+    },
+    /// The agent's file is there, but it cannot be served.
+    BrokenAgent {
+        name: String,
+        reason: String,
+    },
+    /// There is no task of this name.
+    NoTask {
+        id: String,
+    },
     NoPage,
+    /// The form is not one of this hub's pages, or the page is older than the hub.
+    Stale,
     /// The browser has not shown a login; the sentence says why it is asked.
     LoginNeeded(&'static str),
     /// The request itself is wrong; the sentence says how.
@@ -51,6 +67,16 @@ impl IntoResponse for Failure {
             Self::BrokenPrompt { reason, .. } => {
                 (StatusCode::NOT_FOUND, "This prompt cannot be served", Some(reason.as_str()))
             }
+            Self::NoAgent { .. } => (StatusCode::NOT_FOUND, "No such agent", None),
+            Self::BrokenAgent { reason, .. } => {
+                (StatusCode::NOT_FOUND, "This agent cannot be served", Some(reason.as_str()))
+            }
+            Self::NoTask { .. } => (StatusCode::NOT_FOUND, "No such task", None),
+            Self::Stale => (
+                StatusCode::FORBIDDEN,
+                "Nothing was done",
+                Some("This form is older than the running hub. Go back, reload the page, and do it again."),
+            ),
             Self::NoPage => {
                 (StatusCode::NOT_FOUND, "No such page", Some("The address leads nowhere in this console."))
             }
@@ -77,15 +103,18 @@ impl IntoResponse for Failure {
                 Some("The hub's log says what happened."),
             ),
         };
-        let (name, near) = match &self {
-            Self::NoPrompt { name, near } => (Some(name), near.as_slice()),
-            Self::BrokenPrompt { name, .. } => (Some(name), [].as_slice()),
-            _ => (None, [].as_slice()),
+        let (kind, name, near): (_, _, &[String]) = match &self {
+            Self::NoPrompt { name, near } => ("prompt", Some(name), near),
+            Self::BrokenPrompt { name, .. } => ("prompt", Some(name), &[]),
+            Self::NoAgent { name, near } => ("agent", Some(name), near),
+            Self::BrokenAgent { name, .. } => ("agent", Some(name), &[]),
+            Self::NoTask { id } => ("task", Some(id), &[]),
+            _ => ("", None, &[]),
         };
         let near: Vec<Value> = near.iter().map(Value::from).collect();
         let login = matches!(self, Self::LoginNeeded(_));
         let place = if login { Place::Outside } else { Place::Nowhere };
-        let values = context! { login, status => status.as_u16(), title, text, name, near };
+        let values = context! { login, status => status.as_u16(), title, text, kind, name, near };
         // The error page itself may be what fails; then a line of text has to do.
         page::bare(status, place, "error.html", values)
             .unwrap_or_else(|_| (status, [(header::CACHE_CONTROL, "no-store")], title).into_response())

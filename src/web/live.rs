@@ -1,21 +1,26 @@
-//! One stream of server-sent events per open page: it says which sections changed, the script asks again.
+//! One stream of server-sent events per open page: it says which sections changed, the script asks again. A page
+//! about one task also gets the task's lines, as they are written.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::http::{HeaderValue, header};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
+use serde::Deserialize;
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio_util::sync::CancellationToken;
+use tokio::time::Instant;
 
 use super::error::Failure;
+use super::pages;
+use crate::agents::{TaskId, Viewer};
 use crate::app::App;
 use crate::events::Event;
 
@@ -28,23 +33,56 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// A comment is sent this often, so that a dead connection is noticed.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
+/// Lines of a task in one message.
+const LINES: u32 = 200;
+
+/// How long a silent task is waited for before it is looked at again.
+const SILENCE: Duration = Duration::from_hours(1);
+
 /// A part of a page that shows something live; the name stands in the page's `data-live`.
 type Section = &'static str;
-const ALL: [Section; 4] = ["activity", "clients", "prompts", "tasks"];
+const ALL: [Section; 5] = ["activity", "agents", "clients", "prompts", "tasks"];
+
+#[derive(Deserialize)]
+pub(super) struct Wanted {
+    /// The task whose lines are wanted.
+    task: Option<String>,
+    /// The number of the last line that the page has.
+    #[serde(default)]
+    after: i64,
+}
 
 struct Stream {
+    app: Arc<App>,
     events: Receiver<Event>,
-    shutdown: CancellationToken,
+    /// Sections that changed and were not told yet, and when they are due.
+    changed: BTreeSet<Section>,
+    due: Option<Instant>,
+    /// The task that the page is about, and the number of the last line that was sent.
+    followed: Option<(TaskId, i64)>,
     greeted: bool,
     _seat: SemaphorePermit<'static>,
 }
 
-/// Answers with the stream. Its messages are `changed`, with the names of sections as data.
-pub(super) async fn events(State(app): State<Arc<App>>) -> Response {
+/// Answers with the stream. Its messages are `changed`, with the names of sections as data, and `lines`, with items
+/// of a task's list and the number of the last one as id.
+pub(super) async fn events(
+    State(app): State<Arc<App>>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+    headers: HeaderMap,
+) -> Response {
+    let Ok(Query(Wanted { task, after })) = wanted else {
+        return Failure::BadRequest("The address is not readable.").into_response();
+    };
     let Ok(seat) = SEATS.try_acquire() else { return Failure::Busy.into_response() };
+    // A browser that reconnects by itself says how far it came.
+    let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let state = Stream {
         events: app.events.subscribe(),
-        shutdown: app.shutdown.clone(),
+        app,
+        changed: BTreeSet::new(),
+        due: None,
+        followed: task.and_then(|id| Some((TaskId::parse(&id)?, resumed.unwrap_or(after)))),
         greeted: false,
         _seat: seat,
     };
@@ -57,10 +95,9 @@ pub(super) async fn events(State(app): State<Arc<App>>) -> Response {
                 .data(env!("CARGO_PKG_VERSION"));
             return Some((Ok::<_, Infallible>(hello), state));
         }
-        let shutdown = state.shutdown.clone();
-        let sections = shutdown.run_until_cancelled(state.next()).await??;
-        let names: Vec<Section> = sections.into_iter().collect();
-        Some((Ok(Message::default().event("changed").data(names.join(" "))), state))
+        let shutdown = state.app.shutdown.clone();
+        let message = shutdown.run_until_cancelled(state.next()).await??;
+        Some((Ok(message), state))
     });
     let mut response = Sse::new(messages).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -69,23 +106,54 @@ pub(super) async fn events(State(app): State<Arc<App>>) -> Response {
 }
 
 impl Stream {
-    /// Waits for the next change and what follows close behind it; `None` when nothing can follow any more.
-    async fn next(&mut self) -> Option<BTreeSet<Section>> {
-        let mut sections = BTreeSet::new();
-        match self.events.recv().await {
-            Ok(event) => sections.extend(touched(event)),
-            Err(RecvError::Lagged(_)) => sections.extend(ALL),
-            Err(RecvError::Closed) => return None,
-        }
-        tokio::time::sleep(PAUSE).await;
+    /// Waits for the next message; `None` when nothing can follow any more.
+    async fn next(&mut self) -> Option<Message> {
         loop {
-            match self.events.try_recv() {
-                Ok(event) => sections.extend(touched(event)),
-                Err(TryRecvError::Lagged(_)) => sections.extend(ALL),
-                Err(TryRecvError::Empty | TryRecvError::Closed) => return Some(sections),
+            tokio::select! {
+                event = self.events.recv() => {
+                    match event {
+                        Ok(event) => self.changed.extend(touched(event)),
+                        Err(RecvError::Lagged(_)) => self.changed.extend(ALL),
+                        Err(RecvError::Closed) => return None,
+                    }
+                    self.due.get_or_insert_with(|| Instant::now() + PAUSE);
+                }
+                () = until(self.due) => {
+                    self.due = None;
+                    let names: Vec<Section> = std::mem::take(&mut self.changed).into_iter().collect();
+                    return Some(Message::default().event("changed").data(names.join(" ")));
+                }
+                lines = lines(&self.app, self.followed.as_ref()) => {
+                    match lines {
+                        Some((html, last)) => {
+                            if let Some((_, after)) = &mut self.followed {
+                                *after = last;
+                            }
+                            return Some(Message::default().event("lines").id(last.to_string()).data(html));
+                        }
+                        None => self.followed = None,
+                    }
+                }
             }
         }
     }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for lines of the followed task and returns them as HTML, with the number of the last; `None` when no line
+/// will follow. Dropping it loses nothing. Without a task it waits for ever.
+async fn lines(app: &App, followed: Option<&(TaskId, i64)>) -> Option<(String, i64)> {
+    let Some((task, after)) = followed else { return std::future::pending().await };
+    app.agents.changed(task, *after, SILENCE).await;
+    let lines = app.agents.happened(&Viewer::Person, task, *after, LINES).await.ok()?;
+    let last = lines.last()?.seq;
+    Some((pages::task::items(&lines).ok()?, last))
 }
 
 fn touched(event: Event) -> &'static [Section] {
@@ -97,6 +165,7 @@ fn touched(event: Event) -> &'static [Section] {
         | Event::PromptExpanded
         | Event::PromptRefused => &["activity", "clients"],
         Event::PromptsChanged => &["activity", "prompts"],
+        Event::AgentsChanged => &["agents"],
         Event::TasksChanged => &["tasks"],
         Event::CalendarChanged | Event::NotificationsChanged => &["agenda"],
         Event::QuestionsChanged => &["questions"],

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
+use axum::Form;
+use axum::extract::rejection::FormRejection;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use minijinja::syntax::SyntaxConfig;
@@ -16,7 +18,8 @@ use crate::config::env;
 use crate::visible::{is_hidden, plain};
 
 /// The rooms of the navigation, in its order: label and path.
-const ROOMS: [(&str, &str); 2] = [("Overview", "/"), ("Prompts", "/prompts")];
+const ROOMS: [(&str, &str); 4] =
+    [("Overview", "/"), ("Tasks", "/tasks"), ("Agents", "/agents"), ("Prompts", "/prompts")];
 
 /// Every page's policy: nothing but our own files, nothing inline, nobody may frame us.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
@@ -43,9 +46,15 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
     templates.add_filter("url", |name: &str| Value::from_safe_string(path(name)));
     for (name, source) in [
         ("layout.html", include_str!("../../templates/layout.html")),
+        ("parts.html", include_str!("../../templates/parts.html")),
         ("overview.html", include_str!("../../templates/overview.html")),
         ("prompts.html", include_str!("../../templates/prompts.html")),
         ("prompt.html", include_str!("../../templates/prompt.html")),
+        ("agents.html", include_str!("../../templates/agents.html")),
+        ("agent.html", include_str!("../../templates/agent.html")),
+        ("tasks.html", include_str!("../../templates/tasks.html")),
+        ("task.html", include_str!("../../templates/task.html")),
+        ("lines.html", include_str!("../../templates/lines.html")),
         ("try.html", include_str!("../../templates/try.html")),
         ("error.html", include_str!("../../templates/error.html")),
     ] {
@@ -88,10 +97,23 @@ pub(super) fn bare(
 
 /// Renders a template without the layout, for a script that puts it into a page.
 pub(super) fn fragment(template: &str, values: Value) -> Result<Response, Failure> {
+    Ok((HEADERS, Html(text(template, values)?)).into_response())
+}
+
+/// Renders a template.
+pub(super) fn text(template: &str, values: Value) -> Result<String, Failure> {
     let templates = TEMPLATES.as_ref().map_err(Failure::internal)?;
-    let text =
-        templates.get_template(template).and_then(|found| found.render(values)).map_err(Failure::internal)?;
-    Ok((HEADERS, Html(text)).into_response())
+    templates.get_template(template).and_then(|found| found.render(values)).map_err(Failure::internal)
+}
+
+/// Returns the pairs of a submitted form.
+pub(super) fn fields(
+    form: Result<Form<Vec<(String, String)>>, FormRejection>,
+) -> Result<Vec<(String, String)>, Failure> {
+    form.map(|Form(pairs)| pairs).map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Failure::TooLarge,
+        _ => Failure::BadRequest("The form's fields are not readable text."),
+    })
 }
 
 fn layout(place: Place, hub: &Value) -> Value {

@@ -1,11 +1,16 @@
 //! The pages, one file each.
 
+pub(super) mod agent;
+pub(super) mod agents;
 pub(super) mod overview;
 pub(super) mod prompt;
 pub(super) mod prompts;
+pub(super) mod task;
+pub(super) mod tasks;
 
 use std::sync::Arc;
 
+use crate::agents::catalogue::Catalogue as Definitions;
 use crate::app::App;
 use crate::prompts::Catalogue;
 use crate::web::error::Failure;
@@ -17,4 +22,13 @@ async fn catalogue(app: &Arc<App>) -> Result<Arc<Catalogue>, Failure> {
     }
     let app = Arc::clone(app);
     tokio::task::spawn_blocking(move || app.prompts.load()).await.map_err(Failure::internal)
+}
+
+/// Returns a fresh catalogue of the hub's own agents, as [`catalogue`] does for prompts.
+async fn definitions(app: &Arc<App>) -> Result<Arc<Definitions>, Failure> {
+    if let Some(ready) = app.agents.definitions().ready() {
+        return Ok(ready);
+    }
+    let app = Arc::clone(app);
+    tokio::task::spawn_blocking(move || app.agents.definitions().load()).await.map_err(Failure::internal)
 }

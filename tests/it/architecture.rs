@@ -33,7 +33,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("relay", &["mcp", "socket"]),
     ("socket", &["agents", "app", "events", "git", "mcp", "popups", "process"]),
     ("tui", &["clock", "git", "popups", "socket", "visible"]),
-    ("web", &["app", "clock", "config", "events", "popups", "prompts", "visible"]),
+    ("web", &["agents", "app", "clock", "config", "events", "folders", "popups", "prompts", "visible"]),
     // The application.
     ("app", &["agents", "assistant", "config", "events", "git", "popups", "prompts", "store"]),
     // Rooms: the ground only, never each other.

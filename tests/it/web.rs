@@ -2,6 +2,8 @@
 
 mod browser;
 mod desk;
+mod runs;
+mod tasks;
 
 use std::io::Write;
 
@@ -13,36 +15,51 @@ const INLINE: [&str; 5] = [" style=", "<style", "javascript:", "http-equiv", "sr
 #[test]
 fn every_page_is_strict() {
     let desk = Desk::new();
-    for path in
-        ["/", "/prompts", "/prompts?q=re", "/prompts/review/pull-request", "/prompts/nowhere", "/nowhere"]
-    {
-        let page = desk.get(path);
-        assert_eq!(
-            page.header("content-security-policy"),
-            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
-             form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-            "{path}"
-        );
-        assert_eq!(page.header("cache-control"), "no-store", "{path}");
-        assert_eq!(page.header("x-content-type-options"), "nosniff", "{path}");
-        // `no-referrer` would make a browser send `Origin: null` with our own forms.
-        assert_eq!(page.header("referrer-policy"), "same-origin", "{path}");
-        assert_eq!(page.header("content-type"), "text/html; charset=utf-8", "{path}");
-        assert!(!page.headers.contains("access-control"), "{path}: {}", page.headers);
-        for inline in INLINE {
-            assert!(!page.body.contains(inline), "{path} contains {inline}");
-        }
-        let plain = page.body.replace("&#x2f;", "/");
-        for tag in plain.split('<').skip(1).filter_map(|rest| rest.split('>').next()) {
-            let handler =
-                tag.split_whitespace().skip(1).find(|word| word.starts_with("on") && word.contains('='));
-            assert_eq!(handler, None, "{path}: {tag}");
-            assert!(!tag.starts_with("script") || tag.contains("src=\"/static/"), "{path}: {tag}");
-            for attribute in ["src=\"", "href=\"", "action=\""] {
-                let Some((_, value)) = tag.split_once(attribute) else { continue };
-                let own = value.starts_with('#') || value.starts_with('/') && !value.starts_with("//");
-                assert!(own, "{path}: {tag} leads outside");
-            }
+    for path in [
+        "/",
+        "/prompts",
+        "/prompts?q=re",
+        "/prompts/review/pull-request",
+        "/prompts/nowhere",
+        "/agents",
+        "/agents/reviewer",
+        "/agents/reviewre",
+        "/tasks",
+        "/tasks?state=failed&q=x",
+        "/tasks/nothing",
+        "/nowhere",
+    ] {
+        assert_strict(path, &desk.get(path));
+    }
+}
+
+/// Asserts that a page has its policy and holds nothing that the policy would refuse.
+fn assert_strict(path: &str, page: &Answer) {
+    assert_eq!(
+        page.header("content-security-policy"),
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
+         form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        "{path}"
+    );
+    assert_eq!(page.header("cache-control"), "no-store", "{path}");
+    assert_eq!(page.header("x-content-type-options"), "nosniff", "{path}");
+    // `no-referrer` would make a browser send `Origin: null` with our own forms.
+    assert_eq!(page.header("referrer-policy"), "same-origin", "{path}");
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8", "{path}");
+    assert!(!page.headers.contains("access-control"), "{path}: {}", page.headers);
+    for inline in INLINE {
+        assert!(!page.body.contains(inline), "{path} contains {inline}");
+    }
+    let plain = page.body.replace("&#x2f;", "/");
+    for tag in plain.split('<').skip(1).filter_map(|rest| rest.split('>').next()) {
+        let handler =
+            tag.split_whitespace().skip(1).find(|word| word.starts_with("on") && word.contains('='));
+        assert_eq!(handler, None, "{path}: {tag}");
+        assert!(!tag.starts_with("script") || tag.contains("src=\"/static/"), "{path}: {tag}");
+        for attribute in ["src=\"", "href=\"", "action=\""] {
+            let Some((_, value)) = tag.split_once(attribute) else { continue };
+            let own = value.starts_with('#') || value.starts_with('/') && !value.starts_with("//");
+            assert!(own, "{path}: {tag} leads outside");
         }
     }
 }
@@ -71,6 +88,8 @@ fn pages_read_as_agreed() {
     insta::assert_snapshot!("overview", desk.redacted(&desk.get("/")));
     insta::assert_snapshot!("prompts", desk.redacted(&desk.get("/prompts")));
     insta::assert_snapshot!("prompt", desk.redacted(&desk.get("/prompts/review/pull-request")));
+    insta::assert_snapshot!("agents", desk.redacted(&desk.get("/agents")));
+    insta::assert_snapshot!("agent", desk.redacted(&desk.get("/agents/reviewer")));
     insta::assert_snapshot!("no_prompt", desk.redacted(&desk.get("/prompts/reserch")));
     let filled = "arg.topic=the+tide+table&arg.depth=3&arg.tone=blunt&arg.tests=true&input=Mind+%3Cthis%3E";
     let fragment = desk.post("/prompts/review/pull-request?part=try", filled);

@@ -117,7 +117,7 @@ async fn live(
             }
         });
     }
-    doors.spawn(app.clone().watch_prompts());
+    doors.spawn(app.clone().watch_files());
     doors.spawn({
         let (agents, stop) = (app.agents.clone(), app.shutdown.clone());
         async move { agents.work(stop).await }

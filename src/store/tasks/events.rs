@@ -23,6 +23,9 @@ const LAST: &str = "\
 const AFTER: &str = "\
     SELECT seq, at, kind, data FROM task_events WHERE task = $1 AND seq > $2 ORDER BY seq LIMIT $3";
 
+const BEFORE: &str = "\
+    SELECT seq, at, kind, data FROM task_events WHERE task = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3";
+
 /// Appends events and returns the last `seq` of the task; None when the lease is gone. Past 10,000 of a task they
 /// are not kept.
 pub(crate) async fn append_events(
@@ -61,10 +64,32 @@ pub(crate) async fn events(
     after: i64,
     limit: u32,
 ) -> Result<Vec<TaskEvent>, Error> {
+    read(store, AFTER, task, after, limit).await
+}
+
+/// Returns the last `limit` events of a task before the one numbered `before`, in order.
+pub(crate) async fn events_before(
+    store: &Store,
+    task: &str,
+    before: i64,
+    limit: u32,
+) -> Result<Vec<TaskEvent>, Error> {
+    let mut events = read(store, BEFORE, task, before, limit).await?;
+    events.reverse();
+    Ok(events)
+}
+
+async fn read(
+    store: &Store,
+    statement: &'static str,
+    task: &str,
+    border: i64,
+    limit: u32,
+) -> Result<Vec<TaskEvent>, Error> {
     let mut connection = store.read().await?;
-    let rows: Vec<(i64, i64, String, String)> = sqlx::query_as(AFTER)
+    let rows: Vec<(i64, i64, String, String)> = sqlx::query_as(statement)
         .bind(task)
-        .bind(after)
+        .bind(border)
         .bind(i64::from(limit))
         .fetch_all(&mut *connection)
         .await?;
@@ -72,4 +97,4 @@ pub(crate) async fn events(
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[APPEND, LAST, AFTER];
+pub(super) const STATEMENTS: &[&str] = &[APPEND, LAST, AFTER, BEFORE];

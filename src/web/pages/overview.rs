@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use minijinja::{Value, context};
 
-use super::catalogue;
+use super::{catalogue, definitions, tasks};
 use crate::app::App;
 use crate::app::activity::{Entry, What};
 use crate::app::clients::{Client, Transport};
@@ -25,7 +25,13 @@ pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response
     let clients: Vec<Value> = app.clients.all().iter().map(|client| client_row(client, now)).collect();
     let activity: Vec<Value> =
         app.activity.latest(LATEST).into_iter().map(|entry| activity_row(entry, now)).collect();
+    let agents = definitions(&app).await?;
+    let (running, running_count) = tasks::going_on(&app, now).await?;
     let values = context! {
+        agents => agents.agents.len(),
+        agent_problems => agents.problems.len(),
+        running,
+        running_count,
         version => env!("CARGO_PKG_VERSION"),
         uptime => when::span(app.started, now),
         started => when::time(app.started, now),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use minijinja::{Value, context};
 use serde::Deserialize;
@@ -48,10 +48,7 @@ pub(in crate::web) async fn expand(
     answers: Result<Form<Vec<(String, String)>>, FormRejection>,
 ) -> Result<Response, Failure> {
     let Query(Part { part }) = part.map_err(|_| Failure::BadRequest("The address is not readable text."))?;
-    let Form(pairs) = answers.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Failure::TooLarge,
-        _ => Failure::BadRequest("The form's fields are not readable text."),
-    })?;
+    let pairs = page::fields(answers)?;
     let (catalogue, found) = find(&app, name).await?;
     let prompt = match found {
         Found::Prompt(prompt) => prompt,

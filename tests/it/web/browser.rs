@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::desk::Desk;
+use super::runs::Asker;
 use crate::support::chromium::{Browser, Key};
 
 const WIDE: u32 = 1400;
 const PHONE: u32 = 390;
 
 /// Presses Tab until an element is focused, as a person without a mouse does.
-fn tab_to(browser: &mut Browser, selector: &str) {
+pub(super) fn tab_to(browser: &mut Browser, selector: &str) {
     for _ in 0..60 {
         browser.press(Key::Tab);
         if browser.evaluate(&format!("document.activeElement.matches({selector:?})")) == json!(true) {
@@ -184,18 +185,54 @@ fn a_copy_is_exact() {
     browser.assert_calm();
 }
 
-/// Pages in the state a reader sees them in, with a name for pictures.
-const PAGES: [(&str, &str); 6] = [
-    ("overview", "/"),
-    ("prompts", "/prompts"),
-    ("prompt", "/prompts/review/pull-request"),
-    ("hidden", "/prompts/hidden"),
-    ("faulty", "/prompts/review/pull-request"),
-    ("missing", "/prompts/reserch"),
-];
+/// Pages in the state a reader sees them in, with a name for pictures; tasks are those of [`delegated`].
+fn pages(tasks: &[String; 3]) -> Vec<(&'static str, String)> {
+    let [done, refused, running] = tasks.each_ref().map(|id| format!("/tasks/{id}"));
+    [
+        ("overview", "/"),
+        ("prompts", "/prompts"),
+        ("prompt", "/prompts/review/pull-request"),
+        ("hidden", "/prompts/hidden"),
+        ("faulty", "/prompts/review/pull-request"),
+        ("missing", "/prompts/reserch"),
+        ("agents", "/agents"),
+        ("agent", "/agents/reviewer"),
+        ("tasks", "/tasks"),
+        ("task", &done),
+        ("task-failed", &refused),
+        ("task-running", &running),
+    ]
+    .map(|(name, path)| (name, path.to_owned()))
+    .to_vec()
+}
+
+/// Delegates one task that is done, one that failed and one that goes on.
+fn delegated(desk: &Desk) -> (Asker, [String; 3]) {
+    let mut asker = Asker::new(desk);
+    let checks = json!({"isolation": "worktree", "checks": ["grep -q high tides.txt", "cargo test tide"]});
+    let done = asker.delegate(
+        desk,
+        "The tide table is printed out of order. Find out why, and put it right.",
+        checks,
+    );
+    let failed = asker.delegate(desk, "Translate the tide table, even if it is to fail", json!({}));
+    asker.wait(&done);
+    asker.wait(&failed);
+    let running = asker.delegate(
+        desk,
+        "Look for other tables that are out of order. There is no hurry: hang",
+        json!({}),
+    );
+    (asker, [done, failed, running])
+}
 
 /// What is kept as a picture.
-const PICTURES: [(&str, &str); 6] = [
+const PICTURES: [(&str, &str); 11] = [
+    ("agent", "dark"),
+    ("agents", "light"),
+    ("task", "light"),
+    ("task", "phone"),
+    ("task-running", "dark"),
     ("overview", "light"),
     ("overview", "dark"),
     ("overview", "phone"),
@@ -223,7 +260,8 @@ fn pages_are_accessible_and_fit_every_width() {
         let arguments = json!({"command": command, "input": "how bees sleep"});
         agents[agent].call(number, "tools/call", json!({"name": "expand_prompt", "arguments": arguments}));
     }
-    for (name, path) in PAGES {
+    let (_asker, tasks) = delegated(&desk);
+    for (name, path) in pages(&tasks) {
         for (look, width, dark) in [
             ("light", WIDE, false),
             ("dark", WIDE, true),
@@ -231,8 +269,9 @@ fn pages_are_accessible_and_fit_every_width() {
             ("phone-dark", PHONE, true),
         ] {
             browser.look(width, 900, dark);
-            browser.open(&desk.url(path));
+            browser.open(&desk.url(&path));
             match name {
+                "task-running" => browser.until("document.querySelectorAll('#log li').length > 3"),
                 "prompt" => fill(&mut browser, "field-0", "how bees sleep", "about how bees sleep"),
                 "faulty" => fill(&mut browser, "field-1", "2.5", "An agent would be refused"),
                 _ => {}
@@ -268,14 +307,15 @@ fn fill(browser: &mut Browser, field: &str, text: &str, wanted: &str) {
 fn headings_and_landmarks_are_in_order() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
-    for (name, path) in PAGES {
-        browser.open(&desk.url(path));
+    let (_asker, tasks) = delegated(&desk);
+    for (name, path) in pages(&tasks) {
+        browser.open(&desk.url(&path));
         let levels =
             browser.evaluate("[...document.querySelectorAll('h1,h2,h3')].map((h) => Number(h.tagName[1]))");
         let levels: Vec<u64> = levels.as_array().unwrap().iter().filter_map(Value::as_u64).collect();
         assert_eq!(levels[0], 1, "{name}: {levels:?}");
         assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{name}: {levels:?}");
-        for landmark in ["header", "main", "footer", "nav[aria-label]"] {
+        for landmark in ["header", "main", "footer", "nav[aria-label=Rooms]"] {
             let count = browser.evaluate(&format!("document.querySelectorAll({landmark:?}).length"));
             assert_eq!(count, json!(1), "{name}: {landmark}");
         }

@@ -23,7 +23,7 @@ pub(super) const STATES: [&str; 6] = ["queued", "running", "succeeded", "failed"
 pub(super) const PAGE: u32 = 100;
 
 /// How much of what happened lately is told.
-const LATELY: usize = 10;
+const LATELY: u32 = 10;
 
 /// How long a cancelled task may take to be gone before the answer says that it is on its way.
 const ENDING: Duration = Duration::from_secs(10);
@@ -46,14 +46,8 @@ pub(super) async fn get(
         let task = agents.get(&viewer, &id).await?;
         let mut lately = Vec::new();
         if !task.state.is_ended() {
-            let mut seen = 0;
-            loop {
-                let fresh = agents.happened(&viewer, &id, seen, 500).await?;
-                let Some(last) = fresh.last() else { break };
-                seen = last.seq;
-                lately.extend(fresh.iter().map(|happened| happened.what.line()));
-                lately.drain(..lately.len().saturating_sub(LATELY));
-            }
+            let fresh = agents.happened_before(&viewer, &id, None, LATELY).await?;
+            lately.extend(fresh.iter().map(|happened| happened.what.line()));
         }
         Ok((task, lately))
     };

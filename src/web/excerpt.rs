@@ -1,0 +1,19 @@
+//! Long text in a page: its beginning, and how much is left out.
+
+use minijinja::{Value, context};
+
+use crate::visible;
+
+/// Bytes that are shown of one text. A task may have a megabyte, and nobody reads it on a page.
+const SHOWN: usize = 64 * 1024;
+
+/// Returns the part of a text that is shown.
+pub(super) fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(SHOWN)]
+}
+
+/// Returns a text for the template `sheet.html`.
+pub(super) fn of(text: &str) -> Value {
+    let part = beginning(text);
+    context! { text => part, bytes => text.len(), clipped => part.len() < text.len(), hidden => visible::count(part) }
+}

@@ -1,0 +1,138 @@
+//! `/agents/{name}`: one definition, what each of its keys means here, and what would run it.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use minijinja::{Value, context};
+use serde::Deserialize;
+
+use crate::agents::catalogue::Missing;
+use crate::agents::definition::{Agent, Fate, Program};
+use crate::agents::lint::{Finding, Report};
+use crate::agents::select::{Considered, Plan};
+use crate::app::App;
+use crate::config::env;
+use crate::visible;
+use crate::web::error::Failure;
+use crate::web::page::{self, Place};
+use crate::web::{marked, when};
+
+#[derive(Deserialize)]
+pub(in crate::web) struct Scope {
+    /// The folder of the project whose agents come first; the hub's own without it.
+    #[serde(rename = "in")]
+    workspace: Option<String>,
+}
+
+/// What is read from the disk about one agent.
+struct Known {
+    agent: Arc<Agent>,
+    hidden: Vec<Arc<Agent>>,
+    trusted: bool,
+    report: Report,
+    plan: Plan,
+}
+
+pub(in crate::web) async fn show(
+    State(app): State<Arc<App>>,
+    name: Result<Path<String>, PathRejection>,
+    scope: Result<Query<Scope>, QueryRejection>,
+) -> Result<Response, Failure> {
+    let unreadable = "The agent's name in the address is not readable text.";
+    let Path(name) = name.map_err(|_| Failure::BadRequest(unreadable))?;
+    let Query(Scope { workspace }) = scope.map_err(|_| Failure::BadRequest(unreadable))?;
+    let scope = match workspace {
+        None => app.clone(),
+        // Only a folder that a client works in: an address must not make the hub read any other.
+        Some(folder) => app
+            .workspaces()
+            .into_iter()
+            .find(|known| known.workspace.as_ref().is_some_and(|known| known.to_string_lossy() == folder))
+            .ok_or(Failure::NoPage)?,
+    };
+    let place = scope.clone();
+    let known =
+        tokio::task::spawn_blocking(move || known(&place, &name)).await.map_err(Failure::internal)??;
+    page::page(&app, Place::Room("/agents"), "agent.html", values(&known, &scope))
+}
+
+fn known(app: &App, name: &str) -> Result<Known, Failure> {
+    let definitions = app.agents.definitions();
+    let catalogue = definitions.load();
+    let agent = catalogue.find(name).map_err(|missing| match missing {
+        Missing::Unknown { name, near } => Failure::NoAgent { name, near },
+        Missing::Broken { name, reason } => Failure::BrokenAgent { name, reason },
+    })?;
+    let (report, plan) = app.agents.examine(agent, &app.config.home, app.config.agents.limits.file);
+    Ok(Known {
+        agent: agent.clone(),
+        hidden: catalogue.shadowed.iter().filter(|hidden| hidden.name == agent.name).cloned().collect(),
+        trusted: definitions.trusted(agent),
+        report,
+        plan,
+    })
+}
+
+fn values(known: &Known, app: &App) -> Value {
+    let Known { agent, hidden, trusted, report, plan } = known;
+    let refusals = report.agents.first().map_or(&[][..], |told| &told.runners);
+    let checks = agent.checks.iter().map(|words| Value::from(words.join(" ")));
+    context! {
+        name => &agent.name,
+        description => &agent.description,
+        persona => Value::from_safe_string(marked::source(&agent.persona, |_| None)),
+        persona_hidden => visible::count(&agent.persona),
+        root => &agent.source.root,
+        relative => &agent.source.relative,
+        workspace => app.workspace.as_deref().map(env::short),
+        format => agent.program.label(),
+        foreign => agent.program != Program::Adjutant,
+        model => agent.model.as_deref(),
+        runner => agent.runner.as_deref(),
+        permission => agent.permission.name(),
+        timeout => agent.timeout.map(when::length),
+        on_hub_exit => agent.on_hub_exit.name(),
+        isolation => agent.isolation.name(),
+        checks => checks.collect::<Vec<_>>(),
+        // Values may be secrets; the file has them.
+        env => agent.env.keys().map(Value::from).collect::<Vec<_>>(),
+        digest => &agent.digest,
+        needs_trust => agent.needs_trust,
+        trusted,
+        hides => hidden.iter().map(|other| {
+            context! { root => &other.source.root, relative => &other.source.relative }
+        }).collect::<Vec<_>>(),
+        fields => agent.fields.iter().map(|field| {
+            let what = match &field.fate {
+                Fate::Mapped(what) | Fate::CannotBe(what) => Some(what),
+                Fate::Honoured | Fate::Unknown => None,
+            };
+            context! { key => &field.key, fate => field.fate.name(), what }
+        }).collect::<Vec<_>>(),
+        findings => report.findings.iter().map(finding).collect::<Vec<_>>(),
+        runners => plan.considered.iter().map(|considered| runner(considered, refusals)).collect::<Vec<_>>(),
+    }
+}
+
+fn finding(finding: &Finding) -> Value {
+    context! {
+        id => finding.rule.id,
+        severity => finding.rule.severity.name(),
+        line => finding.line,
+        message => &finding.message,
+        hint => finding.hint.as_deref(),
+    }
+}
+
+/// Returns a runner with why it is tried or not: what it cannot do for this agent weighs more than its turn.
+fn runner(considered: &Considered, refusals: &[(String, Option<String>)]) -> Value {
+    let refusal =
+        refusals.iter().find(|(name, _)| *name == considered.runner).and_then(|(_, why)| why.as_ref());
+    context! {
+        name => &considered.runner,
+        tried => considered.is_tried() && refusal.is_none(),
+        why => refusal.cloned().unwrap_or_else(|| considered.reason()),
+    }
+}

@@ -1,0 +1,132 @@
+//! `/agents`: who can be delegated to, by where the definition came from; what is not served, and why.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use minijinja::{Value, context};
+use serde::Deserialize;
+
+use crate::agents::catalogue::Catalogue;
+use crate::agents::definition::{Agent, Program};
+use crate::app::App;
+use crate::config::env;
+use crate::folders::Problem;
+use crate::web::error::Failure;
+use crate::web::page::{self, Place};
+
+/// Rows of one group: the search finds the rest.
+const ROWS: usize = 300;
+
+#[derive(Deserialize)]
+pub(in crate::web) struct Search {
+    #[serde(default)]
+    q: String,
+}
+
+/// The agents of one place: the hub's own, or those of a project that has a client now.
+struct Scope {
+    app: Arc<App>,
+    catalogue: Arc<Catalogue>,
+    /// Names of those that a person has not trusted yet.
+    untrusted: Vec<String>,
+}
+
+pub(in crate::web) async fn list(
+    State(app): State<Arc<App>>,
+    search: Result<Query<Search>, QueryRejection>,
+) -> Result<Response, Failure> {
+    let Query(Search { q }) =
+        search.map_err(|_| Failure::BadRequest("The search in the address is not readable text."))?;
+    let words: Vec<String> = q.split_whitespace().map(str::to_lowercase).collect();
+    let fits = |agent: &&Arc<Agent>| {
+        let text = format!("{} {}", agent.name, agent.description).to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    };
+    let scopes = tokio::task::spawn_blocking(move || scopes(&app)).await.map_err(Failure::internal)?;
+    let (mut groups, mut problems, mut shadowed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut total, mut found) = (0, 0);
+    for Scope { app, catalogue, untrusted } in &scopes {
+        // What a workspace shares with the hub stands among the hub's own.
+        let own = |agent: &&Arc<Agent>| app.workspace.is_none() || agent.needs_trust;
+        let all: Vec<&Arc<Agent>> = catalogue.agents.values().filter(own).collect();
+        total += all.len();
+        let fitting: Vec<&Arc<Agent>> = all.into_iter().filter(fits).collect();
+        found += fitting.len();
+        for root in app.config.agents.roots.iter().map(|root| &root.root.label) {
+            let of_root: Vec<_> = fitting.iter().filter(|agent| agent.source.root == *root).collect();
+            let rows =
+                of_root.iter().take(ROWS).map(|agent| row(agent, app, !untrusted.contains(&agent.name)));
+            if !of_root.is_empty() {
+                groups.push(context! {
+                    root,
+                    workspace => app.workspace.as_deref().map(env::short),
+                    count => of_root.len(),
+                    rows => rows.collect::<Vec<_>>(),
+                });
+            }
+        }
+        if words.is_empty() {
+            let labels: Vec<&str> =
+                scopes[0].app.config.agents.roots.iter().map(|root| root.root.label.as_str()).collect();
+            let own = |root: &str| app.workspace.is_none() || !labels.contains(&root);
+            problems
+                .extend(catalogue.problems.iter().filter(|problem| own(&problem.source.root)).map(problem));
+            let hidden = catalogue.shadowed.iter().filter(|agent| own(&agent.source.root));
+            shadowed.extend(hidden.map(|agent| row(agent, app, true)));
+        }
+    }
+    let values = context! {
+        query => q.trim(),
+        total,
+        found,
+        groups,
+        problems_count => problems.len(),
+        problems => problems.into_iter().take(ROWS).collect::<Vec<_>>(),
+        shadowed_count => shadowed.len(),
+        shadowed => shadowed.into_iter().take(ROWS).collect::<Vec<_>>(),
+    };
+    page::page(&scopes[0].app, Place::Room("/agents"), "agents.html", values)
+}
+
+/// Reads the definitions of the hub and of each workspace; the hub is the first. Blocks on the disk.
+fn scopes(app: &Arc<App>) -> Vec<Scope> {
+    let scope = |app: Arc<App>| {
+        let definitions = app.agents.definitions();
+        let catalogue = definitions.load();
+        let untrusted = catalogue.agents.values().filter(|agent| !definitions.trusted(agent));
+        let untrusted = untrusted.map(|agent| agent.name.clone()).collect();
+        Scope { app, catalogue, untrusted }
+    };
+    [app.clone()].into_iter().chain(app.workspaces()).map(scope).collect()
+}
+
+fn row(agent: &Agent, app: &App, trusted: bool) -> Value {
+    context! {
+        name => &agent.name,
+        // Percent-encoded, so there is nothing in it to escape.
+        address => Value::from_safe_string(address(&agent.name, app)),
+        description => &agent.description,
+        format => (agent.program != Program::Adjutant).then(|| agent.program.label()),
+        model => agent.model.as_deref(),
+        runner => agent.runner.as_deref(),
+        permission => agent.permission.name(),
+        trusted,
+        root => &agent.source.root,
+        relative => &agent.source.relative,
+    }
+}
+
+fn problem(problem: &Problem) -> Value {
+    context! { root => &problem.source.root, relative => &problem.source.relative, message => &problem.message }
+}
+
+/// Returns the path of an agent's page.
+fn address(name: &str, app: &App) -> String {
+    let page = format!("/agents/{}", page::path(name));
+    match &app.workspace {
+        Some(folder) => format!("{page}?in={}", page::path(&folder.to_string_lossy())),
+        None => page,
+    }
+}

@@ -1,0 +1,109 @@
+//! `/tasks`: delegated tasks, newest first, by state and by search, a page at a time.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use minijinja::{Value, context};
+use serde::Deserialize;
+
+use crate::agents::task::{self, Ending, Filter};
+use crate::agents::{Task, Viewer};
+use crate::app::App;
+use crate::clock::instant;
+use crate::web::error::Failure;
+use crate::web::page::{self, Place};
+use crate::web::when;
+
+/// Rows of one page.
+const ROWS: u32 = 50;
+
+/// Rows on the overview.
+const RUNNING: u32 = 8;
+
+/// What a person may ask to see: the word in the address and the word on the page.
+const STATES: [(task::State, &str); 6] = [
+    (task::State::Queued, "Queued"),
+    (task::State::Running, "Running"),
+    (task::State::Ended(Ending::Succeeded), "Succeeded"),
+    (task::State::Ended(Ending::Failed), "Failed"),
+    (task::State::Ended(Ending::Cancelled), "Cancelled"),
+    (task::State::Ended(Ending::Lost), "Lost"),
+];
+
+#[derive(Deserialize)]
+pub(in crate::web) struct Search {
+    #[serde(default)]
+    q: String,
+    /// One of the states' words; empty is all.
+    #[serde(default)]
+    state: String,
+    /// The page begins below this task's number.
+    before: Option<i64>,
+}
+
+pub(in crate::web) async fn list(
+    State(app): State<Arc<App>>,
+    search: Result<Query<Search>, QueryRejection>,
+) -> Result<Response, Failure> {
+    let unreadable = "The search in the address is not readable text.";
+    let Query(Search { q, state, before }) = search.map_err(|_| Failure::BadRequest(unreadable))?;
+    let wanted = match state.as_str() {
+        "" => None,
+        word => Some(task::State::from_name(word).ok_or(Failure::BadRequest("There is no such state."))?),
+    };
+    let query = q.trim();
+    let filter = Filter {
+        states: wanted.into_iter().collect(),
+        text: (!query.is_empty()).then(|| query.to_owned()),
+        ..Filter::default()
+    };
+    let found = app.agents.list(&Viewer::Person, filter, before, ROWS).await.map_err(Failure::internal)?;
+    let now = SystemTime::now();
+    let states: Vec<Value> = STATES
+        .into_iter()
+        .map(|(state, label)| context! { word => state.as_str(), label, here => wanted == Some(state) })
+        .collect();
+    let values = context! {
+        query,
+        state,
+        states,
+        total => found.total,
+        tasks => found.tasks.iter().map(|task| row(task, now)).collect::<Vec<_>>(),
+        next => found.next,
+        first => before.is_none(),
+    };
+    page::page(&app, Place::Room("/tasks"), "tasks.html", values)
+}
+
+/// Returns the tasks that wait or run for the overview: the rows that fit there, and how many there are.
+pub(super) async fn going_on(app: &App, now: SystemTime) -> Result<(Vec<Value>, u64), Failure> {
+    let filter = Filter { states: vec![task::State::Queued, task::State::Running], ..Filter::default() };
+    let found = app.agents.list(&Viewer::Person, filter, None, RUNNING).await.map_err(Failure::internal)?;
+    Ok((found.tasks.iter().map(|task| row(task, now)).collect(), found.total))
+}
+
+/// Returns what every page shows of a task: who, what, where it stands, since when.
+pub(super) fn row(task: &Task, now: SystemTime) -> Value {
+    let started = task.started_at.map(instant);
+    let ended = task.ended_at.map(instant);
+    context! {
+        id => task.id.as_str(),
+        agent => &task.agent,
+        runner => &task.runner,
+        label => &task.label,
+        text => &task.text,
+        workdir => &task.workdir,
+        state => task.state.as_str(),
+        ended => task.state.is_ended(),
+        cancelling => task.cancelling,
+        position => task.position,
+        created => when::time(instant(task.created_at), now),
+        started => started.map(|at| when::time(at, now)),
+        finished => ended.map(|at| when::time(at, now)),
+        // How long it runs, or ran.
+        took => started.map(|at| when::length(ended.unwrap_or(now).duration_since(at).unwrap_or_default())),
+    }
+}
