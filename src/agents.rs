@@ -41,7 +41,7 @@ use crate::config::delegation::Delegation;
 use crate::events::Events;
 use crate::store::Store;
 use crate::store::tasks::Filter;
-pub(crate) use caller::{Caller, Origin, Viewer};
+pub(crate) use caller::{Caller, Link, Origin, Viewer};
 pub(crate) use delegate::Request;
 use engine::Engine;
 pub(crate) use error::Error;
@@ -93,6 +93,11 @@ impl Agents {
         let untrusted = |agent: &Agent| !self.definitions.trusted(agent);
         let report = lint::lint(found, &[], untrusted, selector.candidates(), workdir, most);
         (report, selector.plan(agent.model.as_deref(), agent.runner.as_deref(), Instant::now()))
+    }
+
+    /// The same of a client that came over TCP. Ask while its connection is open.
+    pub(crate) fn origin_over(&self, link: Link) -> Origin {
+        self.engine.origin_over(link)
     }
 
     /// Accepts a task: when this returns it is on disk, queued, and will be run by [`Self::work`]. The answer says

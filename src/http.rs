@@ -34,7 +34,7 @@ use crate::config::{Auth, HttpConfig};
 use crate::mcp;
 use crate::web;
 use guard::Names;
-use mount::Shared;
+use mount::{Called, Shared};
 use sessions::Registry;
 
 /// Why the door does not open.
@@ -110,7 +110,10 @@ pub(crate) async fn serve(app: Arc<App>, door: Door) {
         ("/mcp/prompts", mcp::Server::Prompts),
     ] {
         let handlers = app.clone();
-        let factory = move |connected: Arc<Connected>| mcp::Handler::new(handlers.clone(), server, connected);
+        let factory = move |called: Called| {
+            let handler = mcp::Handler::new(handlers.clone(), server, called.connected);
+            handler.over_http(called.link, called.client)
+        };
         routes = routes.route(path, mount::mcp_service(server.name(), shared.clone(), factory));
     }
     run(shared, door, routes.merge(web::router(app))).await;
@@ -121,7 +124,7 @@ pub(crate) async fn serve(app: Arc<App>, door: Door) {
 pub(crate) async fn serve_handler<H, F>(app: Arc<App>, door: Door, factory: F)
 where
     H: rmcp::ServerHandler,
-    F: Fn(Arc<Connected>) -> H + Send + Sync + 'static,
+    F: Fn(Called) -> H + Send + Sync + 'static,
 {
     let shared = share(&app);
     let routes = Router::new().route("/mcp", mount::mcp_service("fixture", shared.clone(), factory));

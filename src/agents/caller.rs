@@ -1,16 +1,26 @@
 //! Who asks: the key of ownership and of fairness, from the connection and never from an argument.
 
+use std::net::SocketAddr;
+
 use super::task::TaskId;
 
 /// A client, as the door it came through knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Caller {
     /// What ownership is decided by: the same for the same client after a reconnect. For a socket or stdio client its
-    /// name and workspace, over HTTP its token and session or client name; not empty.
+    /// name and workspace, over HTTP its name and what it adds to the address to be told from others of that name; within
+    /// a task also the task. Not empty.
     pub(crate) key: String,
     /// What the client calls itself, for people.
     pub(crate) label: String,
     pub(crate) origin: Origin,
+}
+
+/// Both ends of a TCP connection, as this process has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
 }
 
 /// Whether a client is itself the agent of a task, as the table of processes says, or one of its processes.

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::caller::{Caller, Origin, Viewer};
+use super::caller::{Caller, Link, Origin, Viewer};
 use super::definition::Agent;
 use super::delegate::Checked;
 use super::receipt::{Fault, Outcome};
@@ -114,6 +114,14 @@ impl Engine {
             None if line.contains(&std::process::id()) => Origin::Gone,
             None => Origin::Outside,
         }
+    }
+
+    /// Says which of the tasks that run here holds the other end of a connection.
+    pub(super) fn origin_over(&self, link: Link) -> Origin {
+        // A run that the last hub left is not below this process, but its supervisor is known.
+        let mut roots: Vec<u32> = self.running().values().filter_map(|entry| entry.supervisor).collect();
+        roots.push(std::process::id());
+        process::peer_below(&roots, link.local, link.remote).map_or(Origin::Outside, |pid| self.origin(pid))
     }
 
     /// Returns how many delegations deep a task of a client from outside is: more than 0 where this process was itself

@@ -83,6 +83,8 @@ struct Tasks {
     max_running_per_runner: Option<u32>,
     #[serde(default)]
     per_runner: BTreeMap<String, u32>,
+    /// How long a call waits for its task before its answer is a handle, where the client would not wait for ever.
+    patience_seconds: Option<u64>,
     max_waiting: Option<u32>,
     max_waiting_per_caller: Option<u32>,
     largest_task_bytes: Option<usize>,
@@ -114,6 +116,7 @@ impl Tasks {
         set(&mut limits.max_running, some(self.max_running));
         set(&mut limits.max_running_per_runner, some(self.max_running_per_runner));
         limits.per_runner = self.per_runner;
+        set(&mut limits.patience, seconds(self.patience_seconds));
         set(&mut limits.max_waiting, self.max_waiting);
         set(&mut limits.max_waiting_per_caller, self.max_waiting_per_caller);
         set(&mut limits.largest_task, self.largest_task_bytes);

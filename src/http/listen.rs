@@ -17,6 +17,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::agents::Link;
+
 /// How long a client may take from a connection's start, or from the last answer, to the end of the next head.
 /// It bounds both a head that drips in and a connection that is kept for nothing.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -50,8 +52,8 @@ where
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, remote) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 rest(&error).await;
                 continue;
@@ -60,7 +62,8 @@ where
         prepare(&stream);
         match places.clone().try_acquire_owned() {
             Ok(place) => {
-                let connection = serve(stream, stop.clone(), answer.clone());
+                let link = stream.local_addr().ok().map(|local| Link { local, remote });
+                let connection = serve(stream, link, stop.clone(), answer.clone());
                 connections.spawn(async move {
                     connection.await;
                     drop(place);
@@ -86,12 +89,16 @@ fn prepare(stream: &TcpStream) {
     }
 }
 
-async fn serve<A, F>(stream: TcpStream, stop: CancellationToken, answer: A)
+async fn serve<A, F>(stream: TcpStream, link: Option<Link>, stop: CancellationToken, answer: A)
 where
     A: Fn(Request<Incoming>) -> F + Send,
     F: Future<Output = Response<Body>> + Send,
 {
-    let service = service_fn(move |request| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        // Who is at the other end may have to be known; a request says nothing about that by itself.
+        if let Some(link) = link {
+            request.extensions_mut().insert(link);
+        }
         let answered = answer(request);
         async { Ok::<_, Infallible>(answered.await) }
     });

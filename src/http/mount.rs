@@ -12,17 +12,19 @@ mod within;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::Request;
+use axum::extract::{Query, Request};
 use axum::http::header::{ACCEPT, HeaderValue};
-use axum::http::{HeaderMap, Method, Response, StatusCode, request};
+use axum::http::{Extensions, HeaderMap, Method, Response, StatusCode, Uri, request};
 use axum::routing::{MethodRouter, any};
 use http_body_util::Full;
 use rmcp::ServerHandler;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
+use crate::agents::Link;
 use crate::app::App;
 use crate::app::clients::{Connected, Transport};
 use crate::http::answer;
@@ -44,7 +46,33 @@ use alone::Meta;
 
 tokio::task_local! {
     /// Whose request is being handed over; rmcp asks for a handler without saying for whom.
-    static CALLER: Arc<Connected>;
+    static CALLER: Called;
+}
+
+/// Who a handler is for.
+#[derive(Clone, Debug)]
+pub(crate) struct Called {
+    pub(crate) connected: Arc<Connected>,
+    /// The connection that the first request came over.
+    pub(crate) link: Option<Link>,
+    /// What the address adds to the client's name, as `?client=…`.
+    pub(crate) client: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Address {
+    client: Option<String>,
+}
+
+impl Called {
+    fn new(connected: Arc<Connected>, uri: &Uri, extensions: &Extensions) -> Self {
+        let address = Query::<Address>::try_from_uri(uri).ok();
+        Self {
+            connected,
+            link: extensions.get().copied(),
+            client: address.and_then(|Query(address)| address.client),
+        }
+    }
 }
 
 /// What all mounts of one listener share.
@@ -79,10 +107,10 @@ enum Named {
 pub(crate) fn mcp_service<H, F>(name: &'static str, shared: Shared, factory: F) -> MethodRouter
 where
     H: ServerHandler,
-    F: Fn(Arc<Connected>) -> H + Send + Sync + 'static,
+    F: Fn(Called) -> H + Send + Sync + 'static,
 {
     let factory = Arc::new(factory);
-    let make = move || match CALLER.try_with(Arc::clone) {
+    let make = move || match CALLER.try_with(Called::clone) {
         Ok(caller) => Ok(Caught(factory(caller))),
         Err(_) => Err(std::io::Error::other("a handler was asked for outside a request")),
     };
@@ -209,7 +237,8 @@ impl<H: ServerHandler> Mount<H> {
             return answer::refuse(StatusCode::SERVICE_UNAVAILABLE, &Refusal { id: Some(id.clone()), error });
         }
         let connected = self.shared.app.clients.enter(Transport::Http, self.name, None);
-        let response = CALLER.scope(Arc::new(connected), self.sessions(parts, message)).await;
+        let called = Called::new(Arc::new(connected), &parts.uri, &parts.extensions);
+        let response = CALLER.scope(called, self.sessions(parts, message)).await;
         if response.status() != StatusCode::OK {
             self.shared.registry.unreserve();
         }

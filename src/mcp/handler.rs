@@ -1,6 +1,6 @@
 //! The methods of the protocol, for every transport: one hand-written `ServerHandler`, no macros.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -14,7 +14,7 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
-use crate::agents::{self, Caller, Origin, Task};
+use crate::agents::{self, Caller, Link, Origin, Task};
 use crate::app::App;
 use crate::app::clients::{Connected, Transport};
 use crate::mcp::connection::Connection;
@@ -24,6 +24,9 @@ use crate::prompts::Catalogue;
 
 /// How long the watch on the files waits for a new client's first answers, which take less than it takes.
 const SETTLING: Duration = Duration::from_millis(20);
+
+/// Characters of what a client adds to its name.
+const CLIENT: usize = 80;
 
 const OF_AGENTS: &str = "list_agents shows who a task can be delegated to. delegate_task hands one over and returns \
 the agent's final message; when its answer is a task id instead, call task_wait with that id until the result is there. \
@@ -40,14 +43,32 @@ pub(crate) struct Handler {
     server: Server,
     connected: Arc<Connected>,
     connection: Option<Arc<Connection>>,
-    /// Whether the client is an agent that works on a task here.
-    origin: Origin,
+    /// Whether the client is an agent that works on a task here, once that was looked up.
+    origin: Arc<OnceLock<Origin>>,
+    link: Option<Link>,
+    /// What tells the client from others of its name, where it says so.
+    client: Option<String>,
 }
 
 impl Handler {
     pub(crate) fn new(app: Arc<App>, server: Server, connected: Arc<Connected>) -> Self {
-        let origin = connected.pid.map_or_else(Origin::default, |pid| app.agents.origin(pid));
-        Self { app, server, connected, connection: None, origin }
+        // A process on a pipe or a socket may be gone later.
+        let origin = connected.pid.map_or_else(OnceLock::new, |pid| OnceLock::from(app.agents.origin(pid)));
+        Self { app, server, connected, connection: None, origin: Arc::new(origin), link: None, client: None }
+    }
+
+    /// For a client that came over `link` and tells itself from others of its name by `client`.
+    pub(crate) fn over_http(mut self, link: Option<Link>, client: Option<String>) -> Self {
+        self.link = link;
+        self.client = client.map(|client| client.chars().take(CLIENT).collect());
+        self
+    }
+
+    /// Looks up, once, whether the client works on a task here. Over HTTP that goes through processes, so only who
+    /// delegates is looked up, and who opens a session, whose later requests may come over other connections.
+    fn origin(&self) -> Origin {
+        let look = || self.link.map_or_else(Origin::default, |link| self.app.agents.origin_over(link));
+        self.origin.get_or_init(look).clone()
     }
 
     /// Lets large answers go to the wire as prepared bytes, where our own edge writes them.
@@ -101,7 +122,8 @@ impl Handler {
     }
 
     /// Who asks, as the connection knows it. A client is the same one after a reconnect if it has the same name,
-    /// comes the same way and works in the same workspace.
+    /// comes the same way and works in the same workspace; over HTTP, if its address says the same of it. What asks
+    /// from within a task is nobody's client but that task's.
     pub(crate) fn caller(&self) -> Caller {
         let connected = &self.connected;
         let way = match connected.transport {
@@ -110,8 +132,13 @@ impl Handler {
             Transport::Http => "http",
         };
         let workspace = self.app.workspace.as_deref().map(|folder| folder.display().to_string());
-        let key = format!("{way}:{}:{}", connected.name(), workspace.unwrap_or_default());
-        Caller { key, label: connected.label().to_owned(), origin: self.origin.clone() }
+        let place = workspace.or_else(|| self.client.clone()).unwrap_or_default();
+        let origin = self.origin();
+        let key = match &origin {
+            Origin::Task(task) => format!("{way}:{}:{place}:{task}", connected.name()),
+            Origin::Outside | Origin::Gone => format!("{way}:{}:{place}", connected.name()),
+        };
+        Caller { key, label: connected.label().to_owned(), origin }
     }
 
     /// Refuses a method that belongs to a room which this server does not have.
@@ -145,6 +172,7 @@ impl ServerHandler for Handler {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
+        self.origin();
         let mut result = self.negotiate_initialize(&request)?;
         let revision = Revision::parse(result.protocol_version.as_str()).unwrap_or(Revision::V2024_11_05);
         result.capabilities = dialect::capabilities(self.server, revision);

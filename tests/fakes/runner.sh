@@ -128,6 +128,14 @@ ask-the-hub)        # Is a client of the hub itself, without a variable that tel
 environment)
     env | sort
     ;;
+post)               # Sends a file ($2) as a request to the hub on port $1, and shows the answer.
+    exec bash -c '
+        exec 3<>"/dev/tcp/127.0.0.1/$0"
+        head="POST /mcp/agents HTTP/1.1\r\nhost: 127.0.0.1:%s\r\ncontent-type: application/json\r\n"
+        printf "${head}connection: close\r\ncontent-length: %s\r\n\r\n" "$0" "$(wc -c <"$1")" >&3
+        cat "$1" >&3
+        cat <&3' "$@"
+    ;;
 where)
     pwd -P
     ;;

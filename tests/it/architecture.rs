@@ -28,7 +28,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "yaml",
         ],
     ),
-    ("http", &["app", "config", "mcp", "popups", "web"]),
+    ("http", &["agents", "app", "config", "mcp", "popups", "web"]),
     ("mcp", &["agents", "app", "clock", "config", "events", "popups", "prompts"]),
     ("relay", &["mcp", "socket"]),
     ("socket", &["agents", "app", "events", "git", "mcp", "popups", "process"]),

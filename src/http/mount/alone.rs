@@ -14,7 +14,7 @@ use rmcp::model::RequestId;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{CALLER, FIRST_REVISION, Mount, REVISION, refused};
+use super::{CALLER, Called, FIRST_REVISION, Mount, REVISION, refused};
 use crate::http::answer;
 use crate::mcp::edge;
 use crate::mcp::edge::envelope::Envelope;
@@ -81,6 +81,7 @@ impl<H: ServerHandler> Mount<H> {
         let told = request.headers().get(REVISION).and_then(|value| value.to_str().ok());
         let revision = meta.revision.as_deref().or(told).unwrap_or(FIRST_REVISION);
         let caller = self.shared.callers.enter(&self.shared.app, self.name, name, version, revision);
-        CALLER.scope(caller, self.alone.handle(request)).await.map(Body::new)
+        let called = Called::new(caller, request.uri(), request.extensions());
+        CALLER.scope(called, self.alone.handle(request)).await.map(Body::new)
     }
 }

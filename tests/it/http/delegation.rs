@@ -69,3 +69,47 @@ fn a_task_is_delegated_in_a_session_and_without_one() {
         assert!(Instant::now() < end, "{}", about("one", "tasks/get"));
     }
 }
+
+#[test]
+fn delegations_within_delegations_have_an_end_over_http_too() {
+    let desk = Desk::new();
+    let settings = std::fs::read_to_string(desk.folder(".adjutant/config.toml")).unwrap();
+    let (file, folder) = (desk.folder("request.json"), desk.folder("work"));
+    let hub = Hub::start(desk.home, &settings, &["--auth", "none"]);
+    // Every child delegates what it was delegated, on a connection that says nothing of it.
+    let task = format!("post {} {}", hub.address.port(), file.display());
+    let arguments = json!({"agent": "reviewer", "task": task, "working_directory": folder});
+    let params = json!({"name": "delegate_task", "arguments": arguments});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    std::fs::write(file, call.to_string()).unwrap();
+    let told = hub.post_to("/mcp/agents", &[], &call).message();
+    let message = told["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{told:#}"));
+    assert!(message.contains("this task is 3 delegations deep, and 2 is the limit"), "{message}");
+}
+
+#[test]
+fn clients_of_one_name_are_told_apart_by_their_address() {
+    let desk = Desk::new();
+    let settings = std::fs::read_to_string(desk.folder(".adjutant/config.toml")).unwrap();
+    let task = desk.task("ok");
+    let hub = Hub::start(desk.home, &settings, &["--auth", "none"]);
+    let session = |path: &str| {
+        let hello = hub.post_to(path, &[], &initialize("2025-11-25"));
+        [("mcp-session-id", hello.header("mcp-session-id").to_owned())]
+    };
+    let tool = |path: &str, headers: &[(&str, String); 1], name: &str, arguments: &Value| {
+        let headers = [(headers[0].0, headers[0].1.as_str()), ("mcp-protocol-version", "2025-11-25")];
+        let params = json!({"name": name, "arguments": arguments});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let answer = hub.post_to(path, &headers, &call).messages().pop().unwrap();
+        answer["result"]["structuredContent"].clone()
+    };
+    let (left, right) = ("/mcp/agents?client=left%20window", "/mcp/agents?client=right");
+    let (in_left, in_right) = (session(left), session(right));
+    let told = tool(left, &in_left, "delegate_task", &task);
+    assert_eq!(told["status"], "succeeded", "{told:#}");
+    let id = json!({"task_id": told["task_id"]});
+    assert!(tool(right, &in_right, "task_get", &id).is_null());
+    // The same address is the same client in a new session.
+    assert_eq!(tool(left, &session(left), "task_get", &id)["status"], "succeeded");
+}
