@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use super::definition::{Agent, Fate, Field, Isolation, OnHubExit, Permission, Program};
 use crate::names::own_name;
+use crate::yaml::front_matter;
 pub(crate) use own::KEYS;
 
 /// What a file says, checked.
@@ -122,6 +123,17 @@ pub(crate) fn stem(program: Program, file_name: &str) -> Option<&str> {
         Program::Copilot => Some(stem.strip_suffix(".agent").filter(|stem| !stem.is_empty()).unwrap_or(stem)),
         Program::Adjutant | Program::Claude | Program::Codex | Program::Gemini | Program::Opencode => {
             Some(stem)
+        }
+    }
+}
+
+/// Tells whether a file of a program's folder is meant as a definition. Where that is Markdown, a text without front
+/// matter is a README or a note: no program takes it for an agent.
+pub(crate) fn is_definition(program: Program, text: &str) -> bool {
+    match program {
+        Program::Adjutant | Program::Codex => true,
+        Program::Claude | Program::Copilot | Program::Gemini | Program::Opencode => {
+            front_matter::parse(text).map_or(true, |parsed| parsed.front_matter.is_some())
         }
     }
 }

@@ -31,7 +31,8 @@ impl AgentFiles {
 }
 
 impl Kind for AgentFiles {
-    type Item = Arc<Agent>;
+    /// Nothing for a file beside the definitions: a README in a folder of another program.
+    type Item = Option<Arc<Agent>>;
     type Catalogue = Catalogue;
     const PLURAL: &'static str = "agents";
     const BUNDLED: &'static [(&'static str, &'static str)] = BUNDLED;
@@ -42,12 +43,15 @@ impl Kind for AgentFiles {
         formats::stem(program, &name).is_some() || (program == Program::Adjutant && is_yml(&name))
     }
 
-    fn read(&self, root: usize, source: Source, text: &str, digest: String) -> Result<Arc<Agent>, String> {
+    fn read(&self, root: usize, source: Source, text: &str, digest: String) -> Result<Self::Item, String> {
         let (program, needs_trust) = self.root(root);
-        agent(program, needs_trust, source, text, digest).map(Arc::new)
+        if !formats::is_definition(program, text) {
+            return Ok(None);
+        }
+        agent(program, needs_trust, source, text, digest).map(Arc::new).map(Some)
     }
 
-    fn catalogue(&self, roots: &[Root], scans: &[&Scan<Arc<Agent>>], generation: u64) -> Catalogue {
+    fn catalogue(&self, roots: &[Root], scans: &[&Scan<Self::Item>], generation: u64) -> Catalogue {
         let mut catalogue = Catalogue { generation, ..Catalogue::default() };
         let mut left = self.most;
         for (root, scan) in roots.iter().zip(scans) {
@@ -119,7 +123,7 @@ fn is_yml(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && end.eq_ignore_ascii_case("yml"))
 }
 
-fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Arc<Agent>>, left: &mut usize) {
+fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Option<Arc<Agent>>>, left: &mut usize) {
     let mut own: BTreeMap<&str, &Arc<Agent>> = BTreeMap::new();
     for (relative, entry) in &scan.entries {
         let file = root.folder.as_ref().map(|folder| folder.join(relative));
@@ -132,7 +136,8 @@ fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Arc<Agent>>, left: &m
         *left -= 1;
         match &entry.found {
             Found::Fault(message) => catalogue.problems.push(Problem { source, message: message.clone() }),
-            Found::Read(agent, _) => match own.entry(&agent.name) {
+            Found::Read(None, _) => {}
+            Found::Read(Some(agent), _) => match own.entry(&agent.name) {
                 btree_map::Entry::Vacant(place) => {
                     place.insert(agent);
                 }

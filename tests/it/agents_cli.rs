@@ -61,6 +61,9 @@ fn mine(home: &Home) {
 
 /// A workspace, `work` in the home, with a definition of every program that is understood.
 fn foreign(home: &Home) {
+    // Beside the definitions lie files that no program takes for one.
+    home.write("work/.claude/agents/README.md", "# Our agents\n\nRead this first.\n");
+    home.write("work/.github/agents/notes.md", "");
     std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
     for (path, text) in [
         (
@@ -184,6 +187,29 @@ fn lint_tells_field_by_field_what_other_programs_definitions_mean() {
     let home = Home::new();
     foreign(&home);
     insta::assert_snapshot!("lint_foreign", told(&home, &["lint", "work"]));
+}
+
+#[test]
+fn lint_asks_each_runner_for_the_level_of_the_agent() {
+    let home = Home::new();
+    home.write(
+        ".adjutant/config.toml",
+        "[[runners]]\nname = \"careful\"\ncommand = [\"careful\"]\nlevels = [\"read-only\"]\n",
+    );
+    home.write("mine/all.yaml", "description: D.\npersona: P.\nrunner: careful\npermission: full\n");
+    home.write("mine/look.yaml", "description: D.\npersona: P.\nrunner: careful\n");
+    let value = json(&home, &["lint", "--json", "--agents-dir", "mine"]);
+    let refusals = |agent: usize| {
+        let runners = value["agents"][agent]["runners"].as_array().unwrap();
+        let refusals = runners.iter().filter(|runner| !runner["refusal"].is_null());
+        refusals.map(|runner| runner["refusal"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let why = "careful cannot run at permission level `full`: its configuration says that its command line holds read-only only";
+    assert_eq!(refusals(0), [why]);
+    assert!(refusals(1).is_empty(), "{value:#}");
+    let found = value["findings"].as_array().unwrap().iter();
+    let found: Vec<_> = found.map(|finding| (finding["id"].as_str().unwrap(), &finding["message"])).collect();
+    assert_eq!(found[0], ("A106", &Value::from(why)), "{found:?}");
 }
 
 #[test]
