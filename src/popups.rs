@@ -33,7 +33,7 @@ pub(crate) use error::Error;
 pub(crate) use outcome::{By, Kind, Outcome, Presenter, Proof, State};
 pub(crate) use question::{
     Asked, Asker, Choice, Default, Delivery, Draft, Field, Filter, Happened, Input, Level, Page, Question,
-    Route, Ticket,
+    Queue, Route, Ticket,
 };
 
 /// The room. Cheap to clone; all clones share one desk.
@@ -76,6 +76,16 @@ impl Popups {
     /// Returns pending questions, oldest first: at most `limit` after the one with the `seq` of `after`.
     pub(crate) async fn pending(&self, after: Option<i64>, limit: u32) -> Result<Page, Error> {
         self.0.pending(after, limit).await
+    }
+
+    /// Returns how many questions are pending.
+    pub(crate) async fn count_pending(&self) -> Result<u64, Error> {
+        self.0.count_pending().await
+    }
+
+    /// Returns the queue as it is seen from the question with this `seq`.
+    pub(crate) async fn queue(&self, seq: i64) -> Result<Queue, Error> {
+        self.0.queue(seq).await
     }
 
     /// Returns decided questions, newest first: at most `limit` before the one with the `seq` of `before`.

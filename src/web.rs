@@ -9,6 +9,7 @@ mod error;
 mod excerpt;
 mod form;
 mod live;
+mod markdown;
 mod marked;
 mod page;
 mod pages;
@@ -36,6 +37,13 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/tasks", get(pages::tasks::list))
         .route("/tasks/{id}", get(pages::task::show))
         .route("/tasks/{id}/cancel", post(pages::task::cancel))
+        .route("/questions", get(pages::questions::list))
+        .route("/questions/availability", post(pages::questions::set_availability))
+        .route("/questions/{ticket}", get(pages::question::show).post(pages::question::act))
+        .route("/questions/{ticket}/undo", post(pages::question::undo))
+        .route("/questions/{ticket}/seen", post(pages::question::seen))
+        .route("/history", get(pages::history::list))
+        .route("/history/{file}", get(pages::history::export))
         .route("/events", get(live::events))
         .with_state(app)
         .merge(assets::router())

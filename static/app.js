@@ -155,6 +155,117 @@ if (form) {
   });
 }
 
+// A question. What is typed stays while the page around it changes; the form opens and closes with the question.
+// Keys: digits choose, Enter answers, Escape goes one step back. What comes the moment the page appears is not meant.
+const CALM = 600;
+const SEEN = 3000;
+const answer = document.querySelector("[data-answer]");
+let question;
+if (answer) {
+  const fields = answer.querySelector("fieldset");
+  const typing = (target) => target.closest?.("textarea, select, input:not([type=radio], [type=checkbox])");
+  const csrf = answer.elements.csrf.value;
+  let appeared = performance.now();
+  const hurried = () => performance.now() - appeared < CALM;
+
+  // Takes over what a newer page says about the form: whether it is open, and what is wrong with it.
+  question = (fresh) => {
+    const now = fresh.getElementById("answer-fields");
+    if (!now || now.disabled === fields.disabled) return;
+    fields.disabled = now.disabled;
+    appeared = performance.now();
+    if (!now.disabled) tell();
+    count();
+  };
+
+  // Only what somebody can see is seen.
+  const tell = () => {
+    if (document.hidden || fields.disabled) return;
+    fetch(location.pathname + "/seen", { method: "POST", body: new URLSearchParams({ csrf }), credentials: "same-origin" }).catch(quietly);
+  };
+  tell();
+  setInterval(tell, SEEN);
+  document.addEventListener("visibilitychange", () => {
+    appeared = performance.now();
+    tell();
+  });
+
+  // Counts go down between two looks at the hub, which alone decides.
+  let last = performance.now();
+  const count = () => {
+    const passed = performance.now() - last;
+    last += passed;
+    for (const clock of document.querySelectorAll("[data-left]")) {
+      if ("whileSeen" in clock.dataset && document.hidden) continue;
+      clock.dataset.left = Math.max(0, clock.dataset.left - passed);
+      clock.textContent = `${Math.ceil(clock.dataset.left / 1000)} s`;
+    }
+  };
+  setInterval(count, 250);
+  if (document.querySelector("[data-again]")) setTimeout(() => location.reload(), 1500);
+
+  const send = latest();
+  const submit = async (form, button) => {
+    const body = new URLSearchParams(new FormData(form, button));
+    try {
+      const { status, text } = await send(form.getAttribute("action"), { method: "POST", body });
+      const fresh = parse(text);
+      if (status !== 200 || !fresh.getElementById("answer-fields")) return form.submit();
+      last = performance.now();
+      swap(fresh, '[data-live~="questions"], [data-part]');
+      question(fresh);
+      const secret = document.getElementById("passphrase");
+      if (secret) secret.value = "";
+      const fault = [...answer.querySelectorAll(".error")].find((error) => error.textContent.trim());
+      if (fault) fault.parentElement.querySelector("input:not([type=hidden]), textarea")?.focus();
+      else if (fields.disabled) document.getElementById("undo")?.focus({ preventScroll: true });
+    } catch (error) {
+      quietly(error);
+    }
+  };
+  document.addEventListener("submit", (event) => {
+    if (event.target !== answer && !event.target.matches("[data-undo]")) return;
+    event.preventDefault();
+    if (event.target === answer && hurried()) return;
+    submit(event.target, event.submitter ?? undefined);
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const { key, target } = event;
+    if (key === "Escape") {
+      const more = document.getElementById("more");
+      const chosen = answer.querySelector("fieldset:enabled :checked:is(input)");
+      const undo = document.getElementById("undo");
+      if (undo) undo.click();
+      else if (typing(target)) target.blur();
+      else if (more.open) more.open = false;
+      else if (chosen) for (const input of answer.querySelectorAll("input:checked")) input.checked = false;
+      else location.assign("/questions");
+      event.preventDefault();
+      return;
+    }
+    if (fields.disabled || typing(target) || hurried()) return;
+    if (/^[1-9]$/.test(key)) {
+      const input = answer.querySelector(`[data-digit="${key}"]`);
+      if (!input) return;
+      if (input.type === "checkbox") input.checked = !input.checked;
+      else input.checked = true;
+      input.focus();
+      event.preventDefault();
+    } else if (key === "Enter" && !target.closest("a, button, summary")) {
+      event.preventDefault();
+      answer.requestSubmit(document.getElementById("confirm"));
+    }
+  });
+  // Words of one's own are the choice of them.
+  answer.addEventListener("input", (event) => {
+    const own = event.target.id.endsWith("-own") && event.target;
+    const tick = own && own.parentElement.querySelector("[value=other]");
+    if (tick) tick.checked = own.value !== "";
+  });
+}
+
 // Lines of a run. The page keeps the last of them; who has scrolled up to read stays where they are.
 const KEPT = 500;
 function append(log, event) {
@@ -172,13 +283,15 @@ if (pulse && document.querySelector("[data-live]")) {
   const ask = latest();
   let stream;
   let missed = new Set();
-  const refresh = settled(30, async () => {
+  const refresh = settled(5, async () => {
     const sections = [...missed];
     missed = new Set();
     try {
       const { status, text } = await ask(location.pathname + location.search);
       if (status !== 200) return;
-      swap(parse(text), sections.map((section) => `[data-live~="${section}"]`).join());
+      const fresh = parse(text);
+      swap(fresh, sections.map((section) => `[data-live~="${section}"]`).join());
+      if (sections.includes("questions")) question?.(fresh);
       if (form && sections.includes("prompts")) {
         refill();
         preview();
@@ -207,7 +320,7 @@ if (pulse && document.querySelector("[data-live]")) {
       // Another version has other pages and another script.
       if (version && version !== event.data) return location.reload();
       show("live", "Live");
-      if (met) touch(["activity", "agents", "clients", "prompts", "tasks"]);
+      if (met) touch(["activity", "agents", "clients", "prompts", "questions", "tasks"]);
       met = true;
     });
     stream.addEventListener("changed", (event) => touch(event.data.split(" ")));
@@ -223,7 +336,7 @@ if (pulse && document.querySelector("[data-live]")) {
   });
   if (!document.hidden) open();
   // What was said in words about time grows old by itself.
-  setInterval(() => document.hidden || touch(["activity", "clients", "tasks"]), 30000);
+  setInterval(() => document.hidden || touch(["activity", "clients", "questions", "tasks"]), 30000);
 }
 
 offer();

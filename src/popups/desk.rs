@@ -15,7 +15,9 @@ use super::error::Error;
 use super::fingerprint::fingerprint;
 use super::outcome::{By, Kind, Outcome, Presenter, Proof, State};
 use super::passphrase::Passphrase;
-use super::question::{Asked, Asker, Delivery, Draft, Filter, Happened, Level, Page, Question, Ticket};
+use super::question::{
+    Asked, Asker, Delivery, Draft, Filter, Happened, Level, Page, Question, Queue, Ticket,
+};
 use super::{SEEN_GAP, rows};
 use crate::config::popups::PopupsConfig;
 use crate::events::{Event, Events};
@@ -143,6 +145,19 @@ impl Desk {
         let found = popups::pending(&self.store, after, limit.saturating_add(1)).await?;
         let total = popups::count_pending(&self.store).await?;
         page(found, total, limit)
+    }
+
+    pub(super) async fn count_pending(&self) -> Result<u64, Error> {
+        Ok(popups::count_pending(&self.store).await?)
+    }
+
+    pub(super) async fn queue(&self, seq: i64) -> Result<Queue, Error> {
+        let next = popups::next(&self.store, seq, self.clock.now()).await?;
+        Ok(Queue {
+            place: popups::place(&self.store, seq).await?,
+            total: popups::count_pending(&self.store).await?,
+            next: next.and_then(|id| Ticket::parse(&id)),
+        })
     }
 
     pub(super) async fn history(

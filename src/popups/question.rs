@@ -207,6 +207,17 @@ pub(crate) struct Page {
     pub(crate) next: Option<i64>,
 }
 
+/// The queue as it is seen from one question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Queue {
+    /// The place of this one among those that wait, 1 for the oldest; means nothing once it is decided.
+    pub(crate) place: u64,
+    /// How many wait.
+    pub(crate) total: u64,
+    /// The one to turn to next, if there is another that is not put off.
+    pub(crate) next: Option<Ticket>,
+}
+
 /// Which of the decided questions; the default is all.
 #[derive(Clone, Debug, std::default::Default)]
 pub(crate) struct Filter {

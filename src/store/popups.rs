@@ -32,7 +32,7 @@ pub(crate) use decide::{Decision, decide, leave, make_final, take_back, withdraw
 pub(crate) use deliver::{all_gone, delivered, due, gone, is_delivery, sent, undelivered};
 pub(crate) use desk::{desk, set_desk};
 pub(crate) use due::{due_now, next_due};
-pub(crate) use read::{count_history, count_pending, get, history, pending};
+pub(crate) use read::{count_history, count_pending, get, history, next, pending, place};
 pub(crate) use show::{Seen, seen, snooze, wake};
 
 use sqlx::any::AnyRow;

@@ -31,6 +31,10 @@ pub(super) enum Failure {
         name: String,
         reason: String,
     },
+    /// There is no question of this name.
+    NoQuestion {
+        ticket: String,
+    },
     /// There is no task of this name.
     NoTask {
         id: String,
@@ -72,6 +76,7 @@ impl IntoResponse for Failure {
                 (StatusCode::NOT_FOUND, "This agent cannot be served", Some(reason.as_str()))
             }
             Self::NoTask { .. } => (StatusCode::NOT_FOUND, "No such task", None),
+            Self::NoQuestion { .. } => (StatusCode::NOT_FOUND, "No such question", None),
             Self::Stale => (
                 StatusCode::FORBIDDEN,
                 "Nothing was done",
@@ -109,6 +114,7 @@ impl IntoResponse for Failure {
             Self::NoAgent { name, near } => ("agent", Some(name), near),
             Self::BrokenAgent { name, .. } => ("agent", Some(name), &[]),
             Self::NoTask { id } => ("task", Some(id), &[]),
+            Self::NoQuestion { ticket } => ("question", Some(ticket), &[]),
             _ => ("", None, &[]),
         };
         let near: Vec<Value> = near.iter().map(Value::from).collect();

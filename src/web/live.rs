@@ -25,9 +25,9 @@ use crate::app::App;
 use crate::events::Event;
 
 /// Streams at once: far more tabs than a person reads, few enough to cost nothing.
-static SEATS: Semaphore = Semaphore::const_new(64);
+static SEATS: Semaphore = Semaphore::const_new(1024);
 
-/// A burst of events is one message: the script asks for a section at most this often.
+/// The first event is told at once, and of a burst behind it one message this often.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// A comment is sent this often, so that a dead connection is noticed.
@@ -41,7 +41,7 @@ const SILENCE: Duration = Duration::from_hours(1);
 
 /// A part of a page that shows something live; the name stands in the page's `data-live`.
 type Section = &'static str;
-const ALL: [Section; 5] = ["activity", "agents", "clients", "prompts", "tasks"];
+const ALL: [Section; 6] = ["activity", "agents", "clients", "prompts", "questions", "tasks"];
 
 #[derive(Deserialize)]
 pub(super) struct Wanted {
@@ -58,6 +58,8 @@ struct Stream {
     /// Sections that changed and were not told yet, and when they are due.
     changed: BTreeSet<Section>,
     due: Option<Instant>,
+    /// When the last was told.
+    told: Option<Instant>,
     /// The task that the page is about, and the number of the last line that was sent.
     followed: Option<(TaskId, i64)>,
     greeted: bool,
@@ -82,6 +84,7 @@ pub(super) async fn events(
         app,
         changed: BTreeSet::new(),
         due: None,
+        told: None,
         followed: task.and_then(|id| Some((TaskId::parse(&id)?, resumed.unwrap_or(after)))),
         greeted: false,
         _seat: seat,
@@ -116,10 +119,12 @@ impl Stream {
                         Err(RecvError::Lagged(_)) => self.changed.extend(ALL),
                         Err(RecvError::Closed) => return None,
                     }
-                    self.due.get_or_insert_with(|| Instant::now() + PAUSE);
+                    let now = Instant::now();
+                    self.due.get_or_insert(self.told.map_or(now, |told| now.max(told + PAUSE)));
                 }
                 () = until(self.due) => {
                     self.due = None;
+                    self.told = Some(Instant::now());
                     let names: Vec<Section> = std::mem::take(&mut self.changed).into_iter().collect();
                     return Some(Message::default().event("changed").data(names.join(" ")));
                 }

@@ -18,8 +18,17 @@ use crate::config::env;
 use crate::visible::{is_hidden, plain};
 
 /// The rooms of the navigation, in its order: label and path.
-const ROOMS: [(&str, &str); 4] =
-    [("Overview", "/"), ("Tasks", "/tasks"), ("Agents", "/agents"), ("Prompts", "/prompts")];
+const ROOMS: [(&str, &str); 6] = [
+    ("Overview", "/"),
+    ("Questions", QUESTIONS),
+    ("History", "/history"),
+    ("Tasks", "/tasks"),
+    ("Agents", "/agents"),
+    ("Prompts", "/prompts"),
+];
+
+/// The room that wears the number of what waits for the person.
+const QUESTIONS: &str = "/questions";
 
 /// Every page's policy: nothing but our own files, nothing inline, nobody may frame us.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
@@ -50,6 +59,9 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         ("overview.html", include_str!("../../templates/overview.html")),
         ("prompts.html", include_str!("../../templates/prompts.html")),
         ("prompt.html", include_str!("../../templates/prompt.html")),
+        ("questions.html", include_str!("../../templates/questions.html")),
+        ("question.html", include_str!("../../templates/question.html")),
+        ("history.html", include_str!("../../templates/history.html")),
         ("agents.html", include_str!("../../templates/agents.html")),
         ("agent.html", include_str!("../../templates/agent.html")),
         ("tasks.html", include_str!("../../templates/tasks.html")),
@@ -75,12 +87,22 @@ pub(super) enum Place {
 }
 
 /// Renders a whole page.
-pub(super) fn page(app: &App, place: Place, template: &str, values: Value) -> Result<Response, Failure> {
+pub(super) async fn page(
+    app: &App,
+    place: Place,
+    template: &str,
+    values: Value,
+) -> Result<Response, Failure> {
+    // A store that does not answer takes away a number, not the page.
+    let waiting = app.popups.count_pending().await.unwrap_or_else(|error| {
+        tracing::error!(%error, "the waiting questions could not be counted");
+        0
+    });
     let hub = context! {
         home => env::short(&app.config.home),
         http => app.listening.http.get().map(ToString::to_string),
     };
-    fragment(template, context! { ..context! { layout => layout(place, &hub) }, ..values })
+    fragment(template, context! { ..context! { layout => layout(place, &hub, waiting) }, ..values })
 }
 
 /// Renders a page that knows nothing of the hub, for errors.
@@ -90,7 +112,7 @@ pub(super) fn bare(
     template: &str,
     values: Value,
 ) -> Result<Response, Failure> {
-    let layout = layout(place, &Value::from(()));
+    let layout = layout(place, &Value::from(()), 0);
     let page = fragment(template, context! { ..context! { layout }, ..values })?;
     Ok((status, page).into_response())
 }
@@ -116,12 +138,15 @@ pub(super) fn fields(
     })
 }
 
-fn layout(place: Place, hub: &Value) -> Value {
+fn layout(place: Place, hub: &Value, waiting: u64) -> Value {
     let rooms: Vec<Value> = match place {
         Place::Outside => Vec::new(),
         Place::Room(_) | Place::Nowhere => ROOMS
             .into_iter()
-            .map(|(label, path)| context! { label, path, here => place == Place::Room(path) })
+            .map(|(label, path)| {
+                let badge = (path == QUESTIONS).then_some(waiting);
+                context! { label, path, here => place == Place::Room(path), badge }
+            })
             .collect(),
     };
     context! {

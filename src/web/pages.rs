@@ -2,9 +2,12 @@
 
 pub(super) mod agent;
 pub(super) mod agents;
+pub(super) mod history;
 pub(super) mod overview;
 pub(super) mod prompt;
 pub(super) mod prompts;
+pub(super) mod question;
+pub(super) mod questions;
 pub(super) mod task;
 pub(super) mod tasks;
 

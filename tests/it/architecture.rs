@@ -63,6 +63,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("minijinja", &["web", "prompts"]),
     ("notify", &["folders"]),
+    ("pulldown_cmark", &["web"]),
     ("ratatui", &["tui"]),
     ("serde_saphyr", &["yaml"]),
     ("sqlx", &["store"]),

@@ -27,6 +27,10 @@ fn every_page_is_strict() {
         "/tasks",
         "/tasks?state=failed&q=x",
         "/tasks/nothing",
+        "/questions",
+        "/questions/nothing",
+        "/history",
+        "/history?kind=answered&q=x",
         "/nowhere",
     ] {
         assert_strict(path, &desk.get(path));

@@ -1,13 +1,22 @@
 //! Questions about questions.
 
 use super::Question;
-use crate::store::{Error, Store};
+use crate::store::{Error, Millis, Store};
 
 const GET: &str = select_questions!("WHERE q.id = $1");
 
 const PENDING: &str = select_questions!("WHERE q.state = 'pending' AND q.seq > $1 ORDER BY q.seq LIMIT $2");
 
 const COUNT_PENDING: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending'";
+
+/// How many pending questions are as old as this one or older.
+const PLACE: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending' AND seq <= $1";
+
+/// The next one that is not put off: the next younger one, and behind the youngest the oldest.
+const NEXT: &str = "\
+    SELECT id FROM questions \
+    WHERE state = 'pending' AND seq <> $1 AND (snoozed_until IS NULL OR snoozed_until <= $2) \
+    ORDER BY CASE WHEN seq > $1 THEN 0 ELSE 1 END, seq LIMIT 1";
 
 const HISTORY: &str = select_questions!(
     "WHERE q.state = 'decided' AND ($1 = '' OR q.kind = $1) \
@@ -45,6 +54,19 @@ pub(crate) async fn count_pending(store: &Store) -> Result<u64, Error> {
     Ok(count.cast_unsigned())
 }
 
+/// Returns the place of a pending question in the queue, 1 for the oldest.
+pub(crate) async fn place(store: &Store, seq: i64) -> Result<u64, Error> {
+    let mut connection = store.read().await?;
+    let count: i64 = sqlx::query_scalar(PLACE).bind(seq).fetch_one(&mut *connection).await?;
+    Ok(count.cast_unsigned())
+}
+
+/// Returns the pending question to turn to after the one of this `seq`, if there is another.
+pub(crate) async fn next(store: &Store, seq: i64, now: Millis) -> Result<Option<String>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_scalar(NEXT).bind(seq).bind(now).fetch_optional(&mut *connection).await?)
+}
+
 /// Returns at most `limit` decided questions of `kind` (empty is all) in which `text` stands (empty is all), newest
 /// first, before the `seq` of `before`.
 pub(crate) async fn history(
@@ -77,4 +99,4 @@ fn pattern(text: &str) -> String {
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[GET, PENDING, COUNT_PENDING, HISTORY, COUNT_HISTORY];
+pub(super) const STATEMENTS: &[&str] = &[GET, PENDING, COUNT_PENDING, PLACE, NEXT, HISTORY, COUNT_HISTORY];

@@ -55,7 +55,7 @@ pub(in crate::web) async fn show(
     let place = scope.clone();
     let known =
         tokio::task::spawn_blocking(move || known(&place, &name)).await.map_err(Failure::internal)??;
-    page::page(&app, Place::Room("/agents"), "agent.html", values(&known, &scope))
+    page::page(&app, Place::Room("/agents"), "agent.html", values(&known, &scope)).await
 }
 
 fn known(app: &App, name: &str) -> Result<Known, Failure> {

@@ -87,7 +87,7 @@ pub(in crate::web) async fn list(
         shadowed_count => shadowed.len(),
         shadowed => shadowed.into_iter().take(ROWS).collect::<Vec<_>>(),
     };
-    page::page(&scopes[0].app, Place::Room("/agents"), "agents.html", values)
+    page::page(&scopes[0].app, Place::Room("/agents"), "agents.html", values).await
 }
 
 /// Reads the definitions of the hub and of each workspace; the hub is the first. Blocks on the disk.

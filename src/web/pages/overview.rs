@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use minijinja::{Value, context};
 
-use super::{catalogue, definitions, tasks};
+use super::{catalogue, definitions, questions, tasks};
 use crate::app::App;
 use crate::app::activity::{Entry, What};
 use crate::app::clients::{Client, Transport};
@@ -26,10 +26,13 @@ pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response
     let activity: Vec<Value> =
         app.activity.latest(LATEST).into_iter().map(|entry| activity_row(entry, now)).collect();
     let agents = definitions(&app).await?;
+    let (waiting, waiting_count) = questions::waiting(&app, now).await?;
     let (running, running_count) = tasks::going_on(&app, now).await?;
     let values = context! {
         agents => agents.agents.len(),
         agent_problems => agents.problems.len(),
+        waiting,
+        waiting_count,
         running,
         running_count,
         version => env!("CARGO_PKG_VERSION"),
@@ -45,7 +48,7 @@ pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response
         problems => catalogue.problems.len(),
         shadowed => catalogue.shadowed.len(),
     };
-    page::page(&app, Place::Room("/"), "overview.html", values)
+    page::page(&app, Place::Room("/"), "overview.html", values).await
 }
 
 fn client_row(client: &Client, now: SystemTime) -> Value {

@@ -38,7 +38,7 @@ pub(in crate::web) async fn show(
         Found::Alias(name) => return Ok(moved(&name)),
     };
     let trial = trial(&app, &catalogue, &prompt, None);
-    whole(&app, &prompt, trial.values)
+    whole(&app, &prompt, trial.values).await
 }
 
 pub(in crate::web) async fn expand(
@@ -59,7 +59,7 @@ pub(in crate::web) async fn expand(
     match (trial.text, part.as_deref()) {
         (Some(text), _) if answers.download => Ok(file(&prompt.name, text)),
         (_, Some("try")) => page::fragment("try.html", trial.values),
-        _ => whole(&app, &prompt, trial.values),
+        _ => whole(&app, &prompt, trial.values).await,
     }
 }
 
@@ -149,7 +149,7 @@ fn fault(prompt: &Prompt, error: &Error) -> Fault {
     Fault { argument, message: error.to_string() }
 }
 
-fn whole(app: &Arc<App>, prompt: &Prompt, trial: Value) -> Result<Response, Failure> {
+async fn whole(app: &Arc<App>, prompt: &Prompt, trial: Value) -> Result<Response, Failure> {
     let text = match prompt.front_matter.as_str() {
         "" => format!("{}\n", prompt.body),
         front => format!("---\n{}\n---\n\n{}\n", front.trim_end(), prompt.body),
@@ -167,7 +167,7 @@ fn whole(app: &Arc<App>, prompt: &Prompt, trial: Value) -> Result<Response, Fail
         source => Value::from_safe_string(shown_source(&text, |rest| placeholder(engine, rest))),
         source_hidden => visible::count(&text),
     };
-    page::page(app, Place::Room("/prompts"), "prompt.html", context! { ..values, ..trial })
+    page::page(app, Place::Room("/prompts"), "prompt.html", context! { ..values, ..trial }).await
 }
 
 /// Returns the length of the placeholder that `rest` begins with.

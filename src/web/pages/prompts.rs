@@ -63,7 +63,7 @@ pub(in crate::web) async fn list(
         problems => catalogue.problems.iter().take(ROWS).map(problem).collect::<Vec<_>>(),
         problems_count => catalogue.problems.len(),
     };
-    page::page(&app, Place::Room("/prompts"), "prompts.html", values)
+    page::page(&app, Place::Room("/prompts"), "prompts.html", values).await
 }
 
 fn row(prompt: &Prompt) -> Value {

@@ -52,7 +52,7 @@ pub(in crate::web) async fn show(
         latest => before.is_none(),
         outcome => task.outcome.as_deref().map(receipt::outcome),
     };
-    page::page(&app, Place::Room("/tasks"), "task.html", values)
+    page::page(&app, Place::Room("/tasks"), "task.html", values).await
 }
 
 /// Ends a task, and shows it again.

@@ -75,7 +75,7 @@ pub(in crate::web) async fn list(
         next => found.next,
         first => before.is_none(),
     };
-    page::page(&app, Place::Room("/tasks"), "tasks.html", values)
+    page::page(&app, Place::Room("/tasks"), "tasks.html", values).await
 }
 
 /// Returns the tasks that wait or run for the overview: the rows that fit there, and how many there are.

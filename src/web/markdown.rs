@@ -1,0 +1,242 @@
+//! An agent's Markdown as HTML that can do nothing: no raw HTML, nothing remote, every link with its whole address.
+//!
+//! The text is a stranger's, and a person decides by it. So what Markdown would hide is shown: HTML stands there as
+//! text, an image as its words and its address, a link with where it leads. Headings are strong words, so that a
+//! message cannot pass for a part of the page.
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+use super::marked::{diff, marked};
+
+/// Returns a message as HTML. A unified diff that stands in it, fenced or bare, is shown as a diff.
+pub(super) fn html(message: &str) -> String {
+    let mut html = String::with_capacity(message.len() * 2);
+    for part in parts(message) {
+        match part {
+            Part::Words(text) => words(&mut html, text),
+            Part::Diff(text) => sheet(&mut html, text),
+        }
+    }
+    html
+}
+
+enum Part<'a> {
+    Words(&'a str),
+    Diff(&'a str),
+}
+
+/// Parts a message where a bare diff begins and ends; within a fence nothing is bare.
+fn parts(message: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let (mut begin, mut at, mut fenced, mut in_diff) = (0, 0, false, false);
+    let mut lines = message.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        let fence = line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
+        if fence && !in_diff {
+            fenced = !fenced;
+        }
+        let opens = line.starts_with("diff --git ")
+            || line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "));
+        let turns = if in_diff { !opens && !continues(line) } else { opens && !fenced };
+        if turns {
+            let text = &message[begin..at];
+            parts.push(if in_diff { Part::Diff(text) } else { Part::Words(text) });
+            (begin, in_diff) = (at, !in_diff);
+            fenced = !in_diff && fence;
+        }
+        at += line.len();
+    }
+    let text = &message[begin..];
+    parts.push(if in_diff { Part::Diff(text) } else { Part::Words(text) });
+    parts
+}
+
+/// Whether a line can stand in a diff.
+fn continues(line: &str) -> bool {
+    const HEADS: [&str; 10] = [
+        "index ",
+        "new file",
+        "deleted file",
+        "old mode",
+        "new mode",
+        "similarity ",
+        "rename ",
+        "copy ",
+        "Binary ",
+        "@@",
+    ];
+    line.starts_with([' ', '+', '-', '\\']) || HEADS.iter().any(|head| line.starts_with(head))
+}
+
+fn sheet(html: &mut String, text: &str) {
+    html.push_str(
+        "<pre class=\"sheet diff\" tabindex=\"0\" role=\"group\" aria-label=\"A change as a diff\">",
+    );
+    html.push_str(&diff(text.trim_end_matches('\n')));
+    html.push_str("</pre>\n");
+}
+
+fn words(html: &mut String, text: &str) {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    // The text of a code block, which may turn out to be a diff, and the addresses of the links that are open.
+    let mut code: Option<(bool, String)> = None;
+    let mut links: Vec<String> = Vec::new();
+    let mut in_head = false;
+    for event in Parser::new_ext(text, options) {
+        match event {
+            Event::Text(text) => match &mut code {
+                Some((_, code)) => code.push_str(&text),
+                None => html.push_str(&marked(&text)),
+            },
+            Event::Code(text) => tagged(html, "code", &text),
+            // Shown as what it is.
+            Event::Html(text) | Event::InlineHtml(text) => tagged(html, "code", &text),
+            Event::SoftBreak => html.push('\n'),
+            Event::HardBreak => html.push_str("<br>"),
+            Event::Rule => html.push_str("<hr>"),
+            Event::TaskListMarker(done) => html.push_str(if done { "☑ " } else { "☐ " }),
+            Event::Start(Tag::CodeBlock(kind)) => {
+                let is_diff =
+                    matches!(&kind, CodeBlockKind::Fenced(name) if matches!(name.as_ref(), "diff" | "patch"));
+                code = Some((is_diff, String::new()));
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                let (is_diff, text) = code.take().unwrap_or_default();
+                if is_diff {
+                    sheet(html, &text);
+                } else {
+                    html.push_str("<pre class=\"sheet\" tabindex=\"0\" role=\"group\" aria-label=\"Code\">");
+                    html.push_str(&marked(text.trim_end_matches('\n')));
+                    html.push_str("</pre>\n");
+                }
+            }
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                links.push(dest_url.into_string())
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => {
+                let url = links.pop().unwrap_or_default();
+                // A link whose words are its address needs it once.
+                if let Some(words) = html.strip_suffix(&marked(&url)) {
+                    html.truncate(words.len());
+                }
+                html.push_str(&address(&url));
+            }
+            Event::Start(tag) => {
+                in_head |= tag == Tag::TableHead;
+                html.push_str(opening(&tag, in_head));
+            }
+            Event::End(tag) => {
+                html.push_str(closing(&tag, in_head));
+                in_head &= tag != TagEnd::TableHead;
+            }
+            // Not switched on.
+            Event::FootnoteReference(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                html.push_str(&marked(&text));
+            }
+        }
+    }
+}
+
+fn tagged(html: &mut String, tag: &str, text: &str) {
+    html.push_str(&format!("<{tag}>{}</{tag}>", marked(text)));
+}
+
+/// Returns where a link leads, in full. Only a plain web address can be followed: what holds other characters may
+/// look like what it is not.
+fn address(url: &str) -> String {
+    let shown = marked(url);
+    let plain = url.bytes().all(|byte| byte.is_ascii_graphic());
+    if plain && (url.starts_with("https://") || url.starts_with("http://")) {
+        format!(
+            " <a class=\"address\" href=\"{shown}\" target=\"_blank\" rel=\"noopener noreferrer\">{shown}</a>"
+        )
+    } else {
+        format!(" <code class=\"address\">{shown}</code>")
+    }
+}
+
+fn opening(tag: &Tag<'_>, in_head: bool) -> &'static str {
+    match tag {
+        Tag::Paragraph => "<p>",
+        Tag::Heading { .. } => "<p class=\"heading\">",
+        Tag::BlockQuote(_) => "<blockquote>",
+        Tag::List(Some(_)) => "<ol>",
+        Tag::List(None) => "<ul>",
+        Tag::Item => "<li>",
+        Tag::Emphasis => "<em>",
+        Tag::Strong => "<strong>",
+        Tag::Strikethrough => "<s>",
+        Tag::Table(_) => "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"A table\"><table>",
+        Tag::TableHead => "<thead><tr>",
+        Tag::TableRow => "<tr>",
+        Tag::TableCell if in_head => "<th scope=\"col\">",
+        Tag::TableCell => "<td>",
+        _ => "",
+    }
+}
+
+fn closing(tag: &TagEnd, in_head: bool) -> &'static str {
+    match tag {
+        TagEnd::Paragraph | TagEnd::Heading(_) => "</p>\n",
+        TagEnd::BlockQuote(_) => "</blockquote>\n",
+        TagEnd::List(true) => "</ol>\n",
+        TagEnd::List(false) => "</ul>\n",
+        TagEnd::Item => "</li>\n",
+        TagEnd::Emphasis => "</em>",
+        TagEnd::Strong => "</strong>",
+        TagEnd::Strikethrough => "</s>",
+        TagEnd::Table => "</table></div>\n",
+        TagEnd::TableHead => "</tr></thead>\n",
+        TagEnd::TableRow => "</tr>\n",
+        TagEnd::TableCell if in_head => "</th>",
+        TagEnd::TableCell => "</td>",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, proptest};
+
+    use super::html;
+    use crate::visible::is_hidden;
+
+    #[test]
+    fn nothing_of_a_message_acts() {
+        let hostile = "# Title\n<script>alert(1)</script>\n\n![pixel](https://evil.test/p.png) [bank](https://evil.test/x \"t\")\n\n\
+                       <img src=x onerror=alert(1)>\n\n[j](javascript:alert(1)) <https://evil.test> a\u{202e}b";
+        let shown = html(hostile);
+        for tag in ["<script", "<img", "<h1", "href=\"javascript"] {
+            assert!(!shown.contains(tag), "{tag}: {shown}");
+        }
+        assert!(shown.contains("bank <a class=\"address\" href=\"https://evil.test/x\""), "{shown}");
+        assert!(shown.contains("pixel <a class=\"address\" href=\"https://evil.test/p.png\""), "{shown}");
+        assert!(shown.contains("<code class=\"address\">javascript:alert(1)</code>"), "{shown}");
+        assert!(shown.contains("U+202E"), "{shown}");
+    }
+
+    #[test]
+    fn a_diff_is_a_diff_fenced_or_bare() {
+        let change = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n";
+        for message in [format!("Look:\n\n{change}\n**Good?**"), format!("```diff\n{change}```\n**Good?**")] {
+            let shown = html(&message);
+            assert!(shown.contains("<span class=\"removed\">-old</span>"), "{shown}");
+            assert!(shown.contains("<span class=\"added\">+new</span>"), "{shown}");
+            assert!(shown.contains("<strong>Good?</strong>"), "{shown}");
+        }
+        assert!(!html("- a\n- b\n\n---\n+ c").contains("diff"), "a list is no diff");
+    }
+
+    proptest! {
+        #[test]
+        fn any_message_is_inert(message in any::<String>(), marks in "[-+<>`*_|!\\[\\]() a\n]{0,80}") {
+            for text in [&message, &marks] {
+                let shown = html(text);
+                assert!(!shown.contains(is_hidden));
+                for tag in ["<script", "<img", "<iframe", "<h1"] {
+                    assert!(!shown.contains(tag), "{shown}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! `/history`: every question that was decided, and how; searched, turned over by pages, and taken along as a file.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use minijinja::{Value, context};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::question::words;
+use crate::app::App;
+use crate::clock::{instant, stamp};
+use crate::popups::{Error, Filter, Given, Kind, Outcome, Question};
+use crate::web::error::Failure;
+use crate::web::page::{self, Place};
+
+/// Rows of one page.
+const ROWS: u32 = 50;
+
+/// Rows that an export reads at once.
+const BATCH: u32 = 200;
+
+/// The columns of an export as CSV.
+const COLUMNS: &str =
+    "ticket,asked_at,decided_at,client,workspace,level,title,outcome,by,through,answer,note,seen_ms\r\n";
+
+/// The words of a person for the six ends.
+const KINDS: [(Kind, &str); 6] = [
+    (Kind::Answered, "Answered"),
+    (Kind::Declined, "Declined"),
+    (Kind::Dismissed, "Dismissed"),
+    (Kind::TimedOut, "Timed out"),
+    (Kind::Cancelled, "Withdrawn"),
+    (Kind::ClientGone, "Left behind"),
+];
+
+#[derive(Deserialize)]
+pub(in crate::web) struct Search {
+    #[serde(default)]
+    q: String,
+    /// One of the kinds' words; empty is all.
+    #[serde(default)]
+    kind: String,
+    /// The page begins below this question's number.
+    before: Option<i64>,
+}
+
+impl Search {
+    fn filter(&self) -> Result<Filter, Failure> {
+        let kind = match self.kind.as_str() {
+            "" => None,
+            word => Some(Kind::from_name(word).ok_or(Failure::BadRequest("There is no such outcome."))?),
+        };
+        let text = self.q.trim();
+        Ok(Filter { text: (!text.is_empty()).then(|| text.to_owned()), kind })
+    }
+}
+
+pub(in crate::web) async fn list(
+    State(app): State<Arc<App>>,
+    search: Result<Query<Search>, QueryRejection>,
+) -> Result<Response, Failure> {
+    let Query(search) =
+        search.map_err(|_| Failure::BadRequest("The search in the address is not readable text."))?;
+    let filter = search.filter()?;
+    let found = app.popups.history(&filter, search.before, ROWS).await.map_err(Failure::internal)?;
+    let now = SystemTime::now();
+    let kinds = KINDS.into_iter().map(|(kind, label)| {
+        context! { word => kind.as_str(), label, here => filter.kind == Some(kind) }
+    });
+    let values = context! {
+        query => search.q.trim(),
+        kind => &search.kind,
+        kinds => kinds.collect::<Vec<_>>(),
+        total => found.total,
+        questions => found.questions.iter().map(|question| words::row(question, now)).collect::<Vec<Value>>(),
+        next => found.next,
+        first => search.before.is_none(),
+    };
+    page::page(&app, Place::Room("/history"), "history.html", values).await
+}
+
+/// How an export is written.
+#[derive(Clone, Copy)]
+enum Form {
+    Csv,
+    Jsonl,
+}
+
+/// Sends what the search finds, all pages of it, as a file. It is read as it is sent, so it may be of any length.
+pub(in crate::web) async fn export(
+    State(app): State<Arc<App>>,
+    Path(file): Path<String>,
+    search: Result<Query<Search>, QueryRejection>,
+) -> Result<Response, Failure> {
+    let Query(search) =
+        search.map_err(|_| Failure::BadRequest("The search in the address is not readable text."))?;
+    let (form, kind) = match file.as_str() {
+        "questions.csv" => (Form::Csv, "text/csv; charset=utf-8; header=present"),
+        "questions.jsonl" => (Form::Jsonl, "application/jsonl; charset=utf-8"),
+        _ => return Err(Failure::NoPage),
+    };
+    let filter = search.filter()?;
+    let head = match form {
+        Form::Csv => COLUMNS,
+        Form::Jsonl => "",
+    };
+    let rows = stream::try_unfold(Some(i64::MAX), move |before| {
+        let (app, filter) = (app.clone(), filter.clone());
+        async move {
+            let Some(before) = before else { return Ok::<_, Error>(None) };
+            let page = app.popups.history(&filter, Some(before), BATCH).await?;
+            let text: String = page.questions.iter().map(|question| line(form, question)).collect();
+            Ok(Some((Bytes::from(text), page.next)))
+        }
+    });
+    let head = stream::iter([Ok(Bytes::from_static(head.as_bytes()))]);
+    let body = Body::from_stream(futures::StreamExt::chain(head, rows));
+    let headers = [
+        (header::CONTENT_TYPE, kind.to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{file}\"")),
+    ];
+    Ok((page::HEADERS, headers, body).into_response())
+}
+
+fn line(form: Form, question: &Question) -> String {
+    let Some(outcome) = question.state.outcome() else { return String::new() };
+    match form {
+        Form::Csv => csv(question, outcome),
+        Form::Jsonl => format!("{}\n", object(question, outcome)),
+    }
+}
+
+fn object(question: &Question, outcome: &Outcome) -> serde_json::Value {
+    json!({
+        "ticket": question.ticket.as_str(),
+        "asked_at": stamp(instant(question.asked_at)),
+        "decided_at": stamp(instant(outcome.at)),
+        "client": question.client,
+        "workspace": question.workspace,
+        "level": question.level.as_str(),
+        "title": question.title,
+        "message": question.message,
+        "fields": question.fields,
+        "outcome": outcome.kind.as_str(),
+        "by": outcome.by.as_str(),
+        "through": outcome.through.as_str(),
+        "answer": answer(outcome),
+        "note": outcome.note,
+        "ask_differently": outcome.ask_differently,
+        "seen_ms": outcome.seen_ms,
+    })
+}
+
+/// Returns an answer as an object of its fields.
+fn answer(outcome: &Outcome) -> serde_json::Value {
+    let Some(answer) = &outcome.answer else { return serde_json::Value::Null };
+    let given = answer.0.iter().map(|(name, given)| {
+        let value = match given {
+            Given::Choices(values) => json!(values),
+            Given::Other(text) | Given::Text(text) | Given::Date(text) => json!(text),
+            Given::Number(number) => json!(number),
+            Given::YesNo(yes) => json!(yes),
+        };
+        (name.clone(), value)
+    });
+    serde_json::Value::Object(given.collect())
+}
+
+fn csv(question: &Question, outcome: &Outcome) -> String {
+    let answer = match answer(outcome) {
+        serde_json::Value::Null => String::new(),
+        object => object.to_string(),
+    };
+    let cells = [
+        question.ticket.to_string(),
+        stamp(instant(question.asked_at)),
+        stamp(instant(outcome.at)),
+        question.client.clone(),
+        question.workspace.clone(),
+        question.level.as_str().to_owned(),
+        question.title.clone(),
+        outcome.kind.as_str().to_owned(),
+        outcome.by.as_str().to_owned(),
+        outcome.through.as_str().to_owned(),
+        answer,
+        outcome.note.clone().unwrap_or_default(),
+        outcome.seen_ms.to_string(),
+    ];
+    cells.map(|text| cell(&text)).join(",") + "\r\n"
+}
+
+/// Returns a cell. What a spreadsheet would take for a formula begins with an apostrophe instead: the text is an
+/// agent's.
+fn cell(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    format!("\"{}{}\"", if formula { "'" } else { "" }, text.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn a_cell_is_text_and_never_a_formula() {
+        assert_eq!(cell("plain, with \"quotes\""), "\"plain, with \"\"quotes\"\"\"");
+        assert_eq!(cell("=HYPERLINK(\"x\")"), "\"'=HYPERLINK(\"\"x\"\")\"");
+        assert_eq!(cell("-1"), "\"'-1\"");
+    }
+}

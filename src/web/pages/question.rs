@@ -1,0 +1,225 @@
+//! `/questions/{ticket}`: one question of an agent, and the form that answers it.
+//!
+//! The form works without script. Against a slip there are two bars, and the hub holds both: an answer that comes
+//! within a moment of the page's making is shown again instead of taken, and one that is taken can be taken back
+//! until its undo window is over.
+
+mod facts;
+mod form;
+pub(super) mod words;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use axum::Form;
+use axum::extract::rejection::FormRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use minijinja::{Value, context};
+
+use crate::app::App;
+use crate::clock::{instant, stamp};
+use crate::popups::{Error, Level, Outcome, Presenter, Proof, Question, State as Standing, Ticket};
+use crate::web::error::Failure;
+use crate::web::page::{self, Place};
+use crate::web::{csrf, markdown, when};
+use form::{Fault, Filled};
+
+/// An answer sooner than this after its page was made was not meant: nobody reads that fast.
+const COOLDOWN: Duration = Duration::from_millis(600);
+
+type Fields = Result<Form<Vec<(String, String)>>, FormRejection>;
+
+pub(in crate::web) async fn show(
+    State(app): State<Arc<App>>,
+    Path(ticket): Path<String>,
+) -> Result<Response, Failure> {
+    let question = find(&app, ticket).await?;
+    let filled = match &question.state {
+        Standing::Pending => Filled::default(),
+        Standing::Held { outcome, .. } | Standing::Decided(outcome) => given(outcome, &question),
+    };
+    page(&app, &question, &filled, None).await
+}
+
+/// Does what the pressed button says.
+pub(in crate::web) async fn act(
+    State(app): State<Arc<App>>,
+    Path(ticket): Path<String>,
+    form: Fields,
+) -> Result<Response, Failure> {
+    let pairs = page::fields(form)?;
+    csrf::check(&pairs)?;
+    let filled = Filled::new(pairs);
+    let question = find(&app, ticket).await?;
+    let ticket = &question.ticket;
+    if hurried(&filled) {
+        let message =
+            "that came the moment this page opened, so nothing was done; once more, if you meant it";
+        return page(&app, &question, &filled, Some(Fault { field: None, message: message.to_owned() }))
+            .await;
+    }
+    let note = Some(filled.get("note").to_owned());
+    // Whoever acts on a page has seen it, also where no script could say so.
+    let _ = app.popups.seen(ticket, Presenter::Browser).await;
+    let done = match filled.get("act") {
+        "answer" => {
+            let proof = match question.level {
+                Level::Normal => Proof::Door,
+                Level::High => Proof::Passphrase(filled.get("passphrase").to_owned()),
+            };
+            let answer = filled.answer(&question.fields);
+            app.popups.answer(ticket, proof, answer, note, Presenter::Browser).await.map(drop)
+        }
+        "decline" => app.popups.decline(ticket, note, Presenter::Browser).await.map(drop),
+        "dismiss" => app.popups.dismiss(ticket, note, Presenter::Browser).await.map(drop),
+        "redirect" => {
+            app.popups.redirect(ticket, note.unwrap_or_default(), Presenter::Browser).await.map(drop)
+        }
+        "snooze" => {
+            let minutes = filled.get("minutes").parse().unwrap_or(0);
+            app.popups.snooze(ticket, minutes, Presenter::Browser).await.map(drop)
+        }
+        _ => return Err(Failure::BadRequest("The form does not say what to do.")),
+    };
+    match done {
+        // Somebody was first: the page says who.
+        Ok(()) | Err(Error::AlreadyDecided { .. } | Error::Final) => Ok(back(ticket)),
+        Err(Error::Unknown { ticket }) => Err(Failure::NoQuestion { ticket }),
+        Err(error @ (Error::Store(_) | Error::Random | Error::Passphrase(_))) => {
+            Err(Failure::internal(error))
+        }
+        Err(error) => {
+            let fault = match error {
+                Error::Answer { field, reason } => Fault { field: Some(field), message: reason },
+                other => Fault { field: None, message: other.to_string() },
+            };
+            page(&app, &question, &filled, Some(fault)).await
+        }
+    }
+}
+
+/// Takes an answer back within its window, and shows the form as it was filled in.
+pub(in crate::web) async fn undo(
+    State(app): State<Arc<App>>,
+    Path(ticket): Path<String>,
+    form: Fields,
+) -> Result<Response, Failure> {
+    csrf::check(&page::fields(form)?)?;
+    let before = find(&app, ticket).await?;
+    let Standing::Held { outcome, .. } = &before.state else { return Ok(back(&before.ticket)) };
+    match app.popups.take_back(&before.ticket, Presenter::Browser).await {
+        Ok(()) => {
+            let question = app.popups.get(&before.ticket).await.map_err(missing)?;
+            page(&app, &question, &given(outcome, &before), None).await
+        }
+        Err(Error::Final) => Ok(back(&before.ticket)),
+        Err(error) => Err(missing(error)),
+    }
+}
+
+/// Notes that the page is in front of somebody now; the script says so every few seconds while it is.
+pub(in crate::web) async fn seen(
+    State(app): State<Arc<App>>,
+    Path(ticket): Path<String>,
+    form: Fields,
+) -> Result<Response, Failure> {
+    csrf::check(&page::fields(form)?)?;
+    let ticket = named(ticket)?;
+    app.popups.seen(&ticket, Presenter::Browser).await.map_err(missing)?;
+    Ok((StatusCode::NO_CONTENT, page::HEADERS).into_response())
+}
+
+fn back(ticket: &Ticket) -> Response {
+    (page::HEADERS, Redirect::to(&format!("/questions/{ticket}"))).into_response()
+}
+
+fn named(ticket: String) -> Result<Ticket, Failure> {
+    Ticket::parse(&ticket).ok_or(Failure::NoQuestion { ticket })
+}
+
+async fn find(app: &App, ticket: String) -> Result<Question, Failure> {
+    app.popups.get(&named(ticket)?).await.map_err(missing)
+}
+
+fn missing(error: Error) -> Failure {
+    match error {
+        Error::Unknown { ticket } => Failure::NoQuestion { ticket },
+        other => Failure::internal(other),
+    }
+}
+
+fn given(outcome: &Outcome, question: &Question) -> Filled {
+    let answer = outcome.answer.clone().unwrap_or_default();
+    Filled::of(&answer, &question.fields, outcome.note.as_deref())
+}
+
+/// Whether a form came back before anybody could have read its page.
+fn hurried(filled: &Filled) -> bool {
+    let made = filled.get("made").parse::<u64>().unwrap_or(0);
+    let since = millis(SystemTime::now()).saturating_sub(made);
+    u128::from(since) < COOLDOWN.as_millis()
+}
+
+fn millis(at: SystemTime) -> u64 {
+    u64::try_from(at.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}
+
+async fn page(
+    app: &Arc<App>,
+    question: &Question,
+    filled: &Filled,
+    fault: Option<Fault>,
+) -> Result<Response, Failure> {
+    let now = SystemTime::now();
+    let queue = app.popups.queue(question.seq).await.map_err(Failure::internal)?;
+    let pending = matches!(question.state, Standing::Pending);
+    let (held, outcome) = match &question.state {
+        Standing::Pending => (None, None),
+        Standing::Held { until, outcome } => {
+            let left = instant(*until).duration_since(now).unwrap_or_default();
+            (Some(u64::try_from(left.as_millis()).unwrap_or(0)), Some(outcome))
+        }
+        Standing::Decided(outcome) => (None, Some(outcome)),
+    };
+    let snoozed = question.snoozed_until.map(instant).filter(|until| pending && *until > now);
+    let default = question.default.as_ref().filter(|_| pending).map(|default| {
+        let left =
+            i64::try_from(default.after.as_millis()).unwrap_or(i64::MAX).saturating_sub(question.seen_ms);
+        context! {
+            answers => words::answers(&default.answer, &question.fields),
+            left => left.max(0),
+            after => when::length(default.after),
+        }
+    });
+    let values = context! {
+        csrf => csrf::token()?,
+        made => millis(now).to_string(),
+        ticket => question.ticket.as_str(),
+        title => &question.title,
+        message => Value::from_safe_string(markdown::html(&question.message)),
+        hidden_characters => crate::visible::count(&question.message) + crate::visible::count(&question.title),
+        who => words::who(question),
+        facts => facts::of(app, &question.workspace).await,
+        asked => when::time(instant(question.asked_at), now),
+        deadline => stamp(instant(question.deadline)),
+        waits => pending.then(|| when::span(now, instant(question.deadline))),
+        deliveries => question.deliveries,
+        gone => question.present == 0 && pending,
+        high => question.level == Level::High,
+        passphrase_is_set => app.popups.has_passphrase(),
+        pending,
+        held,
+        snoozed => snoozed.map(|until| when::span(now, until)),
+        outcome => outcome.map(|outcome| words::outcome(outcome, &question.fields, now)),
+        default,
+        fields => form::fields(&question.fields, filled, fault.as_ref()),
+        note => filled.get("note"),
+        fault => fault.filter(|fault| fault.field.is_none()).map(|fault| fault.message),
+        place => queue.place,
+        total => queue.total,
+        next => queue.next.map(|ticket| ticket.to_string()),
+    };
+    page::page(app, Place::Room("/questions"), "question.html", values).await
+}

@@ -1,0 +1,180 @@
+//! The form of a question: its fields for the template, and what a person filled in as values for the desk.
+
+use minijinja::{Value, context};
+
+use crate::popups::{Answer, Choice, Field, Given, Input};
+
+/// What was filled in: fields of the form by name. The fields of a question are `f0`, `f1`, …, their options are
+/// known by number, so nothing that an agent wrote is a name here.
+#[derive(Debug, Default)]
+pub(super) struct Filled(Vec<(String, String)>);
+
+/// The number that stands for the person's own words.
+const OTHER: &str = "other";
+
+impl Filled {
+    /// Takes the pairs of a submitted form. A browser sends a line break as CR LF.
+    pub(super) fn new(pairs: Vec<(String, String)>) -> Self {
+        Self(pairs.into_iter().map(|(name, value)| (name, value.replace("\r\n", "\n"))).collect())
+    }
+
+    /// Returns what a form would hold that gives this answer.
+    pub(super) fn of(answer: &Answer, fields: &[Field], note: Option<&str>) -> Self {
+        let mut pairs = Vec::new();
+        for (number, field) in fields.iter().enumerate() {
+            let name = format!("f{number}");
+            match (answer.get(&field.name), &field.input) {
+                (Some(Given::Choices(values)), Input::Choice { options, .. }) => {
+                    let chosen =
+                        options.iter().enumerate().filter(|(_, option)| values.contains(&option.value));
+                    pairs.extend(chosen.map(|(option, _)| (name.clone(), option.to_string())));
+                }
+                (Some(Given::Other(text)), _) => {
+                    pairs.push((name.clone(), OTHER.to_owned()));
+                    pairs.push((format!("{name}.{OTHER}"), text.clone()));
+                }
+                (Some(Given::Text(text) | Given::Date(text)), _) => pairs.push((name, text.clone())),
+                (Some(Given::Number(number)), _) => pairs.push((name, number.to_string())),
+                (Some(Given::YesNo(yes)), _) => {
+                    pairs.push((name, if *yes { "yes" } else { "no" }.to_owned()))
+                }
+                (Some(Given::Choices(_)) | None, _) => {}
+            }
+        }
+        pairs.extend(note.map(|note| ("note".to_owned(), note.to_owned())));
+        Self(pairs)
+    }
+
+    /// Returns the value of a field of the form; empty where there is none.
+    pub(super) fn get(&self, name: &str) -> &str {
+        self.0.iter().find(|(field, _)| field == name).map_or("", |(_, value)| value)
+    }
+
+    fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns the answer; a value that is not readable goes to the desk as text, whose own check names the fault.
+    pub(super) fn answer(&self, fields: &[Field]) -> Answer {
+        let given = fields.iter().enumerate().filter_map(|(number, field)| {
+            Some((field.name.clone(), self.given(&format!("f{number}"), field)?))
+        });
+        Answer(given.collect())
+    }
+
+    fn given(&self, name: &str, field: &Field) -> Option<Given> {
+        let text = self.get(name);
+        match &field.input {
+            Input::Choice { options, .. } => {
+                let chosen: Vec<&str> = self.all(name).collect();
+                let other = self.get(&format!("{name}.{OTHER}"));
+                if chosen.contains(&OTHER) {
+                    return Some(Given::Other(other.to_owned()));
+                }
+                let value = |number: &&str| Some(options.get(number.parse::<usize>().ok()?)?.value.clone());
+                let values: Vec<String> = chosen.iter().filter_map(value).collect();
+                match (values.is_empty(), other.trim().is_empty()) {
+                    // Words of one's own need no tick beside them.
+                    (true, false) => Some(Given::Other(other.to_owned())),
+                    (true, true) => None,
+                    (false, _) => Some(Given::Choices(values)),
+                }
+            }
+            Input::Text { .. } => (!text.is_empty()).then(|| Given::Text(text.to_owned())),
+            Input::Number { .. } => match text.trim() {
+                "" => None,
+                number => Some(number.parse().map_or_else(|_| Given::Text(text.to_owned()), Given::Number)),
+            },
+            Input::Date { .. } => (!text.trim().is_empty()).then(|| Given::Date(text.trim().to_owned())),
+            Input::YesNo => match text {
+                "yes" => Some(Given::YesNo(true)),
+                "no" => Some(Given::YesNo(false)),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// A fault of what was filled in: the name of the question's field, or none, and a sentence fragment.
+pub(super) struct Fault {
+    pub(super) field: Option<String>,
+    pub(super) message: String,
+}
+
+/// Returns the fields for the template. `digits` are given to the options of the first choice only: a key must mean
+/// one thing.
+pub(super) fn fields(fields: &[Field], filled: &Filled, fault: Option<&Fault>) -> Vec<Value> {
+    let first = fields.iter().position(|field| matches!(field.input, Input::Choice { .. } | Input::YesNo));
+    let shown = fields.iter().enumerate().map(|(number, field)| {
+        let name = format!("f{number}");
+        let error = fault.filter(|fault| fault.field.as_ref() == Some(&field.name));
+        let digits = first == Some(number);
+        let about = about(field);
+        context! {
+            id => &name,
+            label => &field.label,
+            description => &field.description,
+            required => field.required,
+            error => error.map(|fault| fault.message.as_str()),
+            about,
+            ..kind(&name, field, filled, digits),
+        }
+    });
+    shown.collect()
+}
+
+fn kind(name: &str, field: &Field, filled: &Filled, digits: bool) -> Value {
+    let value = filled.get(name);
+    let chosen: Vec<&str> = filled.all(name).collect();
+    let option = |number: usize, value: &str, label: &str| {
+        let digit = (digits && number < 9).then_some(number + 1);
+        context! { id => format!("{name}-{number}"), value, label, digit, checked => chosen.contains(&value) }
+    };
+    match &field.input {
+        Input::Choice { options, max, other, .. } => {
+            let choices = options.iter().enumerate();
+            let choices =
+                choices.map(|(number, Choice { label, .. })| option(number, &number.to_string(), label));
+            let mut choices: Vec<Value> = choices.collect();
+            if *other {
+                choices.push(option(options.len(), OTHER, "Something else"));
+            }
+            context! {
+                kind => if *max == 1 { "radio" } else { "checkbox" },
+                options => choices,
+                other => other.then(|| filled.get(&format!("{name}.{OTHER}")).to_owned()),
+            }
+        }
+        Input::YesNo => {
+            context! { kind => "radio", options => [option(0, "yes", "Yes"), option(1, "no", "No")], other => () }
+        }
+        Input::Text { multiline: true, max, .. } => context! { kind => "lines", value, max },
+        Input::Text { max, .. } => context! { kind => "text", value, max },
+        Input::Number { whole, min, max } => context! { kind => "number", value, whole, min, max },
+        Input::Date { time: false } => context! { kind => "date", value },
+        Input::Date { time: true } => context! { kind => "instant", value },
+    }
+}
+
+/// Says what is asked for, where it is not plain.
+fn about(field: &Field) -> String {
+    match &field.input {
+        Input::Choice { min, max, .. } if *max > 1 => match (min, max) {
+            (0 | 1, max) => format!("Choose up to {max}."),
+            (min, max) if min == max => format!("Choose {min}."),
+            (min, max) => format!("Choose {min} to {max}."),
+        },
+        Input::Text { min, .. } if *min > 1 => format!("At least {min} characters."),
+        Input::Number { whole, min, max } => {
+            let kind = if *whole { "A whole number" } else { "A number" };
+            match (min, max) {
+                (Some(min), Some(max)) => format!("{kind} from {min} to {max}."),
+                (Some(min), None) => format!("{kind}, {min} or more."),
+                (None, Some(max)) => format!("{kind}, {max} or less."),
+                (None, None) => format!("{kind}."),
+            }
+        }
+        Input::Date { time: true } => "A moment with its offset, like 2026-11-21T09:30:00+01:00.".to_owned(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,81 @@
+//! `/questions`: what waits for the person, oldest first, and whether the person takes questions at all.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::Form;
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use minijinja::{Value, context};
+use serde::Deserialize;
+
+use super::question::words;
+use crate::app::App;
+use crate::clock::instant;
+use crate::popups::Availability;
+use crate::web::error::Failure;
+use crate::web::page::{self, Place};
+use crate::web::{csrf, when};
+
+/// Rows of one page.
+const ROWS: u32 = 50;
+
+/// Rows on the overview.
+const WAITING: u32 = 5;
+
+#[derive(Deserialize)]
+pub(in crate::web) struct Part {
+    /// The page begins behind this question's number.
+    after: Option<i64>,
+}
+
+pub(in crate::web) async fn list(
+    State(app): State<Arc<App>>,
+    part: Result<Query<Part>, QueryRejection>,
+) -> Result<Response, Failure> {
+    let Query(Part { after }) = part.map_err(|_| Failure::BadRequest("The address is not readable."))?;
+    let found = app.popups.pending(after, ROWS).await.map_err(Failure::internal)?;
+    let availability = app.popups.availability().await.map_err(Failure::internal)?;
+    let now = SystemTime::now();
+    let values = context! {
+        csrf => csrf::token()?,
+        total => found.total,
+        questions => found.questions.iter().map(|question| words::row(question, now)).collect::<Vec<_>>(),
+        next => found.next,
+        first => after.is_none(),
+        availability => availability.as_str(),
+        until => availability.until().map(|until| when::span(now, instant(until))),
+    };
+    page::page(&app, Place::Room("/questions"), "questions.html", values).await
+}
+
+/// Sets whether the person takes questions.
+pub(in crate::web) async fn set_availability(
+    State(app): State<Arc<App>>,
+    form: Result<Form<Vec<(String, String)>>, FormRejection>,
+) -> Result<Response, Failure> {
+    let pairs = page::fields(form)?;
+    csrf::check(&pairs)?;
+    let get =
+        |name: &str| pairs.iter().find(|(field, _)| field == name).map_or("", |(_, value)| value.as_str());
+    let minutes: Option<i64> =
+        get("minutes").parse().ok().filter(|minutes| (1..=7 * 24 * 60).contains(minutes));
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
+    let now = i64::try_from(now).unwrap_or(i64::MAX);
+    let until = minutes.map(|minutes| now.saturating_add(minutes * 60_000));
+    let availability = match get("availability") {
+        "here" => Availability::Here,
+        "do_not_disturb" => Availability::DoNotDisturb { until },
+        "away" => Availability::Away { until },
+        _ => return Err(Failure::BadRequest("The form does not say what to set.")),
+    };
+    app.popups.set_availability(availability).await.map_err(Failure::internal)?;
+    Ok((page::HEADERS, Redirect::to("/questions")).into_response())
+}
+
+/// Returns the questions that wait for the overview: the rows that fit there, and how many there are.
+pub(super) async fn waiting(app: &App, now: SystemTime) -> Result<(Vec<Value>, u64), Failure> {
+    let found = app.popups.pending(None, WAITING).await.map_err(Failure::internal)?;
+    Ok((found.questions.iter().map(|question| words::row(question, now)).collect(), found.total))
+}
