@@ -213,6 +213,25 @@ fn lint_asks_each_runner_for_the_level_of_the_agent() {
 }
 
 #[test]
+fn the_table_of_lint_rules_is_true() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = std::fs::read_to_string(root.join("src/agents/lint.rs")).unwrap();
+    let rules = source.lines().filter_map(|line| line.split_once("= rule(")?.1.strip_suffix(");"));
+    let rules = rules.map(|rule| {
+        let words: Vec<&str> = rule.split(", ").map(|word| word.trim_matches('"')).collect();
+        let severity = words[2].strip_prefix("Severity::").unwrap().to_lowercase();
+        format!("| {} {} | {severity} | ", words[0], words[1])
+    });
+    let page = std::fs::read_to_string(root.join("docs/agents.md")).unwrap();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| A")).collect();
+    let rules: Vec<String> = rules.collect();
+    assert_eq!(rows.len(), rules.len());
+    for (row, rule) in rows.iter().zip(&rules) {
+        assert!(row.starts_with(rule.as_str()), "{row}\n{rule}");
+    }
+}
+
+#[test]
 fn the_bundled_agents_have_no_findings() {
     let home = Home::new();
     let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/agents");

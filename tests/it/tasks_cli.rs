@@ -349,6 +349,7 @@ fn an_agent_at_work_is_no_person() {
         format!("tasks cancel {other}"),
         "tasks list".to_owned(),
         "delegate doer more".to_owned(),
+        "agents trust doer".to_owned(),
         "open --print".to_owned(),
     ];
     for attempt in attempts {

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::super::Common;
 use super::super::output::{self, Failure};
+use super::super::{Common, person};
 use super::{Folders, find, place};
+use crate::config::Roots;
 
 /// Arguments of `adjutant agents trust`.
 #[derive(Debug, Args)]
@@ -23,6 +24,7 @@ pub(super) struct TrustArgs {
 
 /// Notes that the person trusts the agent's file as it is now.
 pub(super) fn run(args: TrustArgs, common: Common) -> Result<ExitCode, Failure> {
+    person::check(&common.clone().config(Roots::User)?)?;
     let (definitions, catalogue) = args.folders.load(common)?;
     let agent = find(&catalogue, &args.name)?;
     let before = definitions.trusted(agent);
