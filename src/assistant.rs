@@ -9,6 +9,7 @@ pub(crate) mod calendar;
 mod error;
 pub(crate) mod event;
 pub(crate) mod id;
+pub(crate) mod instructions;
 pub(crate) mod notices;
 pub(crate) mod notification;
 mod people;

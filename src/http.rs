@@ -107,6 +107,7 @@ pub(crate) async fn serve(app: Arc<App>, door: Door) {
     for (path, server) in [
         ("/mcp", mcp::Server::All),
         ("/mcp/agents", mcp::Server::Agents),
+        ("/mcp/assistant", mcp::Server::Assistant),
         ("/mcp/prompts", mcp::Server::Prompts),
     ] {
         let handlers = app.clone();

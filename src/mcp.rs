@@ -4,6 +4,7 @@
 //! (methods), [`tools`] (what the tools do), [`dialect`] (what differs between revisions), [`error`] (all codes).
 
 pub(crate) mod arguments;
+pub(crate) mod assistant;
 pub(crate) mod completion;
 pub(crate) mod connection;
 pub(crate) mod dialect;
@@ -41,6 +42,7 @@ pub(crate) enum Server {
     /// All rooms in one.
     All,
     Agents,
+    Assistant,
     Prompts,
 }
 
@@ -48,6 +50,16 @@ impl Server {
     /// Whether this server delegates tasks.
     pub(crate) fn has_agents(self) -> bool {
         matches!(self, Self::All | Self::Agents)
+    }
+
+    /// Whether this server knows users and their calendars.
+    pub(crate) fn has_assistant(self) -> bool {
+        matches!(self, Self::All | Self::Assistant)
+    }
+
+    /// Whether this server lists prompts and resources of any room.
+    pub(crate) fn has_listings(self) -> bool {
+        self.has_prompts() || self.has_assistant()
     }
 
     /// Whether this server has prompts.
@@ -59,12 +71,15 @@ impl Server {
         match self {
             Self::All => "all",
             Self::Agents => "agents",
+            Self::Assistant => "assistant",
             Self::Prompts => "prompts",
         }
     }
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        [Self::All, Self::Agents, Self::Prompts].into_iter().find(|server| server.name() == name)
+        [Self::All, Self::Agents, Self::Assistant, Self::Prompts]
+            .into_iter()
+            .find(|server| server.name() == name)
     }
 }
 
@@ -80,7 +95,7 @@ pub(crate) async fn serve_stream(
 ) {
     let grace = app.config.grace;
     let stop = app.shutdown.clone();
-    let connection = Arc::new(Connection::default());
+    let connection = Arc::new(Connection::of(server));
     let connected = Arc::new(app.clients.enter(transport, server.name(), pid));
     let handler = Handler::new(app, server, connected).with_connection(connection.clone());
     let edge = Edge::new(input, connection.clone(), grace, stop);

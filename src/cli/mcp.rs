@@ -19,7 +19,7 @@ use crate::agents::{Form, Selector};
 use crate::app::App;
 use crate::app::clients::Transport;
 use crate::config::runners::RunnersConfig;
-use crate::config::{Database, Roots};
+use crate::config::{Config, Database, Overrides, Roots};
 use crate::mcp;
 
 /// Threads for what blocks: a stdin and a stdout that cannot be polled, and readers of the disk. Many calls at once
@@ -48,6 +48,12 @@ enum Server {
         #[arg(long, value_name = "DIR")]
         prompts_dir: Vec<PathBuf>,
     },
+    /// Users, calendars and notifications: `getUser`, `listEvents`, `planNotifications` and others
+    Assistant {
+        /// Keep everything here: `sqlite:FILE` or `postgres://USER@HOST/NAME` [default: adjutant.db in the home folder]
+        #[arg(long, value_name = "URL")]
+        database: Option<String>,
+    },
     /// Delegation: `list_agents` and `delegate_task`
     Agents {
         /// The folder with the agents' YAML files, as an absolute path
@@ -70,6 +76,14 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
             let roots = if prompts_dir.is_empty() { Roots::Workspace } else { Roots::Exactly(prompts_dir) };
             let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;
             (mcp::Server::Prompts, common.config(roots)?, runners)
+        }
+        Server::Assistant { database } => {
+            common.start_log(LevelFilter::WARN)?;
+            let database = database.as_deref().map(Database::named).transpose().map_err(Failure::usage)?;
+            let overrides = Overrides { home: common.home, database, ..Overrides::default() };
+            let config = Config::load(overrides, Roots::User)?;
+            let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;
+            (mcp::Server::Assistant, config, runners)
         }
         Server::Agents { agents_dir, runner, runner_config } => {
             common.start_json_log(LevelFilter::INFO)?;

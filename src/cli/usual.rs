@@ -24,7 +24,9 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
         }
         [command, rest @ ..] if command == "connect" => {
             let (server, rest) = match rest {
-                [server, rest @ ..] if server == "all" || server == "agents" || server == "prompts" => {
+                [server, rest @ ..]
+                    if ["all", "agents", "assistant", "prompts"].iter().any(|name| server == name) =>
+                {
                     (server.to_str()?, rest)
                 }
                 rest => ("all", rest),

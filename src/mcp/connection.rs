@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rmcp::model::RequestId;
 use tokio::sync::Notify;
 
+use crate::mcp::Server;
 use crate::mcp::dialect::Revision;
 use crate::mcp::edge::flight::Flight;
 use crate::mcp::edge::output::Output;
@@ -23,9 +24,21 @@ pub(crate) struct Connection {
     revision: Mutex<Option<Revision>>,
     prepared: Mutex<HashMap<RequestId, Prepared>>,
     ended: AtomicBool,
+    /// Whether a client of 2024-11-05 is told that what it cancelled is cancelled.
+    tells_cancelled: bool,
 }
 
 impl Connection {
+    /// The state of a connection to `server`: the assistant's contract answers what its client cancelled.
+    pub(crate) fn of(server: Server) -> Self {
+        Self { tells_cancelled: server == Server::Assistant, ..Self::default() }
+    }
+
+    /// Whether a request that its client cancelled is answered all the same.
+    pub(crate) fn tells_cancelled(&self) -> bool {
+        self.tells_cancelled && self.revision().is_none_or(|revision| revision == Revision::V2024_11_05)
+    }
+
     /// The revision that `initialize` agreed on.
     pub(crate) fn revision(&self) -> Option<Revision> {
         *self.revision.lock().unwrap_or_else(PoisonError::into_inner)

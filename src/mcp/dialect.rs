@@ -65,6 +65,7 @@ impl Revision {
 pub(crate) fn server_info(server: Server) -> Implementation {
     match server {
         Server::Prompts | Server::Agents => Implementation::new("codex-subagents", "0.1.0"),
+        Server::Assistant => Implementation::new("assistant-mcp-server", "1.0.0"),
         Server::All => Implementation::new("adjutant", env!("CARGO_PKG_VERSION")),
     }
 }
@@ -95,15 +96,26 @@ pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabili
         can("prompts", json!({"listChanged": true}));
         can("resources", json!({"listChanged": true}));
     }
+    if server == Server::Assistant {
+        can("prompts", json!({"listChanged": false}));
+        can("resources", json!({"subscribe": false, "listChanged": false}));
+    }
     // What delegating may do, and so its annotations, changes with the agents.
-    can("tools", if server.has_agents() && !contract { json!({"listChanged": true}) } else { json!({}) });
+    can(
+        "tools",
+        match server {
+            Server::All | Server::Agents if !contract => json!({"listChanged": true}),
+            Server::Assistant => json!({"listChanged": false}),
+            Server::All | Server::Agents | Server::Prompts => json!({}),
+        },
+    );
     let value = Value::Object(members);
     // The values above are capability objects; a mistake would show as empty capabilities in every transcript.
     serde_json::from_value(value).unwrap_or_default()
 }
 
 /// The `initialize` result as the contract of `server` shows it, if it differs from the specification's: the
-/// contracts of `prompts` and `agents` echo the client's description of itself.
+/// contracts of `prompts` and `agents` echo the client's description of itself, the one of `assistant` has an order.
 pub(crate) fn contract_initialize(
     server: Server,
     revision: Revision,
@@ -114,6 +126,21 @@ pub(crate) fn contract_initialize(
         return None;
     }
     let mut value = serde_json::to_value(result).ok()?;
-    value.as_object_mut()?.insert("clientInfo".to_owned(), serde_json::to_value(client_info).ok()?);
+    let members = value.as_object_mut()?;
+    match server {
+        Server::All => {}
+        Server::Agents | Server::Prompts => {
+            members.insert("clientInfo".to_owned(), serde_json::to_value(client_info).ok()?);
+        }
+        // The same capabilities in the order that the contract shows.
+        Server::Assistant => {
+            let capabilities = members.get_mut("capabilities")?.as_object_mut()?;
+            for name in ["tools", "resources", "prompts"] {
+                if let Some(capability) = capabilities.shift_remove(name) {
+                    capabilities.insert(name.to_owned(), capability);
+                }
+            }
+        }
+    }
     Some(value)
 }

@@ -169,8 +169,12 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
                     if initializing {
                         return Ok(());
                     }
+                    let in_flight = self.connection.flight().ids(None).contains(id);
                     let answers = self.connection.flight().cancel(id);
                     self.write_batch(answers);
+                    if in_flight && self.connection.tells_cancelled() {
+                        self.refuse(&Refusal { id: Some(id.clone()), error: error::cancelled() });
+                    }
                     self.connection.take_prepared(id);
                     self.connection.landed.notify_one();
                 }

@@ -8,11 +8,17 @@
 //! | unknown tool, unknown prompt in `prompts/get` | -32601 | -32602 |
 //! | malformed parameters | -32602 | -32602 |
 //! | argument missing or not as declared | -32602 with `data` | up to 2025-06-18 the same, then `isError` |
+//! | unknown resource | -32002 | -32002, from 2026-07-28 on -32602 |
+//! | assistant: an id in a call that names nothing | -32002 with `data` | `isError` |
+//! | assistant: tool failed, timed out, cancelled | -32003, -32004, -32005 | `isError`; cancelled is not answered |
+//! | assistant: a capability that it does not declare | -32001 | -32601 |
 //! | too many requests in flight | -32000 | -32000, from 2026-07-28 on -32603 |
 //! | a fault of ours, the hub gone | -32603 | -32603 |
 
+use std::time::Duration;
+
 use rmcp::ErrorData;
-use rmcp::model::{ErrorCode, RequestId};
+use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, RequestId};
 use serde_json::{Value, json};
 
 use crate::mcp::dialect::Revision;
@@ -20,6 +26,12 @@ use crate::mcp::dialect::Revision;
 const SERVER_BUSY: ErrorCode = ErrorCode(-32000);
 const METHOD_NOT_FOUND: ErrorCode = ErrorCode(-32601);
 const INTERNAL: i32 = -32603;
+
+// The assistant's contract has a code for each way that a tool ends badly.
+const NOT_SUPPORTED: ErrorCode = ErrorCode(-32001);
+const TOOL_FAILED: ErrorCode = ErrorCode(-32003);
+const TIMED_OUT: ErrorCode = ErrorCode(-32004);
+const CANCELLED: ErrorCode = ErrorCode(-32005);
 
 /// An error and the request it answers; `None` is `"id": null`.
 #[derive(Debug)]
@@ -98,6 +110,76 @@ pub(crate) fn busy(modern: bool, limit: usize) -> ErrorData {
 /// More sessions open than one listener keeps, and all of them at work.
 pub(crate) fn sessions_full() -> ErrorData {
     ErrorData::new(SERVER_BUSY, "busy: all sessions are in use; end one, or try again later", None)
+}
+
+/// What the server does not declare, and a client of 2024-11-05 asks for all the same.
+pub(crate) fn capability_not_supported(capability: &str) -> ErrorData {
+    let data = validation(&[], "capability", &Value::from(capability));
+    ErrorData::new(NOT_SUPPORTED, format!("this server has no `{capability}`"), Some(data))
+}
+
+/// A resource that is not there; 2026-07-28 calls it a bad parameter.
+pub(crate) fn resource_not_found(revision: Revision, uri: &str) -> ErrorData {
+    let uri = clip(uri);
+    let message = format!("unknown resource `{uri}`");
+    let mut data = validation(&["uri".to_owned()], "exists", &Value::from(uri.as_str()));
+    data["uri"] = Value::from(uri);
+    match revision {
+        Revision::V2026_07_28 => ErrorData::invalid_params(message, Some(data)),
+        Revision::V2024_11_05 | Revision::V2025_03_26 | Revision::V2025_06_18 | Revision::V2025_11_25 => {
+            ErrorData::resource_not_found(message, Some(data))
+        }
+    }
+}
+
+/// A tool's answer about an id that names nothing: the contract's code at 2024-11-05, what the model reads later.
+pub(crate) fn tool_found_nothing(
+    revision: Revision,
+    message: String,
+    argument: &str,
+    id: &str,
+) -> Result<CallToolResult, ErrorData> {
+    let data = validation(&[argument.to_owned()], "exists", &Value::from(clip(id)));
+    match revision {
+        Revision::V2024_11_05 => Err(ErrorData::resource_not_found(message, Some(data))),
+        _ => Ok(told(message, data)),
+    }
+}
+
+/// A tool that could not do its work.
+pub(crate) fn tool_failed(revision: Revision, message: String) -> Result<CallToolResult, ErrorData> {
+    let data = validation(&[], "execution", &Value::Null);
+    match revision {
+        Revision::V2024_11_05 => Err(ErrorData::new(TOOL_FAILED, message, Some(data))),
+        _ => Ok(told(message, data)),
+    }
+}
+
+/// A tool that took longer than one call may.
+pub(crate) fn tool_timed_out(
+    revision: Revision,
+    tool: &str,
+    patience: Duration,
+) -> Result<CallToolResult, ErrorData> {
+    let seconds = patience.as_secs();
+    let message = format!("{tool} did not end within {seconds} seconds; try again, or ask for less");
+    let data = validation(&[], "timeout", &Value::from(seconds));
+    match revision {
+        Revision::V2024_11_05 => Err(ErrorData::new(TIMED_OUT, message, Some(data))),
+        _ => Ok(told(message, data)),
+    }
+}
+
+/// What a client of the assistant's contract is told about a request that it cancelled.
+pub(crate) fn cancelled() -> ErrorData {
+    let data = validation(&[], "cancelled", &Value::Null);
+    ErrorData::new(CANCELLED, "the request was cancelled", Some(data))
+}
+
+fn told(message: String, data: Value) -> CallToolResult {
+    let mut result = CallToolResult::error(vec![ContentBlock::text(message)]);
+    result.structured_content = Some(data);
+    result
 }
 
 /// A fault of ours. The reason stays in the log.

@@ -7,8 +7,9 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
     CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
     GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
-    ListPromptsResult, ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SubscriptionFilter, UpdateTaskParams,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    SubscriptionFilter, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -19,7 +20,7 @@ use crate::app::App;
 use crate::app::clients::{Connected, Transport};
 use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
-use crate::mcp::{Server, completion, error, prompts, skills, tasks, tools};
+use crate::mcp::{Server, assistant, completion, error, prompts, skills, tasks, tools};
 use crate::prompts::Catalogue;
 
 /// How long the watch on the files waits for a new client's first answers, which take less than it takes.
@@ -35,6 +36,10 @@ The agent sees nothing of this conversation, so the task has to say everything."
 const OF_PROMPTS: &str = "When a message of the user contains a token like `:name` (for example `:research tides`), \
 call expand_prompt with that name and the text behind it before you answer, then follow the returned prompt as if the \
 user had written it. list_prompts shows which names exist.";
+
+const OF_ASSISTANT: &str = "getUser, listEvents and getEvent tell about users and their calendars; times stand with \
+their zone and weekday, so take those from the answers. planNotifications decides what a user is told before their \
+events and returns it with reasons; calling it again changes nothing unless something else changed.";
 
 /// Answers one connection's, or one HTTP session's, requests.
 #[derive(Clone, Debug)]
@@ -142,8 +147,8 @@ impl Handler {
     }
 
     /// Refuses a method that belongs to a room which this server does not have.
-    fn needs_prompts(&self, method: &str) -> Result<(), ErrorData> {
-        if self.server.has_prompts() { Ok(()) } else { Err(error::unknown_method(method)) }
+    fn needs(&self, has: bool, method: &str) -> Result<(), ErrorData> {
+        if has { Ok(()) } else { Err(error::unknown_method(method)) }
     }
 
     /// Notes who calls; returns the revision that the answer has to speak.
@@ -235,11 +240,20 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.needs_prompts("prompts/list")?;
+        self.needs(self.server.has_listings(), "prompts/list")?;
         let revision = self.admit(&context);
+        if !self.server.has_prompts() {
+            return Ok(ListPromptsResult::with_all_items(assistant::prompts(revision)));
+        }
         let cursor = request.and_then(|request| request.cursor);
         let catalogue = self.catalogue().await;
-        Ok(prompts::list(&catalogue, revision, cursor.as_deref()))
+        let mut page = prompts::list(&catalogue, revision, cursor.as_deref());
+        if page.next_cursor.is_none() && self.server.has_assistant() {
+            // A file of the same name comes first.
+            let ours = assistant::prompts(revision).into_iter();
+            page.prompts.extend(ours.filter(|prompt| catalogue.find(&prompt.name).is_none()));
+        }
+        Ok(page)
     }
 
     async fn get_prompt(
@@ -247,8 +261,17 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        self.needs_prompts("prompts/get")?;
+        self.needs(self.server.has_listings(), "prompts/get")?;
         let revision = self.admit(&context);
+        if self.server.has_assistant() {
+            // Which prompts the files have decides whose name it is.
+            if self.server.has_prompts() {
+                self.catalogue().await;
+            }
+            if let Some(answer) = assistant::get(self, revision, &request) {
+                return answer.map(GetPromptResponse::from);
+            }
+        }
         prompts::get(self, revision, &request).await.map(GetPromptResponse::from)
     }
 
@@ -257,11 +280,29 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.needs_prompts("resources/list")?;
+        self.needs(self.server.has_listings(), "resources/list")?;
+        let revision = self.admit(&context);
+        let mut page = if self.server.has_prompts() {
+            let cursor = request.and_then(|request| request.cursor);
+            let catalogue = self.catalogue().await;
+            skills::resources(&catalogue, cursor.as_deref())?
+        } else {
+            ListResourcesResult::default()
+        };
+        if page.next_cursor.is_none() && self.server.has_assistant() {
+            page.resources.extend(assistant::resources(self, revision).await?);
+        }
+        Ok(page)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
         self.admit(&context);
-        let cursor = request.and_then(|request| request.cursor);
-        let catalogue = self.catalogue().await;
-        skills::resources(&catalogue, cursor.as_deref())
+        let templates = if self.server.has_assistant() { assistant::templates() } else { Vec::new() };
+        Ok(ListResourceTemplatesResult::with_all_items(templates))
     }
 
     async fn read_resource(
@@ -269,8 +310,12 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.needs_prompts("resources/read")?;
-        self.admit(&context);
+        self.needs(self.server.has_listings(), "resources/read")?;
+        let revision = self.admit(&context);
+        if self.server.has_assistant() && assistant::is_ours(self, &request.uri) {
+            let read = assistant::read(self, revision, &request.uri, &context.meta).await;
+            return read.map(ReadResourceResponse::from);
+        }
         let catalogue = self.catalogue().await;
         skills::read(&catalogue, &request.uri).map(ReadResourceResponse::from)
     }
@@ -280,7 +325,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
-        self.needs_prompts("skills/list")?;
+        self.needs(self.server.has_prompts(), "skills/list")?;
         self.admit(&context);
         let cursor = request.and_then(|request| request.cursor);
         let catalogue = self.catalogue().await;
@@ -292,7 +337,7 @@ impl ServerHandler for Handler {
         request: GetSkillRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
-        self.needs_prompts("skills/get")?;
+        self.needs(self.server.has_prompts(), "skills/get")?;
         self.admit(&context);
         let catalogue = self.catalogue().await;
         skills::get(&catalogue, &request.uri)
@@ -303,7 +348,7 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.needs_prompts("completion/complete")?;
+        self.needs(self.server.has_prompts(), "completion/complete")?;
         let revision = self.admit(&context);
         let catalogue = self.catalogue().await;
         completion::complete(&catalogue, revision, &request)
@@ -436,7 +481,8 @@ async fn moved(of: &mut Option<tokio::sync::watch::Receiver<u64>>) {
 
 fn instructions(server: Server) -> String {
     match server {
-        Server::All => format!("{OF_PROMPTS}\n\n{OF_AGENTS}"),
+        Server::All => format!("{OF_PROMPTS}\n\n{OF_AGENTS}\n\n{OF_ASSISTANT}"),
+        Server::Assistant => OF_ASSISTANT.to_owned(),
         Server::Agents => OF_AGENTS.to_owned(),
         Server::Prompts => OF_PROMPTS.to_owned(),
     }

@@ -13,7 +13,7 @@ use rmcp::{ErrorData, RoleServer};
 
 use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
-use crate::mcp::{Handler, error};
+use crate::mcp::{Handler, assistant, error};
 
 /// The service of one stdio or socket connection.
 #[derive(Debug)]
@@ -36,6 +36,9 @@ impl Service {
             ClientRequest::InitializeRequest(request) => Some(request.params.clone()),
             _ => None,
         };
+        if let Some(answer) = assistant::contract(&self.handler, &request, &context).await {
+            return answer.map(|value| ServerResult::CustomResult(CustomResult(value)));
+        }
         let result = rmcp::Service::handle_request(&self.handler, request, context).await?;
         Ok(match (asked, result) {
             (Some(asked), ServerResult::InitializeResult(result)) => self.initialized(&asked, result),

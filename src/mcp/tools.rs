@@ -1,6 +1,7 @@
 //! The tools, in the order they are listed. A new room adds one line to each of the two functions.
 
 pub(crate) mod agents;
+pub(crate) mod assistant;
 pub(crate) mod prompts;
 
 use rmcp::model::{CallToolRequestParams, CallToolResponse, Tool};
@@ -19,6 +20,9 @@ pub(crate) async fn list(handler: &Handler, revision: Revision) -> Vec<Tool> {
     }
     if server.has_agents() {
         tools.extend(agents::tools(revision, &*handler.agents().await));
+    }
+    if server.has_assistant() {
+        tools.extend(assistant::tools(revision));
     }
     tools
 }
@@ -47,6 +51,11 @@ pub(crate) async fn call(
         && let Some(answer) = agents::call(handler, revision, name, &arguments, context).await
     {
         return answer;
+    }
+    if server.has_assistant()
+        && let Some(answer) = assistant::call(handler, revision, name, &arguments).await
+    {
+        return answer.map(CallToolResponse::from);
     }
     let message = format!("unknown tool `{}`; tools/list shows the names", error::clip(name));
     Err(error::unknown_name(revision, message))

@@ -29,7 +29,7 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("http", &["agents", "app", "config", "mcp", "popups", "web"]),
-    ("mcp", &["agents", "app", "clock", "config", "events", "popups", "prompts"]),
+    ("mcp", &["agents", "app", "assistant", "clock", "config", "events", "popups", "prompts"]),
     ("relay", &["mcp", "socket"]),
     ("socket", &["agents", "app", "events", "git", "mcp", "popups", "process"]),
     ("tui", &["clock", "git", "popups", "socket", "visible"]),

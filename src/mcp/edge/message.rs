@@ -84,6 +84,9 @@ fn request(method: &str, raw: Option<&RawValue>) -> Result<ClientRequest, ErrorD
         return Ok(ClientRequest::CustomRequest(request));
     }
     check(method, &params.map)?;
+    if method == "resources/read" {
+        part(&mut params.map, &mut extensions);
+    }
     macro_rules! with {
         ($variant:ident) => {{
             let mut request = Request::new(read(params.map)?);
@@ -139,6 +142,17 @@ fn request(method: &str, raw: Option<&RawValue>) -> Result<ClientRequest, ErrorD
             ClientRequest::CustomRequest(request)
         }
     })
+}
+
+/// `offset` and `limit` of the assistant's contract stand beside the `uri`; they are kept where the specification has
+/// room for them.
+fn part(params: &mut Map<String, Value>, extensions: &mut Extensions) {
+    for name in ["offset", "limit"] {
+        let Some(value) = params.shift_remove(name) else { continue };
+        let mut meta = extensions.get::<RequestMetaObject>().cloned().unwrap_or_default();
+        meta.0.entry(name).or_insert(value);
+        extensions.insert(meta);
+    }
 }
 
 /// Whether the request names a revision that has no such method any more. It is unknown then, whatever its

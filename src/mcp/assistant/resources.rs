@@ -1,0 +1,207 @@
+//! The three kinds of resources, in parts where a client asks for parts.
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use rmcp::ErrorData;
+use rmcp::model::{
+    MetaObject, ReadResourceResult, RequestMetaObject, Resource, ResourceContents, ResourceTemplate,
+};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::number;
+use crate::assistant::{Error, EventId, UserId};
+use crate::mcp::dialect::Revision;
+use crate::mcp::tools::assistant::{self as tools, tell};
+use crate::mcp::{Handler, Server, error};
+
+const SCHEME: &str = "resources://";
+const JSON: &str = "application/json";
+
+/// Template, name and description, in the order they are listed.
+const KINDS: [(&str, &str, &str); 3] = [
+    ("resources://users/{user_id}", "User Profile", "User profile data by user ID"),
+    ("resources://events/{event_id}", "Event Details", "Event details by event ID"),
+    ("resources://users/{user_id}/events", "User Events", "List of user's events"),
+];
+
+/// Users whose resources one list names; the templates name all.
+const LISTED: u32 = 200;
+
+/// A part of a resource's text, counted in characters.
+struct Part {
+    text: String,
+    /// Of the whole text, so that a reader of parts sees a change.
+    hash: String,
+    offset: usize,
+    /// Characters of the whole text.
+    total: usize,
+}
+
+/// What a URI names.
+enum Named {
+    User(UserId),
+    Event(EventId),
+    Events(UserId),
+}
+
+/// Whether a URI is answered here.
+pub(crate) fn is_ours(handler: &Handler, uri: &str) -> bool {
+    handler.server() == Server::Assistant || uri.starts_with(SCHEME)
+}
+
+/// The templates, for `resources/templates/list`.
+pub(crate) fn templates() -> Vec<ResourceTemplate> {
+    let template = |(uri, name, description): (&str, &str, &str)| {
+        ResourceTemplate::new(uri, name).with_description(description).with_mime_type(JSON)
+    };
+    KINDS.into_iter().map(template).collect()
+}
+
+/// What `resources/list` shows: the templates at 2024-11-05, as the contract has them, and what there is later.
+pub(crate) async fn listed(handler: &Handler, revision: Revision) -> Result<Vec<Resource>, ErrorData> {
+    let resource = |uri: String, name: String, description: &str| {
+        Resource::new(uri, name).with_description(description).with_mime_type(JSON)
+    };
+    if revision == Revision::V2024_11_05 {
+        let template = |(uri, name, description): (&str, &str, &str)| {
+            resource(uri.to_owned(), name.to_owned(), description)
+        };
+        return Ok(KINDS.into_iter().map(template).collect());
+    }
+    let users = handler
+        .app()
+        .assistant
+        .users(None, LISTED)
+        .await
+        .map_err(|refused| failed(&refused, revision, ""))?;
+    let mut resources = Vec::with_capacity(2 * users.len());
+    for user in users {
+        let id = encoded(user.id.as_str());
+        let name = |kind: &str| format!("{kind}: {}", user.name);
+        resources.push(resource(format!("{SCHEME}users/{id}"), name(KINDS[0].1), KINDS[0].2));
+        resources.push(resource(format!("{SCHEME}users/{id}/events"), name(KINDS[2].1), KINDS[2].2));
+    }
+    Ok(resources)
+}
+
+/// Reads a resource, or a part of it.
+pub(crate) async fn read(
+    handler: &Handler,
+    revision: Revision,
+    uri: &str,
+    meta: &RequestMetaObject,
+) -> Result<ReadResourceResult, ErrorData> {
+    let part = part(handler, revision, uri, meta).await?;
+    let mut members = MetaObject::default();
+    members.0.insert("hash".to_owned(), Value::from(part.hash));
+    members.0.insert("offset".to_owned(), Value::from(part.offset));
+    members.0.insert("limit".to_owned(), Value::from(part.text.chars().count()));
+    members.0.insert("total".to_owned(), Value::from(part.total));
+    let text = ResourceContents::TextResourceContents {
+        uri: uri.to_owned(),
+        mime_type: Some(JSON.to_owned()),
+        text: part.text,
+        meta: Some(members),
+    };
+    Ok(ReadResourceResult::new(vec![text]))
+}
+
+/// The same in the contract's shape.
+pub(super) async fn contract(
+    handler: &Handler,
+    uri: &str,
+    meta: &RequestMetaObject,
+) -> Result<Value, ErrorData> {
+    let part = part(handler, Revision::V2024_11_05, uri, meta).await?;
+    Ok(json!({"contents": [{"uri": uri, "mimeType": JSON, "text": part.text, "hash": part.hash}]}))
+}
+
+async fn part(
+    handler: &Handler,
+    revision: Revision,
+    uri: &str,
+    meta: &RequestMetaObject,
+) -> Result<Part, ErrorData> {
+    let offset = number(meta, "offset", 0)?.unwrap_or(0);
+    let limit = number(meta, "limit", 1)?.unwrap_or(usize::MAX);
+    let value = value(handler, uri).await.map_err(|refused| failed(&refused, revision, uri))?;
+    let whole = serde_json::to_string_pretty(&value).unwrap_or_default();
+    let mut hash = "sha256:".to_owned();
+    for byte in Sha256::digest(&whole) {
+        // Writing into a String cannot fail.
+        let _ = write!(hash, "{byte:02x}");
+    }
+    let text = whole.chars().skip(offset).take(limit).collect();
+    Ok(Part { text, hash, offset, total: whole.chars().count() })
+}
+
+async fn value(handler: &Handler, uri: &str) -> Result<Value, Error> {
+    let room = &handler.app().assistant;
+    let unknown = || Error::Unknown { what: "resource", id: error::clip(uri) };
+    match named(uri).ok_or_else(unknown)? {
+        Named::User(id) => Ok(tell::user(&room.user(&id).await?)),
+        Named::Event(id) => {
+            let event = room.event(&id).await?;
+            let zone = room.user(&event.user).await?.preferences.zone;
+            Ok(tell::event(&event, None, &zone))
+        }
+        Named::Events(id) => tools::happenings(handler, &id, Timestamp::now()).await,
+    }
+}
+
+fn named(uri: &str) -> Option<Named> {
+    let steps: Vec<String> = uri.strip_prefix(SCHEME)?.split('/').map(decoded).collect::<Option<_>>()?;
+    match steps.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["users", user] => UserId::parse(user).map(Named::User),
+        ["users", user, "events"] => UserId::parse(user).map(Named::Events),
+        ["events", event] => EventId::parse(event).map(Named::Event),
+        _ => None,
+    }
+}
+
+/// A step of a URI with what RFC 3986 reserves as `%` and two digits.
+fn encoded(step: &str) -> String {
+    step.bytes().fold(String::new(), |mut text, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+        text
+    })
+}
+
+/// The reverse; `None` where it is no text.
+fn decoded(step: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(step.len());
+    let mut rest = step.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        if *first == b'%' {
+            let (digits, behind) = behind.split_at_checked(2)?;
+            bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+            rest = behind;
+        } else {
+            bytes.push(*first);
+            rest = behind;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn failed(refused: &Error, revision: Revision, uri: &str) -> ErrorData {
+    match refused {
+        Error::Unknown { .. } => error::resource_not_found(revision, uri),
+        Error::UnknownZone { .. }
+        | Error::Invalid { .. }
+        | Error::Taken { .. }
+        | Error::Standing { .. }
+        | Error::Damaged { .. }
+        | Error::Randomness
+        | Error::Store(_) => {
+            tracing::error!(error = %refused, "a resource cannot be read");
+            error::internal()
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The five tools of the assistant contract: users, events, notifications, and planning.
+
+mod arguments;
+mod schemas;
+pub(crate) mod tell;
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Map, Value, json};
+
+use crate::assistant::agenda::Span;
+use crate::assistant::notices::Due;
+use crate::assistant::notification::Status;
+use crate::assistant::{Error, EventId, UserId, Zone};
+use crate::mcp::arguments::{Fault, boolean, choice};
+use crate::mcp::dialect::Revision;
+use crate::mcp::{Handler, error};
+pub(crate) use schemas::tools;
+
+pub(crate) const USER: &str = "getUser";
+pub(crate) const EVENT: &str = "getEvent";
+pub(crate) const EVENTS: &str = "listEvents";
+pub(crate) const NOTIFICATIONS: &str = "listNotifications";
+pub(crate) const PLAN: &str = "planNotifications";
+
+/// Every tool, as an unknown name's error data shows them.
+pub(crate) const NAMES: [&str; 5] = [USER, EVENT, EVENTS, NOTIFICATIONS, PLAN];
+
+/// Entries of one answer; `more` says that there are others.
+pub(crate) const MOST: u32 = 500;
+
+/// How long one call may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Days that `listEvents` looks back and ahead, when nobody says, and at most.
+const BACK: (u32, u32) = (2, 30);
+const FORWARD: (u32, u32) = (30, 90);
+/// Days that `listNotifications` looks ahead.
+const AHEAD: (u32, u32) = (7, 30);
+
+/// Why there is no answer.
+enum Refused {
+    Argument(Fault),
+    /// By what the named argument names.
+    Room(&'static str, Error),
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self::Argument(fault)
+    }
+}
+
+/// Calls one of the room's tools; `None` when `name` is none of them.
+pub(crate) async fn call(
+    handler: &Handler,
+    revision: Revision,
+    name: &str,
+    arguments: &Map<String, Value>,
+) -> Option<Result<CallToolResult, ErrorData>> {
+    let now = Timestamp::now();
+    let work = async {
+        match name {
+            USER => user(handler, arguments).await,
+            EVENT => event(handler, arguments).await,
+            EVENTS => events(handler, arguments, now).await,
+            NOTIFICATIONS => notifications(handler, arguments, now).await,
+            PLAN => plan(handler, arguments, now).await,
+            _ => Ok(Value::Null),
+        }
+    };
+    if !NAMES.contains(&name) {
+        return None;
+    }
+    Some(match tokio::time::timeout(PATIENCE, work).await {
+        Ok(Ok(value)) => Ok(answer(value, revision)),
+        Ok(Err(Refused::Argument(fault))) => fault.answer(revision),
+        Ok(Err(Refused::Room(argument, refused))) => failed(argument, &refused, revision),
+        Err(_) => error::tool_timed_out(revision, name, PATIENCE),
+    })
+}
+
+/// The whole answer as text, and from 2025-06-18 on as structured content too.
+fn answer(value: Value, revision: Revision) -> CallToolResult {
+    let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    if revision.has_titles() {
+        result.structured_content = Some(value);
+    }
+    result
+}
+
+fn failed(argument: &str, refused: &Error, revision: Revision) -> Result<CallToolResult, ErrorData> {
+    if let Error::Store(source) = refused {
+        tracing::error!(error = %source, "the store failed");
+    }
+    match refused {
+        Error::Unknown { id, .. } => error::tool_found_nothing(revision, refused.to_string(), argument, id),
+        Error::UnknownZone { .. }
+        | Error::Invalid { .. }
+        | Error::Taken { .. }
+        | Error::Standing { .. }
+        | Error::Damaged { .. }
+        | Error::Randomness
+        | Error::Store(_) => error::tool_failed(revision, refused.to_string()),
+    }
+}
+
+async fn user(handler: &Handler, arguments: &Map<String, Value>) -> Result<Value, Refused> {
+    let id = arguments::that_user(arguments)?;
+    let user =
+        handler.app().assistant.user(&id).await.map_err(|refused| Refused::Room("user_id", refused))?;
+    Ok(tell::user(&user))
+}
+
+async fn event(handler: &Handler, arguments: &Map<String, Value>) -> Result<Value, Refused> {
+    let id = arguments::that_event(arguments)?;
+    let room = &handler.app().assistant;
+    let refused = |refused| Refused::Room("event_id", refused);
+    let event = room.event(&id).await.map_err(refused)?;
+    let zone = room.user(&event.user).await.map_err(refused)?.preferences.zone;
+    Ok(tell::event(&event, None, &zone))
+}
+
+async fn events(handler: &Handler, arguments: &Map<String, Value>, now: Timestamp) -> Result<Value, Refused> {
+    let user = arguments::user(arguments)?;
+    let back = arguments::days(arguments, "days_back", 0, BACK)?;
+    let forward = arguments::days(arguments, "days_forward", 1, FORWARD)?;
+    listing(handler, user.as_ref(), window(now, back, forward))
+        .await
+        .map_err(|refused| Refused::Room("user_id", refused))
+}
+
+/// What happens in a window, for the tool and for the resource alike.
+pub(crate) async fn happenings(handler: &Handler, user: &UserId, now: Timestamp) -> Result<Value, Error> {
+    listing(handler, Some(user), window(now, BACK.0, FORWARD.0)).await
+}
+
+fn window(now: Timestamp, back: u32, forward: u32) -> (Timestamp, Timestamp) {
+    let days = |days: u32| SignedDuration::from_hours(i64::from(days) * 24);
+    let from = now.saturating_sub(days(back)).unwrap_or(Timestamp::MIN);
+    (from, now.saturating_add(days(forward)).unwrap_or(Timestamp::MAX))
+}
+
+async fn listing(
+    handler: &Handler,
+    user: Option<&UserId>,
+    (from, until): (Timestamp, Timestamp),
+) -> Result<Value, Error> {
+    let room = &handler.app().assistant;
+    let zone = zone(handler, user).await?;
+    let span = Span { user: user.cloned(), from, until };
+    let (found, more) = room.happenings(&span, MOST).await?;
+    let events: Vec<Value> =
+        found.iter().map(|one| tell::event(&one.event, Some(&one.occurrence), &zone)).collect();
+    let mut value = json!({
+        "count": events.len(),
+        "from": tell::time(from, &zone),
+        "until": tell::time(until, &zone),
+        "time_zone": zone.name(),
+        "events": events,
+    });
+    if more {
+        value["more"] = Value::from("there are more; ask for fewer days, or for one user");
+    }
+    Ok(value)
+}
+
+/// The zone that times are told in: the user's, or UTC where the list is about everybody.
+async fn zone(handler: &Handler, user: Option<&UserId>) -> Result<Zone, Error> {
+    let Some(user) = user else { return Ok(Zone::utc()) };
+    Ok(handler.app().assistant.user(user).await?.preferences.zone)
+}
+
+async fn notifications(
+    handler: &Handler,
+    arguments: &Map<String, Value>,
+    now: Timestamp,
+) -> Result<Value, Refused> {
+    let user = arguments::user(arguments)?;
+    let status = choice(arguments, "status", Status::ALL, Status::name)?;
+    let (from, until) = window(now, 0, arguments::days(arguments, "days_forward", 1, AHEAD)?);
+    let refused = |refused| Refused::Room("user_id", refused);
+    let zone = zone(handler, user.as_ref()).await.map_err(refused)?;
+    let due = Due { user, status, from, until };
+    let found = handler.app().assistant.notifications(&due, MOST).await;
+    let (found, more) = found.map_err(refused)?;
+    let told: Vec<Value> = found.iter().map(|one| tell::notification(one, &zone)).collect();
+    let mut value = json!({
+        "count": told.len(),
+        "from": tell::time(from, &zone),
+        "until": tell::time(until, &zone),
+        "time_zone": zone.name(),
+        "notifications": told,
+    });
+    if more {
+        value["more"] = Value::from("there are more; ask for fewer days, or for one user");
+    }
+    Ok(value)
+}
+
+async fn plan(handler: &Handler, arguments: &Map<String, Value>, now: Timestamp) -> Result<Value, Refused> {
+    let user = arguments::that_user(arguments)?;
+    let event = arguments::event(arguments)?;
+    let force = boolean(arguments, "force_replan")?;
+    let refused = |refused| Refused::Room("user_id", refused);
+    let zone = zone(handler, Some(&user)).await.map_err(refused)?;
+    let started = std::time::Instant::now();
+    let planning = handler.app().assistant.plan(&user, event.as_ref(), force, now).await;
+    let planning = planning.map_err(|refused| {
+        let of_event = matches!(&refused, Error::Unknown { what: "event", .. });
+        Refused::Room(if of_event { "event_id" } else { "user_id" }, refused)
+    })?;
+    let coming: Due = {
+        let (from, until) = window(now, 0, FORWARD.0);
+        Due { user: Some(user), status: Some(Status::Planned), from, until }
+    };
+    let found = handler.app().assistant.notifications(&coming, MOST).await;
+    let (found, _) = found.map_err(refused)?;
+    let of = |id: &EventId| event.as_ref().is_none_or(|event| event == id);
+    let told: Vec<Value> =
+        found.iter().filter(|one| of(&one.event)).map(|one| tell::notification(one, &zone)).collect();
+    Ok(tell::planning(&planning, now, started.elapsed(), &zone, &told))
+}

@@ -1,0 +1,187 @@
+//! Users, events and notifications as JSON: the same words in tools, in resources and on the command line. Times are
+//! RFC 3339 with an offset, and the weekday and the zone stand beside them, for models get both wrong.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::Offset as ZoneOffset;
+use serde_json::{Value, json};
+
+use crate::assistant::event::Attendee;
+use crate::assistant::notification::Offset;
+use crate::assistant::planning::{Planning, Skipped};
+use crate::assistant::{Event, Notification, Occurrence, Preferences, Reason, Rule, User, Zone};
+
+/// Occurrences that one answer names as skipped.
+const SKIPPED: usize = 100;
+
+/// An instant in RFC 3339 with the offset of a zone.
+pub(crate) fn time(at: Timestamp, zone: &Zone) -> String {
+    let offset = zone.rules().to_offset(at);
+    if offset == ZoneOffset::UTC {
+        format!("{at:.0}")
+    } else {
+        format!("{:.0}", at.display_with_offset(offset))
+    }
+}
+
+/// The weekday that an instant has in a zone.
+pub(crate) fn weekday(at: Timestamp, zone: &Zone) -> String {
+    zone.civil(at).strftime("%A").to_string()
+}
+
+/// A user as `getUser` tells them.
+pub(crate) fn user(user: &User) -> Value {
+    json!({
+        "id": user.id.as_str(),
+        "name": user.name,
+        "email": user.email,
+        "phone": user.phone,
+        "preferences": preferences(&user.preferences),
+    })
+}
+
+fn preferences(preferences: &Preferences) -> Value {
+    let mut value = json!({
+        "timezone": preferences.zone.name(),
+        "locale": preferences.locale,
+        "voice": preferences.voice,
+        "channel_pref": preferences.channels.name(),
+        "quiet_start": preferences.quiet.map(|quiet| quiet.start.strftime("%H:%M").to_string()),
+        "quiet_end": preferences.quiet.map(|quiet| quiet.end.strftime("%H:%M").to_string()),
+        "weekend_policy": preferences.weekend.name(),
+        "max_call_attempts": preferences.most_calls,
+        "escalation_threshold": preferences.escalation_minutes,
+        "escalation_ladder": preferences.ladder.iter().map(|channel| channel.name()).collect::<Vec<_>>(),
+        "escalation_wait": preferences.ladder_minutes,
+    });
+    if let Some(topic) = &preferences.ntfy_topic {
+        value["ntfy_topic"] = Value::from(topic.as_str());
+    }
+    if let Some(address) = &preferences.webhook_url {
+        value["webhook_url"] = Value::from(address.as_str());
+    }
+    value
+}
+
+/// An event, as a whole or at one time that it happens. `zone` is the user's; an event of another zone says so.
+pub(crate) fn event(event: &Event, occurrence: Option<&Occurrence>, zone: &Zone) -> Value {
+    let details = &event.details;
+    let (starts, ends) =
+        occurrence.map_or((event.starts_at, event.ends_at), |one| (one.starts_at, one.ends_at));
+    let mut value = json!({
+        "id": event.id.as_str(),
+        "user_id": event.user.as_str(),
+        "title": event.title,
+        "status": event.status.name(),
+        "start_ts": time(starts, zone),
+        "end_ts": time(ends, zone),
+        "weekday": weekday(starts, zone),
+        "time_zone": zone.name(),
+        "all_day": details.when.all_day,
+        "location": details.location,
+        "conf_link": details.conference,
+        "organizer": details.organizer,
+        "attendees": details.attendees.iter().map(attendee).collect::<Vec<_>>(),
+        "description": details.description,
+        "uid": event.uid,
+    });
+    if let Some(zone) = details.when.zone.as_ref().filter(|own| *own != zone) {
+        value["event_time_zone"] = Value::from(zone.name());
+    }
+    if let Some(recurrence) = &details.recurrence {
+        value["recurrence"] = json!(recurrence.rules);
+    }
+    if let Some(one) = occurrence.filter(|_| details.recurrence.is_some()) {
+        value["occurrence"] = Value::from(one.key.as_str());
+    }
+    if occurrence.is_some_and(|one| one.adjusted) {
+        value["moved_by_clock_change"] = Value::from(true);
+    }
+    value
+}
+
+fn attendee(attendee: &Attendee) -> Value {
+    json!({"name": attendee.name, "email": attendee.email, "answer": attendee.answer})
+}
+
+/// A notification, with why it is and why then.
+pub(crate) fn notification(notification: &Notification, zone: &Zone) -> Value {
+    let mut value = json!({
+        "id": notification.id.as_str(),
+        "user_id": notification.user.as_str(),
+        "event_id": notification.event.as_str(),
+        "occurrence": notification.occurrence,
+        "channel": notification.channel.name(),
+        "plan_time": time(notification.due_at, zone),
+        "weekday": weekday(notification.due_at, zone),
+        "time_zone": zone.name(),
+        "status": notification.status.name(),
+        "urgency": notification.urgency.name(),
+        "subject": notification.wording.subject,
+        "attempts": notification.attempts,
+        "reasons": notification.reasons.iter().map(reason).collect::<Vec<_>>(),
+    });
+    match notification.offset {
+        Offset::Minutes(minutes) => value["offset_minutes"] = Value::from(-i64::from(minutes)),
+        Offset::Days(days) => value["offset_days"] = Value::from(-i64::from(days)),
+    }
+    if let Some(at) = notification.sent_at {
+        value["sent_time"] = Value::from(time(at, zone));
+    }
+    if let Some(at) = notification.acknowledged_at {
+        value["acknowledged_time"] = Value::from(time(at, zone));
+    }
+    if let Some(error) = &notification.error {
+        value["error"] = Value::from(error.as_str());
+    }
+    value
+}
+
+fn reason(reason: &Reason) -> Value {
+    json!({"by": reason.by, "why": reason.why})
+}
+
+/// A rule of a user.
+pub(crate) fn rule(rule: &Rule) -> Value {
+    json!({
+        "id": rule.id.as_str(),
+        "rule_type": rule.kind.name(),
+        "rule": rule.terms,
+        "enabled": rule.enabled,
+        "priority": rule.priority,
+    })
+}
+
+/// What planning did; `coming` is what is planned now.
+pub(crate) fn planning(
+    planning: &Planning,
+    now: Timestamp,
+    took: Duration,
+    zone: &Zone,
+    coming: &[Value],
+) -> Value {
+    let skipped = |skipped: &Skipped| {
+        json!({
+            "event_id": skipped.event.as_str(),
+            "title": skipped.title,
+            "occurrence": skipped.occurrence,
+            "why": skipped.why,
+        })
+    };
+    let mut value = json!({
+        "notifications_planned": planning.planned,
+        "events_processed": planning.processed,
+        "plan_time": time(now, zone),
+        "took_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        "time_zone": zone.name(),
+        "kept": planning.kept,
+        "superseded": planning.superseded,
+        "notifications": coming,
+        "skipped": planning.skipped.iter().take(SKIPPED).map(skipped).collect::<Vec<_>>(),
+    });
+    if planning.more {
+        value["more"] = Value::from("there was more to plan than one call takes; call again");
+    }
+    value
+}
