@@ -9,6 +9,7 @@ pub(crate) mod calendar;
 mod error;
 pub(crate) mod event;
 pub(crate) mod id;
+pub(crate) mod import;
 pub(crate) mod instructions;
 pub(crate) mod notices;
 pub(crate) mod notification;
@@ -46,5 +47,10 @@ impl Assistant {
     /// Does no I/O: the store is opened by the first verb.
     pub(crate) fn new(store: Store, events: Events) -> Self {
         Self { store, events, wake: Arc::default() }
+    }
+
+    /// Carries out what was accepted, then ends the connections to the database.
+    pub(crate) async fn close(&self) {
+        self.store.close().await;
     }
 }

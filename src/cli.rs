@@ -1,12 +1,15 @@
 //! The command line: the grammar, and one file per command below.
 
 mod agents;
+mod assistant;
 mod connect;
 mod delegate;
+mod events;
 #[cfg(feature = "fixture")]
 mod fixture;
 mod inbox;
 mod mcp;
+mod notifications;
 mod open;
 mod output;
 mod person;
@@ -17,6 +20,7 @@ mod status;
 mod stop;
 mod supervise;
 mod tasks;
+mod users;
 mod usual;
 
 use std::ffi::OsString;
@@ -100,6 +104,12 @@ enum Command {
     Tasks(tasks::TasksArgs),
     /// Answer the questions of your agents, in a terminal or over lines
     Inbox(inbox::InboxArgs),
+    /// Say who has a calendar here, and how they want to be told
+    Users(users::UsersArgs),
+    /// Look at the calendars, and take them over
+    Events(events::EventsArgs),
+    /// See what is planned and what went out, and settle what nobody knows
+    Notifications(notifications::NotificationsArgs),
     /// Open the console in the browser, logged in
     Open(open::OpenArgs),
     /// Say which hub runs, where it listens and who is connected
@@ -135,6 +145,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Delegate(args) => delegate::run(args, common),
         Command::Tasks(args) => tasks::run(args, common),
         Command::Inbox(args) => inbox::run(&args, common),
+        Command::Users(args) => users::run(args, common),
+        Command::Events(args) => events::run(args, common),
+        Command::Notifications(args) => notifications::run(args, common),
         Command::Open(args) => open::run(&args, common),
         Command::Status(args) => status::run(&args, common),
         Command::Supervise(args) => supervise::run(&args),

@@ -78,9 +78,9 @@ impl Assistant {
         found.into_iter().map(rows::event).collect()
     }
 
-    /// Returns an event of a calendar by its uid, with the changed occurrences of its series; the series is first.
-    pub(crate) async fn events_of_uid(&self, calendar: &Calendar, uid: &str) -> Result<Vec<Event>, Error> {
-        let found = events::of_uid(&self.store, calendar.id.as_str(), uid).await?;
+    /// Returns an event with those of the same uid in its calendar: a series, and its changed occurrences after it.
+    pub(crate) async fn siblings(&self, event: &Event) -> Result<Vec<Event>, Error> {
+        let found = events::of_uid(&self.store, event.calendar.as_str(), &event.uid).await?;
         found.into_iter().map(rows::event).collect()
     }
 

@@ -21,6 +21,9 @@ pub(crate) enum Error {
     /// A row that this program did not write, or that was damaged.
     #[error("the row of {what} `{id}` cannot be read")]
     Damaged { what: &'static str, id: String },
+    /// A calendar's text.
+    #[error("{0}")]
+    Calendar(super::calendar::Error),
     #[error("the system gives no random numbers")]
     Randomness,
     #[error("{0}")]

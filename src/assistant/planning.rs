@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::agenda::{Happening, Span, hex};
 use super::event::EventStatus;
-use super::notification::{Channel, Notification, PlanSource};
+use super::notification::{Channel, Notification, PlanSource, Status};
 use super::planner::{self, Decision, Situation};
 use super::rows::{self, json, millis};
 use super::{Assistant, Error, Event, EventId, NotificationId, Occurrence, PlanId, Rule, User, UserId};
@@ -106,7 +106,8 @@ impl Assistant {
             let key = plan_key(&user, event, occurrence);
             let before = history.get(&place).map(Vec::as_slice).unwrap_or_default();
             if !force && keys.get(&place) == Some(&key) {
-                planning.kept += before.len() as u64;
+                let gone = |one: &&Notification| matches!(one.status, Status::Cancelled | Status::Superseded);
+                planning.kept += before.iter().filter(|one| !gone(one)).count() as u64;
                 planning.skipped.push(skip("it is planned already".to_owned()));
                 continue;
             }

@@ -11,6 +11,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "agents",
             "app",
+            "assistant",
             "clock",
             "config",
             "folders",

@@ -198,6 +198,7 @@ fn failed(refused: &Error, revision: Revision, uri: &str) -> ErrorData {
         | Error::Taken { .. }
         | Error::Standing { .. }
         | Error::Damaged { .. }
+        | Error::Calendar(_)
         | Error::Randomness
         | Error::Store(_) => {
             tracing::error!(error = %refused, "a resource cannot be read");

@@ -104,6 +104,7 @@ fn failed(argument: &str, refused: &Error, revision: Revision) -> Result<CallToo
         | Error::Taken { .. }
         | Error::Standing { .. }
         | Error::Damaged { .. }
+        | Error::Calendar(_)
         | Error::Randomness
         | Error::Store(_) => error::tool_failed(revision, refused.to_string()),
     }

@@ -1,0 +1,166 @@
+//! Calendars in from text, out as text.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::agenda::Taken;
+use super::calendar::{self, Fault, Horizon, Reminder, Sheet};
+use super::event::{CalendarSource, Event, EventStatus, Occurrence};
+use super::id::CalendarId;
+use super::notification::{Notification, Offset, Status};
+use super::{Assistant, Calendar, Draft, Error, UserId};
+
+/// How far back and ahead the occurrences of a series are kept; `listEvents` looks 30 days back and 90 ahead.
+const BACK: SignedDuration = SignedDuration::from_hours(31 * 24);
+const AHEAD: SignedDuration = SignedDuration::from_hours(120 * 24);
+
+/// Events of one export at most.
+const MOST: u32 = 200_000;
+
+/// Notifications of an event that an export looks at.
+const REMINDERS: u32 = 1000;
+
+/// Where a calendar's text comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) user: UserId,
+    pub(crate) source: CalendarSource,
+    /// The same place is the same calendar.
+    pub(crate) place: String,
+    pub(crate) name: String,
+}
+
+/// What became of a calendar's text.
+#[derive(Debug)]
+pub(crate) struct Imported {
+    pub(crate) calendar: Calendar,
+    pub(crate) taken: Taken,
+    /// Events that were in the calendar before and are not any more.
+    pub(crate) gone: u64,
+    /// What could not be taken, by the line it stands at.
+    pub(crate) faults: Vec<Fault>,
+}
+
+impl Assistant {
+    /// Takes over a calendar's text. Reading the same text again changes nothing; what is missing from it now is
+    /// cancelled, unless something in it could not be read.
+    pub(crate) async fn import(
+        &self,
+        origin: &Origin,
+        text: String,
+        actor: &str,
+        now: Timestamp,
+    ) -> Result<Imported, Error> {
+        let zone = self.user(&origin.user).await?.preferences.zone;
+        let horizon = horizon(now);
+        let read = tokio::task::spawn_blocking(move || calendar::read(&text, &zone, horizon)).await;
+        // A reader that panicked read nothing.
+        let read =
+            read.map_err(|_| Error::Calendar(calendar::Error::Unreadable))?.map_err(Error::Calendar)?;
+        let calendar = Calendar {
+            id: CalendarId::new()?,
+            user: origin.user.clone(),
+            name: origin.name.clone(),
+            source: origin.source,
+            place: origin.place.clone(),
+            etag: None,
+            sync_token: None,
+            read_at: Some(now),
+        };
+        let calendar = self.put_calendar(&calendar).await?;
+        let mut drafts = read.drafts;
+        drafts.iter_mut().for_each(happen);
+        let mut gone = Vec::new();
+        if read.faults.is_empty() {
+            let kept: std::collections::HashSet<&str> =
+                drafts.iter().map(|draft| draft.uid.as_str()).collect();
+            let had = self.versions(&calendar).await?.into_iter();
+            gone = had.filter(|(_, uid, _)| !kept.contains(uid.as_str())).map(|(id, _, _)| id).collect();
+        }
+        let taken = self.take(&calendar, drafts, now).await?;
+        if !gone.is_empty() {
+            self.cancel_events(&gone, actor, now).await?;
+        }
+        Ok(Imported { calendar, taken, gone: gone.len() as u64, faults: read.faults })
+    }
+
+    /// Returns what a user has as iCalendar text, with what is planned as alarms: any calendar reminds by them, even
+    /// while nothing of ours runs.
+    pub(crate) async fn export(&self, user: &UserId) -> Result<String, Error> {
+        let user = self.user(user).await?;
+        let events = self.events_of(&user.id, None, MOST).await?;
+        let mut told = Vec::with_capacity(events.len());
+        for event in events.iter().filter(|event| event.status != EventStatus::Cancelled) {
+            let Some(source) = self.event_source(&event.id).await? else { continue };
+            let mut planned = self.notifications_of(&event.id, REMINDERS).await?;
+            planned.retain(|one| one.status == Status::Planned);
+            // Occurrences of a series share their alarms.
+            planned.sort_by_key(|one| minutes(one.offset));
+            planned.dedup_by_key(|one| (one.channel, minutes(one.offset)));
+            told.push((source, planned));
+        }
+        let sheet = Sheet {
+            name: &user.name,
+            events: told.iter().map(|(source, planned)| (source.as_str(), reminders(planned))).collect(),
+        };
+        Ok(calendar::print(&sheet))
+    }
+
+    /// Returns when a series happens from now on, after its changed occurrences are left out; the horizon moves with
+    /// time.
+    pub(crate) async fn extend(&self, event: &Event, now: Timestamp) -> Result<usize, Error> {
+        let user = self.user(&event.user).await?;
+        let siblings = self.siblings(event).await?;
+        let replaced: Vec<_> = siblings.iter().filter_map(|one| one.replaces).collect();
+        let (details, zone) = (event.details.clone(), user.preferences.zone);
+        let found: Result<Vec<Occurrence>, _> = tokio::task::spawn_blocking(move || {
+            let mut budget = calendar::Budget::default();
+            let recurrence = details.recurrence.as_ref();
+            calendar::occurrences(&details.when, recurrence, &replaced, &zone, horizon(now), &mut budget)
+        })
+        .await
+        .unwrap_or(Err(calendar::Error::Unreadable));
+        let found = found.map_err(Error::Calendar)?;
+        self.add_occurrences(event, &found).await?;
+        Ok(found.len())
+    }
+}
+
+fn horizon(now: Timestamp) -> Horizon {
+    Horizon {
+        from: now.saturating_sub(BACK).unwrap_or(Timestamp::MIN),
+        to: now.saturating_add(AHEAD).unwrap_or(Timestamp::MAX),
+    }
+}
+
+/// A single event happens once, however far from now: nobody has to look at it again.
+fn happen(draft: &mut Draft) {
+    let single = draft.details.recurrence.is_none() && draft.status != EventStatus::Cancelled;
+    if single && draft.occurrences.is_empty() {
+        let start = draft.replaces.unwrap_or(draft.details.when.start);
+        draft.occurrences.push(Occurrence {
+            key: start.to_string(),
+            starts_at: draft.starts_at,
+            ends_at: draft.ends_at,
+            adjusted: false,
+        });
+    }
+}
+
+fn minutes(offset: Offset) -> i64 {
+    match offset {
+        Offset::Minutes(minutes) => -i64::from(minutes),
+        Offset::Days(days) => -i64::from(days) * 24 * 60,
+    }
+}
+
+fn reminders(planned: &[Notification]) -> Vec<Reminder<'_>> {
+    let mut told = Vec::with_capacity(planned.len());
+    for one in planned {
+        told.push(Reminder {
+            id: one.id.as_str(),
+            offset_min: minutes(one.offset),
+            text: &one.wording.subject,
+        });
+    }
+    told
+}

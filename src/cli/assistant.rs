@@ -1,0 +1,71 @@
+//! What the commands about users, events and notifications share: the room on its database, without a hub. A hub that
+//! runs on the same database sees what they do within half a minute.
+
+use std::future::Future;
+
+use clap::Args;
+use tracing::level_filters::LevelFilter;
+
+use super::Common;
+use super::output::Failure;
+use crate::agents::{Form, Selector};
+use crate::app::App;
+use crate::assistant::{Assistant, Error, UserId};
+use crate::config::runners::RunnersConfig;
+use crate::config::{Config, Database, Overrides, Roots};
+
+/// Who acts, for the audit.
+pub(super) const ACTOR: &str = "person at the command line";
+
+/// Where the rows are.
+#[derive(Debug, Args)]
+pub(super) struct Place {
+    /// The database: `sqlite:FILE` or `postgres://USER@HOST/NAME` [default: adjutant.db in the home folder]
+    #[arg(long, value_name = "URL", global = true)]
+    database: Option<String>,
+}
+
+/// Runs `work` with the room.
+pub(super) fn with<T, W>(
+    common: Common,
+    place: &Place,
+    work: impl FnOnce(Assistant) -> W,
+) -> Result<T, Failure>
+where
+    W: Future<Output = Result<T, Failure>>,
+{
+    common.start_log(LevelFilter::WARN)?;
+    let database = place.database.as_deref().map(Database::named).transpose().map_err(Failure::usage)?;
+    let overrides = Overrides { home: common.home, database, ..Overrides::default() };
+    let config = Config::load(overrides, Roots::User)?;
+    let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let app = App::new(config, runners);
+        let done = work(app.assistant.clone()).await;
+        app.assistant.close().await;
+        done
+    })
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let failure = Self::new(&error);
+        match &error {
+            Error::Unknown { what: "user", .. } => failure.hint("`adjutant users list` shows all of them"),
+            Error::Unknown { what: "event", .. } => {
+                failure.hint("`adjutant events list` shows those around today")
+            }
+            Error::Unknown { what: "notification", .. } => {
+                failure.hint("`adjutant notifications list` shows the coming ones")
+            }
+            Error::Store(source) => failure.hint(format!("the database says: {source:?}")),
+            _ => failure,
+        }
+    }
+}
+
+/// Reads a user's id.
+pub(super) fn user(text: &str) -> Result<UserId, String> {
+    UserId::parse(text).ok_or_else(|| "an id has 1 to 200 bytes and no control characters".to_owned())
+}

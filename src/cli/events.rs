@@ -1,0 +1,247 @@
+//! `adjutant events …`: what is in the calendars.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::Common;
+use super::assistant::{ACTOR, Place, user, with};
+use super::output::{self, Failure};
+use crate::assistant::agenda::Span;
+use crate::assistant::event::CalendarSource;
+use crate::assistant::import::Origin;
+use crate::assistant::{Assistant, EventId, UserId, Zone};
+use crate::mcp::tools::assistant::tell;
+use crate::visible::line;
+
+/// Events of one list.
+const MOST: u32 = 10_000;
+
+/// Arguments of `adjutant events`.
+#[derive(Debug, Args)]
+pub(super) struct EventsArgs {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List what happens around today
+    List {
+        /// Of this user alone, in their zone
+        #[arg(long, value_parser = user)]
+        user: Option<UserId>,
+        /// Days to look back
+        #[arg(long, value_name = "DAYS", default_value_t = 2)]
+        days_back: u32,
+        /// Days to look ahead
+        #[arg(long, value_name = "DAYS", default_value_t = 30)]
+        days_forward: u32,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show an event, and what is planned for it
+    Show {
+        #[arg(value_parser = event)]
+        id: EventId,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take over a calendar: an `.ics` file, or a folder of them; again, for what changed in it
+    Import {
+        /// Whose calendar it is
+        #[arg(value_parser = user)]
+        user: UserId,
+        /// The file or the folder
+        #[arg(value_name = "FILE|FOLDER")]
+        from: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a user's events as iCalendar, with what is planned as alarms
+    Export {
+        #[arg(value_parser = user)]
+        user: UserId,
+        /// Write it to this file instead of stdout
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+    },
+}
+
+fn event(text: &str) -> Result<EventId, String> {
+    EventId::parse(text).ok_or_else(|| "an id has 1 to 200 bytes and no control characters".to_owned())
+}
+
+/// Runs one of the commands.
+pub(super) fn run(args: EventsArgs, common: Common) -> Result<ExitCode, Failure> {
+    let EventsArgs { place, command } = args;
+    with(common, &place, |room| async move {
+        match command {
+            Command::List { user, days_back, days_forward, json } => {
+                list(&room, user, (days_back, days_forward), json).await?;
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Show { id, json } => {
+                show(&room, &id, json).await?;
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Import { user, from, json } => import(&room, &user, &from, json).await,
+            Command::Export { user, to } => {
+                let text = room.export(&user).await?;
+                match to {
+                    Some(file) => std::fs::write(&file, text)
+                        .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?,
+                    None => output::data(text.trim_end())?,
+                }
+                Ok(ExitCode::SUCCESS)
+            }
+        }
+    })
+}
+
+async fn list(
+    room: &Assistant,
+    user: Option<UserId>,
+    (back, forward): (u32, u32),
+    json: bool,
+) -> Result<(), Failure> {
+    let zone = match &user {
+        Some(id) => room.user(id).await?.preferences.zone,
+        None => Zone::utc(),
+    };
+    let now = Timestamp::now();
+    let days = |days: u32| SignedDuration::from_hours(i64::from(days) * 24);
+    let span = Span {
+        user,
+        from: now.saturating_sub(days(back)).unwrap_or(Timestamp::MIN),
+        until: now.saturating_add(days(forward)).unwrap_or(Timestamp::MAX),
+    };
+    let (found, more) = room.happenings(&span, MOST).await?;
+    if json {
+        let events: Vec<Value> =
+            found.iter().map(|one| tell::event(&one.event, Some(&one.occurrence), &zone)).collect();
+        return output::json(&json!({"count": events.len(), "events": events, "more": more}));
+    }
+    if found.is_empty() {
+        output::note(
+            "nothing happens in these days; `adjutant events import USER FILE` takes a calendar over",
+        );
+        return Ok(());
+    }
+    let rows = found.iter().map(|one| {
+        let at = zone.civil(one.occurrence.starts_at).strftime("%a %Y-%m-%d %H:%M").to_string();
+        [at, line(&one.event.title), one.event.id.to_string()]
+    });
+    output::table(["START", "EVENT", "ID"], 1, &rows.collect::<Vec<_>>())?;
+    if more {
+        output::note(format!("only the first {MOST}; ask for fewer days"));
+    }
+    Ok(())
+}
+
+async fn show(room: &Assistant, id: &EventId, json: bool) -> Result<(), Failure> {
+    let event = room.event(id).await?;
+    let zone = room.user(&event.user).await?.preferences.zone;
+    let mut value = tell::event(&event, None, &zone);
+    let notifications = room.notifications_of(id, MOST).await?;
+    value["notes"] = json!(event.details.notes);
+    value["notifications"] = notifications.iter().map(|one| tell::notification(one, &zone)).collect();
+    if json {
+        return output::json(&value);
+    }
+    let mut lines = vec![line(&event.title)];
+    for name in
+        ["id", "status", "start_ts", "end_ts", "weekday", "time_zone", "location", "organizer", "description"]
+    {
+        if let Some(text) = value[name].as_str().filter(|text| !text.is_empty()) {
+            lines.push(format!("  {name:<12}{}", line(text)));
+        }
+    }
+    for note in &event.details.notes {
+        lines.push(format!("  note        {}", line(note)));
+    }
+    for one in &notifications {
+        let at = zone.civil(one.due_at).strftime("%a %Y-%m-%d %H:%M");
+        lines.push(format!("  {at}  {} by {}  {}", one.status.name(), one.channel.name(), one.id));
+        lines.extend(one.reasons.iter().map(|reason| format!("    {}: {}", reason.by, line(&reason.why))));
+    }
+    output::data(&lines.join("\n"))
+}
+
+async fn import(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Result<ExitCode, Failure> {
+    let now = Timestamp::now();
+    let (mut told, mut faulty) = (Vec::new(), false);
+    for file in files(from)? {
+        let shown = file.display().to_string();
+        let bytes =
+            std::fs::read(&file).map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let place = std::path::absolute(&file).unwrap_or_else(|_| file.clone()).display().to_string();
+        let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let origin = Origin { user: user.clone(), source: CalendarSource::File, place, name };
+        let imported = room.import(&origin, text, ACTOR, now).await.map_err(|error| {
+            let message = format!("{shown}: {error}");
+            let mut failure = Failure::from(error);
+            failure.message = message;
+            failure
+        })?;
+        for fault in &imported.faults {
+            output::note(format!("{shown}:{}: left out: {}", fault.line, line(&fault.error.to_string())));
+        }
+        faulty |= !imported.faults.is_empty();
+        let taken = imported.taken;
+        if !json {
+            output::data(&format!(
+                "{shown}: {} new, {} changed, {} as before, {} gone, {} left out",
+                taken.added,
+                taken.updated,
+                taken.same,
+                imported.gone,
+                imported.faults.len()
+            ))?;
+        }
+        let fault = |fault: &crate::assistant::calendar::Fault| json!({"line": fault.line, "problem": fault.error.to_string()});
+        told.push(json!({
+            "file": shown,
+            "calendar": imported.calendar.id.as_str(),
+            "added": taken.added,
+            "updated": taken.updated,
+            "same": taken.same,
+            "gone": imported.gone,
+            "withdrawn": taken.withdrawn,
+            "faults": imported.faults.iter().map(fault).collect::<Vec<_>>(),
+        }));
+    }
+    if json {
+        output::json(&json!({"imported": told}))?;
+    }
+    Ok(if faulty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Returns the file, or the `.ics` files of the folder by name.
+fn files(from: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !from.is_dir() {
+        return Ok(vec![from.to_owned()]);
+    }
+    let unreadable = |error| Failure::new(format!("cannot read {}: {error}", from.display()));
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(from).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ics")) && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        return Err(Failure::new(format!("{} holds no .ics file", from.display())));
+    }
+    Ok(files)
+}
