@@ -3,6 +3,7 @@
 pub(crate) mod activity;
 pub(crate) mod clients;
 mod facts;
+mod notices;
 mod workspaces;
 
 use std::net::SocketAddr;

@@ -6,6 +6,7 @@
 
 pub(crate) mod agenda;
 pub(crate) mod calendar;
+pub(crate) mod dispatch;
 mod error;
 pub(crate) mod event;
 pub(crate) mod id;

@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 mod database;
 pub(crate) mod delegation;
+pub(crate) mod delivery;
 pub(crate) mod env;
 mod file;
 pub(crate) mod folders;
@@ -70,6 +71,7 @@ pub(crate) struct Config {
     pub(crate) prompts: PromptsConfig,
     pub(crate) agents: AgentsConfig,
     pub(crate) delegation: Delegation,
+    pub(crate) delivery: delivery::Delivery,
     pub(crate) popups: popups::PopupsConfig,
     /// Where rows are kept.
     pub(crate) database: Database,
@@ -153,6 +155,8 @@ pub(crate) enum Error {
     Invalid { path: PathBuf, reason: String },
     #[error("`{text}` is no database; expected sqlite:FILE or postgres://USER@HOST/NAME")]
     Database { text: String },
+    #[error("`mail` must start with smtp://, smtps:// or folder:")]
+    Mail,
     #[error("`{text}` is not an address; expected one like 127.0.0.1:7437, or `off`")]
     Address { text: String },
 }
@@ -162,9 +166,11 @@ impl Error {
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoHome => Some("set ADJUTANT_HOME to the folder that adjutant may keep its files in"),
-            Self::Unreadable { .. } | Self::Invalid { .. } | Self::Database { .. } | Self::Address { .. } => {
-                None
-            }
+            Self::Unreadable { .. }
+            | Self::Invalid { .. }
+            | Self::Database { .. }
+            | Self::Mail
+            | Self::Address { .. } => None,
         }
     }
 }
@@ -186,6 +192,8 @@ impl Config {
                 if matches!(roots, Roots::User) {
                     config.database = Database::File(home.join("adjutant.db"));
                     config.delegation.spool = Some(home.join("spool"));
+                    config.delivery.spool = Some(home.join("spool").join("speech"));
+                    config.delivery.speech = ["espeak-ng", "-w"].map(str::to_owned).to_vec();
                 }
                 config.popups.passphrase = Some(home.join("desk-passphrase"));
                 config.home = home;

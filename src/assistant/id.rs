@@ -65,6 +65,13 @@ ids! {
     AuditId = "audit";
 }
 
+impl NotificationId {
+    /// The step that follows this one when nobody acknowledges it.
+    pub(super) fn next_step(&self) -> Self {
+        Self(format!("{}-next", self.0))
+    }
+}
+
 fn random() -> Result<String, super::Error> {
     let mut bytes = [0_u8; LENGTH];
     getrandom::fill(&mut bytes).map_err(|_| super::Error::Randomness)?;

@@ -17,7 +17,8 @@ use jiff::Timestamp;
 
 use super::event::{Event, Occurrence};
 use super::notification::{Channel, Notification, Planned, Reason};
-use super::user::{Rule, User};
+use super::user::{QuietHours, Rule, User};
+use super::zone::Zone;
 
 /// Grows with every change of what [`plan`] decides: a plan of an older one is made anew.
 pub(crate) const POLICY: u32 = 1;
@@ -47,6 +48,11 @@ pub(crate) struct Decision {
 
 pub(crate) use prompt::question;
 pub(crate) use proposal::{Proposal, read};
+
+/// Tells whether it is quiet at an instant, by the clocks of a zone.
+pub(super) fn quiet_at(quiet: QuietHours, at: Timestamp, zone: &Zone) -> bool {
+    times::is_quiet(quiet, at, zone)
+}
 
 /// Decides by the policy that needs nobody: no model, no network.
 pub(crate) fn plan(situation: &Situation<'_>) -> Decision {

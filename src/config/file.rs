@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::delegation::Delegation;
+use super::delivery::{self, Delivery, Mail};
 use super::folders::Root;
 use super::runners::RunnerEntry;
 use super::{Auth, Config, Database, Error, Switch};
@@ -36,6 +37,52 @@ pub(super) struct File {
     #[serde(default)]
     runners: Vec<RunnerEntry>,
     runner_cooldown_minutes: Option<u64>,
+    #[serde(default)]
+    notifications: Notifications,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Notifications {
+    /// `smtp://USER:PASSWORD@HOST:PORT`, `smtps://…`, or `folder:DIR`.
+    mail: Option<String>,
+    /// The sender, as `Name <address>`.
+    mail_from: Option<String>,
+    phone: Option<Phone>,
+    /// A program and its arguments; the file and the text are added.
+    speech: Option<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Phone {
+    base_url: String,
+    account: String,
+    token: String,
+    from: String,
+}
+
+impl Notifications {
+    fn apply(self, delivery: &mut Delivery, home: &Path) -> Result<(), Error> {
+        if let Some(text) = self.mail {
+            delivery.mail = Some(match text.strip_prefix("folder:") {
+                Some(folder) => Mail::Folder(home.join(folder)),
+                None if text.starts_with("smtp://") || text.starts_with("smtps://") => Mail::Server(text),
+                None => return Err(Error::Mail),
+            });
+        }
+        if let Some(phone) = self.phone {
+            delivery.phone = Some(delivery::Phone {
+                base_url: phone.base_url.trim_end_matches('/').to_owned(),
+                account: phone.account,
+                token: phone.token,
+                from: phone.from,
+            });
+        }
+        delivery.mail_from = self.mail_from;
+        set(&mut delivery.speech, self.speech);
+        Ok(())
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -200,6 +247,7 @@ impl File {
         set(&mut config.agents.limits.file, self.agents.largest_file_bytes);
         set(&mut config.agents.limits.files, self.agents.most_files);
         self.tasks.apply(&mut config.delegation);
+        self.notifications.apply(&mut config.delivery, &config.home)?;
         let prompts = self.prompts.folders.into_iter();
         let prompts =
             prompts.map(|folder| Root { folder: Some(config.home.join(&folder)), ..Root::named(folder) });

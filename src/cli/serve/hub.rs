@@ -126,6 +126,7 @@ async fn live(
         let (popups, stop) = (app.popups.clone(), app.shutdown.clone());
         async move { popups.work(stop).await }
     });
+    doors.spawn(app.clone().send_notifications());
     doors.close();
     claim.sign(&Holder {
         pid: std::process::id(),

@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
 use super::audit::{self, AuditRow};
-use super::notifications::{NotificationRow, select_notifications};
+use super::notifications::{self, NotificationRow, select_notifications};
 use super::row;
 use crate::store::{Error, Millis, Store};
 
@@ -42,6 +42,22 @@ const SETTLE: &str = "\
 
 /// Sendings whose hub is gone.
 const LOST: &str = select_notifications!("WHERE n.status = 'sending' AND n.lease_until < $1 LIMIT $2");
+
+const MISSED: &str = select_notifications!(
+    "WHERE n.status = 'planned' AND n.try_at < $1 AND n.attempts = 0 ORDER BY n.try_at, n.id LIMIT $2"
+);
+
+const MERGED: &str =
+    select_notifications!("WHERE n.status = 'merged' AND n.error = $1 ORDER BY n.due_at, n.id");
+
+/// Urgent, told, and not yet the origin of a next step.
+const UNACKNOWLEDGED: &str = select_notifications!(
+    "WHERE n.status IN ('sent', 'simulated') AND n.urgency = 'urgent' AND n.acknowledged_at IS NULL \
+     AND n.sent_at >= $1 AND NOT EXISTS (SELECT 1 FROM notifications s WHERE s.id = n.id || '-next') \
+     ORDER BY n.sent_at LIMIT $2"
+);
+
+const THERE: &str = "SELECT COUNT(*) FROM notifications WHERE id = $1";
 
 const NEXT: &str = "SELECT MIN(try_at) FROM notifications WHERE status = 'planned'";
 
@@ -144,6 +160,45 @@ pub(crate) async fn next(store: &Store) -> Result<Option<Millis>, Error> {
     Ok(sqlx::query_scalar(NEXT).fetch_one(&mut *connection).await?)
 }
 
+/// Returns what is planned, was due before `before` and was never tried.
+pub(crate) async fn missed(store: &Store, before: Millis, limit: u32) -> Result<Vec<NotificationRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(MISSED).bind(before).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+}
+
+/// Returns what a notification tells with its own.
+pub(crate) async fn merged_into(store: &Store, carrier: &str) -> Result<Vec<NotificationRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(MERGED).bind(carrier).fetch_all(&mut *connection).await?)
+}
+
+/// Returns what is urgent, was told since `since`, and waits for its acknowledgement.
+pub(crate) async fn unacknowledged(
+    store: &Store,
+    since: Millis,
+    limit: u32,
+) -> Result<Vec<NotificationRow>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(UNACKNOWLEDGED).bind(since).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+}
+
+/// Plans the next step of an escalation, unless it is planned already.
+pub(crate) async fn escalate(store: &Store, next: NotificationRow) -> Result<(), Error> {
+    fn verb<'a>(
+        connection: &'a mut AnyConnection,
+        next: &'a NotificationRow,
+    ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
+        Box::pin(async move {
+            let there: i64 = sqlx::query_scalar(THERE).bind(&next.id).fetch_one(&mut *connection).await?;
+            if there == 0 {
+                notifications::insert(connection, next, &next.plan_id).await?;
+            }
+            Ok(())
+        })
+    }
+    store.write(next, verb).await
+}
+
 /// Lets missed notifications be told by another one, whose id stands in their `error`.
 pub(crate) async fn merge(store: &Store, ids: Vec<String>, into: String, at: Millis) -> Result<(), Error> {
     fn verb<'a>(
@@ -222,5 +277,21 @@ pub(crate) async fn attempts(store: &Store, id: &str) -> Result<Vec<AttemptRow>,
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] =
-    &[DUE, LEASE, START, END, SETTLE, LOST, NEXT, MERGE, MOVE, ACKNOWLEDGE, ACKNOWLEDGE_OTHERS, ATTEMPTS];
+pub(super) const STATEMENTS: &[&str] = &[
+    DUE,
+    LEASE,
+    START,
+    END,
+    SETTLE,
+    LOST,
+    MISSED,
+    MERGED,
+    UNACKNOWLEDGED,
+    THERE,
+    NEXT,
+    MERGE,
+    MOVE,
+    ACKNOWLEDGE,
+    ACKNOWLEDGE_OTHERS,
+    ATTEMPTS,
+];

@@ -1,0 +1,85 @@
+//! What the assistant wants shown becomes a popup; who answers it has acknowledged it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use tokio_util::task::TaskTracker;
+
+use super::App;
+use crate::assistant::dispatch::{Outcome, Show, Shown};
+use crate::assistant::notification::{Channel, Urgency};
+use crate::popups::{Asker, By, Choice, Draft, Field, Input, Ticket};
+
+/// How long one wait for the person's answer lasts; then it is waited again.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// How long a notification stays on the desk.
+const STAYS: Duration = Duration::from_hours(4);
+
+impl App {
+    /// Sends what the assistant has planned until shutdown.
+    pub(crate) async fn send_notifications(self: Arc<Self>) {
+        let waiting = TaskTracker::new();
+        let (app, waits) = (self.clone(), waiting.clone());
+        let show: Show = Arc::new(move |shown| show(app.clone(), waits.clone(), shown).boxed());
+        self.assistant.work(self.config.delivery.clone(), show, self.shutdown.clone()).await;
+        waiting.close();
+        waiting.wait().await;
+    }
+}
+
+async fn show(app: Arc<App>, waiting: TaskTracker, shown: Shown) -> Outcome {
+    let Shown { notification, topic: _ } = shown;
+    match notification.channel {
+        Channel::Popup => {}
+        Channel::Desktop | Channel::Ntfy => {
+            return Outcome::Simulated(format!("this hub sends nothing by {}", notification.channel.name()));
+        }
+        Channel::Email | Channel::Call | Channel::Webhook => {
+            return Outcome::Refused("this way is the assistant's own".to_owned());
+        }
+    }
+    let asker =
+        Asker { key: "adjutant:assistant".to_owned(), client: "Assistant".to_owned(), ..Asker::default() };
+    let seen = Choice { label: "Seen".to_owned(), value: "seen".to_owned() };
+    let draft = Draft {
+        title: notification.wording.subject.clone(),
+        message: notification.wording.text.clone(),
+        fields: vec![Field {
+            name: "seen".to_owned(),
+            label: String::new(),
+            description: String::new(),
+            required: true,
+            input: Input::Choice { options: vec![seen], min: 1, max: 1, other: false },
+        }],
+        timeout: Some(STAYS),
+        ..Draft::default()
+    };
+    match app.popups.ask(asker, draft).await {
+        Ok(asked) => {
+            if notification.urgency >= Urgency::High {
+                let id = notification.id.clone();
+                waiting.spawn(acknowledged(app, asked.ticket.clone(), id));
+            }
+            Outcome::Sent(format!("on the desk as {}", asked.ticket))
+        }
+        Err(error) => Outcome::Failed(format!("the desk did not take it: {error}")),
+    }
+}
+
+/// Waits for the person; whatever they say to the popup, they have seen it.
+async fn acknowledged(app: Arc<App>, ticket: Ticket, id: crate::assistant::NotificationId) {
+    loop {
+        let waited = app.shutdown.run_until_cancelled(app.popups.wait(&ticket, PATIENCE)).await;
+        let Some(Ok(state)) = waited else { return };
+        let Some(outcome) = state.outcome() else { continue };
+        if outcome.by == By::Person {
+            let now = jiff::Timestamp::now();
+            if let Err(error) = app.assistant.acknowledge(&id, "person at the desk", now).await {
+                tracing::warn!(notification.id = %id, %error, "an acknowledgement was lost");
+            }
+        }
+        return;
+    }
+}

@@ -1,0 +1,243 @@
+//! Sends what is due, from our own store and nothing before its time.
+//!
+//! A notification is leased and its attempt is on disk before anything is sent; what became of it is recorded after.
+//! A crash in between leaves a lease that runs out: a mail goes out again under the same Message-ID, a call never does
+//! by itself. The event is read again before the send, so nothing goes out for one that was cancelled.
+
+mod call;
+mod email;
+mod escalate;
+mod late;
+mod send;
+mod web;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::{StreamExt as _, stream};
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use super::notification::{Channel, Notification, Status, Urgency};
+use super::rows::{self, millis};
+use super::{Assistant, Error};
+use crate::config::delivery::Delivery;
+use crate::events::Event as Happened;
+use crate::store::assistant::outbox;
+
+/// Notifications that are sent at the same time.
+const TOGETHER: usize = 16;
+/// Notifications of one lease.
+const BATCH: u32 = 128;
+/// How long a lease lasts; a send takes less.
+const LEASE: SignedDuration = SignedDuration::from_secs(120);
+/// How long one send may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The longest sleep: a machine that slept, or a clock that was set, is noticed after it.
+const NAP: Duration = Duration::from_secs(30);
+/// Tries before a notification is dead.
+const TRIES: i64 = 5;
+/// The first wait before another try; each one doubles it, up to the last.
+const BACKOFF: (i64, i64) = (15_000, 15 * 60_000);
+
+/// A notification for a way that another room has: shown to the person, who may acknowledge it.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    pub(crate) notification: Notification,
+    /// Of the user, where the channel wants one.
+    pub(crate) topic: Option<String>,
+}
+
+/// Shows what the room itself cannot: popups, the desktop, a phone. `app` wires it.
+pub(crate) type Show = Arc<dyn Fn(Shown) -> BoxFuture<'static, Outcome> + Send + Sync>;
+
+/// How a send ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It was handed over; the detail is what the other side said.
+    Sent(String),
+    /// All but the sending was done, for there is nothing to send with.
+    Simulated(String),
+    /// It may work later.
+    Failed(String),
+    /// It will not work.
+    Refused(String),
+    /// The other side may have taken it; nobody knows.
+    Unknown(String),
+    /// It must not go out now, for this reason.
+    Withdrawn(String),
+}
+
+/// The ways out, opened once.
+pub(super) struct Ways {
+    delivery: Delivery,
+    mail: email::Mailer,
+    web: Option<reqwest::Client>,
+    show: Show,
+}
+
+impl Assistant {
+    /// Sends what is due until `stop`. To be run once in each hub; hubs that share a database share the work.
+    pub(crate) async fn work(&self, delivery: Delivery, show: Show, stop: CancellationToken) {
+        let web = web::client().inspect_err(|error| tracing::error!(%error, "no HTTP client")).ok();
+        let ways = Ways { mail: email::Mailer::new(&delivery), delivery, web, show };
+        let owner = match super::NotificationId::new() {
+            Ok(id) => id.as_str().to_owned(),
+            Err(error) => return tracing::error!(%error, "notifications cannot be sent"),
+        };
+        let mut horizon = Timestamp::MIN;
+        loop {
+            let now = Timestamp::now();
+            if now.duration_since(horizon) > SignedDuration::from_hours(12) {
+                self.extend_all(now).await;
+                horizon = now;
+            }
+            let nap = match self.round(&ways, &owner, &stop).await {
+                Ok(Some(next)) => {
+                    let wait = rows::instant(next).duration_since(Timestamp::now());
+                    Duration::try_from(wait).unwrap_or_default().clamp(Duration::from_millis(20), NAP)
+                }
+                Ok(None) => NAP,
+                Err(error) => {
+                    tracing::error!(%error, "what is due cannot be read; trying again");
+                    NAP
+                }
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(nap) => {}
+                () = self.wake.notified() => {}
+            }
+        }
+    }
+
+    /// Moves the horizon of every series.
+    async fn extend_all(&self, now: Timestamp) {
+        let mut after = None;
+        loop {
+            let series = match self.series(after.as_ref(), 200).await {
+                Ok(series) => series,
+                Err(error) => return tracing::error!(%error, "the series cannot be read"),
+            };
+            for event in &series {
+                if let Err(error) = self.extend(event, now).await {
+                    tracing::warn!(event.id = %event.id, %error, "a series cannot be followed further");
+                }
+            }
+            match series.last() {
+                Some(last) => after = Some(last.id.clone()),
+                None => return,
+            }
+        }
+    }
+
+    /// Does what there is to do now; returns when there is more.
+    async fn round(&self, ways: &Ways, owner: &str, stop: &CancellationToken) -> Result<Option<i64>, Error> {
+        self.settle_lost(Timestamp::now()).await?;
+        self.merge_missed(Timestamp::now()).await?;
+        self.escalate(Timestamp::now()).await?;
+        while !stop.is_cancelled() {
+            let now = Timestamp::now();
+            let until = now.saturating_add(LEASE).unwrap_or(now);
+            let leased =
+                outbox::lease(&self.store, owner.to_owned(), millis(now), millis(until), BATCH).await?;
+            if leased.is_empty() {
+                break;
+            }
+            // Once leased, each is carried to its record, also while the hub stops.
+            stream::iter(leased).for_each_concurrent(TOGETHER, |row| self.carry(ways, row)).await;
+            self.events.send(Happened::NotificationsChanged);
+        }
+        Ok(outbox::next(&self.store).await?)
+    }
+
+    /// Sends one notification and records what became of it.
+    async fn carry(&self, ways: &Ways, row: crate::store::assistant::notifications::NotificationRow) {
+        let (id, attempt) = (row.id.clone(), row.attempts);
+        let outcome = match rows::notification(row) {
+            Ok(notification) => {
+                let call = notification.channel == Channel::Call;
+                match tokio::time::timeout(PATIENCE, self.send(ways, notification)).await {
+                    Ok(Ok(outcome)) => outcome,
+                    Ok(Err(error)) => Outcome::Failed(error.to_string()),
+                    Err(_) if call => Outcome::Unknown("the provider did not answer in time".to_owned()),
+                    Err(_) => Outcome::Failed("it took too long".to_owned()),
+                }
+            }
+            Err(error) => Outcome::Refused(error.to_string()),
+        };
+        // The store may be away for a moment; the lease lasts longer.
+        for _ in 0..3 {
+            let settlement = settlement(&id, attempt, &outcome, Timestamp::now());
+            match outbox::settle(&self.store, settlement).await {
+                Ok(_) => return,
+                Err(error) => tracing::error!(notification.id = %id, %error, "an outcome cannot be recorded"),
+            }
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+    }
+
+    /// Says what becomes of sendings whose hub is gone: nobody knows how far it came.
+    async fn settle_lost(&self, now: Timestamp) -> Result<(), Error> {
+        for row in outbox::lost(&self.store, millis(now), BATCH).await? {
+            let why = "the hub that sent it went away before it could tell".to_owned();
+            let outcome = match Channel::from_name(&row.channel) {
+                // Nobody likes a phone that rings twice: a person says what happened.
+                Some(Channel::Call) | None => Outcome::Unknown(why),
+                // The same Message-ID, key or popup is seen as the same by whoever gets it twice.
+                Some(
+                    Channel::Email | Channel::Popup | Channel::Desktop | Channel::Ntfy | Channel::Webhook,
+                ) => Outcome::Failed(why),
+            };
+            let mut settlement = settlement(&row.id, row.attempts, &outcome, now);
+            settlement.outcome = "unknown".to_owned();
+            if settlement.status == Status::Planned.name() {
+                settlement.try_at = millis(now);
+            }
+            outbox::settle(&self.store, settlement).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What is recorded of an outcome: of the attempt, and of the notification.
+fn settlement(id: &str, attempt: i64, outcome: &Outcome, now: Timestamp) -> outbox::Settlement {
+    let at = millis(now);
+    let (word, status, detail) = match outcome {
+        Outcome::Sent(detail) => ("sent", Status::Sent, detail),
+        Outcome::Simulated(detail) => ("simulated", Status::Simulated, detail),
+        Outcome::Failed(detail) if attempt >= TRIES => ("failed", Status::Dead, detail),
+        Outcome::Failed(detail) => ("failed", Status::Planned, detail),
+        Outcome::Refused(detail) => ("failed", Status::Failed, detail),
+        Outcome::Unknown(detail) => ("unknown", Status::Unknown, detail),
+        Outcome::Withdrawn(detail) => ("withdrawn", Status::Cancelled, detail),
+    };
+    let told = matches!(status, Status::Sent | Status::Simulated);
+    outbox::Settlement {
+        id: id.to_owned(),
+        attempt,
+        outcome: word.to_owned(),
+        detail: detail.clone(),
+        status: status.name().to_owned(),
+        try_at: if status == Status::Planned { at + backoff(attempt) } else { at },
+        sent_at: told.then_some(at),
+        error: (status != Status::Sent).then(|| detail.clone()),
+        at,
+    }
+}
+
+/// A random wait up to twice the last one, so that many that failed together do not come back together.
+fn backoff(attempt: i64) -> i64 {
+    let most = BACKOFF.0.saturating_mul(1 << attempt.clamp(0, 16)).min(BACKOFF.1);
+    let mut bytes = [0_u8; 8];
+    // Without randomness the wait is the longest one.
+    let random = getrandom::fill(&mut bytes).map_or(u64::MAX, |()| u64::from_le_bytes(bytes));
+    let share = i64::try_from(random >> 40).unwrap_or_default();
+    1000 + most * share / (1 << 24)
+}
+
+/// Whether something is so pressing that quiet hours do not hold it back.
+fn pressing(notification: &Notification) -> bool {
+    notification.urgency == Urgency::Urgent
+}

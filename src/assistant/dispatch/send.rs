@@ -1,0 +1,71 @@
+//! One send: the event and the preferences are read again, then the channel carries it.
+
+use jiff::Timestamp;
+
+use super::{Outcome, Shown, Ways, call, email, pressing, web};
+use crate::assistant::event::EventStatus;
+use crate::assistant::notification::{Channel, Notification};
+use crate::assistant::planner::quiet_at;
+use crate::assistant::{Assistant, Error, Event, User};
+
+/// What is sent, with everything that a channel may need of it.
+pub(super) struct Letter<'a> {
+    pub(super) notification: &'a Notification,
+    pub(super) user: &'a User,
+    pub(super) event: &'a Event,
+    /// What the person is told: the wording, and what was missed before it.
+    pub(super) text: String,
+}
+
+impl Assistant {
+    pub(super) async fn send(&self, ways: &Ways, notification: Notification) -> Result<Outcome, Error> {
+        let event = match self.event(&notification.event).await {
+            Ok(event) => event,
+            Err(Error::Unknown { .. }) => return Ok(withdrawn("the event is gone")),
+            Err(error) => return Err(error),
+        };
+        if event.status != EventStatus::Confirmed {
+            return Ok(withdrawn("the event does not take place"));
+        }
+        let happening = self.happening(event, &notification.occurrence).await?;
+        let Some(happening) = happening else {
+            return Ok(withdrawn("the event does not happen at this time any more"));
+        };
+        let missed = self.missed_with(&notification).await?;
+        let now = Timestamp::now();
+        if happening.occurrence.ends_at <= now
+            && missed.is_empty()
+            && notification.due_at < happening.occurrence.ends_at
+        {
+            return Ok(withdrawn("the event was over before this could be sent"));
+        }
+        let user = self.user(&notification.user).await?;
+        let quiet = user.preferences.quiet.is_some_and(|quiet| quiet_at(quiet, now, &user.preferences.zone));
+        if notification.channel == Channel::Call && quiet && !pressing(&notification) {
+            return Ok(withdrawn("it is quiet hours, and a call can wait no longer"));
+        }
+        let mut text = notification.wording.text.clone();
+        if !missed.is_empty() {
+            text = format!("{text}\n\nMissed while this computer was off or asleep:");
+            for one in &missed {
+                text = format!("{text}\n- {}", one.wording.subject);
+            }
+        }
+        let letter = Letter { notification: &notification, user: &user, event: &happening.event, text };
+        Ok(match notification.channel {
+            Channel::Email => email::send(&ways.mail, &letter).await,
+            Channel::Call => call::send(ways, &letter).await,
+            Channel::Webhook => web::send(ways.web.as_ref(), &letter).await,
+            Channel::Popup | Channel::Desktop | Channel::Ntfy => {
+                let topic = user.preferences.ntfy_topic.clone();
+                let mut shown = Shown { notification: notification.clone(), topic };
+                shown.notification.wording.text.clone_from(&letter.text);
+                (ways.show)(shown).await
+            }
+        })
+    }
+}
+
+fn withdrawn(why: &str) -> Outcome {
+    Outcome::Withdrawn(why.to_owned())
+}
