@@ -39,7 +39,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("app", &["agents", "assistant", "config", "events", "git", "popups", "prompts", "store"]),
     // Rooms: the ground only, never each other.
     ("agents", &["clock", "config", "events", "folders", "git", "names", "process", "store", "yaml"]),
-    ("assistant", &["events", "store"]),
+    ("assistant", &["config", "events", "process", "store"]),
     ("popups", &["clock", "config", "events", "store"]),
     ("prompts", &["config", "folders", "names", "yaml"]),
     // Ground.
@@ -58,10 +58,13 @@ const EDGES: &[(&str, &[&str])] = &[
 
 /// Which outside crate may be named where.
 const CRATES: &[(&str, &[&str])] = &[
+    ("reqwest", &["assistant"]),
     ("rmcp", &["mcp", "http"]),
     ("axum", &["http", "web"]),
     ("clap", &["cli"]),
     ("indicatif", &["cli"]),
+    ("calcard", &["assistant"]),
+    ("lettre", &["assistant"]),
     ("minijinja", &["web", "prompts"]),
     ("notify", &["folders"]),
     ("pulldown_cmark", &["web"]),
