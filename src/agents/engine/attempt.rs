@@ -24,7 +24,7 @@ pub(super) const TAIL: usize = 4 * 1024;
 const MESSAGE: u64 = 4 * 1024 * 1024;
 /// How long the runner's version is waited for when the run is over already.
 const VERSION: Duration = Duration::from_millis(300);
-/// The least that a run gets of its task's time.
+/// The least that a run gets of its task's time, unless the task as a whole has less.
 const LEAST: Duration = Duration::from_secs(5);
 
 /// What one run is to do.
@@ -155,6 +155,8 @@ impl Engine {
         stdin: Option<Vec<u8>>,
         spool: PathBuf,
     ) -> Command {
+        let limit = work.options.timeout();
+        let left = limit.saturating_sub(work.started.elapsed());
         env.push(("ADJUTANT_TASK".into(), work.row.id.clone().into()));
         Command {
             argv,
@@ -162,7 +164,7 @@ impl Engine {
             env,
             stdin,
             timeouts: Timeouts {
-                wall: Some(work.options.timeout().saturating_sub(work.started.elapsed()).max(LEAST)),
+                wall: Some(left.max(LEAST.min(limit))),
                 idle: self.settings.idle_timeout,
                 first_output: self.settings.first_output_timeout,
             },

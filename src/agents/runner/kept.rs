@@ -79,7 +79,9 @@ mod tests {
 
     fn kept(lines: &[String]) -> String {
         let mut kept = Kept::default();
-        lines.iter().for_each(|line| kept.line(line));
+        for line in lines {
+            kept.line(line);
+        }
         kept.into_text()
     }
 
@@ -91,7 +93,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_fits_is_whole_and_the_rest_is_counted(lines in lines()) {
-            let whole: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let whole = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect::<String>();
             let text = kept(&lines);
             let Some((head, rest)) = text.split_once("\n[") else {
                 prop_assert_eq!(text, whole);

@@ -175,7 +175,7 @@ fn a_flood_is_bounded_and_its_end_is_in_the_answer() {
         assert_eq!(told["status"], "succeeded", "{mode}: {:#}", told["failure"]);
         let message = told["message"].as_str().unwrap();
         assert!(message.len() < 2 * 1024 * 1024, "{mode}: {} bytes", message.len());
-        assert!(message.starts_with("xxxx"), "{mode}: {:.80}", message);
+        assert!(message.starts_with("xxxx"), "{mode}: {message:.80}");
         assert!(message.ends_with("\nresult"), "{mode}: the end is missing");
         assert!(message.contains("are left out here]"), "{mode}: nobody says that something is missing");
         let resident = peer.resident_kib();
@@ -187,22 +187,36 @@ fn a_flood_is_bounded_and_its_end_is_in_the_answer() {
 fn cancel_ends_what_does_not_want_to_end() {
     let desk = Desk::new();
     let mut peer = peer(&desk);
-    for (number, mode) in ["hang", "ignore-term", "double-fork stay", "bomb 4"].into_iter().enumerate() {
+    let modes = [
+        ("hang", "working"),
+        ("ignore-term", "working"),
+        ("double-fork stay", "result"),
+        ("bomb 4", "planted"),
+    ];
+    for (number, (mode, word)) in modes.into_iter().enumerate() {
         let id = 10 * i64::try_from(number).unwrap();
         let task = peer.in_background(id, desk.task(mode));
-        // Its first words are there.
-        loop {
-            let told = peer.tool(id + 1, "task_get", json!({"task_id": task}));
-            if told["structuredContent"]["activity"].as_array().is_some_and(|told| told.len() > 1) {
-                break;
-            }
-        }
+        peer.until_it_says(id + 1, &task, word);
         let told = peer.tool(id + 2, "task_cancel", json!({"task_id": task}));
         assert_eq!(told["structuredContent"]["status"], "cancelled", "{mode}: {told:#}");
         assert_eq!(told["structuredContent"]["receipt"]["processes_left"], 0, "{mode}");
         until_none("children of the server", || below(peer.child.id()));
         desk.no_survivors();
     }
+}
+
+#[test]
+fn a_time_limit_ends_a_run_in_time() {
+    let desk = Desk::new();
+    let mut peer = peer(&desk);
+    let mut task = desk.task("ignore-term");
+    task["timeout_seconds"] = json!(1);
+    let told = peer.delegated(1, task);
+    assert_eq!(told["failure"]["class"], "timed_out", "{told:#}");
+    assert_eq!(told["receipt"]["processes_left"], 0);
+    // Its second, the grace of a runner that does not listen, and a busy machine.
+    assert!(told["receipt"]["wall_ms"].as_u64().unwrap() < 4_500, "{told:#}");
+    desk.no_survivors();
 }
 
 #[test]

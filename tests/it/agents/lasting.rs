@@ -66,7 +66,9 @@ fn a_killed_hub_takes_its_runs_along_or_leaves_them_to_the_next() {
     let mut task = desk.task(&format!("until-file {}", gate.display()));
     task["agent"] = json!("keeper");
     let kept = peer.in_background(2, task);
-    until(&mut peer, "running");
+    for task in [&killed, &kept] {
+        peer.until_it_says(3, task, "working");
+    }
     hub.kill();
     let _next = desk.hub();
     let mut peer = client(&desk);
@@ -120,8 +122,8 @@ fn to_the_hub(desk: &Desk, tool: &str, arguments: &Value) -> String {
         json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello}),
         json!({"jsonrpc": "2.0", "id": "call", "method": "tools/call", "params": call}),
     ];
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    desk.home.write("to-the-hub.ndjson", text);
+    let [hello, call] = lines.map(|line| line.to_string());
+    desk.home.write("to-the-hub.ndjson", format!("{hello}\n{call}\n"));
     let file = desk.folder("to-the-hub.ndjson");
     format!("ask-the-hub {} {}", env!("CARGO_BIN_EXE_adjutant"), file.display())
 }

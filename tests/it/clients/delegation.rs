@@ -2,6 +2,7 @@
 //! fail, and that nothing of them is left. Survivors are counted from the table of processes: by the mark that every
 //! process of a run carries, by ancestry, and by an argument that nothing else on the machine has.
 
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
@@ -47,16 +48,13 @@ stream_max_retries = 0
         real.desk.home.write(".codex/config.toml", config);
         // The contract's line asks for a repository.
         real.desk.home.write("work/.git/HEAD", "ref: refs/heads/main\n");
-        let codex = package("@openai/codex/bin/codex.js");
-        real.desk.program("codex", &format!("#!/bin/sh\nexec {:?} {codex:?} \"$@\"\n", node()));
-        let copilot = package("@github/copilot/npm-loader.js");
-        let text = format!(
-            "#!/bin/sh\nexport COPILOT_OFFLINE=true COPILOT_PROVIDER_BASE_URL={} COPILOT_MODEL=stub-model\n\
-             exec {:?} {copilot:?} \"$@\"\n",
-            real.copilot.base_url(),
-            node(),
-        );
-        real.desk.program("copilot", &text);
+        let start = |package: PathBuf| format!("exec {} {} \"$@\"\n", node().display(), package.display());
+        let codex = start(package("@openai/codex/bin/codex.js"));
+        real.desk.program("codex", &format!("#!/bin/sh\n{codex}"));
+        let copilot = start(package("@github/copilot/npm-loader.js"));
+        let base = real.copilot.base_url();
+        let model = format!("COPILOT_OFFLINE=true COPILOT_PROVIDER_BASE_URL={base} COPILOT_MODEL=stub-model");
+        real.desk.program("copilot", &format!("#!/bin/sh\nexport {model}\n{copilot}"));
         real.desk.configure("", &[]);
         real.desk
             .home

@@ -3,12 +3,13 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::processes::{runs_in, until_none};
 use super::serving::Serving;
-use super::{Home, Peer};
+use super::{DEADLINE, Home, Peer};
 
 const RUNNER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/runner.sh");
 
@@ -132,6 +133,19 @@ impl Peer {
             told = self.tool(id, "task_wait", wait)["structuredContent"].clone();
         }
         told
+    }
+
+    /// Waits until a task's agent has said this.
+    pub(crate) fn until_it_says(&mut self, id: i64, task: &str, word: &str) {
+        let end = Instant::now() + DEADLINE;
+        loop {
+            let told = self.tool(id, "task_get", json!({"task_id": task}));
+            let lately = told["structuredContent"]["activity"].as_array();
+            if lately.is_some_and(|lines| lines.iter().any(|line| line == word)) {
+                return;
+            }
+            assert!(Instant::now() < end, "{word}: {told:#}");
+        }
     }
 
     /// Delegates in the background and returns the task's id.

@@ -150,8 +150,9 @@ pub(super) async fn list(
     let agents = &handler.app().agents;
     let filter = Filter { states: state.into_iter().collect(), ..Filter::default() };
     let listed = async {
+        // In this order, what the page shows as ended stands among the unfetched.
+        let page = agents.list(&Viewer::Caller(caller.clone()), filter, before, limit).await?;
         let unfetched = agents.undelivered(&caller, PAGE).await?;
-        let page = agents.list(&Viewer::Caller(caller), filter, before, limit).await?;
         Ok::<_, Error>((page, unfetched))
     };
     let (page, unfetched) = match listed.await {
