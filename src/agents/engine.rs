@@ -110,7 +110,7 @@ impl Engine {
         let task = running.iter().find(|(_, entry)| below(entry)).and_then(|(task, _)| TaskId::parse(task));
         match task {
             Some(task) => Origin::Task(task),
-            // A check, or a run that began a moment ago: ours, and nobody's yet.
+            // A check, or what a run left: ours, and nobody's.
             None if line.contains(&std::process::id()) => Origin::Gone,
             None => Origin::Outside,
         }

@@ -170,6 +170,12 @@ async fn hear(input: &mut (impl AsyncBufRead + Unpin), bytes: &mut Vec<u8>) -> O
 
 /// Starts a supervisor, and the command below it.
 pub(crate) async fn start(command: Command) -> Result<Running, Error> {
+    start_known(command, |_| {}).await
+}
+
+/// The same; `know` is told the supervisor's process before the command exists, so that nothing which the command does
+/// comes from a stranger.
+pub(crate) async fn start_known(command: Command, know: impl FnOnce(u32)) -> Result<Running, Error> {
     let spool = command.spool.clone();
     let input = command.stdin.clone();
     let order = order(command).await?;
@@ -183,6 +189,9 @@ pub(crate) async fn start(command: Command) -> Result<Running, Error> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     let mut supervisor = tokio::process::Command::from(supervisor).spawn().map_err(failed)?;
+    if let Some(pid) = supervisor.id() {
+        know(pid);
+    }
     let (Some(mut lifeline), Some(output)) = (supervisor.stdin.take(), supervisor.stdout.take()) else {
         return Err(Error::Spawn("the supervisor has no pipes".to_owned()));
     };

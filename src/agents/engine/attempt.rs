@@ -85,7 +85,7 @@ impl Engine {
             return Some(work.attempted(report, None));
         }
         let command = self.command(work, prepared.argv, prepared.env, prepared.stdin, spool.clone());
-        let running = match process::start(command).await {
+        let running = match process::start_known(command, |pid| self.note_supervisor(work.row, pid)).await {
             Ok(running) => running,
             Err(process::Error::NotFound { program }) => {
                 let report = failed(Class::NotInstalled, format!("`{program}` is not installed"));
@@ -219,6 +219,13 @@ impl Engine {
         }
     }
 
+    /// Notes below which process a task runs, in the place of an earlier one.
+    fn note_supervisor(&self, row: &tasks::Task, pid: u32) {
+        if let Some(entry) = self.running().get_mut(&row.id) {
+            entry.supervisor = Some(pid);
+        }
+    }
+
     /// Reads a run's lines until its end. `None` when this hub stops and leaves the run to the next one.
     async fn follow(
         &self,
@@ -227,9 +234,9 @@ impl Engine {
         mut reader: Reader,
         leaves: &Leaves,
     ) -> Option<Report> {
+        self.note_supervisor(work.row, running.supervisor);
         if let Some(entry) = self.running().get_mut(&work.row.id) {
             entry.run = Some(running.canceller());
-            entry.supervisor = Some(running.supervisor);
         }
         if work.cancelled.is_cancelled() {
             running.cancel();
