@@ -2,6 +2,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod clients;
+mod doorbell;
 mod facts;
 mod notices;
 mod workspaces;

@@ -1,6 +1,7 @@
 //! The command line: the grammar, and one file per command below.
 
 mod agents;
+mod ask;
 mod assistant;
 mod connect;
 mod delegate;
@@ -102,6 +103,8 @@ enum Command {
     Delegate(delegate::DelegateArgs),
     /// Look at delegated tasks, wait for them, end them
     Tasks(tasks::TasksArgs),
+    /// Ask the person a question from a script, and print the answer
+    Ask(ask::AskArgs),
     /// Answer the questions of your agents, in a terminal or over lines
     Inbox(inbox::InboxArgs),
     /// Say who has a calendar here, and how they want to be told
@@ -144,6 +147,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Agents(args) => agents::run(args, common),
         Command::Delegate(args) => delegate::run(args, common),
         Command::Tasks(args) => tasks::run(args, common),
+        Command::Ask(args) => ask::run(&args, common),
         Command::Inbox(args) => inbox::run(&args, common),
         Command::Users(args) => users::run(args, common),
         Command::Events(args) => events::run(args, common),

@@ -1,6 +1,7 @@
 //! The checked configuration: ready values, each from the command line, else `config.toml`, else a default.
 
 pub(crate) mod agents;
+pub(crate) mod channels;
 mod database;
 pub(crate) mod delegation;
 pub(crate) mod delivery;
@@ -73,6 +74,7 @@ pub(crate) struct Config {
     pub(crate) delegation: Delegation,
     pub(crate) delivery: delivery::Delivery,
     pub(crate) popups: popups::PopupsConfig,
+    pub(crate) channels: channels::ChannelsConfig,
     /// Where rows are kept.
     pub(crate) database: Database,
     /// The runners of `config.toml`; none means the usual ones.

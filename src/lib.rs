@@ -25,6 +25,7 @@ mod popups;
 mod prompts;
 
 // Ground.
+mod channels;
 mod clock;
 mod config;
 mod events;

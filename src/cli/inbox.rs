@@ -9,7 +9,6 @@ use super::Common;
 use super::output::{self, Failure};
 use crate::config::Roots;
 use crate::socket::Start;
-use crate::socket::person::Error;
 use crate::tui::{self, Fault, Hub, Reader, Theme};
 
 /// Arguments of `adjutant inbox`.
@@ -59,10 +58,7 @@ pub(super) fn run(args: &InboxArgs, common: Common) -> Result<ExitCode, Failure>
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
         match fault {
-            Fault::Hub(Error::Hub(error)) => error.into(),
-            Fault::Hub(Error::Refused(refusal)) => {
-                refusal.hints.into_iter().fold(Self::new(refusal.message), Self::hint)
-            }
+            Fault::Hub(error) => error.into(),
             Fault::Terminal(error) => Self::new(format!("cannot use the terminal: {error}")),
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::channels;
 use super::delegation::Delegation;
 use super::delivery::{self, Delivery, Mail};
 use super::folders::Root;
@@ -39,6 +40,17 @@ pub(super) struct File {
     runner_cooldown_minutes: Option<u64>,
     #[serde(default)]
     notifications: Notifications,
+    #[serde(default)]
+    notify: Notify,
+    phone: Option<channels::Phone>,
+}
+
+/// `[notify]`: who is told that something waits.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Notify {
+    /// Whether the desktop shows notifications.
+    desktop: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -238,6 +250,11 @@ impl File {
         set(&mut config.http.body_limit, self.http.body_limit_bytes);
         set(&mut config.http.sessions, self.http.sessions);
         set(&mut config.http.session_idle, self.http.session_idle_seconds.map(Duration::from_secs));
+        set(&mut config.channels.desktop, self.notify.desktop);
+        if let Some(reason) = self.phone.as_ref().and_then(channels::Phone::fault) {
+            return Err(Error::Invalid { path: config.home.join("config.toml"), reason });
+        }
+        config.channels.phone = self.phone;
         config.runners.runners = self.runners;
         config.runners.runner_cooldown_minutes = self.runner_cooldown_minutes;
         set(&mut config.prompts.limits.file, self.prompts.largest_file_bytes);

@@ -127,6 +127,7 @@ async fn live(
         async move { popups.work(stop).await }
     });
     doors.spawn(app.clone().send_notifications());
+    doors.spawn(app.clone().ring());
     doors.close();
     claim.sign(&Holder {
         pid: std::process::id(),
