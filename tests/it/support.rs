@@ -50,6 +50,8 @@ impl Home {
             .env("HOME", self.path())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("LANG", "C.UTF-8")
+            // No test may ring on the desktop of who runs it: a bus would be looked for here.
+            .env("XDG_RUNTIME_DIR", self.path())
             .current_dir(self.path());
         command
     }
