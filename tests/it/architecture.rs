@@ -73,7 +73,7 @@ const EDGES: &[(&str, &[&str])] = &[
 
 /// Which outside crate may be named where.
 const CRATES: &[(&str, &[&str])] = &[
-    ("reqwest", &["assistant"]),
+    ("reqwest", &["assistant", "channels"]),
     ("rmcp", &["mcp", "http"]),
     ("axum", &["http", "web"]),
     ("clap", &["cli"]),
@@ -85,7 +85,6 @@ const CRATES: &[(&str, &[&str])] = &[
     ("pulldown_cmark", &["web"]),
     ("notify_rust", &["channels"]),
     ("ratatui", &["tui"]),
-    ("reqwest", &["channels"]),
     ("serde_saphyr", &["yaml"]),
     ("sqlx", &["store"]),
     ("toml", &["agents", "config"]),
