@@ -1,6 +1,7 @@
 //! The application: builds the rooms on the ground, knows who is connected, and owns shutdown.
 
 pub(crate) mod activity;
+pub(crate) mod calendars;
 pub(crate) mod clients;
 mod doorbell;
 mod facts;

@@ -18,6 +18,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "http",
             "mcp",
             "names",
+            "outbound",
             "popups",
             "process",
             "prompts",
@@ -34,7 +35,21 @@ const EDGES: &[(&str, &[&str])] = &[
     ("relay", &["mcp", "socket"]),
     ("socket", &["agents", "app", "events", "git", "mcp", "popups", "process"]),
     ("tui", &["clock", "git", "popups", "socket", "visible"]),
-    ("web", &["agents", "app", "clock", "config", "events", "folders", "popups", "prompts", "visible"]),
+    (
+        "web",
+        &[
+            "agents",
+            "app",
+            "assistant",
+            "clock",
+            "config",
+            "events",
+            "folders",
+            "popups",
+            "prompts",
+            "visible",
+        ],
+    ),
     // The application.
     (
         "app",
@@ -45,6 +60,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "config",
             "events",
             "git",
+            "outbound",
             "popups",
             "prompts",
             "store",
@@ -64,6 +80,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("folders", &["config"]),
     ("git", &["process"]),
     ("names", &[]),
+    ("outbound", &[]),
     ("process", &["config"]),
     ("store", &["config"]),
     ("telemetry", &["config"]),
@@ -73,13 +90,14 @@ const EDGES: &[(&str, &[&str])] = &[
 
 /// Which outside crate may be named where.
 const CRATES: &[(&str, &[&str])] = &[
-    ("reqwest", &["assistant", "channels"]),
+    ("reqwest", &["assistant", "channels", "outbound"]),
     ("rmcp", &["mcp", "http"]),
     ("axum", &["http", "web"]),
     ("clap", &["cli"]),
     ("indicatif", &["cli"]),
     ("calcard", &["assistant"]),
     ("lettre", &["assistant"]),
+    ("rrule", &["assistant"]),
     ("minijinja", &["web", "prompts"]),
     ("notify", &["folders"]),
     ("pulldown_cmark", &["web"]),
