@@ -22,7 +22,7 @@ use std::ffi::OsStr;
 pub(crate) use again::{run_own, start_detached};
 pub(crate) use ancestry::{Ancestry, ancestry, is_marked, parent, program, supervisors_above};
 pub(crate) use browser::open_browser;
-pub(crate) use hub::{Canceller, Running, start, start_known};
+pub(crate) use hub::{Canceller, Running, start, start_known, start_live};
 pub(crate) use peer::peer_below;
 pub(crate) use resume::{Resumed, resume};
 pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, Timeouts};

@@ -1,6 +1,7 @@
 //! The hub's side of a run.
 
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
 use tokio::process::Child;
 use tokio::sync::{mpsc, oneshot};
 
@@ -176,9 +178,28 @@ pub(crate) async fn start(command: Command) -> Result<Running, Error> {
 /// The same; `know` is told the supervisor's process before the command exists, so that nothing which the command does
 /// comes from a stranger.
 pub(crate) async fn start_known(command: Command, know: impl FnOnce(u32)) -> Result<Running, Error> {
+    supervise(command, None, know).await
+}
+
+/// Starts a command that is talked with: what is returned beside the run is its stdin and stdout, which the
+/// supervisor never sees, so they cost it nothing and are not spooled. Shutting the writing half down is the end of
+/// its stdin. The limits on output do not see stdout either.
+pub(crate) async fn start_live(command: Command) -> Result<(Running, UnixStream), Error> {
+    let failed = |error: std::io::Error| Error::Spawn(error.to_string());
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(failed)?;
+    ours.set_nonblocking(true).map_err(failed)?;
+    let ours = UnixStream::from_std(ours).map_err(failed)?;
+    Ok((supervise(command, Some(theirs.into()), |_| {}).await?, ours))
+}
+
+async fn supervise(
+    command: Command,
+    live: Option<OwnedFd>,
+    know: impl FnOnce(u32),
+) -> Result<Running, Error> {
     let spool = command.spool.clone();
     let input = command.stdin.clone();
-    let order = order(command).await?;
+    let order = Order { live: live.is_some(), ..order(command).await? };
     let failed = |error: std::io::Error| Error::Spawn(error.to_string());
     let mut supervisor = child(own_image().map_err(failed)?);
     supervisor
@@ -187,7 +208,7 @@ pub(crate) async fn start_known(command: Command, know: impl FnOnce(u32)) -> Res
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null());
+        .stderr(live.map_or_else(Stdio::null, Stdio::from));
     let mut supervisor = tokio::process::Command::from(supervisor).spawn().map_err(failed)?;
     if let Some(pid) = supervisor.id() {
         know(pid);
@@ -245,6 +266,7 @@ async fn order(command: Command) -> Result<Order, Error> {
         },
         env: command.env.into_iter().map(|(name, value)| (Text(name), Text(value))).collect(),
         stdin: input,
+        live: false,
         wall_ms: command.timeouts.wall.map(milliseconds),
         idle_ms: command.timeouts.idle.map(milliseconds),
         first_output_ms: command.timeouts.first_output.map(milliseconds),

@@ -35,6 +35,9 @@ pub(super) struct Order {
     pub(super) env: Vec<(Text, Text)>,
     /// How many bytes for the runner's stdin follow this line; `null` is `/dev/null`.
     pub(super) stdin: Option<u64>,
+    /// The supervisor's stderr is a socket to the hub, and becomes the runner's stdin and stdout.
+    #[serde(default)]
+    pub(super) live: bool,
     pub(super) wall_ms: Option<u64>,
     pub(super) idle_ms: Option<u64>,
     pub(super) first_output_ms: Option<u64>,

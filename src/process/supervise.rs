@@ -199,10 +199,18 @@ fn start_runner(order: &Order, spool: &Path, program: &Path, input: bool) -> io:
         .env_clear()
         .envs(order.env.iter().map(|(name, value)| (&name.0, &value.0)))
         .env(MARK, &order.mark)
-        .stdin(if input { Stdio::piped() } else { Stdio::null() })
-        .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    if order.live {
+        let socket = || io::stderr().as_fd().try_clone_to_owned();
+        stage.stdin(socket()?).stdout(socket()?);
+    } else {
+        stage.stdin(if input { Stdio::piped() } else { Stdio::null() }).stdout(Stdio::piped());
+    }
     let runner = stage.spawn()?;
+    if order.live {
+        // The runner's end of the socket is to be the only one, or the hub would never see it closed.
+        rustix::stdio::dup2_stderr(&File::open("/dev/null")?)?;
+    }
     let pid = rustix::process::Pid::from_child(&runner);
     let record = Record {
         supervisor: getpid().as_raw_nonzero().get(),
