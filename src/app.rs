@@ -1,7 +1,7 @@
 //! The application: builds the rooms on the ground, knows who is connected, and owns shutdown.
 
 pub(crate) mod activity;
-pub(crate) mod calendars;
+mod approvals;
 pub(crate) mod clients;
 mod doorbell;
 mod facts;
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agents::{Agents, Selector};
 use crate::assistant::Assistant;
+use crate::codex::Codex;
 use crate::config::Config;
 use crate::events::{Event, Events};
 use crate::popups::Popups;
@@ -34,6 +35,7 @@ pub(crate) struct App {
     pub(crate) events: Events,
     pub(crate) agents: Agents,
     pub(crate) assistant: Assistant,
+    pub(crate) codex: Codex,
     pub(crate) popups: Popups,
     pub(crate) prompts: Prompts,
     /// Who is connected now.
@@ -67,6 +69,7 @@ impl App {
         let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits);
         let store = Store::new(config.database.clone());
         let assistant = Assistant::new(store.clone(), events.clone());
+        let codex = Codex::new(config.codex.clone(), store.clone(), events.clone());
         let popups = Popups::new(config.popups.clone(), store.clone(), events.clone());
         let agents = Agents::new(&config.agents, config.delegation.clone(), selector, store, events.clone());
         let activity = Arc::<Activity>::default();
@@ -83,6 +86,7 @@ impl App {
             events,
             agents,
             assistant,
+            codex,
             popups,
             prompts,
         })

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod channels;
+pub(crate) mod codex;
 mod database;
 pub(crate) mod delegation;
 pub(crate) mod delivery;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agents::{AgentRoot, AgentsConfig, Program};
+use codex::CodexConfig;
 pub(crate) use database::Database;
 use delegation::Delegation;
 use folders::Root;
@@ -75,6 +77,7 @@ pub(crate) struct Config {
     pub(crate) delivery: delivery::Delivery,
     pub(crate) popups: popups::PopupsConfig,
     pub(crate) channels: channels::ChannelsConfig,
+    pub(crate) codex: CodexConfig,
     /// Where rows are kept.
     pub(crate) database: Database,
     /// The runners of `config.toml`; none means the usual ones.
@@ -196,6 +199,7 @@ impl Config {
                     config.delegation.spool = Some(home.join("spool"));
                     config.delivery.spool = Some(home.join("spool").join("speech"));
                     config.delivery.speech = ["espeak-ng", "-w"].map(str::to_owned).to_vec();
+                    config.codex.spool = Some(home.join("spool"));
                 }
                 config.popups.passphrase = Some(home.join("desk-passphrase"));
                 config.home = home;

@@ -20,6 +20,7 @@ mod app;
 mod agents;
 #[cfg_attr(not(test), expect(dead_code, reason = "its doors are built on it next"))]
 mod assistant;
+mod codex;
 #[cfg_attr(not(test), expect(dead_code, reason = "its doors are built on it next"))]
 mod popups;
 mod prompts;
@@ -32,7 +33,6 @@ mod events;
 mod folders;
 mod git;
 mod names;
-mod outbound;
 mod process;
 #[cfg_attr(not(test), expect(dead_code, reason = "the agents room is built on it next"))]
 mod store;

@@ -4,6 +4,7 @@
 //! What a verb acknowledges is on disk first. The store names no room: rooms map its rows to their own values.
 
 pub(crate) mod assistant;
+pub(crate) mod codex;
 mod connect;
 mod migrations;
 pub(crate) mod popups;

@@ -37,6 +37,7 @@ impl App {
         config.agents.enter_workspace(folder);
         let app = Arc::new(Self {
             assistant: self.assistant.clone(),
+            codex: self.codex.clone(),
             agents: self.agents.with_agents(&config.agents),
             popups: self.popups.clone(),
             prompts: Prompts::new(config.prompts.roots.clone(), config.prompts.limits),

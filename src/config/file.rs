@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::channels;
+use super::codex::{Backend, CodexConfig};
 use super::delegation::Delegation;
 use super::delivery::{self, Delivery, Mail};
 use super::folders::Root;
@@ -35,6 +36,8 @@ pub(super) struct File {
     agents: Agents,
     #[serde(default)]
     tasks: Tasks,
+    #[serde(default)]
+    codex: Codex,
     #[serde(default)]
     runners: Vec<RunnerEntry>,
     runner_cooldown_minutes: Option<u64>,
@@ -131,6 +134,30 @@ struct Agents {
     foreign: Option<bool>,
     largest_file_bytes: Option<usize>,
     most_files: Option<usize>,
+}
+
+/// `[codex]`: how its sessions are driven.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Codex {
+    /// A path, or a name on the PATH.
+    program: Option<String>,
+    /// `auto`, `app-server`, `mcp-server`.
+    backend: Option<Backend>,
+    approval_timeout_seconds: Option<u64>,
+    /// How long a thread without a turn keeps its process.
+    idle_seconds: Option<u64>,
+    max_sessions: Option<usize>,
+}
+
+impl Codex {
+    fn apply(self, config: &mut CodexConfig) {
+        config.program = self.program;
+        set(&mut config.backend, self.backend);
+        set(&mut config.approval_timeout, self.approval_timeout_seconds.map(Duration::from_secs));
+        set(&mut config.idle, self.idle_seconds.map(Duration::from_secs));
+        set(&mut config.most_sessions, self.max_sessions);
+    }
 }
 
 /// `[tasks]`: what delegated tasks may cost.
@@ -265,6 +292,7 @@ impl File {
         set(&mut config.agents.limits.files, self.agents.most_files);
         self.tasks.apply(&mut config.delegation);
         self.notifications.apply(&mut config.delivery, &config.home)?;
+        self.codex.apply(&mut config.codex);
         let prompts = self.prompts.folders.into_iter();
         let prompts =
             prompts.map(|folder| Root { folder: Some(config.home.join(&folder)), ..Root::named(folder) });

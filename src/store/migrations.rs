@@ -15,6 +15,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (1, "tasks", include_str!("../../migrations/0001_tasks.sql")),
     (2, "popups", include_str!("../../migrations/0002_popups.sql")),
     (3, "assistant", include_str!("../../migrations/0003_assistant.sql")),
+    (4, "codex", include_str!("../../migrations/0004_codex.sql")),
 ];
 
 /// Brings the tables up to date.

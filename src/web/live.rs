@@ -174,5 +174,6 @@ fn touched(event: Event) -> &'static [Section] {
         Event::TasksChanged => &["tasks"],
         Event::CalendarChanged | Event::NotificationsChanged => &["agenda"],
         Event::QuestionsChanged => &["questions"],
+        Event::CodexChanged => &["codex"],
     }
 }

@@ -128,6 +128,7 @@ async fn live(
     });
     doors.spawn(app.clone().send_notifications());
     doors.spawn(app.clone().ring());
+    doors.spawn(app.clone().codex_sessions());
     doors.close();
     claim.sign(&Holder {
         pid: std::process::id(),

@@ -1,0 +1,241 @@
+//! Codex sessions: starts and drives them over either protocol of Codex, and keeps what happened in them.
+//!
+//! [`Codex`] is the room's face. A session is one child with one thread; see `session.rs`. What Codex wants a person
+//! to decide is an [`Approval`], told by [`Codex::asked`] and answered by [`Codex::decide`].
+
+pub(crate) mod approval;
+mod backend;
+pub(crate) mod console;
+pub(crate) mod error;
+pub(crate) mod happened;
+mod installed;
+mod journal;
+pub(crate) mod log;
+mod peer;
+mod session;
+pub(crate) mod settings;
+pub(crate) mod thread;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use tokio::sync::{broadcast, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::codex::CodexConfig;
+use crate::events::Events;
+use crate::store::Store;
+use crate::store::codex as rows;
+pub(crate) use crate::store::codex::Query;
+use approval::{Approval, By, Decision};
+pub(crate) use error::Error;
+pub(crate) use installed::Installed;
+use installed::Probe;
+pub(crate) use session::Session;
+use session::{Outside, Plan};
+use settings::Start;
+use thread::{Last, State};
+
+/// Approvals that a slow listener may lag behind.
+const APPROVALS: usize = 64;
+
+/// The room. Cheap to clone; all clones share the sessions.
+#[derive(Clone, Debug)]
+pub(crate) struct Codex(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    config: CodexConfig,
+    store: Store,
+    events: Events,
+    probe: Probe,
+    /// By thread. One whose task has ended is left until somebody looks.
+    sessions: Mutex<HashMap<String, Session>>,
+    asked: broadcast::Sender<Approval>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    /// Makes the names of runs different.
+    runs: AtomicU64,
+}
+
+/// A session with a turn in it.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) thread: String,
+    pub(crate) session: Session,
+    /// The number of the last entry of the log before the turn.
+    pub(crate) after: u64,
+    /// Gets the turn's end; an error when the session ends without one.
+    pub(crate) answer: oneshot::Receiver<Last>,
+}
+
+/// A thread as a list shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    pub(crate) row: rows::Thread,
+    pub(crate) state: State,
+}
+
+impl Codex {
+    /// Does no I/O.
+    pub(crate) fn new(config: CodexConfig, store: Store, events: Events) -> Self {
+        Self(Arc::new(Inner {
+            config,
+            store,
+            events,
+            probe: Probe::default(),
+            sessions: Mutex::default(),
+            asked: broadcast::Sender::new(APPROVALS),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            runs: AtomicU64::new(0),
+        }))
+    }
+
+    /// Returns which Codex is installed and how it is spoken with.
+    pub(crate) async fn installed(&self) -> Result<Installed, Error> {
+        self.0.probe.look(&self.0.config).await
+    }
+
+    /// Begins a thread with its first turn. Returns once Codex gave it a name; the turn goes on.
+    pub(crate) async fn start(&self, start: Start) -> Result<Begun, Error> {
+        self.open(start, None).await
+    }
+
+    /// Hands in the next prompt of a thread; one that no process has is taken up again. A prompt that comes while a
+    /// turn runs waits for its end.
+    pub(crate) async fn reply(&self, thread: &str, prompt: String) -> Result<Begun, Error> {
+        if let Some(session) = self.session(thread) {
+            let after = session.log.last();
+            match session.prompt(prompt.clone()).await {
+                Ok(answer) => return Ok(Begun { thread: thread.to_owned(), session, after, answer }),
+                // It went to rest in this moment.
+                Err(Error::Over) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let row = rows::thread(&self.0.store, thread).await?;
+        let row = row.ok_or_else(|| Error::UnknownThread(thread.to_owned()))?;
+        let mut start: Start = serde_json::from_str(&row.settings).unwrap_or_default();
+        start.prompt = prompt;
+        start.cwd = start.cwd.or(Some(row.cwd)).filter(|folder| !folder.is_empty());
+        self.open(start, Some(thread.to_owned())).await
+    }
+
+    /// Asks for the end of a thread's running turn; its end is told as an event.
+    pub(crate) async fn interrupt(&self, thread: &str) -> Result<(), Error> {
+        match self.session(thread) {
+            Some(session) => session.interrupt().await,
+            None => Err(Error::NoTurn),
+        }
+    }
+
+    /// Returns the channel on which every approval is told as it is asked.
+    pub(crate) fn asked(&self) -> broadcast::Receiver<Approval> {
+        self.0.asked.subscribe()
+    }
+
+    /// Returns what Codex waits for now, in all threads.
+    pub(crate) fn pending(&self) -> Vec<Approval> {
+        let sessions: Vec<Session> = self.live().values().cloned().collect();
+        sessions.iter().flat_map(|session| session.thread().asked).collect()
+    }
+
+    /// Answers an approval of a thread.
+    pub(crate) async fn decide(
+        &self,
+        thread: &str,
+        approval: &str,
+        decision: Decision,
+        by: By,
+    ) -> Result<(), Error> {
+        match self.session(thread) {
+            Some(session) => session.decide(approval, decision, by).await,
+            None => Err(Error::NotAsked(approval.to_owned())),
+        }
+    }
+
+    /// Returns the session that has a thread now.
+    pub(crate) fn session(&self, thread: &str) -> Option<Session> {
+        self.live().get(thread).cloned()
+    }
+
+    /// Returns threads, the last used first, behind `before` where that is given.
+    pub(crate) async fn threads(
+        &self,
+        query: &Query,
+        before: Option<(i64, &str)>,
+    ) -> Result<Vec<Listed>, Error> {
+        let rows = rows::threads(&self.0.store, query, before).await?;
+        let live = self.live();
+        let state =
+            |row: &rows::Thread| live.get(&row.id).map_or(State::Closed, |session| session.thread().state());
+        Ok(rows.into_iter().map(|row| Listed { state: state(&row), row }).collect())
+    }
+
+    /// Returns one thread.
+    pub(crate) async fn thread(&self, id: &str) -> Result<Listed, Error> {
+        let row = rows::thread(&self.0.store, id).await?;
+        let row = row.ok_or_else(|| Error::UnknownThread(id.to_owned()))?;
+        let state = self.session(id).map_or(State::Closed, |session| session.thread().state());
+        Ok(Listed { row, state })
+    }
+
+    /// Ends all sessions and waits until nothing of them is left.
+    pub(crate) async fn close(&self) {
+        self.0.stop.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    async fn open(&self, start: Start, resume: Option<String>) -> Result<Begun, Error> {
+        let installed = self.installed().await?;
+        let open = self.live().len();
+        if open >= self.0.config.most_sessions {
+            return Err(Error::TooMany(open));
+        }
+        let run = format!("codex-{:x}-{}", now(), self.0.runs.fetch_add(1, Ordering::Relaxed));
+        let spool = self.0.config.spool.clone().unwrap_or_else(std::env::temp_dir).join(run);
+        // Codex takes a folder that is not there; then its process stands elsewhere, and Codex says so itself.
+        let folder =
+            start.cwd.as_deref().map(PathBuf::from).filter(|folder| folder.is_absolute() && folder.is_dir());
+        let plan = Plan {
+            installed,
+            start,
+            resume,
+            workdir: folder.unwrap_or_else(|| PathBuf::from("/")),
+            spool,
+            approval_timeout: self.0.config.approval_timeout,
+            idle: self.0.config.idle,
+        };
+        let outside = Outside {
+            store: self.0.store.clone(),
+            events: self.0.events.clone(),
+            asked: self.0.asked.clone(),
+            stop: self.0.stop.clone(),
+        };
+        let (answer, answered) = oneshot::channel();
+        let (session, task) = Session::start(plan, outside, answer).await?;
+        self.0.tasks.spawn(task);
+        let thread = session.id().await?;
+        self.live().insert(thread.clone(), session.clone());
+        Ok(Begun { thread, session, after: 0, answer: answered })
+    }
+
+    /// The sessions, without those that are over.
+    fn live(&self) -> MutexGuard<'_, HashMap<String, Session>> {
+        let mut sessions = self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.retain(|_, session| !session.is_over());
+        sessions
+    }
+}
+
+/// Returns the time in milliseconds since 1970.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,64 @@
+//! What a notification says, in a few words.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use super::super::approval::shown;
+
+/// Characters of a summary.
+const LONGEST: usize = 512;
+
+/// Returns parameters as compact JSON, cut at 512 characters.
+pub(super) fn of_params(params: &Value) -> String {
+    let mut cut = Cut(Vec::new());
+    // Being full is the one way it fails.
+    let full = serde_json::to_writer(&mut cut, params).is_err();
+    shorten(&String::from_utf8_lossy(&cut.0), full)
+}
+
+/// Returns what a `codex/event` message says: its type, and the text that it carries, else its members.
+pub(super) fn of_event(message: &Value) -> String {
+    let Some(kind) = message["type"].as_str() else { return of_params(message) };
+    if let Some(argv) = message["command"].as_array() {
+        let argv: Vec<String> = argv.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect();
+        return shorten(&format!("{kind}: {}", shown(&argv)), false);
+    }
+    let text = ["message", "text", "delta", "last_agent_message", "unified_diff", "reason", "prompt"]
+        .iter()
+        .find_map(|member| message[member].as_str());
+    if let Some(text) = text {
+        return shorten(&format!("{kind}: {}", text.chars().take(LONGEST).collect::<String>()), false);
+    }
+    if message.as_object().is_some_and(|members| members.len() > 1) {
+        return shorten(&format!("{kind} {}", of_params(message)), false);
+    }
+    kind.to_owned()
+}
+
+fn shorten(text: &str, cut: bool) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None if cut => format!("{text}…"),
+        None => text.to_owned(),
+    }
+}
+
+/// Takes what 512 characters can need, and then no more: parameters may be megabytes.
+struct Cut(Vec<u8>);
+
+impl Write for Cut {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = (LONGEST * 4).saturating_sub(self.0.len());
+        if room == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        let taken = bytes.len().min(room);
+        self.0.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! Every recorded session, replayed: what the console shows of it, what we answered, and how the thread stood.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::{Dialogue, Heard};
+use crate::codex::approval::{By, Decision};
+use crate::codex::console;
+use crate::codex::settings::{Back, Start};
+use crate::codex::thread::Thread;
+
+/// Feeds a recording to the client: what the recording's client sent is asked of ours, in its order.
+struct Replay {
+    dialogue: Dialogue,
+    thread: Thread,
+    /// Our ids by the recorded ones, and what we sent that the recording has not reached yet.
+    ids: HashMap<String, Value>,
+    sent: VecDeque<Value>,
+    shown: String,
+}
+
+impl Replay {
+    fn new(back: Back) -> Self {
+        let dialogue = Dialogue::new(back, "run");
+        let (ids, sent) = (HashMap::new(), VecDeque::new());
+        Self { dialogue, thread: Thread::default(), ids, sent, shown: String::new() }
+    }
+
+    fn sent(&mut self, out: &[u8]) {
+        for line in out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let message: Value = serde_json::from_slice(line).unwrap();
+            let mut told = message.clone();
+            // Which version this is would be in every snapshot.
+            if let Some(version) = told.pointer_mut("/params/clientInfo/version") {
+                *version = Value::from("[version]");
+            }
+            writeln!(self.shown, "--> {told}").unwrap();
+            self.sent.push_back(message);
+        }
+    }
+
+    fn took(&mut self, heard: &Heard) {
+        for happened in &heard.happened {
+            self.thread.apply(happened);
+        }
+        for line in console::lines(heard) {
+            writeln!(self.shown, "{line}").unwrap();
+        }
+    }
+
+    fn client_said(&mut self, message: &Value) {
+        let mut out = Vec::new();
+        let params = &message["params"];
+        let Some(method) = message["method"].as_str() else {
+            let approval = format!("run-{}", message["id"]);
+            let heard = self.dialogue.decide(&approval, &decision(message), By::Person, &mut out);
+            self.took(&heard);
+            self.sent(&out);
+            return;
+        };
+        let ours = |sent: &Value| sent["method"] == method && !sent["id"].is_null();
+        if !self.sent.iter().any(ours) {
+            let arguments = &params["arguments"];
+            let prompt =
+                arguments["prompt"].as_str().or(params["input"][0]["text"].as_str()).unwrap_or_default();
+            let thread = [&params["threadId"], &arguments["threadId"]].iter().find_map(|id| id.as_str());
+            match (method, params["name"].as_str()) {
+                ("initialize", _) => self.dialogue.greet(&mut out),
+                ("thread/start", _) => self.dialogue.start(&start(params, "prompt"), &mut out),
+                ("tools/call", Some("codex")) => self.dialogue.start(&start(arguments, prompt), &mut out),
+                ("turn/start", _) | ("tools/call", Some("codex-reply")) => {
+                    self.dialogue.turn(thread.unwrap_or_default(), prompt, &mut out);
+                }
+                ("turn/interrupt" | "notifications/cancelled", _) => {
+                    self.dialogue.interrupt(thread.unwrap_or_default(), &mut out);
+                }
+                // What we never send.
+                _ => {}
+            }
+        }
+        self.sent(&out);
+        if let Some(at) = self.sent.iter().position(ours) {
+            let sent = self.sent.remove(at).unwrap();
+            self.ids.insert(message["id"].to_string(), sent["id"].clone());
+        }
+    }
+
+    fn codex_said(&mut self, message: &Value) {
+        let mut message = message.clone();
+        if message["method"].is_null() {
+            match self.ids.get(&message["id"].to_string()) {
+                Some(ours) => message["id"] = ours.clone(),
+                // An answer to something that we never ask.
+                None => return,
+            }
+        }
+        let mut out = Vec::new();
+        let heard = self.dialogue.hear(message.to_string().as_bytes(), &mut out);
+        self.took(&heard);
+        self.sent(&out);
+    }
+}
+
+fn start(params: &Value, prompt: &str) -> Start {
+    let text = |names: [&str; 2]| names.iter().find_map(|name| params[name].as_str()).map(ToOwned::to_owned);
+    Start {
+        prompt: prompt.to_owned(),
+        cwd: text(["cwd", "cwd"]),
+        sandbox: text(["sandbox", "sandbox"]),
+        approval_policy: text(["approvalPolicy", "approval-policy"]),
+        config: Map::new(),
+        ..Start::default()
+    }
+}
+
+/// What the recording's client decided, as ours would say it.
+fn decision(message: &Value) -> Decision {
+    let result = &message["result"];
+    let word = result["decision"].as_str().or(result["action"].as_str()).unwrap_or_default();
+    match word {
+        "approved" | "accept" if result["content"].as_object().is_none_or(Map::is_empty) => Decision::Approve,
+        "accept" => Decision::Content(result["content"].clone()),
+        "approved_for_session" | "acceptForSession" => Decision::ApproveForSession,
+        "abort" | "cancel" => Decision::Abort,
+        _ => {
+            Decision::Deny { note: result["decision"]["denied"]["rejection"].as_str().map(ToOwned::to_owned) }
+        }
+    }
+}
+
+#[test]
+fn every_recorded_session_is_told_in_order() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/codex");
+    let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    assert!(names.len() > 80, "{} recordings", names.len());
+    for path in names {
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let back = if name.contains("-app-") { Back::AppServer } else { Back::McpServer };
+        let mut replay = Replay::new(back);
+        for line in std::fs::read_to_string(&path).unwrap().lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            match line["dir"].as_str().unwrap() {
+                "c2s" if line["msg"].is_object() => replay.client_said(&line["msg"]),
+                "s2c" if line["msg"].is_object() => replay.codex_said(&line["msg"]),
+                _ => {}
+            }
+        }
+        let Replay { thread, mut shown, .. } = replay;
+        writeln!(shown, "=== {} {:?} {:?}", thread.state().as_str(), thread.last, thread.usage).unwrap();
+        insta::assert_snapshot!(name, shown);
+    }
+}

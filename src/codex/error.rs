@@ -1,0 +1,55 @@
+//! Why the room did nothing.
+
+use crate::{process, store};
+
+/// What a caller is told.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("codex was not found{}", .configured.as_ref().map(|path| format!(" at `{path}`")).unwrap_or_default())]
+    Missing { configured: Option<String> },
+    #[error("codex cannot be asked for its version: {0}")]
+    Version(String),
+    #[error("codex {version} has no `{back}`")]
+    NoBack { version: String, back: &'static str },
+    #[error("codex cannot be started: {0}")]
+    Start(#[from] process::Error),
+    /// In Codex's words.
+    #[error("codex did not begin the thread: {0}")]
+    Refused(String),
+    #[error("there is no thread `{0}`")]
+    UnknownThread(String),
+    #[error("{0} prompts are waiting in this thread already")]
+    Busy(usize),
+    #[error("no turn runs in this thread")]
+    NoTurn,
+    #[error("nothing is asked by the name `{0}` (any more)")]
+    NotAsked(String),
+    #[error("{0} threads are open, which is the limit")]
+    TooMany(usize),
+    #[error("the session is over")]
+    Over,
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+impl Error {
+    /// Says what to do about it.
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Missing { .. } => Some(
+                "install it (npm install -g @openai/codex), or name its program: [codex] program in config.toml",
+            ),
+            Self::NoBack { .. } => Some("set [codex] backend to \"auto\" in config.toml, or leave it out"),
+            Self::UnknownThread(_) => Some("`adjutant codex --list` shows the threads that are known here"),
+            Self::Refused(_) | Self::Start(_) | Self::Version(_) => {
+                Some("see whether `codex` itself works there; `codex login` if it is not logged in")
+            }
+            Self::Busy(_)
+            | Self::NoTurn
+            | Self::NotAsked(_)
+            | Self::TooMany(_)
+            | Self::Over
+            | Self::Store(_) => None,
+        }
+    }
+}

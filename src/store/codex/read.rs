@@ -1,0 +1,86 @@
+//! Questions about threads.
+
+use super::{Item, Thread};
+use crate::store::{Error, Store};
+
+/// Selects threads with how their last turn ended.
+macro_rules! select_threads {
+    ($rest:literal) => {
+        concat!(
+            "SELECT t.id, t.back, t.version, t.cwd, t.model, t.title, t.settings, t.tokens, t.created_at, \
+                    t.updated_at, u.ended AS last_end, u.failure AS last_failure \
+             FROM codex_threads t LEFT JOIN codex_turns u ON u.thread = t.id AND u.turn = \
+                  (SELECT MAX(v.turn) FROM codex_turns v WHERE v.thread = t.id AND v.started_at = \
+                       (SELECT MAX(w.started_at) FROM codex_turns w WHERE w.thread = t.id)) ",
+            $rest
+        )
+    };
+}
+
+const ONE: &str = select_threads!("WHERE t.id = $1");
+
+const LIST: &str = select_threads!(
+    "WHERE (t.updated_at < $1 OR (t.updated_at = $1 AND t.id < $2)) \
+       AND ($3 = '' OR LOWER(t.title) LIKE $3 ESCAPE '!' OR LOWER(t.cwd) LIKE $3 ESCAPE '!' OR EXISTS \
+            (SELECT 1 FROM codex_items i WHERE i.thread = t.id AND LOWER(i.text) LIKE $3 ESCAPE '!')) \
+     ORDER BY t.updated_at DESC, t.id DESC LIMIT $4"
+);
+
+const ITEMS: &str = "\
+    SELECT seq, id, turn, kind, body, at FROM codex_items \
+    WHERE thread = $1 AND seq < $2 AND ($3 = '' OR LOWER(text) LIKE $3 ESCAPE '!') ORDER BY seq DESC LIMIT $4";
+
+/// Which threads or items a list shows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Query {
+    /// Stands somewhere in it, in any case (beyond ASCII, as written); empty means all.
+    pub(crate) text: String,
+    pub(crate) limit: u32,
+}
+
+impl Query {
+    fn pattern(&self) -> String {
+        if self.text.is_empty() {
+            return String::new();
+        }
+        let plain = self.text.to_ascii_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
+        format!("%{plain}%")
+    }
+}
+
+/// Returns one thread.
+pub(crate) async fn thread(store: &Store, id: &str) -> Result<Option<Thread>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(ONE).bind(id).fetch_optional(&mut *connection).await?)
+}
+
+/// Returns threads, the last used first, behind the one of `before` (its `updated_at` and id) where that is given.
+pub(crate) async fn threads(
+    store: &Store,
+    query: &Query,
+    before: Option<(i64, &str)>,
+) -> Result<Vec<Thread>, Error> {
+    let mut connection = store.read().await?;
+    let (at, id) = before.unwrap_or((i64::MAX, ""));
+    let query = sqlx::query_as(LIST).bind(at).bind(id).bind(query.pattern()).bind(i64::from(query.limit));
+    Ok(query.fetch_all(&mut *connection).await?)
+}
+
+/// Returns items of a thread, the newest first, older than the one numbered `before` where that is given.
+pub(crate) async fn items(
+    store: &Store,
+    thread: &str,
+    query: &Query,
+    before: Option<i64>,
+) -> Result<Vec<Item>, Error> {
+    let mut connection = store.read().await?;
+    let query = sqlx::query_as(ITEMS)
+        .bind(thread)
+        .bind(before.unwrap_or(i64::MAX))
+        .bind(query.pattern())
+        .bind(i64::from(query.limit));
+    Ok(query.fetch_all(&mut *connection).await?)
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[ONE, LIST, ITEMS];

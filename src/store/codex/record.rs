@@ -1,0 +1,89 @@
+//! A session says what happened.
+
+use futures::future::BoxFuture;
+use sqlx::AnyConnection;
+
+use super::{Change, NewItem, NewThread};
+use crate::store::{Error, Store};
+
+/// A thread that is taken up keeps its beginning: title, age and what it was started with.
+const THREAD: &str = "\
+    INSERT INTO codex_threads (id, back, version, cwd, model, title, settings, tokens, created_at, updated_at) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8) \
+    ON CONFLICT (id) DO UPDATE SET back = excluded.back, version = excluded.version, updated_at = excluded.updated_at";
+
+/// The names of turns may begin anew when a new process takes the thread up.
+const TURN: &str = "\
+    INSERT INTO codex_turns (thread, turn, started_at) \
+    SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT) \
+    WHERE EXISTS (SELECT 1 FROM codex_threads WHERE id = $1) \
+    ON CONFLICT (thread, turn) DO UPDATE \
+    SET ended = NULL, failure = NULL, started_at = excluded.started_at, ended_at = NULL";
+
+const END: &str = "\
+    UPDATE codex_turns SET ended = $3, failure = $4, ended_at = $5 WHERE thread = $1 AND turn = $2";
+
+const TOUCH: &str = "UPDATE codex_threads SET updated_at = $2, tokens = $3 WHERE id = $1";
+
+const ITEM: &str = "\
+    INSERT INTO codex_items (thread, seq, id, turn, kind, text, body, at) \
+    SELECT CAST($1 AS TEXT), COALESCE((SELECT MAX(seq) FROM codex_items WHERE thread = $1), 0) + 1, \
+           CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS BIGINT) \
+    WHERE EXISTS (SELECT 1 FROM codex_threads WHERE id = $1) \
+    ON CONFLICT (thread, id) DO UPDATE SET text = excluded.text, body = excluded.body, kind = excluded.kind";
+
+/// Keeps what happened, in order.
+pub(crate) async fn record(store: &Store, changes: Vec<Change>) -> Result<(), Error> {
+    store.write(changes, verb).await
+}
+
+fn verb<'a>(
+    connection: &'a mut AnyConnection,
+    changes: &'a Vec<Change>,
+) -> BoxFuture<'a, Result<(), sqlx::Error>> {
+    Box::pin(async move {
+        for change in changes {
+            match change {
+                Change::Thread(new) => begin(connection, new).await?,
+                Change::TurnStarted { thread, turn, at } => {
+                    sqlx::query(TURN).bind(thread).bind(turn).bind(at).execute(&mut *connection).await?;
+                }
+                Change::TurnEnded { thread, turn, end, failure, tokens, at } => {
+                    let ended = sqlx::query(END).bind(thread).bind(turn).bind(end).bind(failure).bind(at);
+                    ended.execute(&mut *connection).await?;
+                    sqlx::query(TOUCH).bind(thread).bind(at).bind(tokens).execute(&mut *connection).await?;
+                }
+                Change::Item(new) => add(connection, new).await?,
+            }
+        }
+        Ok(())
+    })
+}
+
+async fn begin(connection: &mut AnyConnection, new: &NewThread) -> Result<(), sqlx::Error> {
+    let query = sqlx::query(THREAD)
+        .bind(&new.id)
+        .bind(&new.back)
+        .bind(&new.version)
+        .bind(&new.cwd)
+        .bind(&new.model)
+        .bind(&new.title)
+        .bind(&new.settings)
+        .bind(new.at);
+    query.execute(connection).await.map(drop)
+}
+
+async fn add(connection: &mut AnyConnection, new: &NewItem) -> Result<(), sqlx::Error> {
+    let query = sqlx::query(ITEM)
+        .bind(&new.thread)
+        .bind(&new.id)
+        .bind(&new.turn)
+        .bind(&new.kind)
+        .bind(&new.text)
+        .bind(&new.body)
+        .bind(new.at);
+    query.execute(connection).await.map(drop)
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&str] = &[THREAD, TURN, END, TOUCH, ITEM];
