@@ -3,6 +3,7 @@
 mod agents;
 mod ask;
 mod assistant;
+mod codex;
 mod connect;
 mod delegate;
 mod events;
@@ -113,6 +114,8 @@ enum Command {
     Events(events::EventsArgs),
     /// See what is planned and what went out, and settle what nobody knows
     Notifications(notifications::NotificationsArgs),
+    /// Give Codex a prompt and watch what it does
+    Codex(codex::CodexArgs),
     /// Open the console in the browser, logged in
     Open(open::OpenArgs),
     /// Say which hub runs, where it listens and who is connected
@@ -152,6 +155,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Users(args) => users::run(args, common),
         Command::Events(args) => events::run(args, common),
         Command::Notifications(args) => notifications::run(args, common),
+        Command::Codex(args) => codex::run(args, common),
         Command::Open(args) => open::run(&args, common),
         Command::Status(args) => status::run(&args, common),
         Command::Supervise(args) => supervise::run(&args),

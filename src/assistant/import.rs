@@ -125,8 +125,7 @@ impl Assistant {
     }
 }
 
-/// The days that occurrences are kept for.
-pub(crate) fn horizon(now: Timestamp) -> Horizon {
+fn horizon(now: Timestamp) -> Horizon {
     Horizon {
         from: now.saturating_sub(BACK).unwrap_or(Timestamp::MIN),
         to: now.saturating_add(AHEAD).unwrap_or(Timestamp::MAX),

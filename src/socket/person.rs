@@ -8,6 +8,7 @@
 //! Whoever asks is looked up in the table of processes before each act (see [`super::relays`]).
 
 mod client;
+pub(crate) mod codex;
 pub(crate) mod popups;
 pub(crate) mod tasks;
 
@@ -27,6 +28,7 @@ const LONGEST_ACT: u64 = 16 * 1024 * 1024;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Act {
     Popups(popups::Act),
+    Codex(codex::Act),
     Tasks(tasks::Act),
 }
 
@@ -68,6 +70,7 @@ pub(crate) enum Error {
 async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, Refusal> {
     match act {
         Act::Popups(act) => popups::answer(app, act, out).await,
+        Act::Codex(act) => codex::answer(app, act, out).await,
         Act::Tasks(act) => tasks::answer(app, act, out).await,
     }
 }

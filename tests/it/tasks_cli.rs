@@ -2,7 +2,6 @@
 //! tries the same is turned away.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
@@ -403,34 +402,4 @@ wait $relay
     // A person beside it was never in the way.
     desk.home.write("go", "");
     assert!(desk.run(&["tasks", "wait", &other]).status.success());
-}
-
-#[test]
-fn the_door_answers_each_line_and_hangs_up_on_what_is_no_act() {
-    let desk = Desk::new();
-    desk.background("answer x");
-    let say = |lines: &[&str]| {
-        let mut stream = UnixStream::connect(desk.home.path().join(".adjutant/hub.sock")).unwrap();
-        stream.set_read_timeout(Some(DEADLINE)).unwrap();
-        let hello = r#"{"adjutant":"0","hello":1,"person":true,"pid":1}"#;
-        for line in std::iter::once(&hello).chain(lines) {
-            writeln!(stream, "{line}").unwrap();
-        }
-        let told = BufReader::new(stream).lines().take(lines.len() + 1).map_while(Result::ok);
-        told.map(|line| serde_json::from_str::<Value>(&line).unwrap()).collect::<Vec<_>>()
-    };
-    let list = r#"{"tasks":{"list":{"limit":1}}}"#;
-    // Acts that come at once are done one after the other.
-    let told = say(&[list, list]);
-    assert_eq!(told[0]["hello"], 1);
-    assert_eq!((&told[1]["last"]["total"], &told[2]["last"]["total"]), (&Value::from(1), &Value::from(1)));
-    for wrong in ["", "{}", "[]", "list", r#"{"tasks":"lists"}"#, r#"{"deeds":{"list":{}}}"#, "{\"tasks\""] {
-        let told = say(&[wrong, list]);
-        let message = told[1]["refused"]["message"].as_str().unwrap();
-        assert!(message.starts_with("this hub does not know what was asked"), "{wrong}: {message}");
-        assert_eq!(told.len(), 2, "{wrong}: {told:?}");
-    }
-    let unknown = say(&[r#"{"tasks":{"show":{"id":"zz"}}}"#, list]);
-    assert!(unknown[1]["refused"]["hints"][0].as_str().unwrap().contains("adjutant tasks list"));
-    assert_eq!(unknown[2]["last"]["total"], 1, "a refused act does not end the connection");
 }

@@ -20,6 +20,10 @@ pub(crate) enum Script {
     Call { tool: &'static str, arguments: Value },
     /// Has the client's own shell run a command.
     Shell(String),
+    /// Has the client's own shell run a command outside of its sandbox, which a person has to allow.
+    Escalated(String),
+    /// Never answers.
+    Silence,
     /// Refuses with this status.
     Refuse(&'static str),
 }
@@ -112,6 +116,9 @@ fn answer(stream: TcpStream, script: &Script, requests: &Mutex<Vec<Value>>) -> s
         let error = json!({"error": {"message": "as the script says", "type": "scripted"}});
         return respond(stream, status, "application/json", &error.to_string());
     }
+    if matches!(script, Script::Silence) {
+        return std::io::copy(stream, &mut std::io::sink()).map(drop);
+    }
     let (events, whole) = kind.say(call);
     if streamed {
         respond(stream, "200 OK", "text/event-stream", &events)
@@ -163,7 +170,13 @@ impl Kind {
             Script::Shell(command) => shells(command)
                 .into_iter()
                 .find_map(|(tool, arguments)| Some((self.offered(body, |name| name == tool)?, arguments))),
-            Script::Answer | Script::Refuse(_) => None,
+            Script::Escalated(command) => {
+                let (offered, mut arguments) = self.call(body, &Script::Shell(command.clone()))?;
+                arguments["sandbox_permissions"] = json!("require_escalated");
+                arguments["justification"] = json!("May I?");
+                Some((offered, arguments))
+            }
+            Script::Answer | Script::Refuse(_) | Script::Silence => None,
         }
     }
 

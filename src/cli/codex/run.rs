@@ -1,0 +1,143 @@
+//! One prompt, from its start to the end of its turn.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use super::{CodexArgs, prompt};
+use crate::cli::output::{self, Failure};
+use crate::cli::person;
+use crate::codex::console;
+use crate::codex::happened::End;
+use crate::codex::settings::Start as Begin;
+use crate::config::Config;
+use crate::socket::Start;
+use crate::socket::person::codex::{Ended, Order, Told};
+use crate::visible::line;
+
+/// What a shell says of a command that an interrupt ended.
+const INTERRUPTED: u8 = 130;
+
+/// Events that wait for the screen.
+const BACKLOG: usize = 256;
+
+/// What the threads that talk to the hub tell.
+enum News {
+    Told(Told),
+    Ended(Result<Ended, Failure>),
+    /// Whether the hub was asked to end the turn.
+    Interrupting(Result<(), Failure>),
+}
+
+/// Prints what happens. The first interrupt ends the turn, the second leaves it alone and this command.
+pub(super) fn run(args: CodexArgs, config: Config) -> Result<ExitCode, Failure> {
+    let CodexArgs { prompt: given, thread, cwd, model, sandbox, approval_policy, config: set, json, .. } =
+        args;
+    let start = Begin {
+        prompt: prompt(given)?,
+        cwd: Some(folder(cwd.as_deref())?),
+        model,
+        sandbox,
+        approval_policy,
+        config: settings(&set)?,
+        ..Begin::default()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let ended = runtime.block_on(watch(config, Order { thread, start }, json));
+    // The threads that talk to the hub end with the process.
+    runtime.shutdown_background();
+    let Some(ended) = ended? else { return Ok(ExitCode::from(INTERRUPTED)) };
+    if json {
+        output::data(&json!({"ended": ended}).to_string())?;
+    } else {
+        output::note(format!("thread {}", ended.thread));
+    }
+    match ended.end {
+        End::Completed => Ok(ExitCode::SUCCESS),
+        End::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
+        End::Failed => Err(Failure::new(line(ended.failure.as_deref().unwrap_or("the turn failed")))),
+    }
+}
+
+/// Returns how the turn ended; nothing when the person left before.
+async fn watch(config: Config, order: Order, json: bool) -> Result<Option<Ended>, Failure> {
+    let (news, mut told) = mpsc::channel(BACKLOG);
+    let mut interrupts = signal(SignalKind::interrupt())?;
+    let mut interrupted = false;
+    let mut thread = None;
+    std::thread::spawn({
+        let (news, config) = (news.clone(), config.clone());
+        move || {
+            let ended = person::reach(&config, Start::IfNeeded).and_then(|mut person| {
+                // Nobody listens any more when the person has left.
+                Ok(person.run_codex(order, |told| drop(news.blocking_send(News::Told(told))))?)
+            });
+            let _ = news.blocking_send(News::Ended(ended));
+        }
+    });
+    loop {
+        tokio::select! {
+            told = told.recv() => match told {
+                Some(News::Told(told)) => {
+                    if let Told::Thread { thread: name } = &told {
+                        thread = Some(name.clone());
+                    }
+                    show(told, json)?;
+                }
+                Some(News::Ended(ended)) => return ended.map(Some),
+                Some(News::Interrupting(Ok(()))) => output::note("interrupting the turn; once more leaves it"),
+                Some(News::Interrupting(Err(failure))) => output::note(failure.message),
+                None => return Ok(None),
+            },
+            _ = interrupts.recv() => {
+                let Some(thread) = thread.clone().filter(|_| !interrupted) else { return Ok(None) };
+                interrupted = true;
+                let (news, config) = (news.clone(), config.clone());
+                std::thread::spawn(move || {
+                    let asked = person::reach(&config, Start::Never)
+                        .and_then(|mut person| Ok(person.interrupt_codex(&thread)?));
+                    let _ = news.blocking_send(News::Interrupting(asked));
+                });
+            }
+        }
+    }
+}
+
+fn show(told: Told, json: bool) -> Result<(), Failure> {
+    match told {
+        Told::Thread { thread } if json => output::data(&json!({"thread": thread}).to_string()),
+        Told::Thread { .. } => Ok(()),
+        Told::Entry { heard, seq, at } if json => {
+            output::data(&json!({"seq": seq, "at": at, "heard": heard}).to_string())
+        }
+        Told::Entry { heard, .. } => console::lines(&heard).iter().try_for_each(|line| output::data(line)),
+        Told::Missed { entries } => {
+            output::note(format!("{entries} events came faster than they were read"));
+            Ok(())
+        }
+    }
+}
+
+fn folder(given: Option<&Path>) -> Result<String, Failure> {
+    let folder = std::path::absolute(given.unwrap_or(Path::new(".")))?;
+    if !folder.is_dir() {
+        return Err(Failure::usage(format!("{} is no folder", folder.display())));
+    }
+    let shown = folder.display().to_string();
+    folder.into_os_string().into_string().map_err(|_| Failure::usage(format!("{shown} is not UTF-8")))
+}
+
+/// Reads `NAME=VALUE`.
+fn settings(all: &[String]) -> Result<Map<String, Value>, Failure> {
+    let one = |text: &String| {
+        let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            Failure::usage(format!("--config {text} is no setting")).hint("write it as NAME=VALUE")
+        })?;
+        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+        Ok((name.to_owned(), value))
+    };
+    all.iter().map(one).collect()
+}
