@@ -108,6 +108,7 @@ pub(crate) async fn serve(app: Arc<App>, door: Door) {
         ("/mcp", mcp::Server::All),
         ("/mcp/agents", mcp::Server::Agents),
         ("/mcp/assistant", mcp::Server::Assistant),
+        ("/mcp/popup", mcp::Server::Popup),
         ("/mcp/prompts", mcp::Server::Prompts),
     ] {
         let handlers = app.clone();
@@ -137,6 +138,7 @@ fn share(app: &Arc<App>) -> Shared {
     Shared {
         registry: Arc::new(Registry::new(http.sessions, http.session_idle, app.shutdown.clone())),
         callers: Arc::default(),
+        streams: Arc::default(),
         give_up: CancellationToken::new(),
         app: app.clone(),
     }

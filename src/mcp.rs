@@ -5,12 +5,15 @@
 
 pub(crate) mod arguments;
 pub(crate) mod assistant;
+pub(crate) mod changes;
 pub(crate) mod completion;
 pub(crate) mod connection;
 pub(crate) mod dialect;
 pub(crate) mod edge;
 pub(crate) mod error;
 pub(crate) mod handler;
+pub(crate) mod instructions;
+pub(crate) mod popups;
 pub(crate) mod prompts;
 pub(crate) mod service;
 pub(crate) mod skills;
@@ -43,6 +46,7 @@ pub(crate) enum Server {
     All,
     Agents,
     Assistant,
+    Popup,
     Prompts,
 }
 
@@ -62,6 +66,11 @@ impl Server {
         self.has_prompts() || self.has_assistant()
     }
 
+    /// Whether this server asks the person.
+    pub(crate) fn has_popups(self) -> bool {
+        matches!(self, Self::All | Self::Popup)
+    }
+
     /// Whether this server has prompts.
     pub(crate) fn has_prompts(self) -> bool {
         matches!(self, Self::All | Self::Prompts)
@@ -72,12 +81,13 @@ impl Server {
             Self::All => "all",
             Self::Agents => "agents",
             Self::Assistant => "assistant",
+            Self::Popup => "popup",
             Self::Prompts => "prompts",
         }
     }
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        [Self::All, Self::Agents, Self::Assistant, Self::Prompts]
+        [Self::All, Self::Agents, Self::Assistant, Self::Popup, Self::Prompts]
             .into_iter()
             .find(|server| server.name() == name)
     }
@@ -97,7 +107,8 @@ pub(crate) async fn serve_stream(
     let stop = app.shutdown.clone();
     let connection = Arc::new(Connection::of(server));
     let connected = Arc::new(app.clients.enter(transport, server.name(), pid));
-    let handler = Handler::new(app, server, connected).with_connection(connection.clone());
+    let handler = Handler::new(app.clone(), server, connected).with_connection(connection.clone());
+    let session = handler.asker().session;
     let edge = Edge::new(input, connection.clone(), grace, stop);
     let ended = CancellationToken::new();
     let running = rmcp::service::serve_directly_with_ct(
@@ -119,5 +130,8 @@ pub(crate) async fn serve_stream(
         }
         // The client reads no more: nothing that is still running could be told to it.
         _ = &mut write => ended.cancel(),
+    }
+    if server.has_popups() {
+        app.popups.gone(&session).await;
     }
 }

@@ -8,6 +8,8 @@ mod answer;
 mod availability;
 mod check;
 mod clock;
+mod decide;
+mod deliver;
 mod desk;
 mod error;
 mod fingerprint;
@@ -172,6 +174,17 @@ impl Popups {
         self.0.cancel(asker, ticket).await
     }
 
+    /// Notes that `asker` is back at a question that it asked before, in its present session.
+    pub(crate) async fn here(&self, asker: &Asker, ticket: &Ticket) -> Result<(), Error> {
+        self.0.here(asker, ticket).await
+    }
+
+    /// Notes that `asker` (by its key) took back the call that waited. The question stays for a grace, as after
+    /// [`Self::gone`]: clients take calls back because of their own clocks, and come again.
+    pub(crate) async fn left(&self, asker: &str, ticket: &Ticket) {
+        self.0.left(asker, ticket).await;
+    }
+
     /// Notes that a client's session has ended. Its questions stay for the grace of the settings, so that it may come
     /// back and ask again; then they end as [`Kind::ClientGone`].
     pub(crate) async fn gone(&self, session: &str) {
@@ -193,6 +206,16 @@ impl Popups {
     /// were sent before; without, those that were not.
     pub(crate) async fn due(&self, stream: &str, after: Option<i64>) -> Result<Vec<Delivery>, Error> {
         self.0.due(stream, after).await
+    }
+
+    /// Returns what changes whenever there may be something new for a stream.
+    pub(crate) fn stream_changes(&self, stream: &str) -> tokio::sync::watch::Receiver<u64> {
+        self.0.watch(stream)
+    }
+
+    /// Says that a stream should look again.
+    pub(crate) fn stream_changed(&self, stream: &str) {
+        self.0.wake_waiters(stream);
     }
 
     /// Notes that an event of a stream was written to its client.

@@ -11,6 +11,9 @@ use crate::events::{Event, Events};
 /// Characters kept of what a client calls itself.
 const NAME: usize = 80;
 
+/// What is shown for a client that calls without a session and without a name.
+pub(crate) const NAMELESS: &str = "no name given";
+
 /// How a client reached us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
@@ -135,6 +138,11 @@ impl Connected {
     /// Returns what the client calls itself; empty while it has not.
     pub(crate) fn name(&self) -> &str {
         self.label.get().map_or("", String::as_str)
+    }
+
+    /// Tells whether the client has said a name of its own.
+    pub(crate) fn says_its_name(&self) -> bool {
+        !matches!(self.name(), "" | NAMELESS)
     }
 
     /// Returns the name to show for this client.

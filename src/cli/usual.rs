@@ -25,7 +25,9 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
         [command, rest @ ..] if command == "connect" => {
             let (server, rest) = match rest {
                 [server, rest @ ..]
-                    if ["all", "agents", "assistant", "prompts"].iter().any(|name| server == name) =>
+                    if ["all", "agents", "assistant", "popup", "prompts"]
+                        .iter()
+                        .any(|name| server == name) =>
                 {
                     (server.to_str()?, rest)
                 }

@@ -31,6 +31,8 @@ pub(super) struct File {
     #[serde(default)]
     http: Http,
     #[serde(default)]
+    popups: super::popups::File,
+    #[serde(default)]
     prompts: Prompts,
     #[serde(default)]
     agents: Agents,
@@ -290,6 +292,7 @@ impl File {
         set(&mut config.agents.foreign, self.agents.foreign);
         set(&mut config.agents.limits.file, self.agents.largest_file_bytes);
         set(&mut config.agents.limits.files, self.agents.most_files);
+        self.popups.apply(&mut config.popups);
         self.tasks.apply(&mut config.delegation);
         self.notifications.apply(&mut config.delivery, &config.home)?;
         self.codex.apply(&mut config.codex);

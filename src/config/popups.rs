@@ -54,3 +54,46 @@ impl Default for PopupsConfig {
         }
     }
 }
+
+/// `[popups]` of `config.toml`.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    largest_message_bytes: Option<usize>,
+    most_options: Option<usize>,
+    pending_per_client: Option<u32>,
+    pending: Option<u32>,
+    timeout_minutes: Option<u64>,
+    longest_timeout_minutes: Option<u64>,
+    /// 0 lets every answer leave at once.
+    undo_milliseconds: Option<u64>,
+    gone_grace_seconds: Option<u64>,
+    patience_seconds: Option<u64>,
+    /// By the beginning of a client's name.
+    #[serde(default)]
+    patience_seconds_of: BTreeMap<String, u64>,
+}
+
+impl File {
+    pub(super) fn apply(self, popups: &mut PopupsConfig) {
+        fn set<T>(place: &mut T, value: Option<T>) {
+            if let Some(value) = value {
+                *place = value;
+            }
+        }
+        let minutes = |value: Option<u64>| value.map(|minutes| Duration::from_mins(minutes.max(1)));
+        set(&mut popups.largest_message, self.largest_message_bytes);
+        set(&mut popups.most_options, self.most_options);
+        set(&mut popups.pending_per_client, self.pending_per_client);
+        set(&mut popups.pending, self.pending);
+        set(&mut popups.longest_timeout, minutes(self.longest_timeout_minutes));
+        set(&mut popups.timeout, minutes(self.timeout_minutes));
+        set(&mut popups.undo, self.undo_milliseconds.map(Duration::from_millis));
+        set(&mut popups.gone_grace, self.gone_grace_seconds.map(Duration::from_secs));
+        set(&mut popups.patience, self.patience_seconds.map(Duration::from_secs));
+        let patience = self.patience_seconds_of.into_iter();
+        popups.patience_of = patience
+            .map(|(client, seconds)| (client.to_ascii_lowercase(), Duration::from_secs(seconds)))
+            .collect();
+    }
+}

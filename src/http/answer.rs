@@ -5,6 +5,7 @@ use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use rmcp::model::RequestId;
+use serde_json::Value;
 
 use crate::mcp::error::{self, Refusal};
 
@@ -17,6 +18,11 @@ const PLAIN: usize = 4096;
 /// A JSON-RPC error as a whole answer.
 pub(crate) fn refuse(status: StatusCode, refusal: &Refusal) -> Response<Body> {
     with(status, JSON, refusal.to_json().to_string())
+}
+
+/// A JSON-RPC message as a whole answer.
+pub(crate) fn json(status: StatusCode, message: &Value) -> Response<Body> {
+    with(status, JSON, message.to_string())
 }
 
 /// A JSON-RPC error for a request that was refused as such, before or apart from its method.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::app::App;
-use crate::app::clients::{Connected, Transport};
+use crate::app::clients::{Connected, NAMELESS, Transport};
 
 /// How long a client is shown after its last request.
 const LINGER: Duration = Duration::from_mins(5);
@@ -53,7 +53,7 @@ impl Callers {
             rows.remove(&silent);
         }
         let connected = Arc::new(app.clients.enter(Transport::Http, server, None));
-        let shown = if name.is_empty() { "no name given" } else { name };
+        let shown = if name.is_empty() { NAMELESS } else { name };
         connected.identify(shown, version, revision);
         let row = Row {
             server,

@@ -7,6 +7,7 @@
 
 mod alone;
 mod batch;
+mod popups;
 mod within;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::http::answer;
 use crate::http::callers::Callers;
 use crate::http::caught::Caught;
 use crate::http::sessions::{Denied, IN_FLIGHT, Registry, Session, Sessions};
+use crate::mcp;
 use crate::mcp::edge::envelope::{self, Envelope};
 use crate::mcp::edge::message;
 use crate::mcp::error::{self, Refusal};
@@ -43,6 +45,7 @@ const BOTH_KINDS: HeaderValue = HeaderValue::from_static("application/json, text
 const FIRST_REVISION: &str = "2024-11-05";
 
 use alone::Meta;
+pub(crate) use popups::Streams;
 
 tokio::task_local! {
     /// Whose request is being handed over; rmcp asks for a handler without saying for whom.
@@ -81,6 +84,8 @@ pub(crate) struct Shared {
     pub(crate) app: Arc<App>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) callers: Arc<Callers>,
+    /// Of the popups' contract.
+    pub(crate) streams: Arc<Streams>,
     /// Cancelled when the grace period is over: ends every call and stream.
     pub(crate) give_up: CancellationToken,
 }
@@ -88,6 +93,8 @@ pub(crate) struct Shared {
 /// One server, ready to answer.
 struct Mount<H> {
     name: &'static str,
+    /// Whether the contract of the popups is served here.
+    asks: bool,
     shared: Shared,
     manager: Arc<Sessions>,
     sessions: StreamableHttpService<Caught<H>, Sessions>,
@@ -124,7 +131,8 @@ where
     let sessions = StreamableHttpService::new(make.clone(), manager.clone(), config.clone());
     let alone = config.with_legacy_session_mode(false);
     let alone = StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), alone);
-    let mount = Arc::new(Mount { name, shared, manager, sessions, alone });
+    let asks = mcp::Server::from_name(name).is_some_and(mcp::Server::has_popups);
+    let mount = Arc::new(Mount { name, asks, shared, manager, sessions, alone });
     any(move |request: Request| {
         let mount = mount.clone();
         async move { mount.answer(request).await }
@@ -171,6 +179,12 @@ impl<H: ServerHandler> Mount<H> {
         }
         if let Some((id, meta)) = alone::meta_of(&envelope) {
             return self.modern(parts, text, id, &meta).await;
+        }
+        if self.asks
+            && session.is_none()
+            && let Some((id, params)) = popups::asked(&envelope)
+        {
+            return popups::post(&self.shared, &parts, id, params).await;
         }
         match message::typed(envelope) {
             Ok(Some(message)) => self.message(parts, message, session.as_deref()).await,
@@ -254,6 +268,9 @@ impl<H: ServerHandler> Mount<H> {
 
     /// GET opens a session's event stream, DELETE ends a session; nothing else is served.
     async fn other(&self, mut parts: request::Parts) -> Response<Body> {
+        if self.asks && popups::opens(&parts) {
+            return popups::get(&self.shared, &parts);
+        }
         if parts.method == Method::GET && any_kind(&parts.headers) {
             parts.headers.insert(ACCEPT, BOTH_KINDS);
         }

@@ -66,7 +66,7 @@ pub(crate) fn server_info(server: Server) -> Implementation {
     match server {
         Server::Prompts | Server::Agents => Implementation::new("codex-subagents", "0.1.0"),
         Server::Assistant => Implementation::new("assistant-mcp-server", "1.0.0"),
-        Server::All => Implementation::new("adjutant", env!("CARGO_PKG_VERSION")),
+        Server::All | Server::Popup => Implementation::new("adjutant", env!("CARGO_PKG_VERSION")),
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabili
         if server.has_prompts() {
             extensions.insert("io.modelcontextprotocol/skills".to_owned(), json!({}));
         }
-        if server.has_agents() {
+        if server.has_agents() || server.has_popups() {
             extensions.insert(TASKS_EXTENSION_ID.to_owned(), json!({}));
         }
         can("extensions", Value::Object(extensions));
@@ -106,7 +106,7 @@ pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabili
         match server {
             Server::All | Server::Agents if !contract => json!({"listChanged": true}),
             Server::Assistant => json!({"listChanged": false}),
-            Server::All | Server::Agents | Server::Prompts => json!({}),
+            Server::All | Server::Agents | Server::Popup | Server::Prompts => json!({}),
         },
     );
     let value = Value::Object(members);
@@ -122,13 +122,13 @@ pub(crate) fn contract_initialize(
     result: &InitializeResult,
     client_info: &Implementation,
 ) -> Option<Value> {
-    if server == Server::All || revision != Revision::V2024_11_05 {
+    if matches!(server, Server::All | Server::Popup) || revision != Revision::V2024_11_05 {
         return None;
     }
     let mut value = serde_json::to_value(result).ok()?;
     let members = value.as_object_mut()?;
     match server {
-        Server::All => {}
+        Server::All | Server::Popup => {}
         Server::Agents | Server::Prompts => {
             members.insert("clientInfo".to_owned(), serde_json::to_value(client_info).ok()?);
         }

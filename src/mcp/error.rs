@@ -13,6 +13,7 @@
 //! | assistant: tool failed, timed out, cancelled | -32003, -32004, -32005 | `isError`; cancelled is not answered |
 //! | assistant: a capability that it does not declare | -32001 | -32601 |
 //! | too many requests in flight | -32000 | -32000, from 2026-07-28 on -32603 |
+//! | `triggerPopup` dismissed or declined; timed out or not asked | -32005; -32004 | -32005; -32004 |
 //! | a fault of ours, the hub gone | -32603 | -32603 |
 
 use std::time::Duration;
@@ -27,7 +28,7 @@ const SERVER_BUSY: ErrorCode = ErrorCode(-32000);
 const METHOD_NOT_FOUND: ErrorCode = ErrorCode(-32601);
 const INTERNAL: i32 = -32603;
 
-// The assistant's contract has a code for each way that a tool ends badly.
+// The assistant's contract has a code for each way that a tool ends badly; the popups' has the last two of them.
 const NOT_SUPPORTED: ErrorCode = ErrorCode(-32001);
 const TOOL_FAILED: ErrorCode = ErrorCode(-32003);
 const TIMED_OUT: ErrorCode = ErrorCode(-32004);
@@ -105,6 +106,11 @@ pub(crate) fn busy(modern: bool, limit: usize) -> ErrorData {
     } else {
         ErrorData::new(SERVER_BUSY, message, None)
     }
+}
+
+/// A question of the raw method that ended without an answer; `data` says how.
+pub(crate) fn unanswered(timed_out: bool, message: String, data: Value) -> ErrorData {
+    ErrorData::new(if timed_out { TIMED_OUT } else { CANCELLED }, message, Some(data))
 }
 
 /// More sessions open than one listener keeps, and all of them at work.

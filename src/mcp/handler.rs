@@ -1,7 +1,7 @@
 //! The methods of the protocol, for every transport: one hand-written `ServerHandler`, no macros.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
@@ -18,9 +18,11 @@ use tokio_util::sync::CancellationToken;
 use crate::agents::{self, Caller, Link, Origin, Task};
 use crate::app::App;
 use crate::app::clients::{Connected, Transport};
+use crate::mcp::changes::{Changed, Changes};
 use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
-use crate::mcp::{Server, assistant, completion, error, prompts, skills, tasks, tools};
+use crate::mcp::{Server, assistant, completion, error, instructions, popups, prompts, skills, tasks, tools};
+use crate::popups::{Asker, Route};
 use crate::prompts::Catalogue;
 
 /// How long the watch on the files waits for a new client's first answers, which take less than it takes.
@@ -28,18 +30,6 @@ const SETTLING: Duration = Duration::from_millis(20);
 
 /// Characters of what a client adds to its name.
 const CLIENT: usize = 80;
-
-const OF_AGENTS: &str = "list_agents shows who a task can be delegated to. delegate_task hands one over and returns \
-the agent's final message; when its answer is a task id instead, call task_wait with that id until the result is there. \
-The agent sees nothing of this conversation, so the task has to say everything.";
-
-const OF_PROMPTS: &str = "When a message of the user contains a token like `:name` (for example `:research tides`), \
-call expand_prompt with that name and the text behind it before you answer, then follow the returned prompt as if the \
-user had written it. list_prompts shows which names exist.";
-
-const OF_ASSISTANT: &str = "getUser, listEvents and getEvent tell about users and their calendars; times stand with \
-their zone and weekday, so take those from the answers. planNotifications decides what a user is told before their \
-events and returns it with reasons; calling it again changes nothing unless something else changed.";
 
 /// Answers one connection's, or one HTTP session's, requests.
 #[derive(Clone, Debug)]
@@ -146,6 +136,25 @@ impl Handler {
         Caller { key, label: connected.label().to_owned(), origin }
     }
 
+    /// Who asks the person, as the connection knows it; the session is this connection alone.
+    pub(crate) fn asker(&self) -> Asker {
+        let connected = &self.connected;
+        let session = match connected.transport {
+            // A request over HTTP may be the only one; nobody can tell when such a client has gone.
+            Transport::Http => String::new(),
+            Transport::Stdio | Transport::Socket => {
+                let started = self.app.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+                format!("{}-{}", started.as_millis(), connected.id)
+            }
+        };
+        Asker {
+            key: self.caller().key,
+            client: connected.name().to_owned(),
+            session,
+            route: Route::default(),
+        }
+    }
+
     /// Refuses a method that belongs to a room which this server does not have.
     fn needs(&self, has: bool, method: &str) -> Result<(), ErrorData> {
         if has { Ok(()) } else { Err(error::unknown_method(method)) }
@@ -169,7 +178,7 @@ impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(dialect::capabilities(self.server, Revision::V2026_07_28))
             .with_server_info(dialect::server_info(self.server))
-            .with_instructions(instructions(self.server))
+            .with_instructions(instructions::of(self.server))
     }
 
     async fn initialize(
@@ -393,8 +402,12 @@ impl ServerHandler for Handler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        if self.server.has_popups() && request.method == popups::METHOD {
+            self.admit(&context);
+            return popups::trigger(self, request.params, &context).await.map(CustomResult);
+        }
         Err(error::unknown_method(&request.method))
     }
 
@@ -435,56 +448,6 @@ impl ServerHandler for Handler {
                 return Ok(());
             }
         }
-    }
-}
-
-/// What changed on disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Changed {
-    Prompts,
-    Agents,
-}
-
-/// The changes of what a server has.
-struct Changes {
-    prompts: Option<tokio::sync::watch::Receiver<u64>>,
-    agents: Option<tokio::sync::watch::Receiver<u64>>,
-}
-
-impl Changes {
-    fn new(handler: &Handler) -> Self {
-        let (app, server) = (handler.app(), handler.server());
-        Self {
-            prompts: server.has_prompts().then(|| app.prompts.changes()),
-            agents: server.has_agents().then(|| app.agents.definitions().changes()),
-        }
-    }
-
-    /// Waits for the next one; for ever where nothing can change.
-    async fn next(&mut self) -> Changed {
-        tokio::select! {
-            () = moved(&mut self.prompts) => Changed::Prompts,
-            () = moved(&mut self.agents) => Changed::Agents,
-        }
-    }
-}
-
-async fn moved(of: &mut Option<tokio::sync::watch::Receiver<u64>>) {
-    let changed = match of {
-        Some(receiver) => receiver.changed().await.is_ok(),
-        None => false,
-    };
-    if !changed {
-        std::future::pending::<()>().await;
-    }
-}
-
-fn instructions(server: Server) -> String {
-    match server {
-        Server::All => format!("{OF_PROMPTS}\n\n{OF_AGENTS}\n\n{OF_ASSISTANT}"),
-        Server::Assistant => OF_ASSISTANT.to_owned(),
-        Server::Agents => OF_AGENTS.to_owned(),
-        Server::Prompts => OF_PROMPTS.to_owned(),
     }
 }
 

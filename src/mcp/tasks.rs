@@ -1,5 +1,5 @@
-//! The Tasks extension of 2026-07-28 (`io.modelcontextprotocol/tasks`): a delegation is a task of the protocol, kept
-//! in the store, so it is there again after a reconnect and after a restart of the hub.
+//! The Tasks extension of 2026-07-28 (`io.modelcontextprotocol/tasks`): a delegation, or a question to the person,
+//! is a task of the protocol, kept in the store, so it is there again after a reconnect and after a restart of the hub.
 
 use rmcp::model::{CreateTaskResult, DetailedTask, GetTaskResult, Task as Wire, TaskPayload, TaskStatus};
 use rmcp::service::RequestContext;
@@ -11,7 +11,9 @@ use crate::agents::{Error, Task, TaskId, Viewer};
 use crate::clock::{instant, stamp};
 use crate::mcp::dialect::Revision;
 use crate::mcp::tools::agents::of_task;
+use crate::mcp::tools::popups;
 use crate::mcp::{Handler, error};
+use crate::popups::Ticket;
 
 /// How often a client should ask again, in milliseconds.
 const POLL: u64 = 2000;
@@ -33,6 +35,9 @@ pub(crate) async fn get(
     id: &str,
     context: &RequestContext<RoleServer>,
 ) -> Result<GetTaskResult, ErrorData> {
+    if let Some(ticket) = question(handler, id) {
+        return popups::get(handler, &ticket).await;
+    }
     let task = find(handler, id).await?;
     let payload = match task.state {
         State::Queued | State::Running => TaskPayload::Working,
@@ -52,6 +57,9 @@ pub(crate) async fn get(
 
 /// `tasks/cancel`: asks for the end; `tasks/get` tells when it has come.
 pub(crate) async fn cancel(handler: &Handler, id: &str) -> Result<(), ErrorData> {
+    if let Some(ticket) = question(handler, id) {
+        return popups::cancel(handler, &ticket).await;
+    }
     let task = find(handler, id).await?;
     let viewer = Viewer::Caller(handler.caller());
     handler.app().agents.cancel(&viewer, &task.id).await.map(drop).map_err(|fault| refused(&fault))
@@ -59,7 +67,15 @@ pub(crate) async fn cancel(handler: &Handler, id: &str) -> Result<(), ErrorData>
 
 /// `tasks/update`: an agent of ours asks its client nothing, so there is nothing to answer; that is no fault.
 pub(crate) async fn update(handler: &Handler, id: &str) -> Result<(), ErrorData> {
+    if let Some(ticket) = question(handler, id) {
+        return popups::update(handler, &ticket).await;
+    }
     find(handler, id).await.map(drop)
+}
+
+/// The question that an id names: its form tells a question's ticket from a delegation's id.
+fn question(handler: &Handler, id: &str) -> Option<Ticket> {
+    Ticket::parse(id).filter(|_| handler.server().has_popups())
 }
 
 async fn find(handler: &Handler, id: &str) -> Result<Task, ErrorData> {

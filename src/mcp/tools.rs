@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod assistant;
+pub(crate) mod popups;
 pub(crate) mod prompts;
 
 use rmcp::model::{CallToolRequestParams, CallToolResponse, Tool};
@@ -24,11 +25,24 @@ pub(crate) async fn list(handler: &Handler, revision: Revision) -> Vec<Tool> {
     if server.has_assistant() {
         tools.extend(assistant::tools(revision));
     }
+    if server.has_popups() {
+        tools.extend(popups::tools(revision));
+    }
     tools
 }
 
-/// Calls a tool by name.
+/// Calls a tool by name; what the person answered to an earlier call, that nobody waited for, comes with the answer.
 pub(crate) async fn call(
+    handler: &Handler,
+    revision: Revision,
+    request: CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let answer = one(handler, revision, request, context).await?;
+    Ok(popups::with_late_answers(handler, revision, context, answer).await)
+}
+
+async fn one(
     handler: &Handler,
     revision: Revision,
     request: CallToolRequestParams,
@@ -56,6 +70,11 @@ pub(crate) async fn call(
         && let Some(answer) = assistant::call(handler, revision, name, &arguments).await
     {
         return answer.map(CallToolResponse::from);
+    }
+    if server.has_popups()
+        && let Some(answer) = popups::call(handler, revision, name, &arguments, context).await
+    {
+        return answer;
     }
     let message = format!("unknown tool `{}`; tools/list shows the names", error::clip(name));
     Err(error::unknown_name(revision, message))

@@ -62,7 +62,7 @@ impl Passphrase {
         }
         wrong.count += 1;
         if wrong.count >= FREE {
-            let pause = 1000_i64.saturating_mul(1 << (wrong.count - FREE).min(20));
+            let pause = 5000_i64.saturating_mul(1 << (wrong.count - FREE).min(20));
             wrong.locked_until = now.saturating_add(pause.min(LONGEST_PAUSE));
         }
         Err(Error::WrongPassphrase)

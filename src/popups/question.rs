@@ -61,7 +61,7 @@ pub(crate) struct Asker {
 
 /// Where an answer goes that is a response of its own: an event stream, and the request's id as JSON. Both empty for
 /// a tool's call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, std::default::Default, PartialEq, Eq, Hash)]
 pub(crate) struct Route {
     pub(crate) stream: String,
     pub(crate) request: String,

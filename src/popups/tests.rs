@@ -233,7 +233,7 @@ async fn a_high_question_takes_the_passphrase_and_guesses_cost_time() {
     }
     let locked = with(Proof::Passphrase("correct horse".to_owned())).await;
     assert!(matches!(locked, Err(Error::Locked { .. })), "{locked:?}");
-    desk.0.clock.skip(2_000);
+    desk.0.clock.skip(6_000);
     with(Proof::Passphrase("correct horse".to_owned())).await.unwrap();
     let refused = desk.happened(&asked.ticket).await.unwrap();
     assert_eq!(refused.iter().filter(|event| event.kind == "refused").count(), 3);

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::desk::{Desk, nobody};
+use super::decide::nobody;
+use super::desk::Desk;
 use super::error::Error;
 use super::outcome::{By, Kind, Outcome};
 use super::rows;
@@ -23,6 +24,9 @@ impl Desk {
             && let Err(error) = popups::all_gone(&self.store, self.clock.now()).await
         {
             tracing::warn!(%error, "the clients of the last hub could not be noted as gone");
+        }
+        if let Err(error) = self.decided_now("").await {
+            tracing::warn!(%error, "who waits for an outcome could not be read");
         }
         loop {
             let woken = self.wake.notified();
@@ -50,6 +54,7 @@ impl Desk {
         let more = due.is_full(AT_ONCE);
         for id in &due.held {
             if popups::make_final(&self.store, id, now).await? {
+                self.decided_now(id).await?;
                 self.changed(id);
             }
         }

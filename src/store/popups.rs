@@ -27,9 +27,11 @@ mod read;
 mod show;
 
 pub(crate) use ask::{Entered, Limits, NewQuestion, ask};
-pub(crate) use audit::{Event, events, note};
+pub(crate) use audit::{events, note};
 pub(crate) use decide::{Decision, decide, leave, make_final, take_back, withdraw};
-pub(crate) use deliver::{all_gone, delivered, due, gone, is_delivery, sent, undelivered};
+pub(crate) use deliver::{
+    all_gone, askers, delivered, due, gone, here, is_delivery, left, sent, undelivered,
+};
 pub(crate) use desk::{desk, set_desk};
 pub(crate) use due::{due_now, next_due};
 pub(crate) use read::{count_history, count_pending, get, history, next, pending, place};

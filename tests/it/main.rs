@@ -20,6 +20,7 @@ mod conformance;
 mod edge;
 mod http;
 mod hub;
+mod popups;
 mod process;
 mod prompts;
 mod prompts_cli;

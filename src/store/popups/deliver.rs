@@ -18,6 +18,19 @@ const UNDELIVERED: &str = select_questions!(
      ORDER BY q.seq LIMIT $2"
 );
 
+/// Those who did not get the outcome of a question, or of any.
+const ASKERS: &str = "\
+    SELECT DISTINCT d.asker, d.stream FROM question_deliveries d JOIN questions q ON q.id = d.question \
+    WHERE ($1 = '' OR d.question = $1) AND d.delivered_at IS NULL AND q.state = 'decided'";
+
+const HERE: &str = "\
+    UPDATE question_deliveries SET session = $3, gone_at = NULL \
+    WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL AND (gone_at IS NOT NULL OR session <> $3)";
+
+const LEFT: &str = "\
+    UPDATE question_deliveries SET gone_at = $3 \
+    WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL AND gone_at IS NULL";
+
 const DELIVERED: &str = "\
     UPDATE question_deliveries SET delivered_at = $3 \
     WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL \
@@ -39,7 +52,7 @@ const DUE: &str = concat!(
     "SELECT w.*, d.event, d.request FROM (",
     select_questions!(""),
     ") w JOIN question_deliveries d ON d.question = w.id ",
-    "WHERE d.stream = $1 AND d.event > $2 AND (d.delivered_at IS NULL OR $3 = 1) ORDER BY d.event LIMIT $4"
+    "WHERE d.stream = $1 AND d.event IS NOT NULL AND (d.delivered_at IS NULL OR ($3 = 1 AND d.event > $2)) ORDER BY d.event LIMIT $4"
 );
 
 const SENT: &str = "\
@@ -65,6 +78,42 @@ pub(crate) async fn undelivered(store: &Store, asker: &str, limit: u32) -> Resul
     let mut connection = store.read().await?;
     let query = sqlx::query_as(UNDELIVERED).bind(asker).bind(i64::from(limit));
     Ok(query.fetch_all(&mut *connection).await?)
+}
+
+/// Returns who did not get the outcome of a decided question yet, with the stream that it goes to; of all questions
+/// where `question` is empty.
+pub(crate) async fn askers(store: &Store, question: &str) -> Result<Vec<(String, String)>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(ASKERS).bind(question).fetch_all(&mut *connection).await?)
+}
+
+/// Notes that an asker waits again, in `session`; true if that is news.
+pub(crate) async fn here(store: &Store, question: &str, asker: &str, session: &str) -> Result<bool, Error> {
+    store.write((question.to_owned(), asker.to_owned(), session.to_owned()), here_verb).await
+}
+
+fn here_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (question, asker, session): &'a (String, String, String),
+) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+    Box::pin(async move {
+        let here = sqlx::query(HERE).bind(question).bind(asker).bind(session);
+        Ok(here.execute(connection).await?.rows_affected() > 0)
+    })
+}
+
+/// Notes that an asker waits no more.
+pub(crate) async fn left(store: &Store, question: &str, asker: &str, now: Millis) -> Result<(), Error> {
+    store.write((question.to_owned(), asker.to_owned(), now), left_verb).await
+}
+
+fn left_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (question, asker, now): &'a (String, String, Millis),
+) -> BoxFuture<'a, Result<(), sqlx::Error>> {
+    Box::pin(async move {
+        sqlx::query(LEFT).bind(question).bind(asker).bind(*now).execute(connection).await.map(drop)
+    })
 }
 
 /// Notes that the outcome reached `asker`. False when it did before, or there is none.
@@ -167,4 +216,4 @@ fn all_gone_verb<'a>(
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] =
-    &[IS_DELIVERY, UNDELIVERED, DELIVERED, UNNUMBERED, NUMBER, DUE, SENT, GONE, ALL_GONE];
+    &[IS_DELIVERY, UNDELIVERED, ASKERS, HERE, LEFT, DELIVERED, UNNUMBERED, NUMBER, DUE, SENT, GONE, ALL_GONE];

@@ -46,13 +46,17 @@ pub(super) fn patience(
     revision: Revision,
     context: &RequestContext<RoleServer>,
 ) -> Option<Duration> {
-    let name = handler.connected().name().to_ascii_lowercase();
-    let one_of = |names: &[&str]| names.iter().any(|known| name.starts_with(known));
     if revision == Revision::V2024_11_05 {
         return None;
     }
-    let waits = context.meta.get_progress_token().is_some() || one_of(&PATIENT);
-    (!waits || one_of(&IMPATIENT)).then_some(handler.app().config.delegation.patience)
+    (!waits(handler, context)).then_some(handler.app().config.delegation.patience)
+}
+
+/// Tells whether a client waits for as long as a call takes: it wants to hear of progress, or is known for it.
+pub(crate) fn waits(handler: &Handler, context: &RequestContext<RoleServer>) -> bool {
+    let name = handler.connected().name().to_ascii_lowercase();
+    let one_of = |names: &[&str]| names.iter().any(|known| name.starts_with(known));
+    (context.meta.get_progress_token().is_some() || one_of(&PATIENT)) && !one_of(&IMPATIENT)
 }
 
 /// Waits until the task has ended or `patience` is over, and returns it as it is then. The client is told what
@@ -125,7 +129,7 @@ pub(super) async fn given_up(handler: &Handler, context: &RequestContext<RoleSer
 
 /// What a client is told while it waits.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     token: Option<ProgressToken>,
     told: f64,
     last: Option<Instant>,
@@ -135,13 +139,13 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(context: &RequestContext<RoleServer>) -> Self {
+    pub(crate) fn new(context: &RequestContext<RoleServer>) -> Self {
         let token = context.meta.get_progress_token();
         Self { token, told: 0.0, last: None, line: String::new(), fresh: false }
     }
 
     /// Notes the newest line.
-    pub(super) fn news(&mut self, line: String) {
+    pub(crate) fn news(&mut self, line: String) {
         if line != self.line && !line.is_empty() {
             self.line = line;
             self.fresh = true;
@@ -149,7 +153,7 @@ impl Progress {
     }
 
     /// Tells what is due, and returns how long to wait before the next word.
-    pub(super) async fn tell(&mut self, context: &RequestContext<RoleServer>) -> Duration {
+    pub(crate) async fn tell(&mut self, context: &RequestContext<RoleServer>) -> Duration {
         /// Characters of a line that a client shows.
         const LINE: usize = 300;
         let Some(token) = &self.token else { return SILENCE };

@@ -1,0 +1,123 @@
+//! The contract's own method, `triggerPopup`: a request without a handshake, answered by what the person chose.
+
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Map, Value, json};
+
+use crate::mcp::arguments::Fault;
+use crate::mcp::tools::popups::{draft, fault_of, wait_for, word};
+use crate::mcp::{Handler, error};
+use crate::popups::{Draft, Error, Given, Kind, Outcome, Question, State};
+
+/// The method's name; the tool has the same.
+pub(crate) const METHOD: &str = "triggerPopup";
+
+/// Asks, waits for as long as it takes, and returns the contract's result.
+pub(crate) async fn trigger(
+    handler: &Handler,
+    params: Option<Value>,
+    context: &RequestContext<RoleServer>,
+) -> Result<Value, ErrorData> {
+    let draft = read(params)?;
+    let asker = handler.asker();
+    let popups = &handler.app().popups;
+    let asked = popups.ask(asker.clone(), draft).await.map_err(|fault| refused(&fault))?;
+    let question = wait_for(handler, context, &asked.ticket, None).await.map_err(|fault| refused(&fault))?;
+    if question.state.outcome().is_some() && !context.ct.is_cancelled() {
+        popups.delivered(&asker.key, &asked.ticket).await;
+    }
+    result(&question)
+}
+
+/// Reads the params of a request.
+pub(crate) fn read(params: Option<Value>) -> Result<Draft, ErrorData> {
+    let arguments = match params {
+        Some(Value::Object(arguments)) => arguments,
+        Some(_) => {
+            return Err(error::invalid_params(
+                "params must be an object",
+                &[],
+                "type",
+                &Value::from("object"),
+            ));
+        }
+        None => Map::new(),
+    };
+    draft(&arguments).map_err(fault)
+}
+
+fn fault(fault: Fault) -> ErrorData {
+    error::invalid_params(fault.message, &fault.path, fault.validator, &fault.validator_value)
+}
+
+/// A question that was not asked, as the request's error.
+pub(crate) fn refused(refusal: &Error) -> ErrorData {
+    if let Some(invalid) = fault_of(refusal) {
+        return fault(invalid);
+    }
+    match refusal {
+        Error::NotNow(availability) => error::unanswered(
+            true,
+            refusal.to_string(),
+            json!({"status": "unavailable", "availability": availability.as_str(), "ask_again": false}),
+        ),
+        Error::TooMany { .. } | Error::SameRequest { .. } => error::invalid_request(refusal.to_string()),
+        Error::Store(source) => {
+            tracing::error!(error = %source, "the store failed");
+            error::internal()
+        }
+        other => {
+            tracing::error!(error = %other, "a question could not be asked");
+            error::internal()
+        }
+    }
+}
+
+/// The result of a decided question: `selectedValue`, or the error that says why there is none.
+pub(crate) fn result(question: &Question) -> Result<Value, ErrorData> {
+    let outcome = match &question.state {
+        State::Decided(outcome) => outcome,
+        State::Pending | State::Held { .. } => {
+            let data = json!({"status": "pending", "ticket": question.ticket.as_str()});
+            let message = "nobody waits any more; ask the same again to join the question".to_owned();
+            return Err(error::unanswered(true, message, data));
+        }
+    };
+    let selected = match (outcome.kind, &outcome.answer) {
+        (Kind::Answered, Some(answer)) => answer.0.first().map(|(_, given)| given),
+        _ => return Err(unanswered(outcome)),
+    };
+    let selected = selected.map(|given| match given {
+        Given::Choices(values) => values.first().cloned().unwrap_or_default(),
+        Given::Other(text) | Given::Text(text) | Given::Date(text) => text.clone(),
+        Given::Number(number) => number.to_string(),
+        Given::YesNo(yes) => yes.to_string(),
+    });
+    let mut result = json!({"selectedValue": selected.unwrap_or_default()});
+    if let Some(note) = &outcome.note {
+        result["note"] = Value::from(note.as_str());
+    }
+    Ok(result)
+}
+
+fn unanswered(outcome: &Outcome) -> ErrorData {
+    let mut data = json!({"status": outcome.kind.as_str()});
+    if outcome.ask_differently {
+        data["ask_differently"] = Value::from(true);
+    }
+    let mut message = word(outcome).to_owned();
+    if let Some(note) = &outcome.note {
+        data["note"] = Value::from(note.as_str());
+        message = format!("{message}: {note}");
+    }
+    error::unanswered(outcome.kind == Kind::TimedOut, message, data)
+}
+
+/// The whole response of a request whose id is `id`, as JSON; for streams that carry responses of earlier requests.
+pub(crate) fn response(id: &str, question: &Question) -> Value {
+    let id: Value = serde_json::from_str(id).unwrap_or_default();
+    match result(question) {
+        Ok(result) => json!({"jsonrpc": "2.0", "result": result, "id": id}),
+        Err(error) => json!({"jsonrpc": "2.0", "error": error, "id": id}),
+    }
+}

@@ -1,0 +1,147 @@
+//! A question as a tool's answer: what was chosen, or how it stands and what to do next.
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Map, Value, json};
+
+use super::AWAIT;
+use super::question::FIELD;
+use crate::clock::{instant, stamp};
+use crate::mcp::arguments::Fault;
+use crate::mcp::dialect::Revision;
+use crate::popups::{Answer, Availability, Error, Given, Input, Kind, Outcome, Question, State};
+
+/// The answer about a question, as it is now.
+pub(super) fn of_question(question: &Question, revision: Revision) -> CallToolResult {
+    plain(structured(question), revision)
+}
+
+/// The answer when nothing was asked because the person takes no questions.
+pub(super) fn not_now(availability: Availability, message: &str, revision: Revision) -> CallToolResult {
+    let mut members = Map::new();
+    members.insert("status".to_owned(), Value::from("unavailable"));
+    members.insert("availability".to_owned(), Value::from(availability.as_str()));
+    if let Some(until) = availability.until() {
+        members.insert("until".to_owned(), Value::from(stamp(instant(until))));
+    }
+    members.insert("ask_again".to_owned(), Value::from(false));
+    members.insert("message".to_owned(), Value::from(message));
+    plain(members, revision)
+}
+
+/// A question that was not asked, or is not the caller's.
+pub(super) fn refused(error: &Error, revision: Revision) -> CallToolResult {
+    if let Error::NotNow(availability) = error {
+        return not_now(*availability, &error.to_string(), revision);
+    }
+    if let Error::Store(source) = error {
+        tracing::error!(error = %source, "the store failed");
+    }
+    CallToolResult::error(vec![ContentBlock::text(error.to_string())])
+}
+
+/// The fault of an argument, where the desk found it.
+pub(crate) fn fault_of(error: &Error) -> Option<Fault> {
+    match error {
+        Error::Invalid { message, path, validator, expected } => Some(Fault {
+            message: message.clone(),
+            path: path.clone(),
+            validator,
+            validator_value: expected.clone(),
+        }),
+        _ => None,
+    }
+}
+
+/// The whole answer as text and, where the revision has it, as structured content.
+fn plain(members: Map<String, Value>, revision: Revision) -> CallToolResult {
+    let value = Value::Object(members);
+    let mut result = CallToolResult::success(vec![ContentBlock::text(value.to_string())]);
+    result.is_error = None;
+    if revision > Revision::V2024_11_05 {
+        result.structured_content = Some(value);
+    }
+    result
+}
+
+/// The question as an agent sees it.
+pub(super) fn structured(question: &Question) -> Map<String, Value> {
+    let mut members = Map::new();
+    let mut put = |name: &str, value: Value| {
+        members.insert(name.to_owned(), value);
+    };
+    let ticket = question.ticket.as_str();
+    match &question.state {
+        State::Decided(outcome) => {
+            put("status", Value::from(outcome.kind.as_str()));
+            if let Some(answer) = &outcome.answer {
+                if question.fields.len() == 1 && question.fields[0].name == FIELD {
+                    let selected =
+                        answer.get(FIELD).map_or(Value::Null, |given| value(question, FIELD, given));
+                    put("selectedValue", selected);
+                } else {
+                    put("content", content(question, answer));
+                }
+            }
+            if let Some(note) = &outcome.note {
+                put("note", Value::from(note.as_str()));
+            }
+            if outcome.ask_differently {
+                put("ask_differently", Value::from(true));
+            }
+            put("decided_by", Value::from(outcome.by.as_str()));
+            put("through", Value::from(outcome.through.as_str()));
+            put("seen_ms", Value::from(outcome.seen_ms));
+            put("ticket", Value::from(ticket));
+            if outcome.kind != Kind::Answered {
+                put("message", Value::from(word(outcome)));
+            }
+        }
+        State::Pending | State::Held { .. } => {
+            put("status", Value::from("pending"));
+            put("ticket", Value::from(ticket));
+            if let Some(until) = question.snoozed_until {
+                put("snoozed_until", Value::from(stamp(instant(until))));
+            }
+            let next = format!(
+                "The person has not answered yet. Call {AWAIT} with ticket {ticket} to wait on, or ask the same again; the question stays."
+            );
+            put("message", Value::from(next));
+        }
+    }
+    members
+}
+
+/// Says what an outcome without an answer means.
+pub(crate) fn word(outcome: &Outcome) -> &'static str {
+    match outcome.kind {
+        Kind::Answered => "the person answered",
+        Kind::Declined if outcome.ask_differently => "the person wants this asked differently",
+        Kind::Declined => "the person declined; do not ask the same again",
+        Kind::Dismissed => "the person dismissed the question",
+        Kind::TimedOut => "nobody answered in time; this is no consent",
+        Kind::Cancelled => "the question was withdrawn",
+        Kind::ClientGone => "the question ended because its client had gone",
+    }
+}
+
+fn content(question: &Question, answer: &Answer) -> Value {
+    let members = answer.0.iter().map(|(name, given)| (name.clone(), value(question, name, given)));
+    Value::Object(members.collect())
+}
+
+fn value(question: &Question, name: &str, given: &Given) -> Value {
+    let input = question.fields.iter().find(|field| field.name == name).map(|field| &field.input);
+    match (given, input) {
+        (Given::Choices(values), Some(Input::Choice { max: 1, .. })) => {
+            values.first().map_or(Value::Null, |value| Value::from(value.as_str()))
+        }
+        (Given::Choices(values), _) => Value::from(values.clone()),
+        (Given::Other(text) | Given::Text(text) | Given::Date(text), _) => Value::from(text.as_str()),
+        // A whole number is written as one.
+        (Given::Number(number), Some(Input::Number { whole: true, .. })) => {
+            format!("{number:.0}").parse::<i64>().map_or_else(|_| json!(number), Value::from)
+        }
+        (Given::Number(number), _) => json!(number),
+        (Given::YesNo(yes), _) => Value::from(*yes),
+    }
+}

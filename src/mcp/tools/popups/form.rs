@@ -1,0 +1,131 @@
+//! The arguments of `ask_form`: a flat JSON Schema as MCP's elicitation has it, one property a field.
+
+use serde_json::{Map, Value};
+
+use super::question::{TEXT, about};
+use crate::mcp::arguments::{Fault, array, boolean, integer, mistyped, object, string};
+use crate::popups::{Choice, Draft, Field, Input};
+
+const SCHEMA: &str = "requestedSchema";
+
+/// Reads a question of several fields.
+pub(super) fn draft(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
+    let schema = object(arguments, SCHEMA)?.ok_or_else(|| missing(SCHEMA))?;
+    let below = |fault: Fault| fault.below(&[SCHEMA]);
+    let properties = object(schema, "properties").map_err(below)?;
+    let properties = properties.ok_or_else(|| missing("properties").below(&[SCHEMA]))?;
+    let required = array(schema, "required").map_err(below)?.map(Vec::as_slice).unwrap_or_default();
+    for name in required {
+        if name.as_str().is_none_or(|name| !properties.contains_key(name)) {
+            return Err(wrong("required", "names what is no property", "enum").below(&[SCHEMA]));
+        }
+    }
+    let fields = properties.iter().map(|(name, property)| {
+        let Value::Object(property) = property else {
+            return Err(mistyped(name, "object").below(&[SCHEMA, "properties"]));
+        };
+        let required = required.iter().any(|one| one == name.as_str());
+        field(name, property, required).map_err(|fault| fault.below(&[SCHEMA, "properties", name]))
+    });
+    Ok(Draft { fields: fields.collect::<Result<_, _>>()?, ..about(arguments)? })
+}
+
+fn field(name: &str, property: &Map<String, Value>, required: bool) -> Result<Field, Fault> {
+    let text = |member| Ok(string(property, member, false)?.unwrap_or_default().to_owned());
+    let (kind, format) = (text("type")?, text("format")?);
+    let size =
+        |member| Ok(integer(property, member, 0)?.map(|size| usize::try_from(size).unwrap_or(usize::MAX)));
+    let input = match (kind.as_str(), format.as_str()) {
+        ("string", "date") => Input::Date { time: false },
+        ("string", "date-time") => Input::Date { time: true },
+        ("string" | "", _) => match choices(property)? {
+            Some(options) => Input::Choice {
+                options,
+                min: usize::from(required),
+                max: 1,
+                other: boolean(property, "allow_other")?,
+            },
+            None => {
+                let max = size("maxLength")?.unwrap_or(TEXT);
+                let multiline = format.is_empty() && max > 200;
+                Input::Text { multiline, min: size("minLength")?.unwrap_or(0), max }
+            }
+        },
+        ("number" | "integer", _) => Input::Number {
+            whole: kind == "integer",
+            min: number(property, "minimum")?,
+            max: number(property, "maximum")?,
+        },
+        ("boolean", _) => Input::YesNo,
+        ("array", _) => {
+            let items = object(property, "items")?.ok_or_else(|| missing("items"))?;
+            let options = choices(items).map_err(|fault| fault.below(&["items"]))?;
+            let options = options.ok_or_else(|| missing("enum").below(&["items"]))?;
+            let max = size("maxItems")?.unwrap_or(options.len());
+            let min = size("minItems")?.unwrap_or(0);
+            Input::Choice { options, min, max, other: false }
+        }
+        _ => {
+            let kinds = ["string", "number", "integer", "boolean", "array"];
+            let message = format!("argument `type` must be one of {}", kinds.join(", "));
+            let path = vec!["type".to_owned()];
+            return Err(Fault {
+                message,
+                path,
+                validator: "enum",
+                validator_value: Value::from(kinds.to_vec()),
+            });
+        }
+    };
+    let (title, description) = (text("title")?, text("description")?);
+    let label = if title.is_empty() { name.to_owned() } else { title };
+    Ok(Field { name: name.to_owned(), label, description, required, input })
+}
+
+/// The options of a property: `enum` with or without `enumNames`, or titled constants in `oneOf` or `anyOf`.
+fn choices(property: &Map<String, Value>) -> Result<Option<Vec<Choice>>, Fault> {
+    for member in ["oneOf", "anyOf"] {
+        let Some(options) = array(property, member)? else { continue };
+        let option = |option: &Value| {
+            let value = option.get("const")?.as_str()?;
+            let title = option.get("title").and_then(Value::as_str).unwrap_or(value);
+            Some(Choice { label: title.to_owned(), value: value.to_owned() })
+        };
+        let options: Option<Vec<Choice>> = options.iter().map(option).collect();
+        return options.map(Some).ok_or_else(|| wrong(member, "needs a text `const` in each option", "type"));
+    }
+    let Some(values) = array(property, "enum")? else { return Ok(None) };
+    let names = array(property, "enumNames")?;
+    let option = |(at, value): (usize, &Value)| {
+        let value = value.as_str()?;
+        let name = names.and_then(|names| names.get(at)).and_then(Value::as_str).unwrap_or(value);
+        Some(Choice { label: name.to_owned(), value: value.to_owned() })
+    };
+    let options: Option<Vec<Choice>> = values.iter().enumerate().map(option).collect();
+    options.map(Some).ok_or_else(|| wrong("enum", "takes texts only", "type"))
+}
+
+fn number(property: &Map<String, Value>, name: &str) -> Result<Option<f64>, Fault> {
+    match property.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => value.as_f64().map(Some).ok_or_else(|| mistyped(name, "number")),
+    }
+}
+
+fn missing(name: &str) -> Fault {
+    Fault {
+        message: format!("argument `{name}` is missing"),
+        path: vec![name.to_owned()],
+        validator: "required",
+        validator_value: Value::Null,
+    }
+}
+
+fn wrong(name: &str, reason: &str, validator: &'static str) -> Fault {
+    Fault {
+        message: format!("argument `{name}` {reason}"),
+        path: vec![name.to_owned()],
+        validator,
+        validator_value: Value::Null,
+    }
+}

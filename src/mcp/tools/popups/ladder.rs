@@ -1,0 +1,155 @@
+//! How an answer gets to a client: as a task of the protocol where the client takes one; else the call blocks, and
+//! tells of progress; else, for a client that cannot wait, a ticket. Whatever happens to the call, the question stays.
+
+use std::time::{Duration, Instant};
+
+use rmcp::model::CallToolResponse;
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Map, Value};
+
+use super::answer;
+use crate::clock::{instant, stamp};
+use crate::mcp::arguments::{Fault, integer, string};
+use crate::mcp::dialect::Revision;
+use crate::mcp::tools::agents::{Progress, waits};
+use crate::mcp::{Handler, error, tasks};
+use crate::popups::{Draft, Error, Question, State, Ticket};
+
+/// The longest that a caller may ask to wait.
+pub(super) const LONGEST: Duration = Duration::from_hours(1);
+
+/// Asks, and answers with what the person said or with how to hear it later.
+pub(super) async fn ask(
+    handler: &Handler,
+    revision: Revision,
+    draft: Draft,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let popups = &handler.app().popups;
+    let asked = match popups.ask(handler.asker(), draft).await {
+        Ok(asked) => asked,
+        Err(refusal) => {
+            tracing::info!(caller = handler.connected().label(), reason = %refusal, "a question was not asked");
+            return match answer::fault_of(&refusal) {
+                Some(fault) => fault.answer(revision).map(CallToolResponse::from),
+                None => Ok(answer::refused(&refusal, revision).into()),
+            };
+        }
+    };
+    tracing::info!(ticket = %asked.ticket, merged = asked.merged, caller = handler.connected().label(), "asked");
+    if tasks::declared(revision, context) && asked.state.outcome().is_none() {
+        return match popups.get(&asked.ticket).await {
+            Ok(question) => Ok(CallToolResponse::Task(super::tasks::created(&question))),
+            Err(refusal) => Ok(answer::refused(&refusal, revision).into()),
+        };
+    }
+    Ok(finish(handler, revision, &asked.ticket, patience(handler, context), context).await.into())
+}
+
+/// `await_answer`.
+pub(super) async fn await_answer(
+    handler: &Handler,
+    revision: Revision,
+    arguments: &Map<String, Value>,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let read = || {
+        let ticket = string(arguments, "ticket", true)?.unwrap_or_default();
+        Ok::<_, Fault>((ticket.to_owned(), integer(arguments, "seconds", 1)?))
+    };
+    let (ticket, seconds) = match read() {
+        Ok(read) => read,
+        Err(fault) => return fault.answer(revision).map(CallToolResponse::from),
+    };
+    let asker = handler.asker();
+    let popups = &handler.app().popups;
+    let found = async {
+        let unknown = || Error::Unknown { ticket: error::clip(&ticket) };
+        let ticket = Ticket::parse(&ticket).ok_or_else(unknown)?;
+        popups.get_as(&asker.key, &ticket).await?;
+        popups.here(&asker, &ticket).await?;
+        Ok::<_, Error>(ticket)
+    };
+    let ticket = match found.await {
+        Ok(ticket) => ticket,
+        Err(refusal) => return Ok(answer::refused(&refusal, revision).into()),
+    };
+    let patience = match seconds {
+        Some(seconds) => Some(Duration::from_secs(seconds).min(LONGEST)),
+        None => patience(handler, context),
+    };
+    Ok(finish(handler, revision, &ticket, patience, context).await.into())
+}
+
+async fn finish(
+    handler: &Handler,
+    revision: Revision,
+    ticket: &Ticket,
+    patience: Option<Duration>,
+    context: &RequestContext<RoleServer>,
+) -> rmcp::model::CallToolResult {
+    match wait_for(handler, context, ticket, patience).await {
+        Ok(question) => {
+            if question.state.outcome().is_some() && !context.ct.is_cancelled() {
+                handler.app().popups.delivered(&handler.asker().key, ticket).await;
+            }
+            answer::of_question(&question, revision)
+        }
+        Err(refusal) => answer::refused(&refusal, revision),
+    }
+}
+
+/// How long a client waits for an answer; `None` is as long as it takes.
+fn patience(handler: &Handler, context: &RequestContext<RoleServer>) -> Option<Duration> {
+    let settings = handler.app().popups.settings();
+    let name = handler.connected().name().to_ascii_lowercase();
+    let known = settings.patience_of.iter().find(|(client, _)| name.starts_with(client.as_str()));
+    match known {
+        Some((_, patience)) => Some(*patience),
+        None if waits(handler, context) => None,
+        None => Some(settings.patience),
+    }
+}
+
+/// Waits until a question is decided or `patience` is over, and returns it as it is then. The client is told that
+/// we are there where it sent a token. A call that is taken back leaves the question for a grace.
+pub(crate) async fn wait_for(
+    handler: &Handler,
+    context: &RequestContext<RoleServer>,
+    ticket: &Ticket,
+    patience: Option<Duration>,
+) -> Result<Question, Error> {
+    let popups = &handler.app().popups;
+    let until = patience.map(|patience| Instant::now() + patience);
+    let mut progress = Progress::new(context);
+    loop {
+        let question = popups.get(ticket).await?;
+        if question.state.outcome().is_some() {
+            return Ok(question);
+        }
+        progress.news(standing(&question));
+        let pause = progress.tell(context).await;
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            return Ok(question);
+        }
+        let pause = left.map_or(pause, |left| left.min(pause));
+        tokio::select! {
+            state = popups.wait(ticket, pause) => { state?; }
+            () = context.ct.cancelled() => {
+                popups.left(&handler.asker().key, ticket).await;
+                return Ok(question);
+            }
+        }
+    }
+}
+
+fn standing(question: &Question) -> String {
+    match (&question.state, question.snoozed_until, question.seen_at) {
+        (State::Pending, Some(until), _) => format!("put off until {}", stamp(instant(until))),
+        (State::Pending, None, Some(_)) => "the person has seen the question".to_owned(),
+        (State::Pending, None, None) => "waiting for the person".to_owned(),
+        (State::Held { .. } | State::Decided(_), _, _) => "answered".to_owned(),
+    }
+}

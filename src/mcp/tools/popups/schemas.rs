@@ -1,0 +1,124 @@
+//! How the room's tools describe themselves.
+
+use std::sync::Arc;
+
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Map, Value, json};
+
+use super::ladder::LONGEST;
+use super::{AWAIT, FORM, TRIGGER};
+use crate::mcp::dialect::Revision;
+
+const TRIGGER_DESCRIPTION: &str = "Ask the person a question, with options to choose from or, without any, for a few \
+words, and return the answer. When the person has not answered in time, the answer is `pending` with a ticket: call \
+await_answer, or ask the same again.";
+const FORM_DESCRIPTION: &str = "Ask the person several questions in one form. `requestedSchema` is a flat JSON Schema \
+object: texts, numbers, dates, yes or no, and choices by `enum`, one or several.";
+const AWAIT_DESCRIPTION: &str =
+    "Wait for the answer to a question that was asked before, by the ticket that its asker got.";
+
+/// The tools as `revision` shows them.
+pub(crate) fn tools(revision: Revision) -> Vec<Tool> {
+    let option = json!({
+        "type": "object",
+        "properties": {"label": {"type": "string"}, "value": {"type": "string"}},
+    });
+    let mut trigger = json!({
+        "workspacePath": {"type": "string", "description": "The folder the question is about"},
+        "title": {"type": "string", "description": "The question in a few words"},
+        "message": {"type": "string", "description": "What the person needs to know to decide, in Markdown"},
+        "options": {"type": "array", "items": option, "description": "What can be chosen; none asks for free text"},
+    });
+    let mut form = json!({
+        "title": {"type": "string", "description": "What the form is about"},
+        "message": {"type": "string", "description": "What the person needs to know, in Markdown"},
+        "workspacePath": {"type": "string", "description": "The folder the questions are about"},
+        "requestedSchema": {"type": "object", "description": "An object schema with one property a question"},
+    });
+    if revision > Revision::V2024_11_05 {
+        let timeout = json!({"type": "integer", "minimum": 1, "description": "How long the question may wait for the person"});
+        let level = json!({"type": "string", "enum": ["normal", "high"], "description": "`high` takes the person's passphrase; for what cannot be undone"});
+        trigger["allow_other"] =
+            json!({"type": "boolean", "description": "Let the person write something else instead"});
+        trigger["default"] = json!({"type": "string", "description": "The value that counts if the person saw the question and did nothing"});
+        trigger["default_after_seconds"] = json!({"type": "integer", "minimum": 1, "description": "For how long the question must have been visible before the default counts"});
+        for schema in [&mut trigger, &mut form] {
+            schema["timeout_seconds"] = timeout.clone();
+            schema["level"] = level.clone();
+        }
+    }
+    let wait = json!({
+        "ticket": {"type": "string", "description": "The ticket of the question"},
+        "seconds": {"type": "integer", "minimum": 1, "maximum": LONGEST.as_secs(), "description": "How long to wait"},
+    });
+    let asks = ToolAnnotations::new().read_only(false).destructive(false).idempotent(true).open_world(false);
+    let looks = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
+    let tool = |name, title: &str, description, properties, required: &[&str], annotations| {
+        let input = json!({"type": "object", "properties": properties, "required": required});
+        let mut tool = Tool::new(name, description, schema(input));
+        if revision.has_annotations() {
+            tool.annotations = Some(annotations);
+        }
+        if revision.has_titles() {
+            tool.title = Some(title.to_owned());
+            tool.output_schema = Some(schema(output()));
+        }
+        tool
+    };
+    vec![
+        tool(TRIGGER, "Ask the person", TRIGGER_DESCRIPTION, trigger, &["title", "message"], asks.clone()),
+        tool(
+            FORM,
+            "Ask the person several questions",
+            FORM_DESCRIPTION,
+            form,
+            &["title", "requestedSchema"],
+            asks,
+        ),
+        tool(AWAIT, "Wait for the person's answer", AWAIT_DESCRIPTION, wait, &["ticket"], looks),
+    ]
+}
+
+fn output() -> Value {
+    let statuses = [
+        "answered",
+        "declined",
+        "dismissed",
+        "timed_out",
+        "cancelled",
+        "client_gone",
+        "pending",
+        "unavailable",
+    ];
+    json!({
+        "type": "object",
+        "properties": {
+            "status": {"type": "string", "enum": statuses},
+            "selectedValue": {"type": ["string", "null"], "description": "The value of the chosen option, or the person's words"},
+            "content": {"type": "object", "description": "One member for each question of a form that was answered"},
+            "note": {"type": "string", "description": "What the person added"},
+            "ask_differently": {"type": "boolean", "description": "Ask in another way, as the note says"},
+            "decided_by": {"type": "string", "enum": ["person", "default", "nobody"]},
+            "through": {"type": "string", "description": "Where the person answered"},
+            "seen_ms": {"type": "integer", "description": "For how long the question was visible"},
+            "ticket": {"type": "string", "description": "For await_answer"},
+            "snoozed_until": {"type": "string"},
+            "availability": {"type": "string"},
+            "until": {"type": "string"},
+            "ask_again": {"type": "boolean"},
+            "message": {"type": "string", "description": "What it means, and what to do"},
+            "earlier_answers": {"type": "array", "items": {"type": "object"}, "description": "Answers to earlier questions that nobody waited for"},
+            // A refused argument is told in the words of the contracts.
+            "path": {"type": "array"},
+            "validator": {"type": "string"},
+            "validator_value": {},
+        },
+    })
+}
+
+fn schema(value: Value) -> Arc<Map<String, Value>> {
+    Arc::new(match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    })
+}

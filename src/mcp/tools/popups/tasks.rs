@@ -1,0 +1,86 @@
+//! A question as a task of the protocol, for clients that take one in the place of a result.
+
+use rmcp::ErrorData;
+use rmcp::model::{CreateTaskResult, DetailedTask, GetTaskResult, Task as Wire, TaskPayload, TaskStatus};
+use serde_json::Value;
+
+use super::answer;
+use crate::clock::{instant, stamp};
+use crate::mcp::dialect::Revision;
+use crate::mcp::{Handler, error};
+use crate::popups::{Error, Kind, Question, State, Ticket};
+
+/// How often a client should ask again, in milliseconds.
+const POLL: u64 = 2000;
+
+/// The answer to a call that became a task. The question is in the store already.
+pub(super) fn created(question: &Question) -> CreateTaskResult {
+    CreateTaskResult::new(wire(question))
+}
+
+/// `tasks/get`.
+pub(crate) async fn get(handler: &Handler, ticket: &Ticket) -> Result<GetTaskResult, ErrorData> {
+    let asker = handler.asker();
+    let popups = &handler.app().popups;
+    let question = find(handler, ticket).await?;
+    let payload = match &question.state {
+        State::Pending | State::Held { .. } => {
+            popups.here(&asker, ticket).await.map_err(|fault| refused(&fault))?;
+            TaskPayload::Working
+        }
+        State::Decided(outcome) if outcome.kind == Kind::Cancelled => TaskPayload::Cancelled,
+        State::Decided(_) => {
+            match serde_json::to_value(answer::of_question(&question, Revision::V2026_07_28)) {
+                Ok(Value::Object(result)) => TaskPayload::Completed { result },
+                Ok(_) | Err(_) => return Err(error::internal()),
+            }
+        }
+    };
+    if question.state.outcome().is_some() {
+        popups.delivered(&asker.key, ticket).await;
+    }
+    Ok(GetTaskResult::new(DetailedTask::new(wire(&question), payload)))
+}
+
+/// `tasks/cancel`: withdraws the question.
+pub(crate) async fn cancel(handler: &Handler, ticket: &Ticket) -> Result<(), ErrorData> {
+    let cancelled = handler.app().popups.cancel(&handler.asker().key, ticket).await;
+    cancelled.map(drop).map_err(|fault| refused(&fault))
+}
+
+/// `tasks/update`: nothing is asked of the client, so there is nothing to answer; that is no fault.
+pub(crate) async fn update(handler: &Handler, ticket: &Ticket) -> Result<(), ErrorData> {
+    find(handler, ticket).await.map(drop)
+}
+
+async fn find(handler: &Handler, ticket: &Ticket) -> Result<Question, ErrorData> {
+    let found = handler.app().popups.get_as(&handler.asker().key, ticket).await;
+    found.map_err(|fault| refused(&fault))
+}
+
+fn refused(fault: &Error) -> ErrorData {
+    match fault {
+        Error::Store(source) => {
+            tracing::error!(error = %source, "the store failed");
+            error::internal()
+        }
+        other => ErrorData::invalid_params(other.to_string(), None),
+    }
+}
+
+fn wire(question: &Question) -> Wire {
+    let at = |millis: i64| stamp(instant(millis));
+    let (status, updated) = match &question.state {
+        State::Decided(outcome) => (TaskStatus::Completed, outcome.at),
+        State::Pending | State::Held { .. } => {
+            (TaskStatus::Working, question.seen_at.unwrap_or(question.asked_at))
+        }
+    };
+    let mut wire = Wire::new(question.ticket.as_str(), status, at(question.asked_at), at(updated));
+    wire.poll_interval_ms = Some(POLL);
+    wire.status_message = Some(match &question.state {
+        State::Decided(outcome) => answer::word(outcome).to_owned(),
+        State::Pending | State::Held { .. } => "waiting for the person".to_owned(),
+    });
+    wire
+}

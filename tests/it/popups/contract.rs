@@ -1,0 +1,146 @@
+//! The contract: `triggerPopup` without a handshake, over stdio and over HTTP.
+
+use serde_json::{Value, json};
+
+use super::person::{Hub, Person, example, request};
+use crate::support::Peer;
+
+#[test]
+fn the_contracts_line_is_answered_by_its_line() {
+    let hub = Hub::new();
+    for server in ["popup", "all"] {
+        let mut peer = hub.client(server);
+        let title = format!("Confirm {server}");
+        peer.send(&request("req1", &title));
+        let question = Person::waits_for(&hub.home, &title);
+        hub.person().choose(&question, "yes");
+        assert_eq!(peer.line(), r#"{"jsonrpc":"2.0","id":"req1","result":{"selectedValue":"yes"}}"#);
+    }
+}
+
+#[test]
+fn what_is_no_question_is_refused_with_its_place() {
+    let hub = Hub::new();
+    let mut peer = hub.client("popup");
+    let long = "x".repeat(1 << 20);
+    let option = |label: Value, value: Value| json!([{"label": label, "value": value}]);
+    let cases = [
+        (json!({"message": "m"}), "title", "required"),
+        (json!({"title": 1, "message": "m"}), "title", "type"),
+        (json!({"title": "  ", "message": "m"}), "title", "minLength"),
+        (json!({"title": long, "message": "m"}), "title", "maxLength"),
+        (json!({"title": "T", "message": long}), "message", "maxLength"),
+        (json!({"title": "T", "options": "yes"}), "options", "type"),
+        (json!({"title": "T", "options": ["yes"]}), "options.0", "type"),
+        (json!({"title": "T", "options": option(json!(1), json!("a"))}), "options.0.label", "type"),
+        (json!({"title": "T", "options": option(json!("a"), json!(1))}), "options.0.value", "type"),
+        (json!({"title": "T", "options": [{}]}), "options.0.label", "required"),
+        (json!({"title": "T", "options": option(json!(long), json!("a"))}), "options.0.label", "maxLength"),
+        (
+            json!({"title": "T", "options": [{"label": "A", "value": "1"}, {"label": "B", "value": "1"}]}),
+            "options.1.value",
+            "uniqueItems",
+        ),
+    ];
+    for (at, (params, path, validator)) in cases.into_iter().enumerate() {
+        let answer = peer.call(at, "triggerPopup", params);
+        let error = &answer["error"];
+        assert_eq!(error["code"], json!(-32602), "{answer}");
+        let place: Vec<&str> =
+            error["data"]["path"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect();
+        assert_eq!(
+            (place.join(".").as_str(), &error["data"]["validator"]),
+            (path, &json!(validator)),
+            "{answer}"
+        );
+    }
+    assert!(Person::pending(&hub.home).is_empty());
+}
+
+#[test]
+fn without_options_the_person_writes_and_a_refusal_has_its_code() {
+    let hub = Hub::new();
+    let mut peer = hub.client("popup");
+    let ask = |peer: &mut Peer, title: &str, more: Value| {
+        let mut params = json!({"title": title, "message": "m"});
+        for (name, value) in more.as_object().unwrap() {
+            params[name] = value.clone();
+        }
+        peer.send(&json!({"jsonrpc": "2.0", "method": "triggerPopup", "params": params, "id": title}));
+        Person::waits_for(&hub.home, title)
+    };
+    let question = ask(&mut peer, "Text", json!({"options": []}));
+    let text = json!([["answer", {"text": "as you like"}]]);
+    hub.person().act(
+        json!({"answer": {"ticket": question["ticket"], "answer": text, "note": null, "passphrase": null}}),
+    );
+    assert_eq!(peer.receive()["result"], json!({"selectedValue": "as you like"}));
+
+    let question = ask(&mut peer, "Dismissed", json!({}));
+    hub.person().act(json!({"dismiss": {"ticket": question["ticket"]}}));
+    let error = peer.receive()["error"].clone();
+    assert_eq!((&error["code"], &error["data"]["status"]), (&json!(-32005), &json!("dismissed")));
+    assert!(error["message"].as_str().unwrap().contains("dismissed"), "{error}");
+
+    ask(&mut peer, "Late", json!({"timeout_seconds": 1}));
+    let error = peer.receive()["error"].clone();
+    assert_eq!((&error["code"], &error["data"]["status"]), (&json!(-32004), &json!("timed_out")));
+}
+
+#[test]
+fn a_post_is_acknowledged_and_its_response_waits_for_its_own_stream() {
+    let hub = Hub::new();
+    let (status, body) = hub.post("/mcp?client=one", &[], &request("req1", "Confirm").to_string());
+    assert_eq!(status, 202);
+    assert_eq!(body, json!({"jsonrpc": "2.0", "result": {"status": "queued"}, "id": "req1"}));
+    let question = Person::waits_for(&hub.home, "Confirm");
+    hub.person().choose(&question, "yes");
+    // Another caller's question is answered as well; neither sees the other's.
+    hub.post("/mcp?client=two", &[], &request("req1", "Other").to_string());
+    let mut two = hub.events("/mcp?client=two", &[]);
+    let question = Person::waits_for(&hub.home, "Other");
+    hub.person().choose(&question, "no");
+    assert_eq!(two.next().1, json!({"jsonrpc": "2.0", "result": {"selectedValue": "no"}, "id": "req1"}));
+    let mut one = hub.events("/mcp?client=one", &[]);
+    let (first, response) = one.next();
+    assert_eq!(response, json!({"jsonrpc": "2.0", "result": {"selectedValue": "yes"}, "id": "req1"}));
+    // The same id may be used again once it is answered, and not before.
+    let (status, _) = hub.post("/mcp?client=one", &[], &request("req2", "Second").to_string());
+    assert_eq!(status, 202);
+    let (status, body) = hub.post("/mcp?client=one", &[], &request("req2", "Third").to_string());
+    assert_eq!((status, &body["error"]["code"]), (400, &json!(-32600)), "{body}");
+    let (status, _) = hub.post("/mcp?client=one", &[], &request("req2", "Second").to_string());
+    assert_eq!(status, 202, "the same once more is the same question");
+    let question = Person::waits_for(&hub.home, "Second");
+    hub.person().choose(&question, "no");
+    let (second, response) = one.next();
+    assert_eq!(response["id"], json!("req2"));
+    drop(one);
+    // Who lost the stream resumes behind the last event it saw, and nobody else can.
+    let mut resumed = hub.events("/mcp?client=one", &[("last-event-id", &first)]);
+    assert_eq!(resumed.next(), (second, response));
+}
+
+#[test]
+fn who_prefers_to_wait_gets_one_answer() {
+    let hub = Hub::new();
+    let asking = std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            hub.post("/mcp/popup", &[("prefer", "wait=15")], &request("req1", "Waits").to_string())
+        });
+        let question = Person::waits_for(&hub.home, "Waits");
+        hub.person().choose(&question, "yes");
+        asking.join().unwrap()
+    });
+    assert_eq!(asking, (200, json!({"jsonrpc": "2.0", "result": {"selectedValue": "yes"}, "id": "req1"})));
+    let (status, body) = hub.post("/mcp", &[("prefer", "wait=1")], &request("req2", "Longer").to_string());
+    assert_eq!((status, &body["result"]["status"]), (202, &json!("queued")));
+    for (body, code) in [
+        (json!({"jsonrpc": "2.0", "method": "triggerPopup", "params": {"message": "m"}, "id": "a"}), -32602),
+        (json!({"jsonrpc": "2.0", "method": "triggerPopup", "params": [], "id": "a"}), -32602),
+        (json!({"method": "triggerPopup", "params": example("T"), "id": "a"}), -32600),
+    ] {
+        let (status, answer) = hub.post("/mcp", &[], &body.to_string());
+        assert_eq!((status, &answer["error"]["code"]), (400, &json!(code)), "{answer}");
+    }
+}

@@ -1,0 +1,221 @@
+//! A hub with an impatient desk, the person at its door, and clients that ask.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::support::serving::Serving;
+use crate::support::{DEADLINE, Home, Peer};
+
+/// A hub whose answers leave at once.
+pub(super) struct Hub {
+    pub(super) home: Home,
+    pub(super) serving: Serving,
+}
+
+impl Hub {
+    pub(super) fn new() -> Self {
+        Self::with("undo_milliseconds = 0")
+    }
+
+    /// A hub with these lines in `[popups]` of its `config.toml`.
+    pub(super) fn with(settings: &str) -> Self {
+        let home = Home::new();
+        home.write(".adjutant/config.toml", format!("[popups]\n{settings}\n"));
+        let serving = Serving::open_hub(&home);
+        Self { home, serving }
+    }
+
+    /// Kills the hub, and starts another one in the same home.
+    pub(super) fn crash(&mut self) {
+        self.serving.kill();
+        self.serving = Serving::open_hub(&self.home);
+    }
+
+    pub(super) fn person(&self) -> Person {
+        Person::enter(&self.home)
+    }
+
+    /// A client of the hub's socket, under a shell of its own: what starts a relay counts as an agent, and the test
+    /// has to stay a person.
+    pub(super) fn client(&self, server: &str) -> Peer {
+        let command = format!("{} connect {server}; :", env!("CARGO_BIN_EXE_adjutant"));
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", &command]).env_clear().env("HOME", self.home.path()).env("PATH", "/usr/bin:/bin");
+        Peer::start(shell.current_dir(self.home.path()))
+    }
+
+    /// Sends a request to a path below `/mcp`; returns the status and the body.
+    pub(super) fn post(&self, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, Value) {
+        let (status, text) = self.ask("POST", path, headers, body);
+        (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    }
+
+    pub(super) fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> (u16, String) {
+        let mut stream = self.open(method, path, headers, body);
+        let status = status(&mut stream);
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut stream, &mut text).unwrap();
+        (status, text)
+    }
+
+    /// Opens the event stream of `path` and reads its head.
+    pub(super) fn events(&self, path: &str, headers: &[(&str, &str)]) -> Events {
+        let headers = [headers, &[("accept", "text/event-stream")]].concat();
+        let mut stream = self.open("GET", path, &headers, "");
+        assert_eq!(status(&mut stream), 200);
+        Events(stream)
+    }
+
+    fn open(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> BufReader<std::net::TcpStream> {
+        let root = self.serving.url("");
+        let host = root.strip_prefix("http://").unwrap();
+        let mut stream = std::net::TcpStream::connect(host).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        // HTTP/1.0 ends with the connection, so a whole body needs no reading of chunks.
+        let mut text = format!("{method} {path} HTTP/1.0\r\nhost: {host}\r\n");
+        if !body.is_empty() {
+            text += &format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len());
+        }
+        for (name, value) in headers {
+            text += &format!("{name}: {value}\r\n");
+        }
+        stream.write_all((text + "\r\n" + body).as_bytes()).unwrap();
+        BufReader::new(stream)
+    }
+}
+
+fn status(stream: &mut impl BufRead) -> u16 {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(stream.read_line(&mut head).unwrap() > 0, "the head ended early: {head:?}");
+    }
+    head.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// An open event stream.
+pub(super) struct Events(BufReader<std::net::TcpStream>);
+
+impl Events {
+    /// The next event's id and its message.
+    pub(super) fn next(&mut self) -> (String, Value) {
+        let (mut id, mut data) = (String::new(), None);
+        loop {
+            let mut line = String::new();
+            assert!(self.0.read_line(&mut line).unwrap() > 0, "the stream ended");
+            match line.trim_end().split_once(": ") {
+                Some(("id", value)) => id = value.to_owned(),
+                Some(("data", value)) => data = Some(serde_json::from_str(value).unwrap()),
+                _ if line.trim().is_empty() => {
+                    if let Some(data) = data {
+                        return (id, data);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A person at the socket's own door.
+pub(super) struct Person(BufReader<UnixStream>);
+
+impl Person {
+    pub(super) fn enter(home: &Home) -> Self {
+        let path: PathBuf = home.path().join(".adjutant/hub.sock");
+        let end = Instant::now() + DEADLINE;
+        let stream = loop {
+            match UnixStream::connect(&path) {
+                Ok(stream) => break stream,
+                Err(error) => assert!(Instant::now() < end, "no hub answers: {error}"),
+            }
+        };
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let mut person = Self(BufReader::new(stream));
+        let hello = json!({"adjutant": env!("CARGO_PKG_VERSION"), "hello": 1, "person": true});
+        let welcome = person.say(&hello);
+        assert!(welcome.get("error").is_none_or(Value::is_null), "{welcome}");
+        person
+    }
+
+    fn say(&mut self, line: &Value) -> Value {
+        self.0.get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
+        self.hear()
+    }
+
+    fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        assert!(self.0.read_line(&mut line).unwrap() > 0, "the hub hung up");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// Does an act and returns its last answer.
+    pub(super) fn act(&mut self, act: Value) -> Value {
+        let answer = self.say(&json!({"popups": act}));
+        answer.get("last").unwrap_or_else(|| panic!("refused: {answer}")).clone()
+    }
+
+    /// Waits for the first question with this title, on a connection of its own.
+    pub(super) fn waits_for(home: &Home, title: &str) -> Value {
+        let mut person = Self::enter(home);
+        let mut told = person.say(&json!({"popups": "follow"}));
+        loop {
+            let question = &told["part"]["question"];
+            if question["title"] == json!(title) {
+                return question.clone();
+            }
+            told = person.hear();
+        }
+    }
+
+    /// How many questions are pending.
+    pub(super) fn pending(home: &Home) -> Vec<Value> {
+        let mut person = Self::enter(home);
+        let mut told = person.say(&json!({"popups": "follow"}));
+        let mut questions = Vec::new();
+        loop {
+            let part = &told["part"];
+            if part.get("current").is_some() {
+                return questions;
+            }
+            questions.push(part["question"].clone());
+            told = person.hear();
+        }
+    }
+
+    /// Chooses an option of a question of one choice.
+    pub(super) fn choose(&mut self, question: &Value, value: &str) -> Value {
+        let answer = json!([["answer", {"choices": [value]}]]);
+        self.act(json!({"answer": {"ticket": question["ticket"], "answer": answer, "note": null, "passphrase": null}}))
+    }
+}
+
+/// The params of the contract's example, under another title.
+pub(super) fn example(title: &str) -> Value {
+    json!({
+        "workspacePath": "/path/to/workspace",
+        "title": title,
+        "message": "Deploy now?",
+        "options": [{"label": "Yes", "value": "yes"}, {"label": "No", "value": "no"}],
+    })
+}
+
+/// The contract's request.
+pub(super) fn request(id: &str, title: &str) -> Value {
+    json!({"jsonrpc": "2.0", "method": "triggerPopup", "params": example(title), "id": id})
+}

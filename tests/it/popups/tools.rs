@@ -1,0 +1,214 @@
+//! The three tools, at every revision.
+
+use serde_json::{Value, json};
+
+use super::person::{Hub, Person, example};
+use crate::support::{Peer, modern_meta};
+
+const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+fn tool(peer: &mut Peer, id: i64, name: &str, arguments: Value) -> Value {
+    peer.call(id, "tools/call", json!({"name": name, "arguments": arguments}))["result"].clone()
+}
+
+fn start(peer: &mut Peer, id: i64, name: &str, arguments: Value) {
+    let params = json!({"name": name, "arguments": arguments});
+    peer.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+}
+
+#[test]
+fn a_question_is_answered_at_every_revision() {
+    let hub = Hub::new();
+    for revision in REVISIONS {
+        let mut peer = hub.client("popup");
+        let hello = peer.initialize(revision);
+        assert_eq!(hello["result"]["serverInfo"]["name"], json!("adjutant"));
+        let listed = peer.call(1, "tools/list", json!({}));
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["triggerPopup", "ask_form", "await_answer"]);
+        if revision > "2024-11-05" {
+            assert!(
+                tools.iter().all(|tool| tool["annotations"]["openWorldHint"] == json!(false)),
+                "{tools:?}"
+            );
+        }
+        start(&mut peer, 2, "triggerPopup", example(revision));
+        let question = Person::waits_for(&hub.home, revision);
+        assert_eq!((&question["client"], &question["message"]), (&json!("test"), &json!("Deploy now?")));
+        assert_eq!(hub.person().choose(&question, "yes")["decided"]["kind"], json!("answered"));
+        let result = peer.receive()["result"].clone();
+        let told: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!((&told["status"], &told["selectedValue"]), (&json!("answered"), &json!("yes")));
+        assert_eq!((&told["decided_by"], &told["through"]), (&json!("person"), &json!("terminal")));
+        let structured = if revision == "2024-11-05" { &Value::Null } else { &told };
+        assert_eq!(&result["structuredContent"], structured, "{revision}");
+        assert!(result.get("isError").is_none(), "{result}");
+    }
+}
+
+#[test]
+fn a_form_comes_back_as_its_schema_says() {
+    let hub = Hub::new();
+    let mut peer = hub.client("all");
+    peer.initialize("2025-11-25");
+    let schema = json!({"type": "object", "required": ["colour", "count"], "properties": {
+        "colour": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "g", "title": "Green"}]},
+        "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b", "c"]}, "minItems": 1, "maxItems": 2},
+        "count": {"type": "integer", "minimum": 1, "maximum": 9},
+        "when": {"type": "string", "format": "date"},
+        "sure": {"type": "boolean", "title": "Are you sure?"},
+        "why": {"type": "string", "maxLength": 80},
+    }});
+    start(&mut peer, 1, "ask_form", json!({"title": "Form", "requestedSchema": schema}));
+    let question = Person::waits_for(&hub.home, "Form");
+    let fields = question["fields"].as_array().unwrap();
+    assert_eq!(fields.len(), 6);
+    assert_eq!((&fields[4]["label"], &fields[4]["required"]), (&json!("Are you sure?"), &json!(false)));
+    let mut person = hub.person();
+    let mut give = |answer: Value| {
+        person.act(json!({"answer": {"ticket": question["ticket"], "answer": answer, "note": "be quick", "passphrase": null}}))
+    };
+    for (answer, field) in [
+        (json!([["colour", {"choices": ["r"]}]]), "count"),
+        (json!([["colour", {"choices": ["x"]}], ["count", {"number": 3.0}]]), "colour"),
+        (json!([["colour", {"choices": ["r"]}], ["count", {"number": 10.0}]]), "count"),
+        (json!([["colour", {"choices": ["r"]}], ["count", {"number": 1.5}]]), "count"),
+        (
+            json!([["colour", {"choices": ["r"]}], ["count", {"number": 3.0}], ["tags", {"choices": ["a", "b", "c"]}]]),
+            "tags",
+        ),
+        (
+            json!([["colour", {"choices": ["r"]}], ["count", {"number": 3.0}], ["when", {"date": "2026-02-30"}]]),
+            "when",
+        ),
+        (
+            json!([["colour", {"choices": ["r"]}], ["count", {"number": 3.0}], ["more", {"text": "x"}]]),
+            "more",
+        ),
+    ] {
+        assert_eq!(give(answer.clone())["unfit"]["field"], json!(field), "{answer}");
+    }
+    let whole = json!([
+        ["why", {"text": "because"}], ["sure", {"yes_no": true}], ["when", {"date": "2026-11-21"}],
+        ["count", {"number": 3.0}], ["tags", {"choices": ["a", "c"]}], ["colour", {"choices": ["g"]}],
+    ]);
+    give(whole);
+    let result = peer.receive()["result"]["structuredContent"].clone();
+    let content = json!({
+        "colour": "g", "tags": ["a", "c"], "count": 3, "when": "2026-11-21", "sure": true, "why": "because",
+    });
+    assert_eq!((&result["content"], &result["note"]), (&content, &json!("be quick")));
+}
+
+#[test]
+fn who_cannot_wait_gets_a_ticket_and_the_answer_finds_its_caller() {
+    let hub = Hub::with("undo_milliseconds = 0\npatience_seconds = 1");
+    let mut peer = hub.client("all");
+    peer.initialize("2025-11-25");
+    let pending = tool(&mut peer, 1, "triggerPopup", example("First"))["structuredContent"].clone();
+    assert_eq!(pending["status"], json!("pending"), "{pending}");
+    let again = tool(&mut peer, 2, "triggerPopup", example("First"))["structuredContent"].clone();
+    assert_eq!(again["ticket"], pending["ticket"], "the same question is joined");
+    let waiting = json!({"ticket": pending["ticket"], "seconds": 60});
+    start(&mut peer, 3, "await_answer", waiting.clone());
+    let question = Person::waits_for(&hub.home, "First");
+    assert_eq!(Person::pending(&hub.home).len(), 1);
+    hub.person().choose(&question, "no");
+    assert_eq!(peer.receive()["result"]["structuredContent"]["selectedValue"], json!("no"));
+    assert_eq!(
+        tool(&mut peer, 4, "await_answer", waiting)["structuredContent"]["selectedValue"],
+        json!("no")
+    );
+
+    // This one is answered while nobody waits, and goes with the next answer of any tool, once.
+    let second = tool(&mut peer, 5, "triggerPopup", example("Second"))["structuredContent"].clone();
+    let question = Person::waits_for(&hub.home, "Second");
+    hub.person().choose(&question, "yes");
+    let other = tool(&mut peer, 6, "list_agents", json!({}));
+    let told = &other["structuredContent"]["earlier_answers"][0];
+    assert_eq!((&told["ticket"], &told["selectedValue"]), (&second["ticket"], &json!("yes")), "{other}");
+    assert!(other["content"][1]["text"].as_str().unwrap().contains("Second"), "{other}");
+    let quiet = tool(&mut peer, 7, "list_agents", json!({}));
+    assert!(quiet["structuredContent"].get("earlier_answers").is_none(), "{quiet}");
+
+    let strange = tool(&mut peer, 8, "await_answer", json!({"ticket": "q00000000000000000000"}));
+    assert_eq!(strange["isError"], json!(true));
+    let mut stranger = hub.client("all");
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "other", "version": "1"}});
+    stranger.call(0, "initialize", params);
+    let not_yours = tool(&mut stranger, 1, "await_answer", json!({"ticket": second["ticket"]}));
+    assert_eq!(not_yours["isError"], json!(true), "another client's answer is not there for it");
+}
+
+#[test]
+fn progress_is_told_and_a_call_taken_back_loses_nothing() {
+    let hub = Hub::new();
+    let mut peer = hub.client("popup");
+    peer.initialize("2025-06-18");
+    let params =
+        json!({"name": "triggerPopup", "arguments": example("Long"), "_meta": {"progressToken": "p"}});
+    peer.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+    let told = peer.receive();
+    assert_eq!(
+        (&told["method"], &told["params"]["progressToken"]),
+        (&json!("notifications/progress"), &json!("p"))
+    );
+    peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
+    let question = Person::waits_for(&hub.home, "Long");
+    hub.person().choose(&question, "yes");
+    let again = tool(&mut peer, 2, "triggerPopup", example("Long"))["structuredContent"].clone();
+    assert_eq!((&again["ticket"], &again["selectedValue"]), (&question["ticket"], &json!("yes")));
+}
+
+#[test]
+fn a_client_of_the_tasks_extension_gets_a_task() {
+    let hub = Hub::new();
+    let mut peer = hub.client("all");
+    let mut meta = modern_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let ask = |title: &str| json!({"name": "triggerPopup", "arguments": example(title), "_meta": meta});
+    let created = peer.call(1, "tools/call", ask("Task"))["result"].clone();
+    assert_eq!(
+        (&created["resultType"], &created["status"]),
+        (&json!("task"), &json!("working")),
+        "{created}"
+    );
+    let about = json!({"taskId": created["taskId"], "_meta": meta});
+    assert_eq!(peer.call(2, "tasks/get", about.clone())["result"]["status"], json!("working"));
+    let question = Person::waits_for(&hub.home, "Task");
+    hub.person().choose(&question, "yes");
+    let done = peer.call(3, "tasks/get", about)["result"].clone();
+    assert_eq!(done["status"], json!("completed"));
+    assert_eq!(done["result"]["structuredContent"]["selectedValue"], json!("yes"), "{done}");
+    let second = peer.call(4, "tools/call", ask("Withdrawn"))["result"].clone();
+    let about = json!({"taskId": second["taskId"], "_meta": meta});
+    peer.call(5, "tasks/cancel", about.clone());
+    assert_eq!(peer.call(6, "tasks/get", about)["result"]["status"], json!("cancelled"));
+    assert!(Person::pending(&hub.home).is_empty());
+}
+
+#[test]
+fn refusals_and_other_ways_out_are_told_in_words() {
+    let hub = Hub::new();
+    let mut peer = hub.client("popup");
+    peer.initialize("2025-11-25");
+    for (title, act, status, differently) in [
+        ("Declined", "decline", "declined", false),
+        ("Dismissed", "dismiss", "dismissed", false),
+        ("Redirected", "redirect", "declined", true),
+    ] {
+        start(&mut peer, 1, "triggerPopup", example(title));
+        let question = Person::waits_for(&hub.home, title);
+        hub.person().act(json!({act: {"ticket": question["ticket"], "note": "as a list"}}));
+        let told = peer.receive()["result"]["structuredContent"].clone();
+        assert_eq!(told["status"], json!(status), "{told}");
+        assert_eq!(told.get("ask_differently").is_some(), differently, "{told}");
+        assert!(told.get("selectedValue").is_none());
+    }
+    let fault = tool(&mut peer, 2, "triggerPopup", json!({"title": "", "message": "x"}));
+    assert_eq!(fault["structuredContent"]["path"], json!(["title"]), "{fault}");
+    let fault = tool(&mut peer, 3, "triggerPopup", json!({"message": "x"}));
+    assert_eq!(fault["structuredContent"]["validator"], json!("required"), "{fault}");
+}
