@@ -7,6 +7,7 @@ use std::time::Duration;
 use minijinja::{Value, context};
 
 use crate::app::App;
+use crate::git::Facts;
 
 /// A page does not wait longer than this for git; the look goes on, and the page's next version has it.
 const PATIENCE: Duration = Duration::from_millis(150);
@@ -21,18 +22,21 @@ pub(super) async fn of(app: &Arc<App>, workspace: &str) -> Option<Value> {
         let app = app.clone();
         async move { app.facts(&folder).await }
     });
-    Some(match tokio::time::timeout(PATIENCE, look).await {
-        Err(_) => context! { waiting => true },
-        Ok(Err(_)) => context! { fault => "it could not be looked at" },
-        Ok(Ok(Err(fault))) => context! { fault },
-        Ok(Ok(Ok(facts))) => context! {
-            branch => facts.branch,
-            commit => facts.commit,
-            dirty => facts.dirty,
-            more => facts.more,
-            files => facts.files.iter().map(|(what, path)| context! { what, path }).collect::<Vec<_>>(),
-            insertions => facts.insertions,
-            deletions => facts.deletions,
-        },
+    let (waiting, fault, facts) = match tokio::time::timeout(PATIENCE, look).await {
+        Err(_) => (true, None, Facts::default()),
+        Ok(Err(_)) => (false, Some("it could not be looked at".to_owned()), Facts::default()),
+        Ok(Ok(Err(fault))) => (false, Some(fault), Facts::default()),
+        Ok(Ok(Ok(facts))) => (false, None, facts),
+    };
+    Some(context! {
+        waiting,
+        fault,
+        branch => facts.branch,
+        commit => facts.commit,
+        dirty => facts.dirty,
+        more => facts.more,
+        files => facts.files.iter().map(|(what, path)| context! { what, path }).collect::<Vec<_>>(),
+        insertions => facts.insertions,
+        deletions => facts.deletions,
     })
 }
