@@ -6,6 +6,7 @@
 
 pub(crate) mod agenda;
 pub(crate) mod calendar;
+mod demo;
 pub(crate) mod dispatch;
 mod error;
 pub(crate) mod event;

@@ -39,7 +39,7 @@ const NAP: Duration = Duration::from_secs(30);
 /// Tries before a notification is dead.
 const TRIES: i64 = 5;
 /// The first wait before another try; each one doubles it, up to the last.
-const BACKOFF: (i64, i64) = (15_000, 15 * 60_000);
+const BACKOFF: (i64, i64) = (5_000, 15 * 60_000);
 
 /// A notification for a way that another room has: shown to the person, who may acknowledge it.
 #[derive(Clone, Debug)]
@@ -86,6 +86,12 @@ impl Assistant {
             Ok(id) => id.as_str().to_owned(),
             Err(error) => return tracing::error!(%error, "notifications cannot be sent"),
         };
+        if !self.store.is_shared()
+            && let Err(error) = self.settle_lost(Timestamp::MAX, Timestamp::now()).await
+        {
+            // One hub owns the file, so whatever is being sent was sent by one that is gone. The lease tells it too.
+            tracing::error!(%error, "what the last hub was sending cannot be settled yet");
+        }
         let mut horizon = Timestamp::MIN;
         loop {
             let now = Timestamp::now();
@@ -134,7 +140,7 @@ impl Assistant {
 
     /// Does what there is to do now; returns when there is more.
     async fn round(&self, ways: &Ways, owner: &str, stop: &CancellationToken) -> Result<Option<i64>, Error> {
-        self.settle_lost(Timestamp::now()).await?;
+        self.settle_lost(Timestamp::now(), Timestamp::now()).await?;
         self.merge_missed(Timestamp::now()).await?;
         self.escalate(Timestamp::now()).await?;
         while !stop.is_cancelled() {
@@ -178,9 +184,10 @@ impl Assistant {
         }
     }
 
-    /// Says what becomes of sendings whose hub is gone: nobody knows how far it came.
-    async fn settle_lost(&self, now: Timestamp) -> Result<(), Error> {
-        for row in outbox::lost(&self.store, millis(now), BATCH).await? {
+    /// Says what becomes of sendings whose lease ended before `ended`: their hub is gone, and nobody knows how far it
+    /// came.
+    async fn settle_lost(&self, ended: Timestamp, now: Timestamp) -> Result<(), Error> {
+        for row in outbox::lost(&self.store, millis(ended), BATCH).await? {
             let why = "the hub that sent it went away before it could tell".to_owned();
             let outcome = match Channel::from_name(&row.channel) {
                 // Nobody likes a phone that rings twice: a person says what happened.

@@ -1,5 +1,6 @@
 //! What the store promises, told on every engine.
 
+mod assistant;
 mod durability;
 mod machine;
 mod postgres;

@@ -14,6 +14,7 @@ mod support;
 mod agents;
 mod agents_cli;
 mod architecture;
+mod assistant;
 mod clients;
 mod codex;
 mod conformance;

@@ -8,6 +8,11 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
+use crate::app::App;
+use crate::cli::output::Failure;
+use crate::config::Config;
+use crate::config::delivery::Mail;
+
 const NAME: &str = "standup.md";
 const EXAMPLE: &str = include_str!("../../../assets/demo/standup.md");
 
@@ -21,10 +26,23 @@ pub(super) fn fill(home: &Path) -> io::Result<()> {
     }
 }
 
+/// Lets mails go into a folder where no mail server is configured: an example writes to nobody.
+pub(super) fn keep_mails(config: &mut Config) {
+    let folder = config.home.join("spool").join("mail");
+    config.delivery.mail.get_or_insert(Mail::Folder(folder));
+}
+
+/// Adds somebody with a week of events, where there is nobody yet.
+pub(super) async fn people(app: &App) -> Result<(), Failure> {
+    app.assistant.fill_demo(jiff::Timestamp::now()).await.map_err(Failure::from)
+}
+
 /// Says what to try, one line each.
-pub(super) fn suggestions(home: &Path) -> [String; 3] {
+pub(super) fn suggestions(home: &Path) -> [String; 4] {
     [
         "  try      adjutant prompts expand research \"how bees sleep\"".to_owned(),
+        "           adjutant notifications list --user demo, for a week that is planned already; mails go to spool/mail"
+            .to_owned(),
         format!("           edit {} with the console open", home.join("prompts").join(NAME).display()),
         "           codex mcp add adjutant -- adjutant connect, then tell Codex \":research how bees sleep\""
             .to_owned(),

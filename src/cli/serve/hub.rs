@@ -90,14 +90,20 @@ pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) 
 }
 
 async fn live(
-    config: Config,
+    mut config: Config,
     args: &ServeArgs,
     mut claim: Claim,
     serving: impl FnOnce(&Hub),
 ) -> Result<ExitCode, Failure> {
     let mut stop = Stop::new()?;
     let runners = Selector::new(&config.runners, None, Form::Own).map_err(Failure::new)?;
+    if args.demo {
+        demo::keep_mails(&mut config);
+    }
     let app = App::new(config, runners);
+    if args.demo {
+        demo::people(&app).await?;
+    }
     let doors = TaskTracker::new();
     let mut hub = Hub { app: app.clone(), links: Arc::new(|| None), demo: args.demo };
     if let Some(address) = app.config.http.address {

@@ -1,0 +1,519 @@
+//! The assistant's contract at 2024-11-05 and at newer revisions, on SQLite and on PostgreSQL; and what is sent.
+
+mod dispatch;
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::support::postgres::Postgres;
+use crate::support::{Home, Peer, modern_meta};
+
+const POLICY: &str = "LLM prompt template for notification planning";
+
+/// A home with one user and a week of events around now, in a database.
+struct Desk {
+    home: Home,
+    database: String,
+    /// Ends with the desk.
+    _server: Option<Postgres>,
+}
+
+impl Desk {
+    fn sqlite() -> Self {
+        let home = Home::new();
+        let database = format!("sqlite:{}", home.path().join("assistant.db").display());
+        Self::filled(home, database, None)
+    }
+
+    fn postgres() -> Option<Self> {
+        let server = Postgres::start()?;
+        let database = server.url("postgres");
+        Some(Self::filled(Home::new(), database, Some(server)))
+    }
+
+    fn filled(home: Home, database: String, server: Option<Postgres>) -> Self {
+        let desk = Self { home, database, _server: server };
+        let wishes =
+            ["--email", "ann@example.org", "--phone", "+15550100200", "--time-zone", "Europe/Berlin"];
+        let user = [&["users", "add", "Ann Bücher", "--id", "ann"][..], &wishes[..]].concat();
+        assert_eq!(desk.run(&user).trim(), "ann");
+        desk.home.write("work.ics", calendar(&[("review", 26 * 60), ("lunch", 50 * 60)]));
+        desk.run(&["events", "import", "ann", "work.ics"]);
+        desk
+    }
+
+    fn run(&self, arguments: &[&str]) -> String {
+        let finished = self.home.run([arguments, &["--database", &self.database]].concat(), "");
+        assert!(finished.status.success(), "{arguments:?}: {}", finished.stderr);
+        finished.stdout
+    }
+
+    fn peer(&self) -> Peer {
+        Peer::start(&mut self.home.adjutant(["mcp", "assistant", "--database", &self.database]))
+    }
+
+    fn event(&self, title: &str) -> String {
+        let listed: Value =
+            serde_json::from_str(&self.run(&["events", "list", "--user", "ann", "--json"])).unwrap();
+        let events = listed["events"].as_array().unwrap();
+        let event = events.iter().find(|event| event["title"] == title).unwrap();
+        event["id"].as_str().unwrap().to_owned()
+    }
+}
+
+/// A calendar of events that start in so many minutes and last an hour.
+fn calendar(events: &[(&str, i64)]) -> String {
+    // By the full hour, so that the same calendar is the same text.
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs().cast_signed();
+    let entry = |(name, minutes): &(&str, i64)| entry(name, minutes * 60 - now % 3600);
+    let events = events.iter().map(entry).collect::<String>();
+    format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n{events}END:VCALENDAR\r\n")
+}
+
+/// An event that starts in so many seconds.
+fn entry(name: &str, seconds: i64) -> String {
+    format!(
+        "BEGIN:VEVENT\r\nUID:{name}@test\r\nDTSTART:{}\r\nDTEND:{}\r\nSUMMARY:{name}\r\nLOCATION:Room 4\r\nEND:VEVENT\r\n",
+        stamp(seconds),
+        stamp(seconds + 3600)
+    )
+}
+
+/// The instant in so many seconds, as iCalendar writes it.
+fn stamp(seconds: i64) -> String {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let at = now.cast_signed() + seconds;
+    let (days, second) = (at.div_euclid(86_400), at.rem_euclid(86_400));
+    // The civil date by the algorithm of Howard Hinnant.
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let doe = z.rem_euclid(146_097);
+    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let (day, month) = (doy - (153 * mp + 2) / 5 + 1, if mp < 10 { mp + 3 } else { mp - 9 });
+    let year = yoe + era * 400 + i64::from(month <= 2);
+    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", second / 3600, second / 60 % 60, second % 60)
+}
+
+fn tool(peer: &mut Peer, name: &str, arguments: Value) -> Value {
+    peer.call(name, "tools/call", json!({"name": name, "arguments": arguments}))
+}
+
+/// The JSON in a tool's text.
+fn told(answer: &Value) -> Value {
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn the_contracts_transcript_holds_on_sqlite() {
+    transcript(&Desk::sqlite());
+}
+
+#[test]
+fn the_contracts_transcript_holds_on_postgresql() {
+    let Some(desk) = Desk::postgres() else { return };
+    transcript(&desk);
+}
+
+fn transcript(desk: &Desk) {
+    let mut peer = desk.peer();
+    peer.write(concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"client-name","version":"1.0.0"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"initialized"}"#,
+        "\n",
+    ));
+    assert_eq!(
+        peer.line(),
+        r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{"listChanged":false},"resources":{"subscribe":false,"listChanged":false},"prompts":{"listChanged":false}},"serverInfo":{"name":"assistant-mcp-server","version":"1.0.0"}}}"#
+    );
+
+    let tools = peer.call(2, "tools/list", json!({}))["result"]["tools"].clone();
+    let names: Vec<_> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["getUser", "getEvent", "listEvents", "listNotifications", "planNotifications"]);
+    assert_eq!(
+        tools[0],
+        json!({
+            "name": "getUser",
+            "description": "Get user details by ID",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"user_id": {"type": "string", "description": "User ID"}},
+                "required": ["user_id"],
+            },
+        })
+    );
+    for (tool, argument, usual) in [
+        (2, "days_back", json!(2)),
+        (2, "days_forward", json!(30)),
+        (3, "days_forward", json!(7)),
+        (4, "force_replan", json!(false)),
+    ] {
+        assert_eq!(tools[tool]["inputSchema"]["properties"][argument]["default"], usual, "{argument}");
+    }
+
+    let answer = tool(&mut peer, "getUser", json!({"user_id": "ann"}));
+    assert_eq!(answer["result"]["isError"], false);
+    assert_eq!(answer["result"].get("structuredContent"), None);
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.starts_with(
+            "{\n  \"id\": \"ann\",\n  \"name\": \"Ann Bücher\",\n  \"email\": \"ann@example.org\","
+        ),
+        "{text}"
+    );
+    assert_eq!(told(&answer)["preferences"]["timezone"], "Europe/Berlin");
+
+    let listed = told(&tool(&mut peer, "listEvents", json!({"user_id": "ann"})));
+    assert_eq!(listed["count"], 2);
+    assert_eq!(listed["events"][0]["title"], "review");
+    let id = listed["events"][0]["id"].as_str().unwrap();
+    let event = told(&tool(&mut peer, "getEvent", json!({"event_id": id})));
+    assert_eq!(event["location"], "Room 4");
+    assert_eq!(told(&tool(&mut peer, "listEvents", json!({"days_forward": 1})))["count"], 0);
+    assert_eq!(told(&tool(&mut peer, "listEvents", json!({"user_id": null, "days_back": 30})))["count"], 2);
+
+    let planned = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann", "event_id": id})));
+    assert_eq!(planned["events_processed"], 1, "{planned}");
+    let one = planned["notifications_planned"].as_i64().unwrap();
+    assert!(one > 0 && planned["plan_time"].is_string(), "{planned}");
+    let planned = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    assert_eq!(planned["events_processed"], 2);
+    assert!(planned["notifications_planned"].as_i64().unwrap() > 0, "{planned}");
+    let all = told(&tool(&mut peer, "listNotifications", json!({"user_id": "ann"})));
+    for again in [json!({"user_id": "ann"}), json!({"user_id": "ann", "force_replan": true})] {
+        let planned = told(&tool(&mut peer, "planNotifications", again));
+        assert_eq!((&planned["notifications_planned"], &planned["superseded"]), (&json!(0), &json!(0)));
+    }
+    let after = told(&tool(&mut peer, "listNotifications", json!({"user_id": "ann", "status": "planned"})));
+    assert_eq!(after["notifications"], all["notifications"], "planning again planned nothing twice");
+    assert!(all["notifications"][0]["reasons"][0]["why"].is_string(), "{all}");
+    assert!(all["notifications"][0]["plan_time"].as_str().unwrap().contains('T'));
+
+    let resources = peer.call(4, "resources/list", json!({}))["result"]["resources"].clone();
+    assert_eq!(
+        resources[0],
+        json!({
+            "uri": "resources://users/{user_id}",
+            "name": "User Profile",
+            "description": "User profile data by user ID",
+            "mimeType": "application/json",
+        })
+    );
+    let uris: Vec<_> = resources.as_array().unwrap().iter().map(|one| one["uri"].as_str().unwrap()).collect();
+    assert_eq!(
+        uris,
+        [
+            "resources://users/{user_id}",
+            "resources://events/{event_id}",
+            "resources://users/{user_id}/events"
+        ]
+    );
+    let whole = content(&mut peer, json!({"uri": "resources://users/ann"}));
+    let text: Vec<char> = whole["text"].as_str().unwrap().chars().collect();
+    assert!(whole["hash"].as_str().unwrap().starts_with("sha256:"), "{whole}");
+    let mut read = String::new();
+    for offset in (0..text.len()).step_by(7) {
+        let part = content(&mut peer, json!({"uri": "resources://users/ann", "offset": offset, "limit": 7}));
+        assert_eq!(part["hash"], whole["hash"], "the hash is the whole's");
+        read.push_str(part["text"].as_str().unwrap());
+    }
+    assert_eq!(read, text.iter().collect::<String>(), "parts are cut between characters");
+    for uri in [format!("resources://events/{id}"), "resources://users/ann/events".to_owned()] {
+        let text = content(&mut peer, json!({"uri": uri}))["text"].as_str().unwrap().to_owned();
+        assert!(text.contains("review"), "{uri}: {text}");
+    }
+
+    let prompts = peer.call(6, "prompts/list", json!({}))["result"]["prompts"].clone();
+    let names: Vec<_> = prompts.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["notificationPolicy", "emailTemplate", "ttsScript"]);
+    assert_eq!(
+        prompts[0]["arguments"][0],
+        json!({"name": "event_data", "description": "Event data (JSON string)", "required": true})
+    );
+    let arguments = json!({"event_data": "{\"title\": \"Meeting\"}", "user_preferences": "{\"channel_pref\": \"email\"}"});
+    let prompt =
+        peer.call(7, "prompts/get", json!({"name": "notificationPolicy", "arguments": arguments}))["result"]
+            .clone();
+    assert_eq!(prompt["description"], POLICY);
+    assert_eq!(prompt["messages"][0]["role"], "system");
+    assert!(
+        prompt["messages"][0]["content"].as_str().unwrap().starts_with("You are a scheduling policy agent")
+    );
+    assert_eq!(
+        prompt["messages"][1],
+        json!({
+            "role": "user",
+            "content": "Event Data:\n{\"title\": \"Meeting\"}\n\nUser Preferences:\n{\"channel_pref\": \"email\"}",
+        })
+    );
+    faults(&mut peer);
+    let (status, stderr) = peer.finish();
+    assert!(status.success(), "{stderr}");
+}
+
+fn content(peer: &mut Peer, params: Value) -> Value {
+    peer.call("read", "resources/read", params)["result"]["contents"][0].clone()
+}
+
+/// Every fault with its code and its data.
+fn faults(peer: &mut Peer) {
+    let data = |path: Value, validator: &str, value: Value| json!({"path": path, "validator": validator, "validator_value": value});
+    let call = |name: &str, arguments: Value| ("tools/call", json!({"name": name, "arguments": arguments}));
+    let prompt = |arguments: Value| ("prompts/get", json!({"name": "emailTemplate", "arguments": arguments}));
+    let cases = [
+        (call("getUser", json!({})), -32602, data(json!(["user_id"]), "required", Value::Null)),
+        (call("getUser", json!({"user_id": 5})), -32602, data(json!(["user_id"]), "type", json!("string"))),
+        (
+            call("getUser", json!({"user_id": "bob"})),
+            -32002,
+            data(json!(["user_id"]), "exists", json!("bob")),
+        ),
+        (
+            call("getEvent", json!({"event_id": "no"})),
+            -32002,
+            data(json!(["event_id"]), "exists", json!("no")),
+        ),
+        (
+            call("listEvents", json!({"user_id": "bob"})),
+            -32002,
+            data(json!(["user_id"]), "exists", json!("bob")),
+        ),
+        (
+            call("listEvents", json!({"days_back": 31})),
+            -32602,
+            data(json!(["days_back"]), "maximum", json!(30)),
+        ),
+        (
+            call("listEvents", json!({"days_back": -1})),
+            -32602,
+            data(json!(["days_back"]), "minimum", json!(0)),
+        ),
+        (
+            call("listEvents", json!({"days_forward": 0})),
+            -32602,
+            data(json!(["days_forward"]), "minimum", json!(1)),
+        ),
+        (
+            call("listEvents", json!({"days_forward": "1"})),
+            -32602,
+            data(json!(["days_forward"]), "type", json!("integer")),
+        ),
+        (
+            call("listEvents", json!({"days_forward": 1.5})),
+            -32602,
+            data(json!(["days_forward"]), "type", json!("integer")),
+        ),
+        (
+            call("listNotifications", json!({"days_forward": 31})),
+            -32602,
+            data(json!(["days_forward"]), "maximum", json!(30)),
+        ),
+        (
+            call("planNotifications", json!({"user_id": "ann", "event_id": "no"})),
+            -32002,
+            data(json!(["event_id"]), "exists", json!("no")),
+        ),
+        (
+            call("planNotifications", json!({"user_id": "ann", "force_replan": 1})),
+            -32602,
+            data(json!(["force_replan"]), "type", json!("boolean")),
+        ),
+        (("prompts/get", json!({"name": "nope"})), -32601, Value::Null),
+        (prompt(json!({"event_title": "x"})), -32602, data(json!(["event_time"]), "required", Value::Null)),
+        (
+            ("resources/read", json!({"uri": "resources://users/ann", "offset": -1})),
+            -32602,
+            data(json!(["offset"]), "minimum", json!(0)),
+        ),
+        (
+            ("resources/read", json!({"uri": "resources://users/ann", "limit": "x"})),
+            -32602,
+            data(json!(["limit"]), "type", json!("integer")),
+        ),
+        (
+            ("resources/subscribe", json!({"uri": "x"})),
+            -32001,
+            data(json!([]), "capability", json!("resources.subscribe")),
+        ),
+        (("nope", json!({})), -32601, Value::Null),
+    ];
+    for ((method, params), code, data) in cases {
+        let answer = peer.call("fault", method, params.clone());
+        assert_eq!(answer["error"]["code"], code, "{method} {params}: {answer}");
+        assert_eq!(answer["error"]["data"], data, "{method} {params}");
+    }
+    let unknown = tool(peer, "nope", json!({}));
+    assert_eq!(unknown["error"]["code"], -32601);
+    let status = tool(peer, "listNotifications", json!({"status": "lost"}));
+    assert_eq!(status["error"]["data"]["validator"], "enum");
+    for uri in
+        ["resources://users/bob", "resources://users/bob/events", "resources://nope", "file:///etc/passwd"]
+    {
+        let answer = peer.call("gone", "resources/read", json!({"uri": uri}));
+        assert_eq!(answer["error"]["code"], -32002, "{uri}");
+        assert_eq!(answer["error"]["data"]["validator"], "exists", "{uri}");
+    }
+}
+
+#[test]
+fn a_cancelled_call_is_answered_where_the_contract_has_a_code_for_it() {
+    let desk = Desk::sqlite();
+    let mut peer = desk.peer();
+    // Both lines are read before the database is open.
+    peer.write(concat!(
+        r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"getUser","arguments":{"user_id":"ann"}}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#,
+        "\n",
+    ));
+    let answer = peer.receive();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(9), &json!(-32005)), "{answer}");
+    assert_eq!(told(&tool(&mut peer, "getUser", json!({"user_id": "ann"})))["id"], "ann");
+}
+
+#[test]
+fn newer_revisions_get_their_own_shapes() {
+    let desk = Desk::sqlite();
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut peer = desk.peer();
+        let answer = peer.initialize(revision);
+        assert_eq!(answer["result"]["protocolVersion"], revision);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "assistant-mcp-server");
+        newer(&mut peer, revision, json!({}));
+    }
+    let mut peer = desk.peer();
+    newer(&mut peer, "2026-07-28", modern_meta());
+}
+
+fn newer(peer: &mut Peer, revision: &str, meta: Value) {
+    let params = |mut params: Value| {
+        if meta != json!({}) {
+            let mut all = meta.clone();
+            for (name, value) in params["_meta"].as_object().into_iter().flatten() {
+                all[name] = value.clone();
+            }
+            params["_meta"] = all;
+        }
+        params
+    };
+    let tools = peer.call(1, "tools/list", params(json!({})))["result"]["tools"].clone();
+    let structured = revision >= "2025-06-18";
+    for tool in tools.as_array().unwrap() {
+        assert_eq!(tool["annotations"]["readOnlyHint"], tool["name"] != "planNotifications", "{revision}");
+        assert_eq!(tool["annotations"]["destructiveHint"], false);
+        assert_eq!(tool.get("outputSchema").is_some(), structured, "{revision}");
+    }
+    let call = |name: &str, arguments: Value| params(json!({"name": name, "arguments": arguments}));
+    let user = peer.call(2, "tools/call", call("getUser", json!({"user_id": "ann"})));
+    assert_eq!(user["result"].get("structuredContent").is_some(), structured, "{user}");
+    assert_eq!(told(&user)["id"], "ann");
+    let unknown = peer.call(3, "tools/call", call("getUser", json!({"user_id": "bob"})))["result"].clone();
+    assert_eq!(unknown["isError"], true, "{revision}: {unknown}");
+    assert_eq!(unknown["structuredContent"]["path"], json!(["user_id"]));
+    let missing = peer.call(4, "tools/call", call("getUser", json!({})));
+    if revision >= "2025-11-25" {
+        assert_eq!(missing["result"]["structuredContent"]["validator"], "required", "{missing}");
+    } else {
+        assert_eq!(missing["error"]["data"]["validator"], "required", "{missing}");
+    }
+
+    let templates = peer.call(5, "resources/templates/list", params(json!({})))["result"].clone();
+    assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "resources://users/{user_id}");
+    assert_eq!(templates["resourceTemplates"].as_array().unwrap().len(), 3);
+    let resources = peer.call(6, "resources/list", params(json!({})))["result"]["resources"].clone();
+    assert_eq!(resources[0]["uri"], "resources://users/ann");
+    let asked = params(json!({"uri": "resources://users/ann", "_meta": {"offset": 2, "limit": 12}}));
+    let part = peer.call(7, "resources/read", asked)["result"]["contents"][0].clone();
+    assert_eq!(part["text"], "  \"id\": \"ann");
+    assert!(part["_meta"]["hash"].as_str().unwrap().starts_with("sha256:"), "{part}");
+    assert_eq!(part.get("hash"), None);
+    let gone = peer.call(8, "resources/read", params(json!({"uri": "resources://users/bob"})));
+    let code = if revision == "2026-07-28" { -32602 } else { -32002 };
+    assert_eq!(gone["error"]["code"], code, "{gone}");
+
+    let arguments = json!({"event_title": "Review", "event_time": "10:00"});
+    let prompt =
+        peer.call(9, "prompts/get", params(json!({"name": "ttsScript", "arguments": arguments})))["result"]
+            .clone();
+    assert_eq!(prompt["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(prompt["messages"][0]["role"], "user");
+    assert!(prompt["messages"][0]["content"]["text"].as_str().unwrap().contains("Event: Review"), "{prompt}");
+    let unknown = peer.call(10, "prompts/get", params(json!({"name": "nope"})));
+    assert_eq!(unknown["error"]["code"], -32602);
+}
+
+#[test]
+fn a_changed_event_is_planned_anew_and_a_cancelled_one_is_not_told() {
+    let desk = Desk::sqlite();
+    desk.run(&["notifications", "plan", "ann"]);
+    let planned = |desk: &Desk| -> Vec<Value> {
+        let listed = desk.run(&["notifications", "list", "--user", "ann", "--status", "planned", "--json"]);
+        serde_json::from_str::<Value>(&listed).unwrap()["notifications"].as_array().unwrap().clone()
+    };
+    let before = planned(&desk);
+    let review = desk.event("review");
+    desk.home.write("work.ics", calendar(&[("review", 30 * 60), ("lunch", 50 * 60)]));
+    let told = desk.run(&["events", "import", "ann", "work.ics"]);
+    assert!(told.contains("0 new, 1 changed, 1 as before, 0 gone"), "{told}");
+    let moved = planned(&desk);
+    assert_eq!(moved.len(), before.len());
+    let due = |all: &[Value]| {
+        let of = all.iter().find(|one| one["event_id"] == review.as_str());
+        of.unwrap()["plan_time"].clone()
+    };
+    assert_ne!(due(&before), due(&moved), "the plan moved with its event");
+
+    desk.home.write("work.ics", calendar(&[("lunch", 50 * 60)]));
+    let told = desk.run(&["events", "import", "ann", "work.ics"]);
+    assert!(told.contains("1 gone"), "{told}");
+    assert!(planned(&desk).iter().all(|one| one["event_id"] != review.as_str()));
+    let exported = desk.run(&["events", "export", "ann"]);
+    assert!(exported.contains("UID:lunch@test") && exported.contains("BEGIN:VALARM"), "{exported}");
+    assert!(!exported.contains("UID:review@test"));
+}
+
+#[test]
+fn a_broken_event_is_named_with_its_line_and_the_rest_is_taken() {
+    let desk = Desk::sqlite();
+    let broken = entry("broken", 3600)
+        .replace("DTSTART:", "DTSTART;TZID=Mars/Base:")
+        .replace("Z\r\nDTEND", "\r\nDTEND");
+    desk.home.write(
+        "more.ics",
+        calendar(&[("fine", 60)]).replace("END:VCALENDAR", &format!("{broken}END:VCALENDAR")),
+    );
+    let told = desk.home.run(["events", "import", "ann", "more.ics", "--database", &desk.database], "");
+    assert_eq!(told.status.code(), Some(1));
+    assert!(told.stdout.contains("1 new") && told.stdout.contains("1 left out"), "{}", told.stdout);
+    assert!(told.stderr.contains("more.ics:11: left out: unknown time zone `Mars/Base`"), "{}", told.stderr);
+}
+
+#[test]
+fn a_database_that_comes_back_is_found_again() {
+    let Some(mut desk) = Desk::postgres() else { return };
+    let mut peer = desk.peer();
+    assert_eq!(told(&tool(&mut peer, "getUser", json!({"user_id": "ann"})))["id"], "ann");
+    desk._server.as_mut().unwrap().restart();
+    assert_eq!(told(&tool(&mut peer, "getUser", json!({"user_id": "ann"})))["id"], "ann");
+    let planned = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    assert_eq!(planned["events_processed"], 2, "{planned}");
+    drop(desk);
+    let answer = tool(&mut peer, "getUser", json!({"user_id": "ann"}));
+    assert_eq!(answer["error"]["code"], -32003, "{answer}");
+}
+
+/// Waits until `done` gives something, looking every few milliseconds.
+fn eventually<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
+    let end = std::time::Instant::now() + crate::support::DEADLINE * 2;
+    loop {
+        if let Some(value) = done() {
+            return value;
+        }
+        assert!(std::time::Instant::now() < end, "{what} did not happen");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}

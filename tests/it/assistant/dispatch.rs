@@ -1,0 +1,241 @@
+//! What is due goes out once: to a mail server on loopback that counts, over crashes and refusals.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{entry, eventually};
+use crate::support::Home;
+
+/// A mail server that takes everything, or refuses the first so many mails for now.
+#[derive(Clone)]
+struct Sink {
+    address: String,
+    mails: Arc<Mutex<Vec<String>>>,
+    refuse: Arc<Mutex<usize>>,
+    /// How long it thinks about each mail.
+    slow: Arc<Mutex<Duration>>,
+}
+
+impl Sink {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let sink = Self { address, mails: Arc::default(), refuse: Arc::default(), slow: Arc::default() };
+        let served = sink.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let sink = served.clone();
+                std::thread::spawn(move || sink.serve(stream));
+            }
+        });
+        sink
+    }
+
+    fn serve(&self, stream: TcpStream) -> Option<()> {
+        let mut writer = stream.try_clone().ok()?;
+        let mut lines = BufReader::new(stream).lines();
+        writer.write_all(b"220 sink\r\n").ok()?;
+        loop {
+            let line = lines.next()?.ok()?.to_ascii_uppercase();
+            let answer = match line.split(' ').next()? {
+                "EHLO" | "HELO" | "MAIL" | "RCPT" | "NOOP" | "RSET" => "250 ok",
+                "DATA" => {
+                    writer.write_all(b"354 go on\r\n").ok()?;
+                    let mut mail = String::new();
+                    loop {
+                        let line = lines.next()?.ok()?;
+                        if line == "." {
+                            break;
+                        }
+                        mail.push_str(&line);
+                        mail.push('\n');
+                    }
+                    let slow = *self.slow.lock().unwrap();
+                    std::thread::sleep(slow);
+                    let mut refuse = self.refuse.lock().unwrap();
+                    if *refuse > 0 {
+                        *refuse -= 1;
+                        "451 not now"
+                    } else {
+                        self.mails.lock().unwrap().push(mail);
+                        "250 taken"
+                    }
+                }
+                "QUIT" => {
+                    writer.write_all(b"221 bye\r\n").ok()?;
+                    return Some(());
+                }
+                _ => "502 what",
+            };
+            writer.write_all(format!("{answer}\r\n").as_bytes()).ok()?;
+        }
+    }
+
+    /// How often each Message-ID was taken.
+    fn counts(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for mail in self.mails.lock().unwrap().iter() {
+            let id =
+                mail.lines().find_map(|line| line.strip_prefix("Message-ID: ")).expect("an id").to_owned();
+            *counts.entry(id).or_default() += 1;
+        }
+        counts
+    }
+}
+
+/// A hub that ends with this value, at once.
+struct Hub(Child);
+
+impl Hub {
+    fn start(home: &Home) -> Self {
+        let mut command = home.adjutant(["serve", "--http", "off"]);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        Self(child)
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        // SIGKILL: no goodbye.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A home whose hub mails to the sink, with so many events whose mail is due in `seconds`.
+fn desk(sink: &Sink, events: usize, seconds: i64) -> Home {
+    let home = Home::new();
+    let config = format!(
+        "[notifications]\nmail = \"smtp://{}\"\nmail_from = \"Desk <desk@example.org>\"\n",
+        sink.address
+    );
+    home.write(".adjutant/config.toml", config);
+    run(
+        &home,
+        &[
+            "users",
+            "add",
+            "Ann",
+            "--id",
+            "ann",
+            "--email",
+            "ann@example.org",
+            "--quiet",
+            "none",
+            "--weekend",
+            "both",
+        ],
+    );
+    // Within the hour the policy mails a quarter of an hour before the start.
+    let entries: String = (0..events).map(|n| entry(&format!("event-{n}"), 900 + seconds)).collect();
+    home.write(
+        "work.ics",
+        format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n{entries}END:VCALENDAR\r\n"),
+    );
+    run(&home, &["events", "import", "ann", "work.ics"]);
+    run(&home, &["notifications", "plan", "ann"]);
+    home
+}
+
+fn run(home: &Home, arguments: &[&str]) -> String {
+    let finished = home.run(arguments, "");
+    assert!(finished.status.success(), "{arguments:?}: {}", finished.stderr);
+    finished.stdout
+}
+
+/// Counts the notifications by where they stand.
+fn standing(home: &Home) -> BTreeMap<String, usize> {
+    let listed: Value =
+        serde_json::from_str(&run(home, &["notifications", "list", "--user", "ann", "--json"])).unwrap();
+    let mut counts = BTreeMap::new();
+    for one in listed["notifications"].as_array().unwrap() {
+        *counts.entry(one["status"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn what_is_due_is_mailed_once() {
+    let sink = Sink::start();
+    let home = desk(&sink, 30, 4);
+    let _hub = Hub::start(&home);
+    eventually("30 mails", || (sink.counts().len() == 30).then_some(()));
+    eventually("30 records", || (standing(&home).get("sent") == Some(&30)).then_some(()));
+    assert!(sink.counts().values().all(|count| *count == 1), "{:?}", sink.counts());
+    let mail = sink.mails.lock().unwrap()[0].clone();
+    assert!(
+        mail.contains("From: Desk <desk@example.org>") && mail.contains("To: Ann <ann@example.org>"),
+        "{mail}"
+    );
+}
+
+#[test]
+fn a_server_that_refuses_for_now_is_asked_again() {
+    let sink = Sink::start();
+    *sink.refuse.lock().unwrap() = 1;
+    let home = desk(&sink, 1, 4);
+    let _hub = Hub::start(&home);
+    eventually("the second try", || (standing(&home).get("sent") == Some(&1)).then_some(()));
+    let listed: Value =
+        serde_json::from_str(&run(&home, &["notifications", "list", "--user", "ann", "--json"])).unwrap();
+    let id = listed["notifications"][0]["id"].as_str().unwrap();
+    let shown: Value = serde_json::from_str(&run(&home, &["notifications", "show", id, "--json"])).unwrap();
+    let outcomes: Vec<_> =
+        shown["tries"].as_array().unwrap().iter().map(|one| one["outcome"].as_str()).collect();
+    assert_eq!(outcomes, [Some("failed"), Some("sent")], "{shown}");
+}
+
+#[test]
+fn a_hub_killed_while_it_sends_loses_nothing_and_repeats_only_under_the_same_name() {
+    const MAILS: usize = 60;
+    /// Mails that a hub sends at the same time: so many may be repeated after each kill.
+    const TOGETHER: usize = 16;
+    let sink = Sink::start();
+    *sink.slow.lock().unwrap() = Duration::from_millis(40);
+    let home = desk(&sink, MAILS, 4);
+    let mut kills = 0;
+    for wanted in [5, 20, 35] {
+        let hub = Hub::start(&home);
+        eventually("some mails", || (sink.counts().len() >= wanted).then_some(()));
+        drop(hub);
+        kills += 1;
+    }
+    let _hub = Hub::start(&home);
+    eventually("all mails", || (standing(&home).get("sent") == Some(&MAILS)).then_some(()));
+    let counts = sink.counts();
+    assert_eq!(counts.len(), MAILS, "every notification has one name, and none is lost");
+    let repeated: usize = counts.values().map(|count| count - 1).sum();
+    assert!(repeated <= kills * TOGETHER, "{repeated} repeated");
+}
+
+#[test]
+fn what_was_missed_is_told_in_one_piece() {
+    let sink = Sink::start();
+    let home = desk(&sink, 12, 4);
+    // As if the machine had slept: the times to try are moved back.
+    let listed: Value =
+        serde_json::from_str(&run(&home, &["notifications", "list", "--user", "ann", "--json"])).unwrap();
+    assert_eq!(listed["count"], 12);
+    age(&home);
+    let _hub = Hub::start(&home);
+    eventually("the one mail", || (standing(&home).get("sent") == Some(&1)).then_some(()));
+    assert_eq!(standing(&home).get("merged"), Some(&11));
+    let mails = sink.mails.lock().unwrap().clone();
+    assert_eq!(mails.len(), 1);
+    assert_eq!(mails[0].matches("\n- ").count(), 11, "{}", mails[0]);
+}
+
+/// Makes everything that is planned late by an hour.
+#[expect(clippy::disallowed_methods, reason = "the test reaches into the database as nothing else may")]
+fn age(home: &Home) {
+    let database = home.path().join(".adjutant/adjutant.db");
+    let code = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nc.execute(\"UPDATE notifications SET try_at = try_at - 3600000\")\nc.commit()\n";
+    let done = std::process::Command::new("python3").args(["-c", code]).arg(database).status().unwrap();
+    assert!(done.success());
+}
