@@ -2,13 +2,14 @@
 //! tries the same is turned away.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{DEADLINE, Finished, Home, wait};
 
@@ -64,6 +65,18 @@ impl Desk {
         let told = self.run(&["delegate", "doer", task, "--background"]);
         assert!(told.status.success(), "{}", told.stderr);
         told.stdout.trim().to_owned()
+    }
+
+    /// Says lines at the person's door, behind a hello, and returns what it answers to each.
+    fn say(&self, lines: &[&str]) -> Vec<Value> {
+        let mut stream = UnixStream::connect(self.home.path().join(".adjutant/hub.sock")).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let hello = r#"{"adjutant":"0","hello":1,"person":true,"pid":1}"#;
+        for line in std::iter::once(&hello).chain(lines) {
+            writeln!(stream, "{line}").unwrap();
+        }
+        let told = BufReader::new(stream).lines().take(lines.len() + 1).map_while(Result::ok);
+        told.map(|line| serde_json::from_str(&line).unwrap()).collect()
     }
 
     /// Starts a command and returns the lines of its stderr, or of its stdout.
@@ -209,8 +222,11 @@ fn a_task_in_the_background_is_found_by_the_beginning_of_its_id() {
         "{}",
         listed.stdout
     );
-    let narrow = desk.home.adjutant(["tasks", "list"]).env("COLUMNS", "40").output().unwrap();
-    assert!(narrow.status.success());
+    desk.background(&format!("answer {}", "long ".repeat(50)));
+    let narrow = desk.home.adjutant(["tasks", "list"]).env("COLUMNS", "80").output().unwrap();
+    let narrow = String::from_utf8(narrow.stdout).unwrap();
+    assert!(narrow.lines().count() == 3 && narrow.contains('…'), "{narrow}");
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     desk.home.write("go", "");
     let done = desk.run(&["tasks", "wait", begin]);
     assert_eq!(
@@ -402,4 +418,46 @@ wait $relay
     // A person beside it was never in the way.
     desk.home.write("go", "");
     assert!(desk.run(&["tasks", "wait", &other]).status.success());
+}
+
+#[test]
+fn an_id_that_is_cut_too_short_is_answered_with_what_begins_so() {
+    let desk = Desk::new();
+    let first = desk.background("answer x");
+    let order = json!({"agent": "doer", "task": "answer x", "workdir": desk.home.path()});
+    let order = json!({"tasks": {"delegate": order}}).to_string();
+    // One more task than there are letters: two ids begin alike.
+    let told = desk.say(&vec![order.as_str(); 32]);
+    let ids = told[1..].iter().map(|told| told["last"]["id"].as_str().unwrap().to_owned());
+    let mut ids: Vec<String> = ids.chain([first]).collect();
+    ids.sort();
+    let pair = ids.windows(2).find(|pair| pair[0][..1] == pair[1][..1]).unwrap();
+    let told = desk.run(&["tasks", "show", &pair[0][..1]]);
+    assert_eq!(told.status.code(), Some(1));
+    let words = format!("several tasks have ids that begin with `{}`: ", &pair[0][..1]);
+    assert!(
+        told.stderr.contains(&words) && told.stderr.contains("hint: write more of the id"),
+        "{}",
+        told.stderr
+    );
+}
+
+#[test]
+fn the_door_answers_each_line_and_hangs_up_on_what_is_no_act() {
+    let desk = Desk::new();
+    desk.background("answer x");
+    let list = r#"{"tasks":{"list":{"limit":1}}}"#;
+    // Acts that come at once are done one after the other.
+    let told = desk.say(&[list, list]);
+    assert_eq!(told[0]["hello"], 1);
+    assert_eq!((&told[1]["last"]["total"], &told[2]["last"]["total"]), (&Value::from(1), &Value::from(1)));
+    for wrong in ["", "{}", "[]", "list", r#"{"tasks":"lists"}"#, r#"{"deeds":{"list":{}}}"#, "{\"tasks\""] {
+        let told = desk.say(&[wrong, list]);
+        let message = told[1]["refused"]["message"].as_str().unwrap();
+        assert!(message.starts_with("this hub does not know what was asked"), "{wrong}: {message}");
+        assert_eq!(told.len(), 2, "{wrong}: {told:?}");
+    }
+    let unknown = desk.say(&[r#"{"tasks":{"show":{"id":"zz"}}}"#, list]);
+    assert!(unknown[1]["refused"]["hints"][0].as_str().unwrap().contains("adjutant tasks list"));
+    assert_eq!(unknown[2]["last"]["total"], 1, "a refused act does not end the connection");
 }
