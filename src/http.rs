@@ -29,7 +29,6 @@ use tokio_util::task::AbortOnDropHandle;
 use tower_service::Service;
 
 use crate::app::App;
-use crate::app::clients::Connected;
 use crate::config::{Auth, HttpConfig};
 use crate::mcp;
 use crate::web;

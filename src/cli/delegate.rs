@@ -27,6 +27,9 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 /// What the hub tells waits here for the screen.
 const BACKLOG: usize = 64;
 
+/// The number of the signal that says that the terminal is gone.
+const HANG_UP: u8 = 1;
+
 /// Arguments of `adjutant delegate`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit code 0: the agent has finished, and no check failed. Ctrl-C cancels the task.")]
@@ -145,22 +148,21 @@ enum News {
 /// one leaves; when the terminal goes the task goes on, for it outlives who asked.
 async fn watch(config: Config, order: Order) -> Result<Shown, Failure> {
     let mut stop = Stop::new()?;
-    let (tell, mut news) = mpsc::channel(BACKLOG);
-    let talk = tell.clone();
-    let own = config.clone();
+    let (wire, mut news) = mpsc::channel(BACKLOG);
+    let (tell, own) = (wire.clone(), config.clone());
     std::thread::spawn(move || {
-        let ended = follow(&own, order, &talk);
-        let _ = talk.blocking_send(News::Ended(ended));
+        let ended = follow(&own, order, &tell);
+        let _ = tell.blocking_send(News::Ended(ended));
     });
     let mut progress = Progress::new();
     let mut accepted: Option<Box<Shown>> = None;
     let mut unwanted = false;
     loop {
         tokio::select! {
-            Some(told) = news.recv() => match told {
+            Some(item) = news.recv() => match item {
                 News::Accepted(task) => {
                     if unwanted {
-                        cancel(config.clone(), task.id.clone(), tell.clone());
+                        cancel(config.clone(), task.id.clone(), wire.clone());
                     }
                     accepted = Some(task);
                 }
@@ -180,15 +182,12 @@ async fn watch(config: Config, order: Order) -> Result<Shown, Failure> {
                 unwanted = true;
                 progress.note("cancelling, until no process of it is left; once more leaves that to the hub");
                 if let Some(id) = id {
-                    cancel(config.clone(), id, tell.clone());
+                    cancel(config.clone(), id, wire.clone());
                 }
             }
         }
     }
 }
-
-/// The number of the signal that says that the terminal is gone.
-const HANG_UP: u8 = 1;
 
 fn follow(config: &Config, order: Order, tell: &mpsc::Sender<News>) -> Result<Box<Shown>, Failure> {
     let mut person = person::reach(config, Start::IfNeeded)?;

@@ -23,7 +23,7 @@ pub(in crate::cli) fn print(task: &Shown, json: bool) -> Result<ExitCode, Failur
     let message = outcome.message.as_deref().map(str::trim_end).filter(|message| !message.is_empty());
     match (&outcome.structured, message) {
         (_, Some(message)) if !succeeded => {
-            output::note(format!("its last message was:\n\n{}\n", plain(message)))
+            output::note(format!("its last message was:\n\n{}\n", plain(message)));
         }
         (Some(value), _) => output::json(value)?,
         (None, Some(message)) => output::text(message)?,

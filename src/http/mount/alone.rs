@@ -80,8 +80,8 @@ impl<H: ServerHandler> Mount<H> {
         let (name, version) = meta.client.as_ref().map_or(("", ""), |client| (&client.name, &client.version));
         let told = request.headers().get(REVISION).and_then(|value| value.to_str().ok());
         let revision = meta.revision.as_deref().or(told).unwrap_or(FIRST_REVISION);
-        let caller = self.shared.callers.enter(&self.shared.app, self.name, name, version, revision);
-        let called = Called::new(caller, request.uri(), request.extensions());
+        let connected = self.shared.callers.enter(&self.shared.app, self.name, name, version, revision);
+        let called = Called::new(connected, request.uri(), request.extensions());
         CALLER.scope(called, self.alone.handle(request)).await.map(Body::new)
     }
 }

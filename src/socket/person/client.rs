@@ -44,7 +44,7 @@ impl Person {
         act: &Act,
         mut part: impl FnMut(P),
     ) -> Result<T, Error> {
-        let mut bytes = serde_json::to_vec(act).map_err(garbled)?;
+        let mut bytes = serde_json::to_vec(act).map_err(|error| garbled(&error))?;
         bytes.push(b'\n');
         let gone = |_| Error::Hub(socket::Error::Gone);
         // A hub that refuses the act may hang up before it has read all of it; its answer is there all the same.
@@ -55,15 +55,15 @@ impl Person {
             if self.line.last() != Some(&b'\n') {
                 return Err(socket::Error::Gone.into());
             }
-            match serde_json::from_slice(&self.line).map_err(garbled)? {
-                Line::Part(value) => part(serde_json::from_value(value).map_err(garbled)?),
-                Line::Last(value) => return serde_json::from_value(value).map_err(garbled),
+            match serde_json::from_slice(&self.line).map_err(|error| garbled(&error))? {
+                Line::Part(value) => part(serde_json::from_value(value).map_err(|error| garbled(&error))?),
+                Line::Last(value) => return serde_json::from_value(value).map_err(|error| garbled(&error)),
                 Line::Refused(refusal) => return Err(Error::Refused(refusal)),
             }
         }
     }
 }
 
-fn garbled(error: serde_json::Error) -> Error {
+fn garbled(error: &serde_json::Error) -> Error {
     socket::Error::Garbled { reason: error.to_string() }.into()
 }
