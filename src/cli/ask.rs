@@ -111,7 +111,7 @@ fn arguments(args: &AskArgs) -> Result<Value, Failure> {
 
 /// Calls the tool and returns its answer; `None` when the hub went away before it answered.
 fn call(config: &Config, arguments: &Value) -> Result<Option<Value>, Failure> {
-    let hello = Hello::relay("popup", None);
+    let hello = Hello::script("popup");
     let connection = socket::reach(&config.home, config.socket.as_deref(), &hello, Start::IfNeeded)?;
     let mut hub: BufReader<UnixStream> = connection.input;
     let request = json!({

@@ -34,6 +34,9 @@ pub(crate) struct Hello {
     /// Whether a person asks: what follows are their acts, see [`super::person`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) person: bool,
+    /// Whether a script asks the person something. Its starter may be the person's own shell, which is no agent for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) script: bool,
     /// What the client says its number is. The hub believes the kernel.
     #[serde(default)]
     pub(super) pid: u32,
@@ -46,6 +49,11 @@ impl Hello {
     /// The hello of a relay for `server`, for a client in `workspace`.
     pub(crate) fn relay(server: &str, workspace: Option<&Path>) -> Self {
         Self { server: Some(server.to_owned()), workspace: workspace.map(Path::to_owned), ..Self::new() }
+    }
+
+    /// The hello of a script that uses `server` for one call.
+    pub(crate) fn script(server: &str) -> Self {
+        Self { script: true, ..Self::relay(server, None) }
     }
 
     /// The hello of a person's program that works in `workspace`.
@@ -65,6 +73,7 @@ impl Hello {
             server: None,
             ask: None,
             person: false,
+            script: false,
             pid: std::process::id(),
             workspace: None,
         }

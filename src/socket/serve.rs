@@ -91,7 +91,11 @@ struct Door {
 
 /// What follows a hello.
 enum Follows {
-    Mcp(mcp::Server, OwnedSemaphorePermit),
+    Mcp {
+        server: mcp::Server,
+        script: bool,
+        place: OwnedSemaphorePermit,
+    },
     /// A person's acts.
     Acts(OwnedSemaphorePermit),
     Nothing,
@@ -110,8 +114,8 @@ impl Door {
             None => self.app.clone(),
         };
         match follows {
-            Follows::Mcp(server, _place) => {
-                let _entered = pid.and_then(|pid| self.relays.enter(pid));
+            Follows::Mcp { server, script, place: _place } => {
+                let _entered = pid.filter(|_| !script).and_then(|pid| self.relays.enter(pid));
                 mcp::serve_stream(app, server, Transport::Socket, pid, input, output).await;
             }
             Follows::Acts(_place) => {
@@ -178,7 +182,7 @@ impl Door {
                 let place = self.clients.clone().try_acquire_owned().map_err(|_| full(CONNECTIONS))?;
                 let server = mcp::Server::from_name(name);
                 let server = server.ok_or_else(|| format!("this hub has no server `{name}`"))?;
-                Ok(Follows::Mcp(server, place))
+                Ok(Follows::Mcp { server, script: hello.script, place })
             }
         }
     }

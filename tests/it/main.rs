@@ -22,6 +22,7 @@ mod edge;
 mod http;
 mod hub;
 mod popups;
+mod inbox;
 mod process;
 mod prompts;
 mod prompts_cli;

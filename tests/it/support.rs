@@ -7,6 +7,7 @@ pub(crate) mod postgres;
 pub(crate) mod processes;
 pub(crate) mod real;
 pub(crate) mod serving;
+pub(crate) mod terminal;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};

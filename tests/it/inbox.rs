@@ -1,0 +1,270 @@
+//! The presenters that are no page: the inbox in a pseudo-terminal and over lines, `adjutant ask`, and the bells.
+
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use super::support::serving::Serving;
+use super::support::terminal::{Terminal, text};
+use super::support::{Finished, Home, Peer, wait};
+use crate::support::DEADLINE;
+
+/// A script that asks and waits.
+struct Asking(Option<Child>);
+
+impl Asking {
+    fn start(home: &Home, arguments: &[&str]) -> Self {
+        let mut command: Command = home.adjutant(["ask"]);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(Some(command.spawn().unwrap()))
+    }
+
+    /// Waits for its end.
+    fn finish(mut self) -> Finished {
+        let mut child = self.0.take().unwrap();
+        let status = wait(&mut child, DEADLINE);
+        let output = child.wait_with_output().unwrap();
+        Finished {
+            status,
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+const DEPLOY: [&str; 8] = [
+    "--title",
+    "Deploy to production?",
+    "--message",
+    "The release is ready:\n\n- all tests pass\n- nobody is on call\n\n```diff\n--- a/deploy.toml\n+++ b/deploy.toml\n@@ -1,2 +1,2 @@\n-replicas = 2\n+replicas = 4\n region = \"eu\"\n```",
+    "--option",
+    "Yes, deploy now=yes",
+    "--option",
+    "No=no",
+];
+
+fn inbox(home: &Home) -> Terminal {
+    Terminal::start(home, &["inbox"], 80, 24, &[])
+}
+
+/// Opens the first question and waits until its keys count.
+fn open(terminal: &mut Terminal) {
+    terminal.send("\r");
+    terminal.wait("an open question whose keys count", |screen| screen.contains("Enter sends"));
+}
+
+#[test]
+fn a_question_is_answered_by_keys_and_the_script_gets_the_value() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let mut terminal = inbox(&home);
+    terminal.shows("Nothing is waiting for you.");
+    let asking = Asking::start(&home, &DEPLOY);
+    terminal.shows("Deploy to production?");
+    open(&mut terminal);
+    terminal.send("1");
+    let screen = terminal.shows("1 (•) Yes, deploy now");
+    // The home's name is another one in every run.
+    let screen: Vec<&str> =
+        screen.lines().filter(|line| !line.contains("hub sees") && !line.contains("asks")).collect();
+    insta::assert_snapshot!("inbox_question", screen.join("\n"));
+    terminal.send("\r");
+    terminal.shows("u takes it back");
+    let finished = asking.finish();
+    assert_eq!((finished.stdout.as_str(), finished.status.code()), ("yes\n", Some(0)), "{}", finished.stderr);
+    terminal.shows("Nothing is waiting for you.");
+    terminal.send("q");
+    assert_eq!(terminal.ended(), 0);
+    assert!(!terminal.screen().alternate_screen(), "the terminal is given back");
+}
+
+#[test]
+fn an_answer_is_taken_back_and_given_anew() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let asking = Asking::start(&home, &DEPLOY);
+    let mut terminal = inbox(&home);
+    terminal.shows("Deploy to production?");
+    open(&mut terminal);
+    terminal.send("1\r");
+    terminal.shows("u takes it back");
+    terminal.send("u");
+    terminal.shows("taken back; nothing was sent");
+    terminal.wait("keys that count again", |screen| screen.contains("Enter sends"));
+    terminal.send("2\r");
+    terminal.shows("u takes it back");
+    assert_eq!(asking.finish().stdout, "no\n");
+}
+
+#[test]
+fn the_first_answer_wins_and_the_other_terminal_says_where() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let asking = Asking::start(&home, &DEPLOY);
+    let (mut first, mut second) = (inbox(&home), inbox(&home));
+    for terminal in [&mut first, &mut second] {
+        terminal.shows("Deploy to production?");
+        open(terminal);
+    }
+    first.send("2\r");
+    second.shows("This question was answered in another terminal.");
+    second.send("1\r");
+    second.shows("Nothing is waiting for you.");
+    assert_eq!(asking.finish().stdout, "no\n");
+}
+
+#[test]
+fn codes_say_what_came_of_it() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let mut terminal = inbox(&home);
+    let asking = Asking::start(&home, &DEPLOY);
+    terminal.shows("Deploy to production?");
+    open(&mut terminal);
+    terminal.send("\x04");
+    terminal.shows("Decline this question?");
+    terminal.send("not on a Friday\r");
+    let finished = asking.finish();
+    assert_eq!(finished.status.code(), Some(3), "{}", finished.stderr);
+    assert!(finished.stdout.is_empty() && finished.stderr.contains("not on a Friday"), "{}", finished.stderr);
+
+    let late = home.run(["ask", "--title", "Anybody?", "--timeout", "1s", "--option", "Yes=yes"], "");
+    assert_eq!((late.status.code(), late.stdout.as_str()), (Some(4), ""), "{}", late.stderr);
+    let wrong = home.run(["ask", "--title", "T", "--option", "A=a", "--default", "b"], "");
+    assert_eq!(wrong.status.code(), Some(2));
+    let help = home.run(["ask", "--help"], "");
+    insta::assert_snapshot!("ask_help", help.stdout);
+}
+
+#[test]
+fn a_script_gets_the_whole_outcome_as_json() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let asking = Asking::start(&home, &["--title", "Why?", "--json"]);
+    let mut terminal = inbox(&home);
+    terminal.shows("Why?");
+    open(&mut terminal);
+    terminal.send("because\x0e");
+    terminal.shows("A note for the agent");
+    terminal.send("see the log\r");
+    terminal.shows("note: see the log");
+    terminal.send("\r");
+    let finished = asking.finish();
+    let outcome: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(outcome["status"], "answered");
+    assert_eq!(outcome["selectedValue"], "because");
+    assert_eq!(outcome["note"], "see the log");
+    assert_eq!((&outcome["decided_by"], &outcome["through"]), (&"person".into(), &"terminal".into()));
+}
+
+#[test]
+fn strangers_text_does_not_steer_the_terminal() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let title = "Safe?\u{202e}evil \x1b]0;owned\x07\x1b[2J";
+    let _asking = Asking::start(
+        &home,
+        &["--title", title, "--message", "a\x1b[31mred\u{200b}b", "--option", "Y\x1b[8m=y"],
+    );
+    let mut terminal = inbox(&home);
+    terminal.shows("⟨U+202E⟩evil");
+    open(&mut terminal);
+    let screen = terminal.shows("a⟨U+001B⟩[31mred⟨U+200B⟩b");
+    assert!(screen.contains("Y⟨U+001B⟩[8m"), "{screen}");
+}
+
+#[test]
+fn a_terminal_may_be_narrow_colourless_and_resized() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let _asking = Asking::start(&home, &DEPLOY);
+    let mut terminal = Terminal::start(&home, &["inbox"], 34, 20, &[("NO_COLOR", "1")]);
+    terminal.shows("Deploy to production?");
+    open(&mut terminal);
+    let screen = terminal.screen();
+    for row in 0..20 {
+        for column in 0..34 {
+            let cell = screen.cell(row, column).unwrap();
+            assert_eq!((cell.fgcolor(), cell.bgcolor()), (vt100::Color::Default, vt100::Color::Default));
+        }
+    }
+    assert!(text(&screen).contains("1 ( ) Yes, deploy now"), "{}", text(&screen));
+    terminal.resize(100, 30);
+    terminal.shows(" region = \"eu\"");
+}
+
+#[test]
+fn a_question_outlives_its_hub_in_the_open_inbox() {
+    let home = Home::new();
+    let mut hub = Serving::socket_hub(&home);
+    let asking = Asking::start(&home, &DEPLOY);
+    let mut terminal = inbox(&home);
+    terminal.shows("Deploy to production?");
+    open(&mut terminal);
+    hub.kill();
+    terminal.shows("! ");
+    // The script starts the next one by itself; the inbox finds it.
+    terminal.wait("the next hub", |screen| !screen.contains("! "));
+    terminal.send("1");
+    terminal.shows("1 (•)");
+    terminal.send("\r");
+    terminal.shows("u takes it back");
+    assert_eq!(asking.finish().stdout, "yes\n");
+    let status: Value = serde_json::from_str(&home.run(["status", "--json"], "").stdout).unwrap();
+    let _ = Command::new("kill").arg(status["pid"].to_string()).status();
+}
+
+#[test]
+fn lines_in_lines_out_without_a_terminal() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let asking = Asking::start(&home, &DEPLOY);
+    let mut lines = Peer::start(&mut home.adjutant(["inbox"]));
+    let mut seen = Vec::new();
+    let id = loop {
+        let line = lines.line();
+        seen.push(line.clone());
+        if let Some(rest) = line.strip_prefix("QUESTION ") {
+            break rest.split(' ').next().unwrap().to_owned();
+        }
+    };
+    for wanted in ["  Deploy to production?", "  1  yes  Yes, deploy now"] {
+        while seen.last().map(String::as_str) != Some(wanted) {
+            seen.push(lines.line());
+        }
+    }
+    lines.write("qzzz yes\n");
+    while !seen.last().unwrap().starts_with("REFUSED no question") {
+        seen.push(lines.line());
+    }
+    lines.write(format!("{id} 7\n"));
+    assert_eq!(lines.line(), "REFUSED `7` is none of the options: yes, no");
+    lines.write(format!("{id} 2\n"));
+    assert_eq!(lines.line(), format!("DONE {id} answered"));
+    assert_eq!(asking.finish().stdout, "no\n");
+    let (status, _) = lines.finish();
+    assert_eq!(status.code(), Some(1), "a line was refused");
+    let empty = home.run(["inbox"], "");
+    assert_eq!((empty.status.code(), empty.stdout.as_str()), (Some(0), ""), "{}", empty.stderr);
+}
+
+#[test]
+fn an_agent_answers_no_question_with_the_command_line() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    // The relay's starter is this process, so what this process starts is an agent's.
+    let mut agent = Peer::start(&mut home.adjutant(["connect", "popup"]));
+    agent.initialize("2025-11-25");
+    let refused = home.run(["inbox"], "");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(refused.stderr.contains("this is for people"), "{}", refused.stderr);
+}
