@@ -4,6 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
+use super::support::ntfy::Ntfy;
 use super::support::serving::Serving;
 use super::support::terminal::{Terminal, text};
 use super::support::{Finished, Home, Peer, wait};
@@ -267,4 +268,69 @@ fn an_agent_answers_no_question_with_the_command_line() {
     let refused = home.run(["inbox"], "");
     assert_eq!(refused.status.code(), Some(1));
     assert!(refused.stderr.contains("this is for people"), "{}", refused.stderr);
+}
+
+/// A home whose hub rings this phone.
+fn with_phone(ntfy: &Ntfy, more: &str) -> Home {
+    let home = Home::new();
+    let phone =
+        format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\nreply_topic = \"back\"\n{more}", ntfy.url());
+    home.write(".adjutant/config.toml", phone);
+    home
+}
+
+#[test]
+fn a_phone_answers_once_and_a_replayed_nonce_answers_nothing() {
+    let ntfy = Ntfy::start();
+    let home = with_phone(&ntfy, "");
+    let _hub = Serving::socket_hub(&home);
+    assert_eq!(ntfy.listener(), "/back/json");
+    let asking = Asking::start(&home, &DEPLOY);
+    let notice = ntfy.notice();
+    assert_eq!(notice["topic"], "bell");
+    assert_eq!(notice["title"], "adjutant ask asks: Deploy to production?");
+    assert!(!notice.to_string().contains("nobody is on call"), "the message stays here: {notice}");
+    let actions = notice["actions"].as_array().unwrap();
+    let labels: Vec<_> = actions.iter().map(|action| action["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["Yes, deploy now", "No"]);
+    ntfy.post("/back", "0123456789abcdef0123456789abcdef");
+    ntfy.press(&actions[0]);
+    let finished = asking.finish();
+    assert_eq!(finished.stdout, "yes\n", "{}", finished.stderr);
+
+    // The same words again are another question: neither the used nonce nor its sister is good for it.
+    let asking = Asking::start(&home, &["--title", "And again?", "--option", "Yes=yes", "--option", "No=no"]);
+    let again = ntfy.notice();
+    ntfy.press(&actions[0]);
+    ntfy.press(&actions[1]);
+    ntfy.press(&again["actions"][1]);
+    assert_eq!(asking.finish().stdout, "no\n");
+}
+
+#[test]
+fn what_is_marked_high_has_no_buttons_and_long_choices_neither() {
+    let ntfy = Ntfy::start();
+    let home = with_phone(&ntfy, "body = true\n");
+    let _hub = Serving::socket_hub(&home);
+    ntfy.listener();
+    let high = [&DEPLOY[..], &["--high"]].concat();
+    let _high = Asking::start(&home, &high);
+    let notice = ntfy.notice();
+    assert_eq!(notice["actions"], serde_json::json!([]));
+    assert_eq!(notice["priority"], 5);
+    assert!(notice["message"].as_str().unwrap().contains("nobody is on call"), "{notice}");
+    let _many = Asking::start(
+        &home,
+        &["--title", "Which?", "--option", "a", "--option", "b", "--option", "c", "--option", "d"],
+    );
+    assert_eq!(ntfy.notice()["actions"], serde_json::json!([]));
+}
+
+#[test]
+fn a_phone_is_not_rung_over_clear_text() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[phone]\nserver = \"http://ntfy.example\"\ntopic = \"bell\"\n");
+    let refused = home.run(["serve", "--http", "off"], "");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(refused.stderr.contains("`server` must begin with https://"), "{}", refused.stderr);
 }

@@ -3,6 +3,7 @@
 pub(crate) mod chromium;
 pub(crate) mod delegation;
 pub(crate) mod model;
+pub(crate) mod ntfy;
 pub(crate) mod postgres;
 pub(crate) mod processes;
 pub(crate) mod real;
