@@ -7,8 +7,11 @@ use futures::FutureExt as _;
 use tokio_util::task::TaskTracker;
 
 use super::App;
+use crate::assistant::Notification;
 use crate::assistant::dispatch::{Outcome, Show, Shown};
 use crate::assistant::notification::{Channel, Urgency};
+use crate::channels::{self, Desktop, Notice, Ntfy};
+use crate::config::channels::Phone;
 use crate::popups::{Asker, By, Choice, Draft, Field, Input, Ticket};
 
 /// How long one wait for the person's answer lasts; then it is waited again.
@@ -22,24 +25,65 @@ impl App {
     pub(crate) async fn send_notifications(self: Arc<Self>) {
         let waiting = TaskTracker::new();
         let (app, waits) = (self.clone(), waiting.clone());
-        let show: Show = Arc::new(move |shown| show(app.clone(), waits.clone(), shown).boxed());
+        // One for all: it knows which of its calls hang.
+        let desktop = Desktop::default();
+        let show: Show =
+            Arc::new(move |shown| show(app.clone(), desktop.clone(), waits.clone(), shown).boxed());
         self.assistant.work(self.config.delivery.clone(), show, self.shutdown.clone()).await;
         waiting.close();
         waiting.wait().await;
     }
 }
 
-async fn show(app: Arc<App>, waiting: TaskTracker, shown: Shown) -> Outcome {
-    let Shown { notification, topic: _ } = shown;
+async fn show(app: Arc<App>, desktop: Desktop, waiting: TaskTracker, shown: Shown) -> Outcome {
+    let Shown { notification, topic } = shown;
+    let notice = Notice {
+        key: notification.id.as_str().to_owned(),
+        title: notification.wording.subject.clone(),
+        body: notification.wording.text.clone(),
+        urgent: notification.urgency == Urgency::Urgent,
+        actions: Vec::new(),
+    };
+    let channels = &app.config.channels;
     match notification.channel {
-        Channel::Popup => {}
-        Channel::Desktop | Channel::Ntfy => {
-            return Outcome::Simulated(format!("this hub sends nothing by {}", notification.channel.name()));
+        Channel::Popup => popup(app, waiting, notification).await,
+        Channel::Desktop if !channels.desktop => {
+            Outcome::Simulated("the desktop's notifications are switched off".to_owned())
+        }
+        Channel::Desktop => carried(desktop.show(&notice).await),
+        Channel::Ntfy => {
+            let Some(phone) = channels.phone.clone() else {
+                return Outcome::Simulated("no phone is configured".to_owned());
+            };
+            let topic = topic.unwrap_or_else(|| phone.topic.clone());
+            match Ntfy::new(Phone { topic, ..phone }) {
+                Ok(ntfy) => carried(ntfy.show(&notice).await),
+                Err(error) => Outcome::Refused(error.to_string()),
+            }
         }
         Channel::Email | Channel::Call | Channel::Webhook => {
-            return Outcome::Refused("this way is the assistant's own".to_owned());
+            Outcome::Refused("this way is the assistant's own".to_owned())
         }
     }
+}
+
+/// What became of a notice.
+fn carried(result: Result<(), channels::Error>) -> Outcome {
+    match result {
+        Ok(()) => Outcome::Sent("shown".to_owned()),
+        Err(error @ (channels::Error::Slow | channels::Error::Stuck | channels::Error::Unreachable(_))) => {
+            Outcome::Failed(error.to_string())
+        }
+        Err(error @ channels::Error::NoService(_)) => Outcome::Refused(error.to_string()),
+        Err(error @ channels::Error::Refused(status)) if status == 429 || status >= 500 => {
+            Outcome::Failed(error.to_string())
+        }
+        Err(error @ channels::Error::Refused(_)) => Outcome::Refused(error.to_string()),
+    }
+}
+
+/// Puts a notification on the desk.
+async fn popup(app: Arc<App>, waiting: TaskTracker, notification: Notification) -> Outcome {
     let asker =
         Asker { key: "adjutant:assistant".to_owned(), client: "Assistant".to_owned(), ..Asker::default() };
     let seen = Choice { label: "Seen".to_owned(), value: "seen".to_owned() };

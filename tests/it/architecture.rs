@@ -35,7 +35,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("relay", &["mcp", "socket"]),
     ("socket", &["agents", "app", "codex", "events", "git", "mcp", "popups", "process"]),
     ("tui", &["clock", "git", "popups", "socket", "visible"]),
-    ("web", &["agents", "app", "clock", "config", "events", "folders", "git", "popups", "prompts", "visible"]),
+    (
+        "web",
+        &["agents", "app", "clock", "config", "events", "folders", "git", "popups", "prompts", "visible"],
+    ),
     // The application.
     (
         "app",
