@@ -74,11 +74,12 @@ fn carried(result: Result<(), channels::Error>) -> Outcome {
         Err(error @ (channels::Error::Slow | channels::Error::Stuck | channels::Error::Unreachable(_))) => {
             Outcome::Failed(error.to_string())
         }
-        Err(error @ channels::Error::NoService(_)) => Outcome::Refused(error.to_string()),
         Err(error @ channels::Error::Refused(status)) if status == 429 || status >= 500 => {
             Outcome::Failed(error.to_string())
         }
-        Err(error @ channels::Error::Refused(_)) => Outcome::Refused(error.to_string()),
+        Err(error @ (channels::Error::NoService(_) | channels::Error::Refused(_))) => {
+            Outcome::Refused(error.to_string())
+        }
     }
 }
 
@@ -101,12 +102,12 @@ async fn popup(app: Arc<App>, waiting: TaskTracker, notification: Notification) 
         ..Draft::default()
     };
     match app.popups.ask(asker, draft).await {
-        Ok(asked) => {
+        Ok(on_desk) => {
             if notification.urgency >= Urgency::High {
                 let id = notification.id.clone();
-                waiting.spawn(acknowledged(app, asked.ticket.clone(), id));
+                waiting.spawn(acknowledged(app, on_desk.ticket.clone(), id));
             }
-            Outcome::Sent(format!("on the desk as {}", asked.ticket))
+            Outcome::Sent(format!("on the desk as {}", on_desk.ticket))
         }
         Err(error) => Outcome::Failed(format!("the desk did not take it: {error}")),
     }

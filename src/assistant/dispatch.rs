@@ -9,6 +9,8 @@ mod email;
 mod escalate;
 mod late;
 mod send;
+#[cfg(test)]
+mod tests;
 mod web;
 
 use std::sync::Arc;
@@ -31,7 +33,7 @@ const TOGETHER: usize = 16;
 /// Notifications of one lease.
 const BATCH: u32 = 128;
 /// How long a lease lasts; a send takes less.
-const LEASE: SignedDuration = SignedDuration::from_secs(120);
+const LEASE: SignedDuration = SignedDuration::from_mins(2);
 /// How long one send may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest sleep: a machine that slept, or a clock that was set, is noticed after it.
@@ -198,7 +200,7 @@ impl Assistant {
                 ) => Outcome::Failed(why),
             };
             let mut settlement = settlement(&row.id, row.attempts, &outcome, now);
-            settlement.outcome = "unknown".to_owned();
+            "unknown".clone_into(&mut settlement.outcome);
             if settlement.status == Status::Planned.name() {
                 settlement.try_at = millis(now);
             }

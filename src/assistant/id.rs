@@ -61,8 +61,6 @@ ids! {
     PlanId = "plan";
     /// Names a notification. A mail's Message-ID is made of it, so that a second try is seen as the same mail.
     NotificationId = "notification";
-    /// Names a line of the audit.
-    AuditId = "audit";
 }
 
 impl NotificationId {
@@ -70,6 +68,11 @@ impl NotificationId {
     pub(super) fn next_step(&self) -> Self {
         Self(format!("{}-next", self.0))
     }
+}
+
+/// Makes a name for a line of the audit, which nobody asks for by it.
+pub(super) fn of_audit() -> Result<String, super::Error> {
+    random().map(|letters| format!("audit-{letters}"))
 }
 
 fn random() -> Result<String, super::Error> {

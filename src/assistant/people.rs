@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::id::AuditId;
+use super::id;
 use super::rows::{self, json, millis};
 use super::{Assistant, Calendar, Error, Rule, User, UserId};
 use crate::events::Event as Happened;
@@ -123,7 +123,7 @@ pub(super) fn audit(
     now: Timestamp,
 ) -> Result<AuditRow, Error> {
     Ok(AuditRow {
-        id: AuditId::new()?.as_str().to_owned(),
+        id: id::of_audit()?,
         at: millis(now),
         actor: actor.chars().take(LINE).collect(),
         action: action.to_owned(),

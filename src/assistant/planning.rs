@@ -59,20 +59,17 @@ impl Assistant {
     ) -> Result<Planning, Error> {
         let user = self.user(user).await?;
         let until = now.saturating_add(HORIZON).unwrap_or(Timestamp::MAX);
-        let (happenings, more) = match event {
-            Some(id) => {
-                let event = self.event(id).await?;
-                if event.user != user.id {
-                    return Err(Error::Unknown { what: "event", id: id.to_string() });
-                }
-                let occurrences = self.occurrences(id, now, until, MOST).await?;
-                let happening = |occurrence| Happening { event: event.clone(), occurrence };
-                (occurrences.into_iter().map(happening).collect(), false)
+        let (happenings, more) = if let Some(id) = event {
+            let event = self.event(id).await?;
+            if event.user != user.id {
+                return Err(Error::Unknown { what: "event", id: id.to_string() });
             }
-            None => {
-                let span = Span { user: Some(user.id.clone()), from: now, until };
-                self.happenings(&span, MOST).await?
-            }
+            let occurrences = self.occurrences(id, now, until, MOST).await?;
+            let happening = |occurrence| Happening { event: event.clone(), occurrence };
+            (occurrences.into_iter().map(happening).collect(), false)
+        } else {
+            let span = Span { user: Some(user.id.clone()), from: now, until };
+            self.happenings(&span, MOST).await?
         };
         let rules = self.rules(&user.id).await?.into_iter().filter(|rule| rule.enabled).collect::<Vec<_>>();
         let (from, to) = (millis(now), millis(until));
@@ -116,7 +113,7 @@ impl Assistant {
                 let why = decision.reasons.iter().map(|reason| reason.why.as_str()).collect::<Vec<_>>();
                 planning.skipped.push(skip(why.join("; ")));
             }
-            made.push(new_plan(&user, event, occurrence, key, decision, now)?);
+            made.push(new_plan(&user, event, occurrence, key, &decision, now)?);
         }
         if !made.is_empty() {
             for applied in plans::apply(&self.store, made).await? {
@@ -153,7 +150,7 @@ impl Assistant {
                 let before: Vec<Notification> =
                     past.iter().filter(|one| one.occurrence == occurrence.key).cloned().collect();
                 let decision = decide(&user, &rules, &happening, &before, now);
-                new_plan(&user, event, occurrence, plan_key(&user, event, occurrence), decision, now)
+                new_plan(&user, event, occurrence, plan_key(&user, event, occurrence), &decision, now)
             })
             .collect()
     }
@@ -205,7 +202,7 @@ fn new_plan(
     event: &Event,
     occurrence: &Occurrence,
     key: String,
-    decision: Decision,
+    decision: &Decision,
     now: Timestamp,
 ) -> Result<NewPlan, Error> {
     let plan = PlanRow {
@@ -221,7 +218,7 @@ fn new_plan(
     let notifications = decision
         .notifications
         .iter()
-        .map(|planned| Ok(rows::planned(planned, &plan, NotificationId::new()?)))
+        .map(|planned| Ok(rows::planned(planned, &plan, &NotificationId::new()?)))
         .collect::<Result<Vec<_>, Error>>()?;
     Ok(NewPlan { plan, notifications })
 }

@@ -181,7 +181,7 @@ pub(super) fn notification(row: NotificationRow) -> Result<Notification, Error> 
 }
 
 /// The row of a notification that is planned now.
-pub(super) fn planned(of: &Planned, plan: &PlanRow, id: NotificationId) -> NotificationRow {
+pub(super) fn planned(of: &Planned, plan: &PlanRow, id: &NotificationId) -> NotificationRow {
     NotificationRow {
         id: id.as_str().to_owned(),
         plan_id: plan.id.clone(),

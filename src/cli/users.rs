@@ -72,7 +72,7 @@ enum Command {
     Rule {
         #[arg(value_parser = user)]
         id: UserId,
-        /// What it is about: vip_organizer, internal_meeting, travel_buffer or quiet_title
+        /// What it is about: `vip_organizer`, `internal_meeting`, `travel_buffer` or `quiet_title`
         #[arg(value_parser = kind, required_unless_present = "remove")]
         kind: Option<RuleKind>,
         /// What the kind needs, as NAME=VALUE: organizer=ann, domain=example.org, minutes=30, title=stand-up
@@ -88,7 +88,7 @@ enum Command {
 }
 
 fn kind(text: &str) -> Result<RuleKind, String> {
-    word(text, RuleKind::ALL, RuleKind::name)
+    word(text, RuleKind::from_name, RuleKind::ALL, RuleKind::name)
 }
 
 /// What may be said about a user.
@@ -110,13 +110,13 @@ struct Wishes {
     #[arg(long)]
     voice: Option<String>,
     /// The ways to be told: email, call, both or popup
-    #[arg(long, value_parser = |text: &str| word(text, ChannelPreference::ALL, ChannelPreference::name))]
+    #[arg(long, value_parser = |text: &str| word(text, ChannelPreference::from_name, ChannelPreference::ALL, ChannelPreference::name))]
     channels: Option<ChannelPreference>,
     /// When nothing may ring, such as 21:00-07:00, or `none`
     #[arg(long, value_name = "HOURS", value_parser = quiet)]
     quiet: Option<Quiet>,
     /// What may go out at weekends: email, call, both or none
-    #[arg(long, value_parser = |text: &str| word(text, WeekendPolicy::ALL, WeekendPolicy::name))]
+    #[arg(long, value_parser = |text: &str| word(text, WeekendPolicy::from_name, WeekendPolicy::ALL, WeekendPolicy::name))]
     weekend: Option<WeekendPolicy>,
     /// Calls for one occurrence at most, 1 to 10
     #[arg(long, value_name = "N")]
@@ -125,7 +125,7 @@ struct Wishes {
     #[arg(long, value_name = "MINUTES")]
     escalation: Option<u32>,
     /// Where an urgent notification goes until somebody acknowledges it, such as popup,email,call
-    #[arg(long, value_delimiter = ',', value_parser = |text: &str| word(text, Channel::ALL, Channel::name))]
+    #[arg(long, value_delimiter = ',', value_parser = |text: &str| word(text, Channel::from_name, Channel::ALL, Channel::name))]
     ladder: Option<Vec<Channel>>,
     /// How long each step of the ladder waits, in minutes
     #[arg(long, value_name = "MINUTES")]
@@ -151,9 +151,13 @@ fn quiet(text: &str) -> Result<Quiet, String> {
     hours.map(Some).ok_or_else(|| "use hours like 21:00-07:00, or none".to_owned())
 }
 
-fn word<T: Copy>(text: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Result<T, String> {
-    let found = all.iter().copied().find(|one| name(*one) == text);
-    found.ok_or_else(|| {
+fn word<T: Copy>(
+    text: &str,
+    read: impl Fn(&str) -> Option<T>,
+    all: &[T],
+    name: impl Fn(T) -> &'static str,
+) -> Result<T, String> {
+    read(text).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
         format!("use one of {}", names.join(", "))
     })

@@ -155,11 +155,6 @@ impl Handler {
         }
     }
 
-    /// Refuses a method that belongs to a room which this server does not have.
-    fn needs(&self, has: bool, method: &str) -> Result<(), ErrorData> {
-        if has { Ok(()) } else { Err(error::unknown_method(method)) }
-    }
-
     /// Notes who calls; returns the revision that the answer has to speak.
     fn admit(&self, context: &RequestContext<RoleServer>) -> Revision {
         self.connected.count();
@@ -172,6 +167,11 @@ impl Handler {
         }
         revision
     }
+}
+
+/// Refuses a method that belongs to a room which this server does not have.
+fn needs(has: bool, method: &str) -> Result<(), ErrorData> {
+    if has { Ok(()) } else { Err(error::unknown_method(method)) }
 }
 
 impl ServerHandler for Handler {
@@ -249,7 +249,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.needs(self.server.has_listings(), "prompts/list")?;
+        needs(self.server.has_listings(), "prompts/list")?;
         let revision = self.admit(&context);
         if !self.server.has_prompts() {
             return Ok(ListPromptsResult::with_all_items(assistant::prompts(revision)));
@@ -270,7 +270,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        self.needs(self.server.has_listings(), "prompts/get")?;
+        needs(self.server.has_listings(), "prompts/get")?;
         let revision = self.admit(&context);
         if self.server.has_assistant() {
             // Which prompts the files have decides whose name it is.
@@ -289,7 +289,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.needs(self.server.has_listings(), "resources/list")?;
+        needs(self.server.has_listings(), "resources/list")?;
         let revision = self.admit(&context);
         let mut page = if self.server.has_prompts() {
             let cursor = request.and_then(|request| request.cursor);
@@ -319,7 +319,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.needs(self.server.has_listings(), "resources/read")?;
+        needs(self.server.has_listings(), "resources/read")?;
         let revision = self.admit(&context);
         if self.server.has_assistant() && assistant::is_ours(self, &request.uri) {
             let read = assistant::read(self, revision, &request.uri, &context.meta).await;
@@ -334,7 +334,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
-        self.needs(self.server.has_prompts(), "skills/list")?;
+        needs(self.server.has_prompts(), "skills/list")?;
         self.admit(&context);
         let cursor = request.and_then(|request| request.cursor);
         let catalogue = self.catalogue().await;
@@ -346,7 +346,7 @@ impl ServerHandler for Handler {
         request: GetSkillRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
-        self.needs(self.server.has_prompts(), "skills/get")?;
+        needs(self.server.has_prompts(), "skills/get")?;
         self.admit(&context);
         let catalogue = self.catalogue().await;
         skills::get(&catalogue, &request.uri)
@@ -357,7 +357,7 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.needs(self.server.has_prompts(), "completion/complete")?;
+        needs(self.server.has_prompts(), "completion/complete")?;
         let revision = self.admit(&context);
         let catalogue = self.catalogue().await;
         completion::complete(&catalogue, revision, &request)

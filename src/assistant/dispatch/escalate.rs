@@ -66,7 +66,7 @@ impl Assistant {
                 reasons: String::new(),
                 made_at: millis(now),
             };
-            outbox::escalate(&self.store, rows::planned(&planned, &plan, notification.id.next_step()))
+            outbox::escalate(&self.store, rows::planned(&planned, &plan, &notification.id.next_step()))
                 .await?;
         }
         Ok(())

@@ -6,13 +6,12 @@ use super::{Outcome, Shown, Ways, call, email, pressing, web};
 use crate::assistant::event::EventStatus;
 use crate::assistant::notification::{Channel, Notification};
 use crate::assistant::planner::quiet_at;
-use crate::assistant::{Assistant, Error, Event, User};
+use crate::assistant::{Assistant, Error, User};
 
 /// What is sent, with everything that a channel may need of it.
 pub(super) struct Letter<'a> {
     pub(super) notification: &'a Notification,
     pub(super) user: &'a User,
-    pub(super) event: &'a Event,
     /// What the person is told: the wording, and what was missed before it.
     pub(super) text: String,
 }
@@ -51,7 +50,7 @@ impl Assistant {
                 text = format!("{text}\n- {}", one.wording.subject);
             }
         }
-        let letter = Letter { notification: &notification, user: &user, event: &happening.event, text };
+        let letter = Letter { notification: &notification, user: &user, text };
         Ok(match notification.channel {
             Channel::Email => email::send(&ways.mail, &letter).await,
             Channel::Call => call::send(ways, &letter).await,

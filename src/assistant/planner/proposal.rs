@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::notification::{Offset, Urgency};
-use super::super::words::words;
 
 /// The longest answer that is looked at, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -44,14 +43,22 @@ pub(crate) struct Step {
     pub(crate) speech: String,
 }
 
-words! {
-    /// What a step's distance is counted in. Days are civil: the same time of the day, over a change of the clocks too.
-    Unit { Minutes = "minutes", Days = "days" }
+/// What a step's distance is counted in. Days are civil: the same time of the day, over a change of the clocks too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Unit {
+    Minutes,
+    Days,
 }
 
-words! {
-    /// The way that a step is to be told.
-    Means { Email = "email", Call = "call", Both = "both", Popup = "popup" }
+/// The way that a step is to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Means {
+    Email,
+    Call,
+    Both,
+    Popup,
 }
 
 impl Step {

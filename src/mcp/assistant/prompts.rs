@@ -108,10 +108,10 @@ fn render(
 }
 
 /// A faulty argument of a prompt is a protocol error at every revision.
-fn argument<'a>(
-    arguments: &'a Map<String, Value>,
+fn argument(
+    arguments: &Map<String, Value>,
     (name, _, required): Declared,
-) -> Result<Option<&'a str>, ErrorData> {
+) -> Result<Option<&str>, ErrorData> {
     string(arguments, name, required).map_err(|fault: Fault| {
         error::invalid_params(fault.message, &fault.path, fault.validator, &fault.validator_value)
     })

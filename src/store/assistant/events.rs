@@ -5,7 +5,7 @@ mod read;
 
 pub(crate) use put::{Changed, EventChange, keep, put, remove};
 pub(crate) use read::{
-    Happening, Window, find, get, occurrence, occurrences, of_uid, of_user, series, source, versions, window,
+    Window, find, get, occurrence, occurrences, of_uid, of_user, series, source, versions, window,
 };
 
 use super::row;

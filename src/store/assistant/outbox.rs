@@ -120,7 +120,7 @@ pub(crate) async fn lease(
                     continue;
                 }
                 row.attempts += 1;
-                row.status = "sending".to_owned();
+                "sending".clone_into(&mut row.status);
                 let query = sqlx::query(START).bind(&row.id).bind(row.attempts).bind(*now);
                 query.execute(&mut *connection).await?;
                 leased.push(row);

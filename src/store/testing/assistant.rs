@@ -282,14 +282,14 @@ async fn no_question_reads_a_whole_table() {
 /// Says on stderr how long questions take over 100,000 events.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_window_over_many_events_is_read_in_a_moment() {
-    const EVENTS: usize = 100_000;
+    const EVENTS: i64 = 100_000;
     let (_folder, store) = file_store();
     users::put(&store, user("ann", None), line("1")).await.unwrap();
     calendars::put(&store, calendar()).await.unwrap();
     let started = Instant::now();
-    let all: Vec<usize> = (0..EVENTS).collect();
+    let all: Vec<i64> = (0..EVENTS).collect();
     for batch in all.chunks(2_000) {
-        let changes = batch.iter().map(|n| change(&format!("e{n}"), "d", *n as i64 * 60_000)).collect();
+        let changes = batch.iter().map(|n| change(&format!("e{n}"), "d", n * 60_000)).collect();
         events::put(&store, changes).await.unwrap();
     }
     let entered = started.elapsed();

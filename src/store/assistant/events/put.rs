@@ -68,11 +68,11 @@ pub(crate) async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<
         changes: &'a Vec<EventChange>,
     ) -> BoxFuture<'a, Result<Vec<Changed>, sqlx::Error>> {
         Box::pin(async move {
-            let mut changed = Vec::with_capacity(changes.len());
+            let mut became = Vec::with_capacity(changes.len());
             for change in changes {
-                changed.push(put_one(connection, change).await?);
+                became.push(put_one(connection, change).await?);
             }
-            Ok(changed)
+            Ok(became)
         })
     }
     store.write(changes, verb).await
