@@ -3,6 +3,7 @@
 mod agents;
 mod ask;
 mod assistant;
+mod availability;
 mod codex;
 mod connect;
 mod delegate;
@@ -14,6 +15,7 @@ mod mcp;
 mod notifications;
 mod open;
 mod output;
+mod passphrase;
 mod person;
 mod prompts;
 mod report;
@@ -108,6 +110,10 @@ enum Command {
     Ask(ask::AskArgs),
     /// Answer the questions of your agents, in a terminal or over lines
     Inbox(inbox::InboxArgs),
+    /// Say whether agents may ask you questions now
+    Availability(availability::AvailabilityArgs),
+    /// Set the passphrase that answers to the gravest questions need
+    Passphrase(passphrase::PassphraseArgs),
     /// Say who has a calendar here, and how they want to be told
     Users(users::UsersArgs),
     /// Look at the calendars, and take them over
@@ -151,6 +157,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Delegate(args) => delegate::run(args, common),
         Command::Tasks(args) => tasks::run(args, common),
         Command::Ask(args) => ask::run(&args, common),
+        Command::Availability(args) => availability::run(&args, common),
+        Command::Passphrase(args) => passphrase::run(&args, common),
         Command::Inbox(args) => inbox::run(&args, common),
         Command::Users(args) => users::run(args, common),
         Command::Events(args) => events::run(args, common),

@@ -57,6 +57,8 @@ pub(crate) struct Door {
     names: Names,
     lock: Option<auth::Lock>,
     proxied: bool,
+    /// Agents are not asked for the token; people log in all the same.
+    agents_pass: bool,
 }
 
 impl Door {
@@ -79,7 +81,21 @@ impl Door {
             Auth::None => None,
         };
         let names = Names::new(address, &config.behind_tls_proxy);
-        Ok(Self { listener, address, names, lock, proxied: !config.behind_tls_proxy.is_empty() })
+        Ok(Self {
+            listener,
+            address,
+            names,
+            lock,
+            proxied: !config.behind_tls_proxy.is_empty(),
+            agents_pass: false,
+        })
+    }
+
+    /// Lets agents on this machine in without the token, as the contract of the popups asks. The console still takes
+    /// a login: whoever asks must not be able to answer.
+    pub(crate) fn letting_agents_pass(mut self) -> Self {
+        self.agents_pass = self.address.ip().is_loopback();
+        self
     }
 
     /// The bound address, so port 0 is already a real port.
@@ -101,15 +117,25 @@ impl Door {
 
 /// Serves the product until `app.shutdown` is cancelled and what was in flight has ended or its grace is over.
 pub(crate) async fn serve(app: Arc<App>, door: Door) {
-    let shared = share(&app);
-    let mut routes = Router::new();
-    for (path, server) in [
+    let servers = [
         ("/mcp", mcp::Server::All),
         ("/mcp/agents", mcp::Server::Agents),
         ("/mcp/assistant", mcp::Server::Assistant),
         ("/mcp/popup", mcp::Server::Popup),
         ("/mcp/prompts", mcp::Server::Prompts),
-    ] {
+    ];
+    serve_these(app, door, &servers).await;
+}
+
+/// Serves the popups alone: their contract for who asks, and the console for who answers.
+pub(crate) async fn serve_popups(app: Arc<App>, door: Door) {
+    serve_these(app, door, &[("/mcp", mcp::Server::Popup), ("/mcp/popup", mcp::Server::Popup)]).await;
+}
+
+async fn serve_these(app: Arc<App>, door: Door, servers: &[(&str, mcp::Server)]) {
+    let shared = share(&app);
+    let mut routes = Router::new();
+    for &(path, server) in servers {
         let handlers = app.clone();
         let factory = move |called: Called| {
             let handler = mcp::Handler::new(handlers.clone(), server, called.connected);
@@ -150,7 +176,14 @@ async fn run(shared: Shared, door: Door, routes: Router) {
         AbortOnDropHandle::new(tokio::spawn(async move { shared.registry.sweep(&shared.callers).await }))
     };
     let limit = app.config.http.body_limit;
-    let gate = Arc::new(Gate { names: door.names, lock: door.lock, proxied: door.proxied, limit, routes });
+    let gate = Arc::new(Gate {
+        names: door.names,
+        lock: door.lock,
+        proxied: door.proxied,
+        agents_pass: door.agents_pass,
+        limit,
+        routes,
+    });
     let answer = move |request| {
         let gate = gate.clone();
         async move { gate.answer(request).await }
@@ -165,6 +198,7 @@ struct Gate {
     names: Names,
     lock: Option<auth::Lock>,
     proxied: bool,
+    agents_pass: bool,
     limit: usize,
     routes: Router,
 }
@@ -190,7 +224,8 @@ impl Gate {
             return Some(refuse(mcp, refusal.status(), refusal.message()));
         }
         if mcp {
-            if self.lock.as_ref().is_some_and(|lock| !lock.admits_agent(&parts.headers)) {
+            let pass = |lock: &auth::Lock| self.agents_pass || lock.admits_agent(&parts.headers);
+            if self.lock.as_ref().is_some_and(|lock| !pass(lock)) {
                 return Some(answer::unauthorized());
             }
             if parts.method == Method::POST && !is_json(&parts.headers) {

@@ -3,6 +3,7 @@
 //! A client waits for the first answer while this starts, so nothing is done here that the answer does not
 //! need: one thread, no file but `config.toml`.
 
+mod popup;
 mod stdio;
 
 use std::path::{Path, PathBuf};
@@ -54,6 +55,12 @@ enum Server {
         #[arg(long, value_name = "URL")]
         database: Option<String>,
     },
+    /// Questions to the person: `triggerPopup`, by the hub, so that they are shown wherever the person is
+    Popup {
+        /// Serve the contract and a console of its own here, in this process, without a hub
+        #[arg(long, value_name = "ADDR")]
+        http: Option<String>,
+    },
     /// Delegation: `list_agents` and `delegate_task`
     Agents {
         /// The folder with the agents' YAML files, as an absolute path
@@ -71,6 +78,7 @@ enum Server {
 /// Serves until the client closes stdin.
 pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure> {
     let (server, config, runners) = match args.server {
+        Server::Popup { http } => return popup::run(http.as_deref(), common),
         Server::Prompts { prompts_dir } => {
             common.start_log(LevelFilter::WARN)?;
             let roots = if prompts_dir.is_empty() { Roots::Workspace } else { Roots::Exactly(prompts_dir) };

@@ -9,6 +9,7 @@
 
 mod client;
 pub(crate) mod codex;
+pub(crate) mod desk;
 pub(crate) mod popups;
 pub(crate) mod tasks;
 
@@ -27,6 +28,7 @@ const LONGEST_ACT: u64 = 16 * 1024 * 1024;
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Act {
+    Desk(desk::Act),
     Popups(popups::Act),
     Codex(codex::Act),
     Tasks(tasks::Act),
@@ -69,6 +71,7 @@ pub(crate) enum Error {
 /// Does an act and returns its last answer.
 async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, Refusal> {
     match act {
+        Act::Desk(act) => desk::answer(app, act).await,
         Act::Popups(act) => popups::answer(app, act, out).await,
         Act::Codex(act) => codex::answer(app, act, out).await,
         Act::Tasks(act) => tasks::answer(app, act, out).await,

@@ -1,9 +1,12 @@
 //! The contract: `triggerPopup` without a handshake, over stdio and over HTTP.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use super::person::{Hub, Person, example, request};
-use crate::support::Peer;
+use crate::support::{Home, Peer};
 
 #[test]
 fn the_contracts_line_is_answered_by_its_line() {
@@ -119,6 +122,41 @@ fn a_post_is_acknowledged_and_its_response_waits_for_its_own_stream() {
     // Who lost the stream resumes behind the last event it saw, and nobody else can.
     let mut resumed = hub.events("/mcp?client=one", &[("last-event-id", &first)]);
     assert_eq!(resumed.next(), (second, response));
+}
+
+#[test]
+fn without_a_hub_the_desk_is_the_process_itself() {
+    let home = Home::new();
+    let mut command = home.adjutant(["mcp", "popup", "--http", "127.0.0.1:0"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let first = said.find(|line| line.contains("/mcp")).unwrap();
+    let root = first.split_whitespace().find_map(|word| word.strip_suffix("/mcp")).unwrap().to_owned();
+    writeln!(stdin, "{}", request("req1", "Alone")).unwrap();
+    let told = said.find(|line| line.contains("a question waits")).unwrap();
+    assert!(told.contains(&format!("{root}/login/")), "where to answer is said: {told}");
+    // No token is asked for, as the contract says; the console asks for a login all the same.
+    let host = root.strip_prefix("http://").unwrap();
+    let ask = |text: String| {
+        let mut stream = std::net::TcpStream::connect(host).unwrap();
+        stream.set_read_timeout(Some(crate::support::DEADLINE)).unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let body = request("req2", "Over HTTP").to_string();
+    let length = body.len();
+    let post = format!(
+        "POST /mcp HTTP/1.0\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
+    assert!(ask(post).contains(r#""status":"queued""#));
+    assert!(ask(format!("GET /questions HTTP/1.0\r\nhost: {host}\r\n\r\n")).starts_with("HTTP/1.0 401"));
+    drop(stdin);
+    let status = crate::support::wait(&mut child, crate::support::DEADLINE);
+    assert!(status.success(), "{status}");
 }
 
 #[test]

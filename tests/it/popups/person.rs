@@ -170,6 +170,12 @@ impl Person {
         answer.get("last").unwrap_or_else(|| panic!("refused: {answer}")).clone()
     }
 
+    /// Does an act with the desk as a whole; returns its last answer, or the refusal.
+    pub(super) fn desk(&mut self, act: Value) -> Value {
+        let answer = self.say(&json!({"desk": act}));
+        answer.get("last").cloned().unwrap_or(answer)
+    }
+
     /// Waits for the first question with this title, on a connection of its own.
     pub(super) fn waits_for(home: &Home, title: &str) -> Value {
         let mut person = Self::enter(home);

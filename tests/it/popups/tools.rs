@@ -190,6 +190,41 @@ fn a_client_of_the_tasks_extension_gets_a_task() {
 }
 
 #[test]
+fn who_is_away_is_not_asked_and_a_passphrase_guards_what_is_high() {
+    let hub = Hub::new();
+    let mut peer = hub.client("popup");
+    peer.initialize("2025-11-25");
+    let mut person = hub.person();
+    assert_eq!(person.desk(json!({"availability": {"away": {"until": null}}})), json!(null));
+    let told = tool(&mut peer, 1, "triggerPopup", example("Away"))["structuredContent"].clone();
+    assert_eq!((&told["status"], &told["availability"]), (&json!("unavailable"), &json!("away")), "{told}");
+    assert_eq!(told["ask_again"], json!(false));
+    let raw = peer.call(2, "triggerPopup", example("Away"));
+    assert_eq!((&raw["error"]["code"], &raw["error"]["data"]["ask_again"]), (&json!(-32004), &json!(false)));
+    person.desk(json!({"availability": "here"}));
+
+    let mut high = example("High");
+    high["level"] = json!("high");
+    start(&mut peer, 3, "triggerPopup", high);
+    let question = Person::waits_for(&hub.home, "High");
+    let mut give = |passphrase: Value| {
+        let answer = json!([["answer", {"choices": ["yes"]}]]);
+        person.act(json!({"answer": {"ticket": question["ticket"], "answer": answer, "note": null, "passphrase": passphrase}}))
+    };
+    assert!(give(json!(null))["passphrase"]["reason"].as_str().unwrap().contains("adjutant passphrase"));
+    let set = |current: Value, new: &str| {
+        hub.person().desk(json!({"set_passphrase": {"current": current, "new": new}}))
+    };
+    assert_eq!(set(json!(null), "correct horse"), json!(null));
+    assert!(set(json!(null), "of an agent")["refused"].is_object(), "the old one is asked for");
+    assert!(give(json!(null)).get("passphrase").is_some());
+    assert!(give(json!("battery staple")).get("passphrase").is_some());
+    assert_eq!(Person::pending(&hub.home).len(), 1);
+    assert_eq!(give(json!("correct horse"))["decided"]["kind"], json!("answered"));
+    assert_eq!(peer.receive()["result"]["structuredContent"]["selectedValue"], json!("yes"));
+}
+
+#[test]
 fn refusals_and_other_ways_out_are_told_in_words() {
     let hub = Hub::new();
     let mut peer = hub.client("popup");

@@ -1,0 +1,40 @@
+//! `adjutant availability`: whether agents may ask the person now.
+
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::output::{self, Failure};
+use super::{Common, person};
+use crate::config::Roots;
+use crate::popups::Availability;
+use crate::socket::Start;
+
+/// Arguments of `adjutant availability`.
+#[derive(Debug, Args)]
+pub(super) struct AvailabilityArgs {
+    /// Whether agents may ask: here, away, or do-not-disturb
+    #[arg(value_name = "STATE", hide_possible_values = true, value_parser = PossibleValuesParser::new(["here", "away", "do-not-disturb"]))]
+    state: String,
+    /// Be here again after so many minutes
+    #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..))]
+    minutes: Option<u32>,
+}
+
+/// Tells the hub.
+pub(super) fn run(args: &AvailabilityArgs, common: Common) -> Result<ExitCode, Failure> {
+    let config = common.config(Roots::User)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let now = i64::try_from(now).unwrap_or(i64::MAX);
+    let until = args.minutes.map(|minutes| now.saturating_add(i64::from(minutes) * 60_000));
+    let availability = match args.state.as_str() {
+        "away" => Availability::Away { until },
+        "do-not-disturb" => Availability::DoNotDisturb { until },
+        _ => Availability::Here,
+    };
+    person::reach(&config, Start::IfNeeded)?.set_availability(availability)?;
+    output::note(availability.sentence());
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,52 @@
+//! `adjutant passphrase`: sets the desk passphrase, which answers to questions of level `high` have to show.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use clap::Args;
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+use super::output::{self, Failure};
+use super::{Common, person};
+use crate::config::Roots;
+use crate::socket::Start;
+use crate::socket::person::popups::Secret;
+
+/// Arguments of `adjutant passphrase`.
+#[derive(Debug, Args)]
+pub(super) struct PassphraseArgs {}
+
+/// Asks for the passphrase on the terminal and hands it to the hub.
+pub(super) fn run(_args: &PassphraseArgs, common: Common) -> Result<ExitCode, Failure> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        let failure = Failure::new("a passphrase is typed on a terminal, and there is none");
+        return Err(failure.hint("run `adjutant passphrase` in a terminal of your own"));
+    }
+    let config = common.config(Roots::User)?;
+    let mut person = person::reach(&config, Start::IfNeeded)?;
+    let current = person.has_passphrase()?.then(|| ask("Passphrase so far: ")).transpose()?;
+    let new = ask("New passphrase: ")?;
+    if ask("The same again: ")? != new {
+        return Err(Failure::new("the two are not the same; nothing was changed"));
+    }
+    person.set_passphrase(current.map(Secret), Secret(new))?;
+    output::note("the desk passphrase is set; questions of level high ask for it");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a line that the terminal does not show.
+fn ask(prompt: &str) -> Result<String, Failure> {
+    let shown = tcgetattr(io::stdin()).map_err(io::Error::from)?;
+    let mut hidden = shown.clone();
+    hidden.local_modes.remove(LocalModes::ECHO);
+    write!(io::stderr(), "{prompt}")?;
+    io::stderr().flush()?;
+    tcsetattr(io::stdin(), OptionalActions::Flush, &hidden).map_err(io::Error::from)?;
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    // Also after a failure: a terminal that stays silent is worse.
+    tcsetattr(io::stdin(), OptionalActions::Now, &shown).map_err(io::Error::from)?;
+    writeln!(io::stderr())?;
+    read?;
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
