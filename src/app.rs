@@ -2,6 +2,7 @@
 
 pub(crate) mod activity;
 mod approvals;
+pub(crate) mod calendars;
 pub(crate) mod clients;
 mod doorbell;
 mod facts;

@@ -19,6 +19,7 @@ mod people;
 pub(crate) mod planner;
 pub(crate) mod planning;
 mod rows;
+pub(crate) mod simulate;
 pub(crate) mod user;
 mod words;
 pub(crate) mod zone;

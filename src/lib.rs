@@ -33,6 +33,7 @@ mod events;
 mod folders;
 mod git;
 mod names;
+mod outbound;
 mod process;
 #[cfg_attr(not(test), expect(dead_code, reason = "the agents room is built on it next"))]
 mod store;

@@ -3,6 +3,7 @@
 //! calcard reads the text; when things happen is worked out here, because its own expansion loses events at changes of
 //! the clocks. A rule is expanded in civil time, as its author meant it, and each date is then resolved in its zone.
 
+pub(crate) mod caldav;
 mod component;
 mod cut;
 mod expand;

@@ -125,7 +125,8 @@ impl Assistant {
     }
 }
 
-fn horizon(now: Timestamp) -> Horizon {
+/// The days that occurrences are kept for.
+pub(crate) fn horizon(now: Timestamp) -> Horizon {
     Horizon {
         from: now.saturating_sub(BACK).unwrap_or(Timestamp::MIN),
         to: now.saturating_add(AHEAD).unwrap_or(Timestamp::MAX),

@@ -1,5 +1,7 @@
 //! `adjutant events …`: what is in the calendars.
 
+mod remote;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -54,14 +56,16 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Take over a calendar: an `.ics` file, or a folder of them; again, for what changed in it
+    /// Take over a calendar: an `.ics` file, a folder of them, or an address; again, for what changed in it
     Import {
         /// Whose calendar it is
         #[arg(value_parser = user)]
         user: UserId,
-        /// The file or the folder
-        #[arg(value_name = "FILE|FOLDER")]
+        /// The file, the folder, or the address that begins with http:// or https://
+        #[arg(value_name = "FILE|FOLDER|URL")]
         from: PathBuf,
+        #[command(flatten)]
+        remote: remote::Remote,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -93,7 +97,10 @@ pub(super) fn run(args: EventsArgs, common: Common) -> Result<ExitCode, Failure>
                 show(&room, &id, json).await?;
                 Ok(ExitCode::SUCCESS)
             }
-            Command::Import { user, from, json } => import(&room, &user, &from, json).await,
+            Command::Import { user, from, remote, json } => match remote.place(&from)? {
+                Some(place) => remote::import(&room, &user, &place, json).await,
+                None => import(&room, &user, &from, json).await,
+            },
             Command::Export { user, to } => {
                 let text = room.export(&user).await?;
                 match to {

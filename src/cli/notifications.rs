@@ -1,5 +1,7 @@
 //! `adjutant notifications …`: what is planned, what went out, and what a person says about it.
 
+mod simulate;
+
 use std::process::ExitCode;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -70,6 +72,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Play the days to come on a virtual clock: what would be told when, and why. Nothing is sent or kept
+    Simulate(simulate::SimulateArgs),
     /// Send a notification again that failed, or of which nobody knows whether it was sent
     Retry {
         #[arg(value_parser = id)]
@@ -114,6 +118,7 @@ pub(super) fn run(args: NotificationsArgs, common: Common) -> Result<ExitCode, F
             }
             Command::Show { id, json } => show(&room, &id, json).await?,
             Command::Plan { user, event, force, json } => plan(&room, &user, event, force, json).await?,
+            Command::Simulate(args) => simulate::run(&args, &room).await?,
             Command::Retry { id } => {
                 room.retry(&id, ACTOR, Timestamp::now()).await?;
                 output::note("planned again; the hub sends it");

@@ -19,6 +19,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "http",
             "mcp",
             "names",
+            "outbound",
             "popups",
             "process",
             "prompts",
@@ -37,7 +38,19 @@ const EDGES: &[(&str, &[&str])] = &[
     ("tui", &["clock", "git", "popups", "socket", "visible"]),
     (
         "web",
-        &["agents", "app", "clock", "config", "events", "folders", "git", "popups", "prompts", "visible"],
+        &[
+            "agents",
+            "app",
+            "assistant",
+            "clock",
+            "config",
+            "events",
+            "folders",
+            "git",
+            "popups",
+            "prompts",
+            "visible",
+        ],
     ),
     // The application.
     (
@@ -50,6 +63,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "config",
             "events",
             "git",
+            "outbound",
             "popups",
             "prompts",
             "store",
@@ -70,6 +84,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("folders", &["config"]),
     ("git", &["process"]),
     ("names", &[]),
+    ("outbound", &[]),
     ("process", &["config"]),
     ("store", &["config"]),
     ("telemetry", &["config"]),
@@ -79,13 +94,14 @@ const EDGES: &[(&str, &[&str])] = &[
 
 /// Which outside crate may be named where.
 const CRATES: &[(&str, &[&str])] = &[
-    ("reqwest", &["assistant", "channels"]),
+    ("reqwest", &["assistant", "channels", "outbound"]),
     ("rmcp", &["mcp", "http"]),
     ("axum", &["http", "web"]),
     ("clap", &["cli"]),
     ("indicatif", &["cli"]),
     ("calcard", &["assistant"]),
     ("lettre", &["assistant"]),
+    ("rrule", &["assistant"]),
     ("minijinja", &["web", "prompts"]),
     ("notify", &["folders"]),
     ("pulldown_cmark", &["web"]),

@@ -15,6 +15,7 @@ mod agents;
 mod agents_cli;
 mod architecture;
 mod assistant;
+mod calendar;
 mod clients;
 mod codex;
 mod conformance;

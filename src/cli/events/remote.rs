@@ -1,0 +1,93 @@
+//! `adjutant events import` from an address.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::super::assistant::ACTOR;
+use super::super::output::{self, Failure};
+use crate::app::calendars::{self, Place};
+use crate::assistant::{Assistant, UserId};
+use crate::outbound::Login;
+use crate::visible::line;
+
+/// How a server is asked.
+#[derive(Debug, Args)]
+pub(super) struct Remote {
+    /// The address is a CalDAV collection; only what changed since the last time is read
+    #[arg(long)]
+    caldav: bool,
+    /// The name that the server wants
+    #[arg(long, value_name = "NAME", requires = "password_file")]
+    login: Option<String>,
+    /// The file whose first line is the password
+    #[arg(long, value_name = "FILE", requires = "login")]
+    password_file: Option<PathBuf>,
+}
+
+impl Remote {
+    /// Returns the server's place; `None` where `from` is a file or a folder.
+    pub(super) fn place(&self, from: &Path) -> Result<Option<Place>, Failure> {
+        let url = from.to_str().filter(|url| url.starts_with("http://") || url.starts_with("https://"));
+        let Some(url) = url.map(str::to_owned) else {
+            return match self.caldav || self.login.is_some() {
+                true => Err(Failure::usage("--caldav and --login need an address that begins with http")),
+                false => Ok(None),
+            };
+        };
+        let login = match (&self.login, &self.password_file) {
+            (Some(name), Some(file)) => {
+                let text = std::fs::read_to_string(file)
+                    .map_err(|error| Failure::new(format!("cannot read {}: {error}", file.display())))?;
+                let password = text.lines().next().unwrap_or_default().to_owned();
+                Some(Login { name: name.clone(), password })
+            }
+            _ => None,
+        };
+        Ok(Some(Place { url, caldav: self.caldav, login }))
+    }
+}
+
+/// Reads what changed and says what became of it. An event that was left out makes the exit code 1.
+pub(super) async fn import(
+    room: &Assistant,
+    user: &UserId,
+    place: &Place,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    let user = room.user(user).await?;
+    let pulled = calendars::pull(room, &user, place, ACTOR, Timestamp::now()).await.map_err(Failure::new)?;
+    for (name, fault) in &pulled.faults {
+        output::note(line(&format!("{name}:{}: left out: {}", fault.line, fault.error)));
+    }
+    let taken = pulled.taken;
+    if json {
+        let faults = pulled.faults.iter().map(
+            |(name, fault)| json!({"place": name, "line": fault.line, "problem": fault.error.to_string()}),
+        );
+        output::json(&json!({
+            "asked_again": !pulled.unchanged,
+            "added": taken.added,
+            "updated": taken.updated,
+            "same": taken.same,
+            "gone": pulled.gone,
+            "withdrawn": taken.withdrawn,
+            "faults": faults.collect::<Vec<_>>(),
+        }))?;
+    } else if pulled.unchanged {
+        output::data("nothing has changed since the last time")?;
+    } else {
+        output::data(&format!(
+            "{} new, {} changed, {} as before, {} gone, {} left out",
+            taken.added,
+            taken.updated,
+            taken.same,
+            pulled.gone,
+            pulled.faults.len()
+        ))?;
+    }
+    Ok(if pulled.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,128 @@
+//! `adjutant notifications simulate`.
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::super::assistant::user;
+use super::super::output::{self, Failure};
+use crate::assistant::simulate::Foreseen;
+use crate::assistant::{Assistant, Planned, Reason, User, UserId};
+use crate::visible::line;
+
+/// Arguments of `adjutant notifications simulate`.
+#[derive(Debug, Args)]
+pub(super) struct SimulateArgs {
+    /// Who is told
+    #[arg(value_parser = user)]
+    user: UserId,
+    /// How far the clock goes
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(i64).range(1..=90))]
+    days: i64,
+    /// Where the clock starts, such as 2026-11-21T08:00:00Z [default: now]
+    #[arg(long, value_name = "TIME")]
+    from: Option<Timestamp>,
+    /// Say for each why it is told, and then
+    #[arg(long)]
+    why: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Plays the days and prints what would be told.
+pub(super) async fn run(args: &SimulateArgs, room: &Assistant) -> Result<(), Failure> {
+    let user = room.user(&args.user).await?;
+    let rules = room.rules(&user.id).await?;
+    let start = args.from.unwrap_or_else(Timestamp::now);
+    // Drawn on a terminal alone.
+    let style = ProgressStyle::with_template("{bar:40} day {pos} of {len}  {msg}");
+    let bar = ProgressBar::new(args.days.unsigned_abs())
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let mut foreseen = Vec::new();
+    for day in 0..args.days {
+        let at = |days: i64| start.saturating_add(SignedDuration::from_hours(24 * days));
+        let (from, until) = (at(day).map_err(Failure::new)?, at(day + 1).map_err(Failure::new)?);
+        bar.set_message(user.preferences.zone.civil(from).date().to_string());
+        let (found, more) = room.foresee(&user, &rules, from, until, start).await?;
+        if more {
+            output::note(format!("there is more on {from} than can be shown"));
+        }
+        foreseen.extend(found);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if args.json {
+        output::json(&json!({
+            "user": user.id,
+            "time_zone": user.preferences.zone,
+            "days": args.days,
+            "events": foreseen.iter().map(|one| entry(&user, one)).collect::<Vec<_>>(),
+        }))?;
+        return Ok(());
+    }
+    as_text(args, &user, &foreseen)
+}
+
+fn as_text(args: &SimulateArgs, user: &User, foreseen: &[Foreseen]) -> Result<(), Failure> {
+    let zone = &user.preferences.zone;
+    let mut told: Vec<(&Planned, &Foreseen)> =
+        foreseen.iter().flat_map(|one| one.notifications.iter().map(move |planned| (planned, one))).collect();
+    told.sort_by_key(|(planned, _)| planned.due_at);
+    let reasons = |reasons: &[Reason]| {
+        reasons.iter().map(|reason| format!("{}: {}", reason.by, reason.why)).collect::<Vec<_>>().join("; ")
+    };
+    let rows: Vec<[String; 3]> = told
+        .iter()
+        .map(|(planned, one)| {
+            let mut what = one.happening.event.title.clone();
+            if args.why {
+                what = format!("{what} — {}", reasons(&planned.reasons));
+            }
+            let when = zone.civil(planned.due_at).strftime("%a %Y-%m-%d %H:%M").to_string();
+            [when, line(&what), planned.channel.name().to_owned()]
+        })
+        .collect();
+    output::table(["WHEN", "WHAT", "HOW"], 1, &rows)?;
+    let silent: Vec<_> = foreseen.iter().filter(|one| one.notifications.is_empty()).collect();
+    if args.why {
+        for one in &silent {
+            let when = zone.civil(one.happening.occurrence.starts_at).strftime("%a %Y-%m-%d %H:%M");
+            let why = reasons(&one.reasons);
+            output::note(line(&format!(
+                "nothing is told about {} at {when}: {why}",
+                one.happening.event.title
+            )));
+        }
+    }
+    output::note(format!(
+        "{} events in {} days: {} notifications, nothing about {} of them; times are {zone}'s",
+        foreseen.len(),
+        args.days,
+        told.len(),
+        silent.len()
+    ));
+    Ok(())
+}
+
+fn entry(user: &User, one: &Foreseen) -> Value {
+    let zone = &user.preferences.zone;
+    let at = |at: Timestamp| at.to_zoned(zone.rules().clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
+    let notifications = one.notifications.iter().map(|planned| {
+        json!({
+            "channel": planned.channel,
+            "due_at": at(planned.due_at),
+            "urgency": planned.urgency,
+            "subject": planned.wording.subject,
+            "reasons": planned.reasons,
+        })
+    });
+    json!({
+        "event": one.happening.event.id,
+        "title": one.happening.event.title,
+        "starts_at": at(one.happening.occurrence.starts_at),
+        "notifications": notifications.collect::<Vec<_>>(),
+        "reasons": one.reasons,
+    })
+}
