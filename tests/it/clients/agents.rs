@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{EXPANDED, home_with_research};
 use crate::support::Finished;
 use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real::{RUN_DEADLINE, node, package, run, without};
+use crate::support::real::{RUN_DEADLINE, codex_config, node, package, run, without};
 use crate::support::serving::Serving;
 
 fn model() -> Model {
@@ -41,31 +41,11 @@ fn codex_expands_a_prompt_through_connect() {
     let (home, _) = home_with_research();
     let _hub = Serving::socket_hub(&home);
     let model = model();
-    let config = format!(
-        r#"model = "stub-model"
-model_provider = "stub"
-chatgpt_base_url = "{base}/backend-api"
-check_for_update_on_startup = false
-[analytics]
-enabled = false
-[features]
-apps = false
-plugins = false
-remote_models = false
-[model_providers.stub]
-name = "stub"
-base_url = "{base}"
-wire_api = "responses"
-request_max_retries = 0
-stream_max_retries = 0
-[mcp_servers.adjutant]
-command = {command:?}
-args = ["connect", "prompts"]
-required = true
-"#,
-        base = model.base_url(),
-        command = env!("CARGO_BIN_EXE_adjutant"),
+    let server = format!(
+        "[mcp_servers.adjutant]\ncommand = {:?}\nargs = [\"connect\", \"prompts\"]\nrequired = true\n",
+        env!("CARGO_BIN_EXE_adjutant")
     );
+    let config = codex_config(&model.base_url()) + &server;
     home.write("codex/config.toml", config);
     home.write("work/README.md", "An empty desk.\n");
     let finished = run(

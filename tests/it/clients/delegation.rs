@@ -13,7 +13,7 @@ use crate::support::Peer;
 use crate::support::delegation::Desk;
 use crate::support::model::{LAST_WORD, Model, Script};
 use crate::support::processes::{below, until_none, until_some, with_argument};
-use crate::support::real::{RUN_DEADLINE, node, package, run, without};
+use crate::support::real::{RUN_DEADLINE, codex_config, node, package, run, without};
 
 /// A desk whose `codex` or `copilot` is the real one, and the models that they ask.
 struct Real {
@@ -25,27 +25,7 @@ struct Real {
 impl Real {
     fn new(codex: Script, copilot: Script) -> Self {
         let real = Self { desk: Desk::new(), codex: Model::start(codex), copilot: Model::start(copilot) };
-        let config = format!(
-            r#"model = "stub-model"
-model_provider = "stub"
-chatgpt_base_url = "{base}/backend-api"
-check_for_update_on_startup = false
-[analytics]
-enabled = false
-[features]
-apps = false
-plugins = false
-remote_models = false
-[model_providers.stub]
-name = "stub"
-base_url = "{base}"
-wire_api = "responses"
-request_max_retries = 0
-stream_max_retries = 0
-"#,
-            base = real.codex.base_url(),
-        );
-        real.desk.home.write(".codex/config.toml", config);
+        real.desk.home.write(".codex/config.toml", codex_config(&real.codex.base_url()));
         // The contract's line asks for a repository.
         real.desk.home.write("work/.git/HEAD", "ref: refs/heads/main\n");
         let start = |package: PathBuf| format!("exec {} {} \"$@\"\n", node().display(), package.display());

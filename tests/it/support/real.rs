@@ -57,6 +57,29 @@ pub(crate) fn python() -> PathBuf {
     installed("python", cache().join("python/bin/python"))
 }
 
+/// A `config.toml` of Codex that asks a scripted model and nobody else, and gives up at once.
+pub(crate) fn codex_config(base_url: &str) -> String {
+    format!(
+        r#"model = "stub-model"
+model_provider = "stub"
+chatgpt_base_url = "{base_url}/backend-api"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[features]
+apps = false
+plugins = false
+remote_models = false
+[model_providers.stub]
+name = "stub"
+base_url = "{base_url}"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+"#
+    )
+}
+
 impl Home {
     /// A real client with a private home, and an environment that is empty but for what it cannot do without.
     pub(crate) fn client(&self, program: &Path) -> Command {
