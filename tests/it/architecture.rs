@@ -107,6 +107,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("pulldown_cmark", &["web"]),
     ("notify_rust", &["channels"]),
     ("ratatui", &["tui"]),
+    ("rrule", &["assistant"]),
     ("serde_saphyr", &["yaml"]),
     ("sqlx", &["store"]),
     ("toml", &["agents", "config"]),
