@@ -18,10 +18,11 @@ use crate::config::env;
 use crate::visible::{is_hidden, plain};
 
 /// The rooms of the navigation, in its order: label and path.
-const ROOMS: [(&str, &str); 6] = [
+const ROOMS: [(&str, &str); 7] = [
     ("Overview", "/"),
     ("Questions", QUESTIONS),
     ("History", "/history"),
+    ("Calendar", "/calendar"),
     ("Tasks", "/tasks"),
     ("Agents", "/agents"),
     ("Prompts", "/prompts"),
@@ -62,6 +63,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         ("questions.html", include_str!("../../templates/questions.html")),
         ("question.html", include_str!("../../templates/question.html")),
         ("history.html", include_str!("../../templates/history.html")),
+        ("calendar.html", include_str!("../../templates/calendar.html")),
         ("agents.html", include_str!("../../templates/agents.html")),
         ("agent.html", include_str!("../../templates/agent.html")),
         ("tasks.html", include_str!("../../templates/tasks.html")),

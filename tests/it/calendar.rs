@@ -18,7 +18,7 @@ fn calendar(events: &[&str]) -> String {
 fn home() -> Home {
     let home = Home::new();
     let added = home.run(
-        ["users", "add", "Ann", "--id", "ann", "--email", "ann@example.org", "--zone", "Europe/Berlin"],
+        ["users", "add", "Ann", "--id", "ann", "--email", "ann@example.org", "--time-zone", "Europe/Berlin"],
         "",
     );
     assert!(added.status.success(), "{}", added.stderr);

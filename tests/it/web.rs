@@ -1,6 +1,7 @@
 //! The console: pages over plain HTTP, and in a real browser.
 
 mod browser;
+mod calendar;
 mod desk;
 mod runs;
 mod tasks;

@@ -1,0 +1,147 @@
+//! The week as a picture: a row a day on the person's clock, quiet hours shaded, events as bars, and a mark for every
+//! notification. Numbers for the template; the list below the picture says the same in words.
+
+use jiff::Timestamp;
+use jiff::civil::{Date, Time};
+use minijinja::{Value, context};
+
+use crate::assistant::agenda::Happening;
+use crate::assistant::notification::Status;
+use crate::assistant::{Notification, User};
+
+const LEFT: f64 = 104.0;
+const HOUR: f64 = 36.0;
+const TOP: f64 = 26.0;
+const ROW: f64 = 66.0;
+/// Events that overlap lie below each other in so many lanes; more share the last one.
+const LANES: usize = 2;
+const LANE: f64 = 20.0;
+/// A title has this room at least, also behind a short event.
+const TITLE: f64 = 110.0;
+
+/// How a notification is marked, so that it is told without colours too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A ring.
+    Planned,
+    /// A disc.
+    Sent,
+    /// A cross.
+    Failed,
+}
+
+impl Shape {
+    pub(super) fn of(status: Status) -> Self {
+        match status {
+            Status::Planned | Status::Sending => Self::Planned,
+            Status::Sent | Status::Simulated | Status::Merged => Self::Sent,
+            Status::Failed | Status::Dead | Status::Unknown | Status::Cancelled | Status::Superseded => {
+                Self::Failed
+            }
+        }
+    }
+
+    /// The class of its label.
+    pub(super) fn state(self) -> &'static str {
+        match self {
+            Self::Planned => "queued",
+            Self::Sent => "succeeded",
+            Self::Failed => "failed",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Sent => "sent",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Draws these days.
+pub(super) fn draw(
+    days: &[Date],
+    happenings: &[Happening],
+    notifications: &[&Notification],
+    user: &User,
+    now: Timestamp,
+) -> Value {
+    let zone = &user.preferences.zone;
+    let x = |time: Time| LEFT + HOUR * (f64::from(time.hour()) + f64::from(time.minute()) / 60.0);
+    let place = |at: Timestamp| {
+        let civil = zone.civil(at);
+        let row = days.iter().position(|day| *day == civil.date())?;
+        Some((row, x(civil.time())))
+    };
+    let y = |row: usize| TOP + ROW * f64::from(u32::try_from(row).unwrap_or(0));
+    let (begin, end) = (LEFT, LEFT + 24.0 * HOUR);
+
+    let rows: Vec<Value> = days
+        .iter()
+        .enumerate()
+        .map(|(row, day)| {
+            let weekend = matches!(day.weekday(), jiff::civil::Weekday::Saturday | jiff::civil::Weekday::Sunday);
+            let quiet = match user.preferences.quiet {
+                None => Vec::new(),
+                Some(quiet) if quiet.start < quiet.end => vec![(x(quiet.start), x(quiet.end))],
+                Some(quiet) => vec![(begin, x(quiet.end)), (x(quiet.start), end)],
+            };
+            let quiet: Vec<Value> =
+                quiet.into_iter().map(|(from, to)| context! { x => from, width => to - from }).collect();
+            let weekday = day.strftime("%a").to_string();
+            context! { y => y(row), label => y(row) + 30.0, weekday, date => day.strftime("%-d %b").to_string(), weekend, quiet }
+        })
+        .collect();
+
+    // Where each lane of each day is free again.
+    let mut free = vec![[begin; LANES]; days.len()];
+    let mut bars = Vec::new();
+    for Happening { event, occurrence } in happenings {
+        let Some((row, from)) = place(occurrence.starts_at) else { continue };
+        let to = match place(occurrence.ends_at) {
+            _ if event.details.when.all_day => end,
+            Some((same, to)) if same == row => to,
+            _ => end,
+        };
+        let to = to.max(from + 10.0).min(end);
+        let lane = free[row].iter().position(|free| *free <= from).unwrap_or(LANES - 1);
+        let room = (to - from).max(TITLE).min(end - from);
+        free[row][lane] = from + room;
+        let lane = f64::from(u32::try_from(lane).unwrap_or(0));
+        bars.push(context! {
+            x => from, y => y(row) + 4.0 + lane * LANE, width => to - from, room,
+            title => &event.title,
+            when => zone.civil(occurrence.starts_at).strftime("%a %H:%M").to_string(),
+            status => event.status.name(),
+        });
+    }
+    let marks: Vec<Value> = notifications
+        .iter()
+        .filter_map(|one| {
+            let (row, x) = place(one.due_at)?;
+            let shape = Shape::of(one.status);
+            let when = zone.civil(one.due_at).strftime("%a %H:%M");
+            Some(context! {
+                x, y => y(row) + 54.0, shape => shape.name(),
+                label => format!("{when} {} by {}: {}", one.status.name(), one.channel.name(), one.wording.subject),
+            })
+        })
+        .collect();
+    let height = y(days.len());
+    context! {
+        width => end + 12.0,
+        height,
+        left => begin,
+        right => end,
+        top => TOP,
+        row => ROW,
+        rows,
+        hours => (0..=24).step_by(3).map(|hour| context! {
+            x => begin + HOUR * f64::from(hour), label => format!("{hour:02}"),
+        }).collect::<Vec<_>>(),
+        bars,
+        marks,
+        now => place(now).map(|(row, x)| context! { x, y => y(row) }),
+    }
+}
