@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use crate::assistant::agenda::Taken;
 use crate::assistant::calendar::{self, Fault, Read, caldav};
 use crate::assistant::event::CalendarSource;
+use crate::assistant::id::CalendarId;
 use crate::assistant::import::{Origin, horizon};
-use crate::assistant::{Assistant, Calendar, CalendarId, Error as RoomError, EventId, User};
+use crate::assistant::{Assistant, Calendar, Error as RoomError, EventId, User};
 use crate::outbound::{self, Call, Login};
 
 /// The largest answer, in bytes; the reader refuses a calendar a little smaller, and says so to people.
