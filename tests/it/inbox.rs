@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::support::ntfy::Ntfy;
 use super::support::serving::Serving;
-use super::support::terminal::{Terminal, text};
+use super::support::terminal::{Terminal, svg, text};
 use super::support::{Finished, Home, Peer, wait};
 use crate::support::DEADLINE;
 
@@ -333,4 +333,58 @@ fn a_phone_is_not_rung_over_clear_text() {
     let refused = home.run(["serve", "--http", "off"], "");
     assert_eq!(refused.status.code(), Some(1));
     assert!(refused.stderr.contains("`server` must begin with https://"), "{}", refused.stderr);
+}
+
+/// Runs git as nobody in particular, at a moment that is always the same.
+fn git(folder: &std::path::Path, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    command.args([
+        "-c",
+        "user.name=you",
+        "-c",
+        "user.email=you@example.org",
+        "-c",
+        "init.defaultBranch=release",
+    ]);
+    command.args(arguments).current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    command.env("GIT_AUTHOR_DATE", "1800000000 +0000").env("GIT_COMMITTER_DATE", "1800000000 +0000");
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// What the hub says of the workspace is git's word and not the agent's; and the frame is the README's picture.
+#[test]
+fn the_picture_is_a_real_frame_with_what_the_hub_sees() {
+    let home = Home::new();
+    let shop = home.write("shop/deploy.toml", "replicas = 2\n");
+    let shop = shop.parent().unwrap();
+    git(shop, &["init", "-q"]);
+    git(shop, &["add", "."]);
+    git(shop, &["commit", "-q", "-m", "first"]);
+    home.write("shop/deploy.toml", "replicas = 4\n");
+    home.write("shop/notes.md", "remember\n");
+    let _hub = Serving::socket_hub(&home);
+    let mut command = home.adjutant(["ask"]);
+    command.args(DEPLOY).current_dir(shop).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let _asking = Asking(Some(command.spawn().unwrap()));
+    let mut terminal = inbox(&home);
+    terminal.shows("shop (release)");
+    open(&mut terminal);
+    terminal.send("1");
+    terminal.shows("1 (•) Yes, deploy now");
+    let real = home.path().to_str().unwrap();
+    let screen = terminal.screen();
+    let joined = text(&screen).replace('\n', " ");
+    assert!(joined.contains("branch release at "), "{joined}");
+    assert!(joined.contains("2 files changed, +1 −1 lines (M deploy.toml, ?? notes.md)"), "{joined}");
+    let picture = svg(&screen, &[(real, "~/dev")]);
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/screenshots/inbox.svg");
+    if let Some(folder) = std::env::var_os("ADJUTANT_SCREENSHOTS") {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        std::fs::write(folder.join("inbox.svg"), &picture).unwrap();
+    }
+    // Colours and words are the same in every run, the place of a home is not.
+    let words =
+        |svg: &str| svg.matches("deploy\u{a0}now").count() + svg.matches("+replicas\u{a0}=\u{a0}4").count();
+    assert_eq!(words(&std::fs::read_to_string(file).unwrap()), words(&picture));
 }

@@ -130,3 +130,74 @@ impl Drop for Terminal {
         let _ = self.child.wait();
     }
 }
+
+/// Draws a screen as SVG, for a page that shows what a terminal shows.
+pub(crate) fn svg(screen: &vt100::Screen, replaced: &[(&str, &str)]) -> String {
+    const WIDE: f32 = 8.4;
+    const HIGH: f32 = 18.0;
+    let (rows, columns) = screen.size();
+    let (rows, columns) = (rows.get(), columns.get());
+    let (width, height) = (f32::from(columns) * WIDE + 24.0, f32::from(rows) * HIGH + 24.0);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" \
+         aria-label=\"The inbox in a terminal\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#16181d\"/>\n\
+         <g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, monospace\" font-size=\"14\">\n"
+    );
+    for row in 0..rows {
+        let mut column = 0;
+        while column < columns {
+            let first = screen.cell(row, column).unwrap();
+            let look = |cell: &vt100::Cell| (cell.fgcolor(), cell.bold(), cell.dim(), cell.inverse());
+            let start = column;
+            let mut run = String::new();
+            while let Some(cell) = screen.cell(row, column).filter(|cell| look(cell) == look(first)) {
+                run.push_str(if cell.has_contents() { cell.contents() } else { " " });
+                column += 1;
+            }
+            if run.trim().is_empty() && !first.inverse() {
+                continue;
+            }
+            for (real, shown) in replaced {
+                run = run.replace(real, shown);
+            }
+            let (x, y) = (12.0 + f32::from(start) * WIDE, 12.0 + f32::from(row) * HIGH);
+            let ink = if first.inverse() { "#16181d" } else { colour(first.fgcolor()) };
+            if first.inverse() {
+                let wide = f32::from(column - start) * WIDE;
+                svg += &format!(
+                    "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{HIGH}\" fill=\"{}\"/>\n",
+                    colour(first.fgcolor())
+                );
+            }
+            let weight = if first.bold() { " font-weight=\"bold\"" } else { "" };
+            let text = run.trim_end().replace('&', "&amp;").replace('<', "&lt;").replace(' ', "\u{a0}");
+            let length = f32::from(u16::try_from(text.chars().count()).unwrap()) * WIDE;
+            svg += &format!(
+                "<text x=\"{x:.1}\" y=\"{:.1}\" fill=\"{ink}\"{weight} textLength=\"{length:.1}\">{text}</text>\n",
+                y + 14.0
+            );
+        }
+    }
+    svg + "</g>\n</svg>\n"
+}
+
+/// What a usual terminal makes of a colour.
+fn colour(colour: vt100::Color) -> &'static str {
+    match colour {
+        vt100::Color::Idx(1) => "#f07178",
+        vt100::Color::Idx(2) => "#7fd88f",
+        vt100::Color::Idx(6) => "#6ac8d8",
+        vt100::Color::Idx(244) => "#8b919c",
+        vt100::Color::Idx(33) => "#4f9cff",
+        vt100::Color::Idx(37) => "#3fb9b0",
+        vt100::Color::Idx(64) => "#8fae3c",
+        vt100::Color::Idx(97) => "#a98be0",
+        vt100::Color::Idx(130) => "#c98a4a",
+        vt100::Color::Idx(125 | 133) => "#d070c0",
+        vt100::Color::Idx(166) => "#e8884a",
+        vt100::Color::Idx(28) => "#4fb05a",
+        vt100::Color::Idx(31 | 61) => "#6f8fe0",
+        vt100::Color::Idx(136) => "#c8a83a",
+        _ => "#dfe3ea",
+    }
+}
