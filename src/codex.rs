@@ -69,6 +69,8 @@ pub(crate) struct Begun {
     pub(crate) session: Session,
     /// The number of the last entry of the log before the turn.
     pub(crate) after: u64,
+    /// How many turns of other prompts end after that entry and before the turn.
+    pub(crate) ahead: usize,
     /// Gets the turn's end; an error when the session ends without one.
     pub(crate) answer: oneshot::Receiver<Last>,
 }
@@ -112,7 +114,9 @@ impl Codex {
         if let Some(session) = self.session(thread) {
             let after = session.log.last();
             match session.prompt(prompt.clone()).await {
-                Ok(answer) => return Ok(Begun { thread: thread.to_owned(), session, after, answer }),
+                Ok((answer, ahead)) => {
+                    return Ok(Begun { thread: thread.to_owned(), session, after, ahead, answer });
+                }
                 // It went to rest in this moment.
                 Err(Error::Over) => {}
                 Err(error) => return Err(error),
@@ -192,7 +196,9 @@ impl Codex {
         self.0.tasks.wait().await;
     }
 
-    async fn open(&self, start: Start, resume: Option<String>) -> Result<Begun, Error> {
+    async fn open(&self, mut start: Start, resume: Option<String>) -> Result<Begun, Error> {
+        let usual = || self.0.config.folder.as_ref().map(|folder| folder.display().to_string());
+        start.cwd = start.cwd.or_else(usual);
         let installed = self.installed().await?;
         let open = self.live().len();
         if open >= self.0.config.most_sessions {
@@ -223,7 +229,7 @@ impl Codex {
         self.0.tasks.spawn(task);
         let thread = session.id().await?;
         self.live().insert(thread.clone(), session.clone());
-        Ok(Begun { thread, session, after: 0, answer: answered })
+        Ok(Begun { thread, session, after: 0, ahead: 0, answer: answered })
     }
 
     /// The sessions, without those that are over.

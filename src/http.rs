@@ -122,6 +122,7 @@ pub(crate) async fn serve(app: Arc<App>, door: Door) {
         ("/mcp/agents", mcp::Server::Agents),
         ("/mcp/assistant", mcp::Server::Assistant),
         ("/mcp/popup", mcp::Server::Popup),
+        ("/mcp/codex", mcp::Server::Codex),
         ("/mcp/prompts", mcp::Server::Prompts),
     ];
     serve_these(app, door, &servers).await;

@@ -46,6 +46,8 @@ pub(crate) enum Server {
     All,
     Agents,
     Assistant,
+    /// Not part of [`Self::All`]: who has it may start what runs commands.
+    Codex,
     Popup,
     Prompts,
 }
@@ -59,6 +61,11 @@ impl Server {
     /// Whether this server knows users and their calendars.
     pub(crate) fn has_assistant(self) -> bool {
         matches!(self, Self::All | Self::Assistant)
+    }
+
+    /// Whether this server drives Codex sessions.
+    pub(crate) fn has_codex(self) -> bool {
+        matches!(self, Self::Codex)
     }
 
     /// Whether this server lists prompts and resources of any room.
@@ -81,13 +88,14 @@ impl Server {
             Self::All => "all",
             Self::Agents => "agents",
             Self::Assistant => "assistant",
+            Self::Codex => "codex",
             Self::Popup => "popup",
             Self::Prompts => "prompts",
         }
     }
 
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        [Self::All, Self::Agents, Self::Assistant, Self::Popup, Self::Prompts]
+        [Self::All, Self::Agents, Self::Assistant, Self::Codex, Self::Popup, Self::Prompts]
             .into_iter()
             .find(|server| server.name() == name)
     }

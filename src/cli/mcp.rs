@@ -61,6 +61,12 @@ enum Server {
         #[arg(long, value_name = "ADDR")]
         http: Option<String>,
     },
+    /// Codex sessions: `codex` and `codex-reply`, as `codex mcp-server` had them
+    Codex {
+        /// The program, when it is not the `codex` on the PATH
+        #[arg(long, value_name = "PATH")]
+        codex: Option<String>,
+    },
     /// Delegation: `list_agents` and `delegate_task`
     Agents {
         /// The folder with the agents' YAML files, as an absolute path
@@ -93,6 +99,16 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
             let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;
             (mcp::Server::Assistant, config, runners)
         }
+        Server::Codex { codex } => {
+            common.start_log(LevelFilter::WARN)?;
+            let mut config = common.config(Roots::User)?;
+            // Its threads are this process's own, and go with it.
+            config.database = Database::Memory;
+            config.codex.program = codex.or(config.codex.program);
+            config.codex.folder = std::env::current_dir().ok();
+            let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;
+            (mcp::Server::Codex, config, runners)
+        }
         Server::Agents { agents_dir, runner, runner_config } => {
             common.start_json_log(LevelFilter::INFO)?;
             let folder = agents_folder(&agents_dir)?;
@@ -114,10 +130,17 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
         .build()?;
     runtime.block_on(async {
         let (input, output) = stdio::open()?;
-        let work = server.has_agents().then(|| {
-            let (agents, stop) = (app.agents.clone(), app.shutdown.clone());
-            tokio::spawn(async move { agents.work(stop).await })
-        });
+        let (app_of_work, stop) = (app.clone(), app.shutdown.clone());
+        let work = match server {
+            mcp::Server::All | mcp::Server::Agents => {
+                Some(tokio::spawn(async move { app_of_work.agents.work(stop).await }))
+            }
+            mcp::Server::Codex => Some(tokio::spawn(async move {
+                stop.cancelled().await;
+                app_of_work.codex.close().await;
+            })),
+            mcp::Server::Assistant | mcp::Server::Popup | mcp::Server::Prompts => None,
+        };
         // Without work of its own the process may end at once, as it does by itself at a signal.
         let mut stop = work.is_some().then(Stop::new).transpose()?;
         let serving = mcp::serve_stream(app.clone(), server, Transport::Stdio, None, input, output);

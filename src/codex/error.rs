@@ -1,6 +1,7 @@
 //! Why the room did nothing.
 
-use crate::{process, store};
+use crate::process;
+use crate::store;
 
 /// What a caller is told.
 #[derive(Debug, thiserror::Error)]

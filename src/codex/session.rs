@@ -26,7 +26,7 @@ use super::thread::{Last, Thread};
 use crate::events::{Event, Events};
 use crate::store::Store;
 use child::{Child, Said};
-use turns::{Prompt, Turns};
+use turns::{Prompt, Taken, Turns};
 
 /// How long Codex has for its first thread; it loads what it knows from disk and may start MCP servers.
 const BEGINNING: Duration = Duration::from_mins(2);
@@ -40,7 +40,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// What somebody wants of a session.
 #[derive(Debug)]
 enum Ask {
-    Prompt { prompt: Prompt, taken: oneshot::Sender<Result<(), Error>> },
+    Prompt { prompt: Prompt, taken: oneshot::Sender<Result<usize, Error>> },
     Interrupt { done: oneshot::Sender<Result<(), Error>> },
     Decide { approval: String, decision: Decision, by: By, done: oneshot::Sender<Result<(), Error>> },
 }
@@ -148,13 +148,14 @@ impl Session {
         self.asks.is_closed()
     }
 
-    /// Hands in a prompt, which waits for its turn. What is returned gets the turn's end.
-    pub(super) async fn prompt(&self, text: String) -> Result<oneshot::Receiver<Last>, Error> {
+    /// Hands in a prompt, which waits for its turn. What is returned gets the turn's end, and how many turns end
+    /// before it.
+    pub(super) async fn prompt(&self, text: String) -> Result<(oneshot::Receiver<Last>, usize), Error> {
         let (answer, answered) = oneshot::channel();
         let (taken, done) = oneshot::channel();
         self.ask(Ask::Prompt { prompt: Prompt { text, answer }, taken }).await?;
-        done.await.map_err(|_| Error::Over)??;
-        Ok(answered)
+        let ahead = done.await.map_err(|_| Error::Over)??;
+        Ok((answered, ahead))
     }
 
     /// Asks for the end of the running turn.
@@ -320,10 +321,12 @@ impl Task {
             Ask::Prompt { prompt, taken } => {
                 let done = match &self.id {
                     None => Err(Error::Over),
-                    Some(id) => self.turns.take(prompt).map(|now| {
-                        if let Some(text) = now {
+                    Some(id) => self.turns.take(prompt).map(|taken| match taken {
+                        Taken::Now(text) => {
                             self.dialogue.turn(id, &text, &mut self.out);
+                            0
                         }
+                        Taken::Behind(turns) => turns,
                     }),
                 };
                 let _ = taken.send(done);

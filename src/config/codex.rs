@@ -28,6 +28,8 @@ pub(crate) struct CodexConfig {
     pub(crate) idle: Duration,
     /// Threads with a process at once.
     pub(crate) most_sessions: usize,
+    /// Where a thread works whose prompt names no folder.
+    pub(crate) folder: Option<PathBuf>,
     /// Where the runs have their folders. `None`: below the system's folder for temporary files.
     pub(crate) spool: Option<PathBuf>,
 }
@@ -40,6 +42,7 @@ impl Default for CodexConfig {
             approval_timeout: Duration::from_mins(10),
             idle: Duration::from_mins(15),
             most_sessions: 32,
+            folder: None,
             spool: None,
         }
     }

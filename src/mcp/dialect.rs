@@ -66,7 +66,9 @@ pub(crate) fn server_info(server: Server) -> Implementation {
     match server {
         Server::Prompts | Server::Agents => Implementation::new("codex-subagents", "0.1.0"),
         Server::Assistant => Implementation::new("assistant-mcp-server", "1.0.0"),
-        Server::All | Server::Popup => Implementation::new("adjutant", env!("CARGO_PKG_VERSION")),
+        Server::All | Server::Codex | Server::Popup => {
+            Implementation::new("adjutant", env!("CARGO_PKG_VERSION"))
+        }
     }
 }
 
@@ -106,6 +108,8 @@ pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabili
         match server {
             Server::All | Server::Agents if !contract => json!({"listChanged": true}),
             Server::Assistant => json!({"listChanged": false}),
+            // As Codex said it, though the two tools never change.
+            Server::Codex => json!({"listChanged": true}),
             Server::All | Server::Agents | Server::Popup | Server::Prompts => json!({}),
         },
     );
@@ -128,7 +132,7 @@ pub(crate) fn contract_initialize(
     let mut value = serde_json::to_value(result).ok()?;
     let members = value.as_object_mut()?;
     match server {
-        Server::All | Server::Popup => {}
+        Server::All | Server::Codex | Server::Popup => {}
         Server::Agents | Server::Prompts => {
             members.insert("clientInfo".to_owned(), serde_json::to_value(client_info).ok()?);
         }

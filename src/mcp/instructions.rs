@@ -6,6 +6,9 @@ const OF_AGENTS: &str = "list_agents shows who a task can be delegated to. deleg
 the agent's final message; when its answer is a task id instead, call task_wait with that id until the result is there. \
 The agent sees nothing of this conversation, so the task has to say everything.";
 
+const OF_CODEX: &str = "codex starts a Codex session and returns its last message and its threadId; codex-reply goes \
+on in it.";
+
 const OF_POPUPS: &str = "triggerPopup asks the person a question and ask_form several at once; use them when a \
 decision is the person's. When the answer is `pending`, call await_answer with its ticket, or ask the same again: that \
 joins the same question. When the person is away or does not want to be disturbed, do not ask again now.";
@@ -23,6 +26,7 @@ pub(crate) fn of(server: Server) -> String {
     match server {
         Server::All => format!("{OF_PROMPTS}\n\n{OF_AGENTS}\n\n{OF_ASSISTANT}\n\n{OF_POPUPS}"),
         Server::Assistant => OF_ASSISTANT.to_owned(),
+        Server::Codex => OF_CODEX.to_owned(),
         Server::Agents => OF_AGENTS.to_owned(),
         Server::Popup => OF_POPUPS.to_owned(),
         Server::Prompts => OF_PROMPTS.to_owned(),

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod assistant;
+pub(crate) mod codex;
 pub(crate) mod popups;
 pub(crate) mod prompts;
 
@@ -24,6 +25,9 @@ pub(crate) async fn list(handler: &Handler, revision: Revision) -> Vec<Tool> {
     }
     if server.has_assistant() {
         tools.extend(assistant::tools(revision));
+    }
+    if server.has_codex() {
+        tools.extend(codex::tools(revision));
     }
     if server.has_popups() {
         tools.extend(popups::tools(revision));
@@ -75,6 +79,11 @@ async fn one(
         && let Some(answer) = popups::call(handler, revision, name, &arguments, context).await
     {
         return answer;
+    }
+    if server.has_codex()
+        && let Some(answer) = codex::call(handler, revision, name, &arguments, context).await
+    {
+        return answer.map(CallToolResponse::from);
     }
     let message = format!("unknown tool `{}`; tools/list shows the names", error::clip(name));
     Err(error::unknown_name(revision, message))

@@ -17,6 +17,13 @@ pub(super) struct Prompt {
     pub(super) answer: oneshot::Sender<Last>,
 }
 
+/// What became of a prompt.
+#[derive(Debug)]
+pub(super) enum Taken {
+    Now(String),
+    Behind(usize),
+}
+
 #[derive(Debug)]
 pub(super) struct Turns {
     running: Option<oneshot::Sender<Last>>,
@@ -33,17 +40,17 @@ impl Turns {
         self.running.is_some()
     }
 
-    /// Takes a prompt; returns its text when its turn is now.
-    pub(super) fn take(&mut self, prompt: Prompt) -> Result<Option<String>, Error> {
+    /// Takes a prompt; returns its text when its turn is now, and else how many turns end before it.
+    pub(super) fn take(&mut self, prompt: Prompt) -> Result<Taken, Error> {
         if self.running.is_none() {
             self.running = Some(prompt.answer);
-            return Ok(Some(prompt.text));
+            return Ok(Taken::Now(prompt.text));
         }
         if self.waiting.len() >= WAITING {
             return Err(Error::Busy(self.waiting.len()));
         }
         self.waiting.push_back(prompt);
-        Ok(None)
+        Ok(Taken::Behind(self.waiting.len()))
     }
 
     /// Tells the asker how the running turn ended. Who asked may be gone.

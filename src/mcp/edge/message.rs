@@ -39,6 +39,10 @@ pub(crate) fn typed(envelope: Envelope<'_>) -> Result<Option<ClientJsonRpcMessag
 
 /// What a client answers to a request of ours: one of the shapes rmcp knows, else the value as it is.
 fn client_result(value: Value) -> ClientResult {
+    // What answers an approval of Codex: beside it may stand the members of an elicitation, as which it would be read.
+    if value.get("decision").is_some() {
+        return ClientResult::CustomResult(CustomResult(value));
+    }
     serde_json::from_value(value.clone()).unwrap_or(ClientResult::CustomResult(CustomResult(value)))
 }
 

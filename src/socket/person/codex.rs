@@ -144,7 +144,7 @@ pub(super) async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, 
 
 /// Tells what happens until the turn has ended, and all of it.
 async fn follow(begun: Begun, out: &mut Out) -> Result<Ended, Refusal> {
-    let Begun { thread, session, mut after, mut answer } = begun;
+    let Begun { thread, session, mut after, mut answer, .. } = begun;
     out.part(&Told::Thread { thread: thread.clone() }).await?;
     let mut last = None;
     // The end is told behind everything that came before it.

@@ -24,7 +24,8 @@ const UNTRUSTED: [&str; 4] = ["--approval-policy", "untrusted", "--sandbox", "wo
 const PATCH: &str =
     "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: note.txt\n+hello\n*** End Patch\nEOF";
 
-fn configure(home: &Home, model: &Model) {
+/// Has the Codex in the home ask this model.
+pub(super) fn configure(home: &Home, model: &Model) {
     let base = model.base_url();
     let config = format!(
         r#"model = "stub-model"
@@ -48,14 +49,19 @@ stream_max_retries = 0
     home.write(".codex/config.toml", config);
 }
 
+/// Puts the Codex of a package into the home.
+pub(super) fn installed(home: &Home, name: &str, backend: &str) {
+    let program = package(&format!("{name}/bin/codex.js"));
+    let script = format!("#!/bin/sh\nexec '{}' '{}' \"$@\"\n", node().display(), program.display());
+    install(home, &script, backend);
+}
+
 fn story(version: &Version) {
     if without("npm") {
         return;
     }
     let home = Home::new();
-    let program = package(&format!("{}/bin/codex.js", version.package));
-    let script = format!("#!/bin/sh\nexec '{}' '{}' \"$@\"\n", node().display(), program.display());
-    install(&home, &script, version.backend);
+    installed(&home, version.package, version.backend);
     let model = Model::start(Script::Answer);
     configure(&home, &model);
     let _hub = Serving::socket_hub(&home);

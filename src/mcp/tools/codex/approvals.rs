@@ -1,0 +1,75 @@
+//! An approval as Codex's own server asked it: `elicitation/create` with members of Codex's own, answered by a
+//! `decision`. A plain `accept` of MCP was never a yes there, and is none here.
+
+use rmcp::model::{ClientResult, CustomRequest, CustomResult, RequestId, ServerRequest};
+use rmcp::{Peer, RoleServer};
+use serde_json::{Map, Value, json};
+
+use crate::codex::Codex;
+use crate::codex::approval::{Approval, By, Decision, Wants};
+
+/// Returns the parameters of the request; nothing for what that server never asked.
+pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
+    let mut params = json!({
+        "message": "",
+        "requestedSchema": {"type": "object", "properties": {}},
+        "threadId": approval.thread,
+        "codex_elicitation": "",
+        "codex_mcp_tool_call_id": call.to_string(),
+        "codex_event_id": approval.turn,
+        "codex_call_id": approval.item,
+    });
+    match &approval.wants {
+        Wants::Command { argv, cwd } => {
+            let place = cwd.as_deref().unwrap_or_default();
+            params["message"] =
+                format!("Allow Codex to run `{}` in `{place}`?", approval.command_line()).into();
+            params["codex_elicitation"] = "exec-approval".into();
+            params["codex_command"] = json!(argv);
+            params["codex_cwd"] = json!(cwd);
+            params["codex_parsed_cmd"] = json!([{"type": "unknown", "cmd": approval.command_line()}]);
+        }
+        Wants::Patch { changes } => {
+            params["message"] = "Allow Codex to apply proposed code changes?".into();
+            params["codex_elicitation"] = "patch-approval".into();
+            let files = changes.iter().map(|change| (change.path.clone(), super::events::change(change)));
+            params["codex_changes"] = Value::Object(files.collect::<Map<_, _>>());
+        }
+        Wants::Elicitation { .. } | Wants::Input { .. } | Wants::Unknown { .. } => return None,
+    }
+    if let Some(reason) = &approval.reason {
+        params["codex_reason"] = reason.as_str().into();
+    }
+    Some(params)
+}
+
+/// Asks the client, and carries its answer to Codex. What it cannot be asked is denied.
+pub(super) async fn ask(codex: Codex, peer: Peer<RoleServer>, approval: Approval, params: Option<Value>) {
+    let (decision, by) = match params {
+        Some(params) => {
+            let request = CustomRequest::new("elicitation/create", Some(params));
+            match peer.send_request(ServerRequest::CustomRequest(request)).await {
+                Ok(ClientResult::CustomResult(CustomResult(result))) => (decision(&result), By::Person),
+                Ok(_) => (Decision::Deny { note: None }, By::Person),
+                Err(error) => {
+                    tracing::debug!(%error, "the client did not answer an approval");
+                    (Decision::Deny { note: None }, By::Nobody)
+                }
+            }
+        }
+        None => (Decision::Deny { note: Some("this client cannot be asked".to_owned()) }, By::Nobody),
+    };
+    // Codex may have gone on without it.
+    let _ = codex.decide(&approval.thread, &approval.id, decision, by).await;
+}
+
+/// Reads a decision of either version's dialect; what is not known is a no.
+fn decision(result: &Value) -> Decision {
+    let given = &result["decision"];
+    match given.as_str() {
+        Some("approved") => Decision::Approve,
+        Some("approved_for_session") => Decision::ApproveForSession,
+        Some("abort") => Decision::Abort,
+        _ => Decision::Deny { note: given["denied"]["rejection"].as_str().map(ToOwned::to_owned) },
+    }
+}

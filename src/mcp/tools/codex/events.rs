@@ -1,0 +1,217 @@
+//! What happens in a session in the words of `codex/event`, as 0.92 said them.
+
+use std::collections::HashMap;
+
+use rmcp::model::RequestId;
+use serde_json::{Map, Value, json};
+
+use crate::codex::approval::{Approval, Wants};
+use crate::codex::happened::{Change, End, Happened, Item, ItemState, Kind, Level};
+
+/// The events of one call.
+#[derive(Debug)]
+pub(super) struct Events {
+    thread: String,
+    meta: Value,
+    turn: String,
+    /// What kind the items are that grow.
+    kinds: HashMap<String, &'static str>,
+    said: Option<String>,
+}
+
+impl Events {
+    pub(super) fn new(thread: &str, call: &RequestId) -> Self {
+        let meta = json!({"requestId": call, "threadId": thread});
+        Self { thread: thread.to_owned(), meta, turn: String::new(), kinds: HashMap::new(), said: None }
+    }
+
+    /// Returns the parameters of the notifications that tell it.
+    pub(super) fn params(&mut self, happened: &Happened) -> Vec<Value> {
+        let messages = self.messages(happened);
+        let envelope = |message: Value| json!({"_meta": self.meta, "id": self.turn, "msg": message});
+        messages.into_iter().map(envelope).collect()
+    }
+
+    fn messages(&mut self, happened: &Happened) -> Vec<Value> {
+        match happened {
+            Happened::Ready(ready) => vec![json!({
+                "type": "session_configured", "session_id": self.thread, "thread_id": self.thread,
+                "model": ready.model, "cwd": ready.cwd,
+            })],
+            Happened::TurnStarted { turn } => {
+                self.turn.clone_from(turn);
+                vec![json!({"type": "task_started", "turn_id": turn, "model_context_window": null})]
+            }
+            Happened::TurnEnded { end: End::Completed, .. } => {
+                vec![json!({"type": "task_complete", "turn_id": self.turn, "last_agent_message": self.said})]
+            }
+            Happened::TurnEnded { end: End::Interrupted, .. } => {
+                vec![json!({"type": "turn_aborted", "turn_id": self.turn, "reason": "interrupted"})]
+            }
+            Happened::TurnEnded { end: End::Failed, message, .. } => {
+                vec![json!({"type": "error", "message": message, "codex_error_info": "other"})]
+            }
+            Happened::ItemStarted { item } => {
+                self.kinds.insert(item.id.clone(), item.kind.name());
+                let mut messages = self.item("item_started", item);
+                messages.extend(self.beginning(item));
+                messages
+            }
+            Happened::ItemGrew { id, text } => self.grown(id, text).into_iter().collect(),
+            Happened::ItemEnded { item } => {
+                self.kinds.remove(&item.id);
+                let mut messages = self.item("item_completed", item);
+                messages.extend(self.ending(item));
+                messages
+            }
+            Happened::Asked { approval } => self.asked(approval).into_iter().collect(),
+            Happened::Diff { diff } => vec![json!({"type": "turn_diff", "unified_diff": diff})],
+            Happened::Usage(usage) => {
+                let total = json!({
+                    "input_tokens": usage.input, "cached_input_tokens": usage.cached,
+                    "output_tokens": usage.output, "reasoning_output_tokens": usage.reasoning,
+                    "total_tokens": usage.total,
+                });
+                vec![
+                    json!({"type": "token_count", "info": {"total_token_usage": total}, "rate_limits": null}),
+                ]
+            }
+            Happened::Notice { level: Level::Error, message } => {
+                vec![json!({"type": "stream_error", "message": message})]
+            }
+            Happened::Notice { level: Level::Warning | Level::Info, message } => {
+                vec![json!({"type": "warning", "message": message})]
+            }
+            Happened::Settled { .. } | Happened::Closed { .. } => Vec::new(),
+        }
+    }
+
+    fn item(&self, kind: &str, item: &Item) -> Vec<Value> {
+        let value = match &item.kind {
+            Kind::User { text } => {
+                json!({"type": "UserMessage", "content": [{"type": "text", "text": text, "text_elements": []}]})
+            }
+            Kind::Agent { text } if text.is_empty() => json!({"type": "AgentMessage", "content": []}),
+            Kind::Agent { text } => {
+                json!({"type": "AgentMessage", "content": [{"type": "Text", "text": text}]})
+            }
+            Kind::Reasoning { text } => {
+                json!({"type": "Reasoning", "summary_text": [text], "raw_content": []})
+            }
+            Kind::Command { .. }
+            | Kind::Patch { .. }
+            | Kind::Tool { .. }
+            | Kind::Error { .. }
+            | Kind::Other { .. } => {
+                return Vec::new();
+            }
+        };
+        let mut value = value;
+        value["id"] = item.id.as_str().into();
+        vec![json!({"type": kind, "thread_id": self.thread, "turn_id": self.turn, "item": value})]
+    }
+
+    fn beginning(&self, item: &Item) -> Option<Value> {
+        let message = match &item.kind {
+            Kind::Command { command, cwd, .. } => {
+                json!({"type": "exec_command_begin", "command": [command], "cwd": cwd, "parsed_cmd": [], "source": "agent"})
+            }
+            Kind::Patch { changes } => {
+                json!({"type": "patch_apply_begin", "auto_approved": false, "changes": by_path(changes)})
+            }
+            Kind::Tool { server, tool, arguments, .. } => json!({
+                "type": "mcp_tool_call_begin",
+                "invocation": {"server": server, "tool": tool, "arguments": arguments},
+            }),
+            Kind::User { .. }
+            | Kind::Agent { .. }
+            | Kind::Reasoning { .. }
+            | Kind::Error { .. }
+            | Kind::Other { .. } => {
+                return None;
+            }
+        };
+        Some(self.of_call(item, message))
+    }
+
+    fn ending(&mut self, item: &Item) -> Option<Value> {
+        let ok = item.state == ItemState::Done;
+        let message = match &item.kind {
+            Kind::User { text } => {
+                return Some(json!({"type": "user_message", "message": text, "images": []}));
+            }
+            Kind::Agent { text } => {
+                self.said = Some(text.clone());
+                return Some(json!({"type": "agent_message", "message": text}));
+            }
+            Kind::Reasoning { text } => return Some(json!({"type": "agent_reasoning", "text": text})),
+            Kind::Command { command, cwd, output, exit_code } => json!({
+                "type": "exec_command_end", "command": [command], "cwd": cwd, "parsed_cmd": [], "source": "agent",
+                "stdout": output, "stderr": "", "aggregated_output": output, "formatted_output": output,
+                "exit_code": exit_code.unwrap_or(-1), "duration": {"secs": 0, "nanos": 0},
+            }),
+            Kind::Patch { changes } => json!({
+                "type": "patch_apply_end", "stdout": "", "stderr": "", "success": ok, "changes": by_path(changes),
+            }),
+            Kind::Tool { server, tool, arguments, result } => {
+                let outcome = if ok {
+                    json!({"Ok": {"content": [{"type": "text", "text": result}]}})
+                } else {
+                    json!({"Err": result})
+                };
+                json!({
+                    "type": "mcp_tool_call_end", "result": outcome, "duration": {"secs": 0, "nanos": 0},
+                    "invocation": {"server": server, "tool": tool, "arguments": arguments},
+                })
+            }
+            Kind::Error { message } => return Some(json!({"type": "warning", "message": message})),
+            Kind::Other { .. } => return None,
+        };
+        Some(self.of_call(item, message))
+    }
+
+    fn of_call(&self, item: &Item, mut message: Value) -> Value {
+        message["call_id"] = item.id.as_str().into();
+        message["turn_id"] = self.turn.as_str().into();
+        message
+    }
+
+    fn grown(&self, id: &str, text: &str) -> Option<Value> {
+        let kind = match *self.kinds.get(id)? {
+            "agent" => "agent_message_content_delta",
+            "reasoning" => "reasoning_content_delta",
+            // The output of a command is told in base64, and again as a whole at its end; that is enough.
+            _ => return None,
+        };
+        let thread = &self.thread;
+        Some(json!({"type": kind, "thread_id": thread, "turn_id": self.turn, "item_id": id, "delta": text}))
+    }
+
+    fn asked(&self, approval: &Approval) -> Option<Value> {
+        let mut message = match &approval.wants {
+            Wants::Command { argv, cwd } => {
+                json!({"type": "exec_approval_request", "command": argv, "cwd": cwd, "parsed_cmd": []})
+            }
+            Wants::Patch { changes } => {
+                json!({"type": "apply_patch_approval_request", "changes": by_path(changes)})
+            }
+            Wants::Elicitation { .. } | Wants::Input { .. } | Wants::Unknown { .. } => return None,
+        };
+        message["call_id"] = json!(approval.item);
+        message["turn_id"] = self.turn.as_str().into();
+        message["reason"] = json!(approval.reason);
+        Some(message)
+    }
+}
+
+fn by_path(changes: &[Change]) -> Map<String, Value> {
+    changes.iter().map(|entry| (entry.path.clone(), change(entry))).collect()
+}
+
+/// One file of a patch as Codex names it.
+pub(super) fn change(change: &Change) -> Value {
+    match change.how.as_str() {
+        "update" => json!({"type": "update", "unified_diff": change.diff, "move_path": null}),
+        how => json!({"type": how, "content": change.diff}),
+    }
+}

@@ -1,0 +1,96 @@
+//! How the two tools describe themselves: as `codex mcp-server` did.
+
+use std::sync::Arc;
+
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Map, Value, json};
+
+use super::{REPLY, START};
+use crate::mcp::dialect::Revision;
+
+/// The tools as `revision` shows them.
+pub(crate) fn tools(revision: Revision) -> Vec<Tool> {
+    let text = |description: &str| json!({"type": "string", "description": description});
+    let start = json!({
+        "type": "object",
+        "properties": {
+            "prompt": text("The initial user prompt to start the Codex conversation."),
+            "approval-policy": {
+                "type": "string",
+                "enum": ["untrusted", "on-failure", "on-request", "never"],
+                "description": "When Codex asks before it runs a command; what an installed version knows differs.",
+            },
+            "base-instructions": text("The instructions to use instead of the default ones."),
+            "compact-prompt": text("The prompt that is used when the conversation is compacted."),
+            "config": {
+                "type": "object",
+                "additionalProperties": true,
+                "description": "Settings that win over those of Codex's config.toml.",
+            },
+            "cwd": text("The working directory of the session."),
+            "developer-instructions": text("Instructions that are given as a developer's message."),
+            "model": text("The model."),
+            "profile": text("A profile of Codex's config.toml."),
+            "sandbox": {
+                "type": "string",
+                "enum": ["read-only", "workspace-write", "danger-full-access"],
+                "description": "What commands may do.",
+            },
+        },
+        "required": ["prompt"],
+    });
+    let reply = json!({
+        "type": "object",
+        "properties": {
+            "threadId": text("The thread to go on in."),
+            "conversationId": text("The older name of `threadId`."),
+            "prompt": text("The next user prompt of the Codex conversation."),
+        },
+        "required": ["prompt"],
+    });
+    vec![
+        tool(
+            revision,
+            START,
+            "Codex",
+            "Run a Codex session. Events are told as codex/event notifications.",
+            start,
+        ),
+        tool(
+            revision,
+            REPLY,
+            "Codex Reply",
+            "Go on in a Codex session, by its threadId and a prompt.",
+            reply,
+        ),
+    ]
+}
+
+fn tool(
+    revision: Revision,
+    name: &'static str,
+    title: &str,
+    description: &'static str,
+    input: Value,
+) -> Tool {
+    let mut tool = Tool::new(name, description, schema(input));
+    tool.title = Some(title.to_owned());
+    let text = json!({"type": "string"});
+    tool.output_schema = Some(schema(json!({
+        "type": "object",
+        "properties": {"threadId": text, "content": text},
+        "required": ["threadId", "content"],
+    })));
+    if revision.has_annotations() {
+        tool.annotations =
+            Some(ToolAnnotations::with_title(title).read_only(false).destructive(true).open_world(true));
+    }
+    tool
+}
+
+fn schema(value: Value) -> Arc<Map<String, Value>> {
+    match value {
+        Value::Object(map) => Arc::new(map),
+        _ => Arc::default(),
+    }
+}
