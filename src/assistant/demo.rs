@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
 use super::event::CalendarSource;
 use super::import::Origin;
+use super::planner::quiet_at;
 use super::user::ChannelPreference;
 use super::{Assistant, Error, Preferences, User, UserId, Zone};
 
@@ -33,6 +34,7 @@ impl Assistant {
         let local = TimeZone::system();
         let zone = local.iana_name().and_then(|name| Zone::named(name).ok()).unwrap_or(Zone::utc());
         let Some(id) = UserId::parse("demo") else { return Ok(()) };
+        let usual = Preferences::default();
         let user = User {
             id: id.clone(),
             name: "Robin Example".to_owned(),
@@ -41,7 +43,9 @@ impl Assistant {
             preferences: Preferences {
                 zone: zone.clone(),
                 channels: ChannelPreference::Both,
-                ..Preferences::default()
+                // Somebody who looks at night wants to see something sent as well.
+                quiet: usual.quiet.filter(|quiet| !quiet_at(*quiet, now, &zone)),
+                ..usual
             },
             revision: 1,
             created_at: now,
