@@ -50,8 +50,6 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     /// The server's name of this version of the resource.
     pub(crate) etag: Option<String>,
-    /// How long the server wants to be left alone, where it says so in seconds.
-    pub(crate) retry_after: Option<Duration>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -116,7 +114,6 @@ pub(crate) async fn send(call: Call<'_>) -> Result<Answer, Error> {
     let mut answer = Answer {
         status: response.status().as_u16(),
         etag: header("etag").map(str::to_owned),
-        retry_after: header("retry-after").and_then(|text| text.parse().ok()).map(Duration::from_secs),
         body: Vec::new(),
     };
     let mut chunks = response.bytes_stream();
@@ -185,15 +182,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_is_sent_and_its_answer_read() {
-        let (url, asked) =
-            server("HTTP/1.1 429 No\r\nETag: \"a\"\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno").await;
+        let (url, asked) = server("HTTP/1.1 429 No\r\nETag: \"a\"\r\nContent-Length: 2\r\n\r\nno").await;
         let login = Login { name: "ann".to_owned(), password: "secret".to_owned() };
         let answer = send(Call { login: Some(&login), ..call(&url) }).await.unwrap();
         assert_eq!(
             (answer.status, answer.text().as_str(), answer.etag.as_deref()),
             (429, "no", Some("\"a\""))
         );
-        assert_eq!(answer.retry_after, Some(Duration::from_secs(7)));
         let asked = asked.await.unwrap().to_lowercase();
         assert!(asked.starts_with("propfind /feed http/1.1\r\n"), "{asked}");
         assert!(

@@ -3,8 +3,10 @@
 //! [`plan`] is pure: the same situation gives the same decision. Nothing that is not decided here is ever sent.
 
 mod policy;
-mod prompt;
-mod proposal;
+#[cfg_attr(not(test), expect(dead_code, reason = "whoever asks a model is built on it next"))]
+pub(crate) mod prompt;
+#[cfg_attr(not(test), expect(dead_code, reason = "whoever asks a model is built on it next"))]
+pub(crate) mod proposal;
 mod rules;
 mod times;
 mod verify;
@@ -14,6 +16,8 @@ mod wording;
 mod tests;
 
 use jiff::Timestamp;
+
+use proposal::Proposal;
 
 use super::event::{Event, Occurrence};
 use super::notification::{Channel, Notification, Planned, Reason};
@@ -45,9 +49,6 @@ pub(crate) struct Decision {
     /// Why there are these, and why there are no others.
     pub(crate) reasons: Vec<Reason>,
 }
-
-pub(crate) use prompt::question;
-pub(crate) use proposal::{Proposal, read};
 
 /// Tells whether it is quiet at an instant, by the clocks of a zone.
 pub(super) fn quiet_at(quiet: QuietHours, at: Timestamp, zone: &Zone) -> bool {

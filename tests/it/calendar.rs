@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::support::{DEADLINE, Home};
 
 fn calendar(events: &[&str]) -> String {
-    let events: String =
-        events.iter().map(|event| format!("BEGIN:VEVENT\r\n{event}\r\nEND:VEVENT\r\n")).collect();
+    let events = events.iter().map(|event| format!("BEGIN:VEVENT\r\n{event}\r\nEND:VEVENT\r\n"));
+    let events = events.collect::<Vec<_>>().concat();
     format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n{events}END:VCALENDAR\r\n")
 }
 
@@ -125,7 +125,7 @@ impl Radicale {
             data.display()
         );
         let config = home.write("radicale.conf", config);
-        let mut child = Command::new("radicale")
+        let child = Command::new("radicale")
             .arg("--config")
             .arg(config)
             .stdin(Stdio::null())
@@ -133,8 +133,9 @@ impl Radicale {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the Debian package radicale is needed, or ADJUTANT_TEST_WITHOUT=radicale");
+        let mut radicale = Self { child, address: String::new() };
         let (send, lines) = channel();
-        let log = BufReader::new(child.stderr.take().unwrap());
+        let log = BufReader::new(radicale.child.stderr.take().unwrap());
         std::thread::spawn(move || {
             for line in log.lines().map_while(Result::ok) {
                 let _ = send.send(line);
@@ -143,8 +144,8 @@ impl Radicale {
         loop {
             let line = lines.recv_timeout(DEADLINE).expect("radicale listens");
             if let Some((_, address)) = line.split_once("Listening on '") {
-                let address = address.trim_end_matches('\'').replace(['[', ']'], "");
-                return Some(Self { child, address });
+                radicale.address = address.trim_end_matches('\'').replace(['[', ']'], "");
+                return Some(radicale);
             }
         }
     }

@@ -20,7 +20,7 @@ pub(crate) struct Resource {
 
 /// Asks for the text of these.
 pub(crate) fn fetch<'a>(hrefs: impl Iterator<Item = &'a str>) -> String {
-    let hrefs: String = hrefs.map(|href| format!("<d:href>{}</d:href>", escape(href))).collect();
+    let hrefs = hrefs.map(|href| format!("<d:href>{}</d:href>", escape(href))).collect::<Vec<_>>().concat();
     format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<c:calendar-multiget xmlns:d=\"DAV:\" \
          xmlns:c=\"urn:ietf:params:xml:ns:caldav\"><d:prop><d:getetag/><c:calendar-data/></d:prop>{hrefs}\
@@ -65,9 +65,9 @@ pub(crate) fn read(xml: &str) -> Option<Vec<Resource>> {
             (true, "response", _) => found.extend(current.take()),
             // The first one is the resource's own; others stand in its properties.
             (true, "href", Some(resource)) if resource.href.is_empty() => {
-                resource.href = text.trim().to_owned()
+                text.trim().clone_into(&mut resource.href);
             }
-            (true, "getetag", Some(resource)) => resource.etag = text.trim().to_owned(),
+            (true, "getetag", Some(resource)) => text.trim().clone_into(&mut resource.etag),
             (true, "calendar-data", Some(resource)) => resource.text = Some(text.clone()),
             (false, "collection", Some(resource)) => resource.collection = true,
             _ => {}

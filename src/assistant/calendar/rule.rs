@@ -118,7 +118,7 @@ fn parts(rule: &str, zone: &Zone) -> Result<Parts, Error> {
             }
             "INTERVAL" => {
                 interval =
-                    value.parse().ok().filter(|n| *n > 0).ok_or_else(|| bad("its interval is not one"))?
+                    value.parse().ok().filter(|n| *n > 0).ok_or_else(|| bad("its interval is not one"))?;
             }
             "COUNT" => counted = true,
             "BYMONTH" => months = numbers(),

@@ -9,7 +9,7 @@ use super::super::zone::Zone;
 use super::{Error, Horizon, Read, Reminder, Sheet, print};
 
 fn calendar(events: &[&str]) -> String {
-    let events: String = events
+    let events = events
         .iter()
         .map(|lines| {
             format!(
@@ -17,7 +17,8 @@ fn calendar(events: &[&str]) -> String {
                 lines.replace('\n', "\r\n")
             )
         })
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//x//EN\r\n{events}END:VCALENDAR\r\n")
 }
 

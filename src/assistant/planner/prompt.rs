@@ -69,9 +69,10 @@ pub(crate) fn question(situation: &Situation<'_>) -> Question {
 
 /// Asks for an answer that keeps the schema. The faults are told, not what the model wrote.
 pub(crate) fn repair(faults: &[Fault]) -> String {
-    let list: String = faults
+    let list = faults
         .iter()
         .map(|fault| format!("- at `{}`: {} ({})\n", fault.path, fault.message, fault.validator))
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     format!("The answer does not keep the schema:\n{list}Answer again with the corrected JSON object alone.")
 }

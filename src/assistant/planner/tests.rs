@@ -11,8 +11,9 @@ use super::super::id::{CalendarId, EventId, NotificationId, PlanId, RuleId, User
 use super::super::notification::{Channel, Notification, Offset, Planned, Status, Urgency, Wording};
 use super::super::user::{ChannelPreference, Preferences, QuietHours, Rule, RuleKind, User, WeekendPolicy};
 use super::super::zone::Zone;
-use super::proposal::{Means, Step, Unit};
-use super::{Decision, Proposal, Situation, decide, plan, question, read};
+use super::prompt::{question, repair};
+use super::proposal::{Means, Proposal, Step, Unit, read};
+use super::{Decision, Situation, decide, plan};
 
 /// What a test may change before it asks.
 #[derive(Clone, Debug)]
@@ -251,6 +252,8 @@ fn answers_that_are_no_proposals_are_refused_with_what_is_wrong() {
     backwards["before"] = json!(-60);
     assert_eq!(refused(&with(json!([backwards]))), ["/plan/0/before minimum"]);
     assert_eq!(refused(&"{".repeat(100_000)), [" length"]);
+    let again = repair(&read(&with(json!([{}]))).unwrap_err());
+    assert!(again.contains("- at `/plan/0`: ") && again.contains("(required)"), "{again}");
     let fenced = format!("Here you are:\n```json\n{}\n```", with(json!([good])));
     assert_eq!(read(&fenced).unwrap().plan, [step(60, Means::Email)]);
 }

@@ -78,7 +78,7 @@ fn facts(situation: &Situation<'_>) -> String {
     for (name, value) in [("Where", &details.location), ("Call", &details.conference)] {
         if !value.is_empty() {
             let value: String = value.chars().filter(|c| !c.is_control()).take(300).collect();
-            text.push_str(&format!("\n{name}: {value}"));
+            text.extend(["\n", name, ": ", &value]);
         }
     }
     text

@@ -33,9 +33,10 @@ impl Remote {
     pub(super) fn place(&self, from: &Path) -> Result<Option<Place>, Failure> {
         let url = from.to_str().filter(|url| url.starts_with("http://") || url.starts_with("https://"));
         let Some(url) = url.map(str::to_owned) else {
-            return match self.caldav || self.login.is_some() {
-                true => Err(Failure::usage("--caldav and --login need an address that begins with http")),
-                false => Ok(None),
+            return if self.caldav || self.login.is_some() {
+                Err(Failure::usage("--caldav and --login need an address that begins with http"))
+            } else {
+                Ok(None)
             };
         };
         let login = match (&self.login, &self.password_file) {
