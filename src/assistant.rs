@@ -32,7 +32,7 @@ use crate::events::Events;
 use crate::store::Store;
 pub(crate) use error::Error;
 pub(crate) use event::{Calendar, Draft, Event, Occurrence};
-pub(crate) use id::{CalendarId, EventId, NotificationId, PlanId, RuleId, UserId};
+pub(crate) use id::{EventId, NotificationId, PlanId, RuleId, UserId};
 pub(crate) use notification::{Notification, Planned, Reason};
 pub(crate) use user::{Preferences, Rule, User};
 pub(crate) use zone::Zone;

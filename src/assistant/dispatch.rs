@@ -35,7 +35,7 @@ const BATCH: u32 = 128;
 /// How long a lease lasts; a send takes less.
 const LEASE: SignedDuration = SignedDuration::from_mins(2);
 /// How long one send may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// The longest sleep: a machine that slept, or a clock that was set, is noticed after it.
 const NAP: Duration = Duration::from_secs(30);
 /// Tries before a notification is dead.
