@@ -1,6 +1,9 @@
 //! What the desk promises, told on a store in memory with a clock of its own.
 
+use std::collections::HashMap;
 use std::time::Duration;
+
+use proptest::prelude::*;
 
 use super::{
     Answer, Asker, Availability, By, Choice, Default, Draft, Error, Field, Filter, Given, Input, Kind, Level,
@@ -288,5 +291,152 @@ async fn what_is_too_much_or_means_nothing_is_refused_with_its_place() {
     ];
     for (draft, path, validator) in cases {
         assert_eq!(refused(draft).await, (path.to_owned(), validator));
+    }
+}
+
+/// What may happen to one of three questions.
+#[derive(Clone, Debug)]
+enum Act {
+    Ask(u8, u8),
+    Answer(u8),
+    Refuse(u8),
+    TakeBack(u8),
+    Snooze(u8),
+    Seen(u8),
+    Cancel(u8, u8),
+    Gone(u8),
+    Fetch(u8),
+    /// So many seconds go by.
+    Wait(u16),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let (question, client) = (0..3_u8, 0..2_u8);
+    prop_oneof![
+        3 => (question.clone(), client.clone()).prop_map(|(q, c)| Act::Ask(q, c)),
+        2 => question.clone().prop_map(Act::Answer),
+        1 => question.clone().prop_map(Act::Refuse),
+        1 => question.clone().prop_map(Act::TakeBack),
+        1 => question.clone().prop_map(Act::Snooze),
+        3 => question.clone().prop_map(Act::Seen),
+        1 => (question, client.clone()).prop_map(|(q, c)| Act::Cancel(q, c)),
+        1 => client.clone().prop_map(Act::Gone),
+        1 => client.prop_map(Act::Fetch),
+        4 => (1..900_u16).prop_map(Act::Wait),
+    ]
+}
+
+/// The desk, and what is known of it from outside.
+struct World {
+    desk: Popups,
+    tickets: HashMap<u8, Ticket>,
+    ends: HashMap<Ticket, Outcome>,
+    fetched: Vec<(String, Ticket)>,
+}
+
+impl World {
+    async fn act(&mut self, act: Act) {
+        let desk = self.desk.clone();
+        let who = |client: u8| asker(["ann", "bob"][usize::from(client)]);
+        match act {
+            Act::Ask(question, client) => {
+                let draft = Draft {
+                    default: Some(Default { answer: choose("no"), after: Duration::from_secs(20) }),
+                    timeout: Some(Duration::from_mins(30)),
+                    ..yes_or_no(&format!("Question {question}"))
+                };
+                // Both clients are sessions of one agent, so they ask as one.
+                let asker = Asker { client: "codex".to_owned(), ..who(client) };
+                let asked = desk.ask(asker, draft).await.unwrap();
+                self.tickets.insert(question, asked.ticket);
+            }
+            Act::Wait(seconds) => {
+                desk.0.clock.skip(i64::from(seconds) * 1_000);
+                desk.0.look().await.unwrap();
+            }
+            Act::Gone(client) => desk.gone(&who(client).session).await,
+            Act::Fetch(client) => {
+                let key = who(client).key;
+                for question in desk.undelivered(&key, 9).await.unwrap() {
+                    assert!(desk.delivered(&key, &question.ticket).await);
+                    let fetched = (key.clone(), question.ticket);
+                    assert!(!self.fetched.contains(&fetched), "an outcome is handed over once");
+                    self.fetched.push(fetched);
+                }
+            }
+            Act::Answer(q)
+            | Act::Refuse(q)
+            | Act::TakeBack(q)
+            | Act::Snooze(q)
+            | Act::Seen(q)
+            | Act::Cancel(q, _) => {
+                let Some(ticket) = self.tickets.get(&q).cloned() else { return };
+                let before = desk.get(&ticket).await.unwrap().state;
+                let pending = before == State::Pending;
+                match act {
+                    Act::Answer(_) => assert_eq!(answer(&desk, &ticket, "yes").await.is_ok(), pending),
+                    Act::Refuse(_) => {
+                        assert_eq!(desk.decline(&ticket, None, Presenter::Phone).await.is_ok(), pending);
+                    }
+                    Act::TakeBack(_) => {
+                        let back = desk.take_back(&ticket, Presenter::Browser).await.is_ok();
+                        assert!(back || before.outcome().is_some() || matches!(before, State::Held { .. }));
+                    }
+                    Act::Snooze(_) => {
+                        assert_eq!(desk.snooze(&ticket, 5, Presenter::Browser).await.is_ok(), pending)
+                    }
+                    Act::Seen(_) => desk.seen(&ticket, Presenter::Browser).await.unwrap(),
+                    // Who never asked it may not.
+                    Act::Cancel(_, client) => drop(desk.cancel(&who(client).key, &ticket).await),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Holds every question against what it was.
+    async fn look(&mut self) {
+        let pending = self.desk.pending(None, 99).await.unwrap();
+        for question in &pending.questions {
+            assert!(!self.ends.contains_key(&question.ticket), "what has ended is asked again: {question:?}");
+        }
+        for question in self.desk.history(&Filter::default(), None, 99).await.unwrap().questions {
+            let State::Decided(outcome) = question.state else { panic!("history is of decided questions") };
+            if outcome.by == By::Default {
+                assert!(question.seen_at.is_some() && outcome.seen_ms >= 20_000, "{outcome:?}");
+            }
+            assert_eq!(outcome.answer.is_some(), outcome.kind == Kind::Answered);
+            let first = self.ends.entry(question.ticket).or_insert_with(|| outcome.clone());
+            assert_eq!(*first, outcome, "an end stays");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_question_has_one_end_whatever_happens(acts in prop::collection::vec(act(), 1..60)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let desk = desk(PopupsConfig::default());
+            let mut world = World {
+                desk,
+                tickets: HashMap::new(),
+                ends: HashMap::new(),
+                fetched: Vec::new(),
+            };
+            for act in acts {
+                world.act(act).await;
+                world.look().await;
+            }
+            // In the end everything has one.
+            for _ in 0..200 {
+                world.act(Act::Wait(900)).await;
+            }
+            world.look().await;
+            let left = world.desk.pending(None, 9).await.unwrap();
+            assert_eq!(left.total, 0, "every question ends");
+        });
     }
 }

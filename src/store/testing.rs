@@ -3,6 +3,7 @@
 mod assistant;
 mod durability;
 mod machine;
+mod popups;
 mod postgres;
 mod story;
 
