@@ -21,10 +21,11 @@ pub(crate) async fn trigger(
     let draft = read(params)?;
     let asker = handler.asker();
     let popups = &handler.app().popups;
-    let asked = popups.ask(asker.clone(), draft).await.map_err(|fault| refused(&fault))?;
-    let question = wait_for(handler, context, &asked.ticket, None).await.map_err(|fault| refused(&fault))?;
+    let question = popups.ask(asker.clone(), draft).await.map_err(|fault| refused(&fault))?;
+    let question =
+        wait_for(handler, context, &question.ticket, None).await.map_err(|fault| refused(&fault))?;
     if question.state.outcome().is_some() && !context.ct.is_cancelled() {
-        popups.delivered(&asker.key, &asked.ticket).await;
+        popups.delivered(&asker.key, &question.ticket).await;
     }
     result(&question)
 }

@@ -1,5 +1,7 @@
 //! When two questions are the same one: asked by the same agent, about the same workspace, in the same words.
 
+use std::fmt::Write as _;
+
 use sha2::{Digest as _, Sha256};
 
 use super::question::{Asker, Draft};
@@ -24,7 +26,12 @@ pub(super) fn fingerprint(asker: &Asker, draft: &Draft) -> String {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    let (mut print, digest) = (String::new(), hash.finalize());
+    for byte in digest.iter().take(16) {
+        // Writing into a string does not fail.
+        let _ = write!(print, "{byte:02x}");
+    }
+    print
 }
 
 fn plain(text: &str) -> String {

@@ -173,9 +173,7 @@ pub(crate) struct Question {
     pub(crate) ticket: Ticket,
     /// Grows with every question: the key of pages.
     pub(crate) seq: i64,
-    /// The key of who asked first.
-    pub(crate) asker: String,
-    /// What that client calls itself.
+    /// What the client that asked first calls itself.
     pub(crate) client: String,
     /// As the agent named it; may be empty, or no folder at all.
     pub(crate) workspace: String,

@@ -53,7 +53,6 @@ pub(super) fn question(row: popups::Question) -> Result<Question, Error> {
         ticket: Ticket::parse(&row.id).ok_or_else(broken)?,
         seq: row.seq,
         level: if row.level == Level::High.as_str() { Level::High } else { Level::Normal },
-        asker: row.asker,
         client: row.client,
         workspace: row.workspace,
         title: row.title,

@@ -7,7 +7,7 @@
 macro_rules! select_questions {
     ($rest:literal) => {
         concat!(
-            "SELECT q.id, q.seq, q.asker, q.client, q.workspace, q.title, q.level, q.state, q.asked_at, q.deadline, ",
+            "SELECT q.id, q.seq, q.client, q.workspace, q.title, q.level, q.state, q.asked_at, q.deadline, ",
             "q.seen_at, q.seen_ms, q.snoozed_until, q.held_until, q.outcome, b.message, b.form, ",
             "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id), ",
             "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.gone_at IS NULL) ",
@@ -55,7 +55,6 @@ pub(crate) enum State {
 pub(crate) struct Question {
     pub(crate) id: String,
     pub(crate) seq: i64,
-    pub(crate) asker: String,
     pub(crate) client: String,
     pub(crate) workspace: String,
     pub(crate) title: String,
@@ -79,7 +78,7 @@ pub(crate) struct Question {
 
 impl<'r> FromRow<'r, AnyRow> for Question {
     fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
-        let state: String = row.try_get(7)?;
+        let state: String = row.try_get(6)?;
         let state = match state.as_str() {
             "pending" => State::Pending,
             "held" => State::Held,
@@ -89,23 +88,22 @@ impl<'r> FromRow<'r, AnyRow> for Question {
         Ok(Self {
             id: row.try_get(0)?,
             seq: row.try_get(1)?,
-            asker: row.try_get(2)?,
-            client: row.try_get(3)?,
-            workspace: row.try_get(4)?,
-            title: row.try_get(5)?,
-            level: row.try_get(6)?,
+            client: row.try_get(2)?,
+            workspace: row.try_get(3)?,
+            title: row.try_get(4)?,
+            level: row.try_get(5)?,
             state,
-            asked_at: row.try_get(8)?,
-            deadline: row.try_get(9)?,
-            seen_at: row.try_get(10)?,
-            seen_ms: row.try_get(11)?,
-            snoozed_until: row.try_get(12)?,
-            held_until: row.try_get(13)?,
-            outcome: row.try_get(14)?,
-            message: row.try_get(15)?,
-            form: row.try_get(16)?,
-            deliveries: row.try_get(17)?,
-            present: row.try_get(18)?,
+            asked_at: row.try_get(7)?,
+            deadline: row.try_get(8)?,
+            seen_at: row.try_get(9)?,
+            seen_ms: row.try_get(10)?,
+            snoozed_until: row.try_get(11)?,
+            held_until: row.try_get(12)?,
+            outcome: row.try_get(13)?,
+            message: row.try_get(14)?,
+            form: row.try_get(15)?,
+            deliveries: row.try_get(16)?,
+            present: row.try_get(17)?,
         })
     }
 }

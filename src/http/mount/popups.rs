@@ -108,8 +108,8 @@ pub(super) async fn post(
     let asker = Asker { key: stream, client, session: String::new(), route: route.clone() };
     let patience = preference(&parts.headers);
     let waiting = patience.map(|_| Waiting::new(&shared.streams, popups, route.clone()));
-    let asked = match popups.ask(asker, draft).await {
-        Ok(asked) => asked,
+    let ticket = match popups.ask(asker, draft).await {
+        Ok(entered) => entered.ticket,
         Err(Error::Store(source)) => {
             tracing::error!(error = %source, "the store failed");
             return answer::internal(Some(id));
@@ -120,7 +120,7 @@ pub(super) async fn post(
     if let Some(until) = until {
         let left = until.saturating_duration_since(Instant::now());
         let decided = tokio::select! {
-            state = popups.wait(&asked.ticket, left) => state.is_ok_and(|state| state.outcome().is_some()),
+            state = popups.wait(&ticket, left) => state.is_ok_and(|state| state.outcome().is_some()),
             () = shared.give_up.cancelled() => false,
         };
         if decided && let Some(response) = own(popups, &route).await {

@@ -102,12 +102,11 @@ fn verb<'a>(
     Box::pin(async move {
         let open: Option<String> =
             sqlx::query_scalar(OPEN).bind(&new.fingerprint).fetch_optional(&mut *connection).await?;
-        let there = match open {
-            Some(id) => Some(id),
-            None => {
-                let answered = sqlx::query_scalar(ANSWERED).bind(&new.fingerprint).bind(&new.asker);
-                answered.bind(&new.stream).fetch_optional(&mut *connection).await?
-            }
+        let there = if open.is_some() {
+            open
+        } else {
+            let answered = sqlx::query_scalar(ANSWERED).bind(&new.fingerprint).bind(&new.asker);
+            answered.bind(&new.stream).fetch_optional(&mut *connection).await?
         };
         if !new.stream.is_empty() {
             let same = sqlx::query_scalar(SAME_REQUEST).bind(&new.stream).bind(&new.request);

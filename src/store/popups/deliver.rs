@@ -164,7 +164,7 @@ fn due_verb<'a>(
         }
         let due = sqlx::query(DUE).bind(stream).bind(after.unwrap_or(0)).bind(i64::from(after.is_some()));
         let due = due.bind(AT_ONCE).fetch_all(connection).await?;
-        due.iter().map(|row| Ok((row.try_get(19)?, row.try_get(20)?, Question::from_row(row)?))).collect()
+        due.iter().map(|row| Ok((row.try_get(18)?, row.try_get(19)?, Question::from_row(row)?))).collect()
     })
 }
 

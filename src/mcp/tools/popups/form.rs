@@ -38,19 +38,16 @@ fn field(name: &str, property: &Map<String, Value>, required: bool) -> Result<Fi
     let input = match (kind.as_str(), format.as_str()) {
         ("string", "date") => Input::Date { time: false },
         ("string", "date-time") => Input::Date { time: true },
-        ("string" | "", _) => match choices(property)? {
-            Some(options) => Input::Choice {
-                options,
-                min: usize::from(required),
-                max: 1,
-                other: boolean(property, "allow_other")?,
-            },
-            None => {
+        ("string" | "", _) => {
+            if let Some(options) = choices(property)? {
+                let other = boolean(property, "allow_other")?;
+                Input::Choice { options, min: usize::from(required), max: 1, other }
+            } else {
                 let max = size("maxLength")?.unwrap_or(TEXT);
                 let multiline = format.is_empty() && max > 200;
                 Input::Text { multiline, min: size("minLength")?.unwrap_or(0), max }
             }
-        },
+        }
         ("number" | "integer", _) => Input::Number {
             whole: kind == "integer",
             min: number(property, "minimum")?,
