@@ -34,5 +34,4 @@ pub(crate) struct Hub {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests;

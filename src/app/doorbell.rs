@@ -244,5 +244,5 @@ fn buttons(question: &Question) -> Vec<(String, Given)> {
 fn nonce() -> Option<String> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).ok()?;
-    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(format!("{:032x}", u128::from_be_bytes(bytes)))
 }

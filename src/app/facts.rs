@@ -21,10 +21,13 @@ const REMEMBERED: usize = 64;
 /// Looks at once: git reads a whole tree.
 const AT_ONCE: usize = 2;
 
+/// When a folder was looked at, and what was seen.
+type Look = (Instant, Result<Facts, String>);
+
 /// What was seen lately.
 #[derive(Debug)]
 pub(super) struct Known {
-    looks: Mutex<HashMap<PathBuf, (Instant, Result<Facts, String>)>>,
+    looks: Mutex<HashMap<PathBuf, Look>>,
     turns: Semaphore,
 }
 

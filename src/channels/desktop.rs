@@ -46,7 +46,7 @@ impl Desktop {
     pub(crate) async fn show(&self, notice: &Notice) -> Result<(), Error> {
         let (notice, shown) = (notice.clone(), self.shown.clone());
         self.call(move || {
-            let before = lock(&shown).get(&notice.key).map(|handle| handle.id());
+            let before = lock(&shown).get(&notice.key).map(NotificationHandle::id);
             let mut notification = Notification::new();
             notification
                 .appname("Adjutant")

@@ -21,7 +21,7 @@ pub(super) enum Entry {
 pub(super) struct Chosen {
     /// Where the cursor is: an option, or behind the last one the person's own words.
     pub(super) cursor: Option<usize>,
-    pub(super) chosen: BTreeSet<usize>,
+    pub(super) marked: BTreeSet<usize>,
     /// The person's own words, where the field allows them.
     pub(super) other: Option<Editor>,
 }
@@ -125,7 +125,7 @@ impl Chosen {
         if let Some(to) = moved.filter(|_| last > 0) {
             self.cursor = Some(to);
             if max == 1 {
-                self.chosen = if to < options.len() { [to].into() } else { BTreeSet::new() };
+                self.marked = if to < options.len() { [to].into() } else { BTreeSet::new() };
             }
             return true;
         }
@@ -142,11 +142,11 @@ impl Chosen {
         let Some(target) = target.filter(|target| *target < last) else { return false };
         self.cursor = Some(target);
         if target == options.len() {
-            self.chosen.clear();
+            self.marked.clear();
         } else if max == 1 {
-            self.chosen = [target].into();
-        } else if !self.chosen.remove(&target) {
-            self.chosen.insert(target);
+            self.marked = [target].into();
+        } else if !self.marked.remove(&target) {
+            self.marked.insert(target);
         }
         true
     }
@@ -167,7 +167,7 @@ impl Chosen {
             return Some(Given::Other(text.to_owned()));
         }
         let values: Vec<_> =
-            self.chosen.iter().filter_map(|at| options.get(*at)).map(|option| option.value.clone()).collect();
+            self.marked.iter().filter_map(|at| options.get(*at)).map(|option| option.value.clone()).collect();
         (!values.is_empty()).then_some(Given::Choices(values))
     }
 }

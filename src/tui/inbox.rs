@@ -267,7 +267,7 @@ impl Inbox {
                 sheet.gone = Some(Gone { kind, by, through });
             }
             (Ok(Done::Before { kind, by, through }), None) => {
-                self.say(ended(Gone { kind, by, through }), now)
+                self.say(ended(Gone { kind, by, through }), now);
             }
             (Ok(Done::Unfit { reason, .. }) | Err(reason), Some(sheet)) => sheet.refused(reason),
             (Ok(Done::Passphrase { reason }), Some(sheet)) => sheet.wants_passphrase(reason),

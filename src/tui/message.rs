@@ -46,7 +46,7 @@ pub(super) fn lines(message: &str, room: usize, theme: Theme) -> Vec<Line<'stati
         match within {
             Within::Code => push(&mut shown, line, room, 0, Style::new()),
             Within::Diff | Within::FencedDiff => push(&mut shown, line, room, 1, diff_style(line, theme)),
-            Within::Text if is_heading(line) => push(&mut shown, line, room, 0, theme.strong()),
+            Within::Text if is_heading(line) => push(&mut shown, line, room, 0, Theme::strong()),
             Within::Text => push(&mut shown, line, room, hanging(line), Style::new()),
         }
     }
@@ -100,7 +100,7 @@ fn continues_diff(line: &str) -> bool {
 
 fn diff_style(line: &str, theme: Theme) -> Style {
     match line.as_bytes() {
-        [b'+', b'+', b'+', b' ', ..] | [b'-', b'-', b'-', b' ', ..] | [b'd', ..] => theme.strong(),
+        [b'+', b'+', b'+', b' ', ..] | [b'-', b'-', b'-', b' ', ..] | [b'd', ..] => Theme::strong(),
         [b'+', ..] => theme.added(),
         [b'-', ..] => theme.removed(),
         [b'@', ..] => theme.hunk(),

@@ -103,7 +103,7 @@ impl Sheet {
         match &self.layer {
             Some(Layer::Help) => false,
             Some(_) => true,
-            None => self.focused(|entry, field| entry.takes_text(field)).unwrap_or(false),
+            None => self.focused(Entry::takes_text).unwrap_or(false),
         }
     }
 
@@ -232,21 +232,19 @@ impl Sheet {
             }
             Layer::Snooze(_) => {
                 let minutes = words.as_deref().unwrap_or(SNOOZE).parse();
-                match minutes.ok().filter(|minutes| (1..=60).contains(minutes)) {
-                    Some(minutes) => Act::Snooze { ticket, minutes },
-                    None => {
-                        self.fault = Some("a question can be put off for 1 to 60 minutes".to_owned());
-                        return Step::Stay;
-                    }
-                }
+                let Some(minutes) = minutes.ok().filter(|minutes| (1..=60).contains(minutes)) else {
+                    self.fault = Some("a question can be put off for 1 to 60 minutes".to_owned());
+                    return Step::Stay;
+                };
+                Act::Snooze { ticket, minutes }
             }
-            Layer::Redirect(_) => match words {
-                Some(note) => Act::Redirect { ticket, note },
-                None => {
+            Layer::Redirect(_) => {
+                let Some(note) = words else {
                     self.fault = Some("say in a sentence how it should be asked".to_owned());
                     return Step::Stay;
-                }
-            },
+                };
+                Act::Redirect { ticket, note }
+            }
             Layer::Decline(_) => Act::Decline { ticket, note: words.or_else(|| self.note.clone()) },
             Layer::Passphrase { answer, typed } => Act::Answer {
                 ticket,

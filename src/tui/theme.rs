@@ -31,7 +31,7 @@ impl Theme {
         self.coloured(Color::Indexed(AGENTS[at])).add_modifier(Modifier::BOLD)
     }
 
-    pub(super) fn strong(self) -> Style {
+    pub(super) fn strong() -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
@@ -44,7 +44,7 @@ impl Theme {
     }
 
     /// What has the keyboard.
-    pub(super) fn focus(self) -> Style {
+    pub(super) fn focus() -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 

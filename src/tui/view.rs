@@ -40,12 +40,11 @@ fn foot(inbox: &Inbox, theme: Theme, now: Now, room: usize) -> Vec<Line<'static>
         lines.extend(styled(&format!("! {reason}"), room, theme.alarm()));
     }
     if let Some(undo) = &inbox.undo {
-        let seconds = (undo.until - now.millis).max(0) as u64;
-        let seconds = seconds.div_ceil(1000);
+        let seconds = u64::try_from(undo.until - now.millis).unwrap_or_default().div_ceil(1000);
         let key =
             if inbox.sheet.as_ref().is_some_and(super::sheet::Sheet::takes_text) { "Ctrl-Z" } else { "u" };
         let strip = format!("{} · {key} takes it back · {seconds} s", undo.said);
-        lines.push(Line::from(Span::styled(fill(&cut(&strip, room), room), theme.focus())));
+        lines.push(Line::from(Span::styled(fill(&cut(&strip, room), room), Theme::focus())));
     } else if let Some((said, _)) = &inbox.said {
         lines.extend(styled(said, room, theme.good()));
     }

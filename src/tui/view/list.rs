@@ -18,7 +18,7 @@ const ROWS: usize = 2;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, inbox: &Inbox, theme: Theme, now: Now) {
     let room = usize::from(area.width);
-    let mut lines = vec![head(inbox, theme, room), Line::default()];
+    let mut lines = vec![head(inbox, room), Line::default()];
     if inbox.questions.is_empty() {
         let text = match (&inbox.lost, inbox.current) {
             (Some(_), _) => "Looking for the hub.",
@@ -36,7 +36,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, inbox: &Inbox, theme: Them
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn head(inbox: &Inbox, theme: Theme, room: usize) -> Line<'static> {
+fn head(inbox: &Inbox, room: usize) -> Line<'static> {
     let shown = inbox.questions.len();
     let count = match inbox.total.max(shown as u64) {
         0 => String::new(),
@@ -44,7 +44,7 @@ fn head(inbox: &Inbox, theme: Theme, room: usize) -> Line<'static> {
         total if total > shown as u64 => format!(" · {total} questions, the first {shown} here"),
         total => format!(" · {total} questions"),
     };
-    Line::from(Span::styled(fill(&cut(&format!("Adjutant inbox{count}"), room), room), theme.strong()))
+    Line::from(Span::styled(fill(&cut(&format!("Adjutant inbox{count}"), room), room), Theme::strong()))
 }
 
 fn rows(
@@ -62,7 +62,7 @@ fn rows(
     let lead = format!("{mark}{number} ");
     let title = visible::line(&question.title);
     let title = cut(&title, room.saturating_sub(width(&lead) + high.len()));
-    let title_style = if chosen { theme.focus() } else { theme.strong() };
+    let title_style = if chosen { Theme::focus() } else { Theme::strong() };
     let mut first = vec![Span::raw(lead), Span::styled(title, title_style)];
     if !high.is_empty() {
         first.push(Span::styled(high, theme.alarm()));

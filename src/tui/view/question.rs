@@ -83,7 +83,7 @@ fn head(inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Now, room: usize) -> Ve
     if question.level == Level::High {
         lines.extend(styled("HIGH: an answer needs the desk passphrase", room, theme.alarm()));
     }
-    lines.extend(styled(&visible::line(&question.title), room, theme.strong()));
+    lines.extend(styled(&visible::line(&question.title), room, Theme::strong()));
     if !question.workspace.is_empty() {
         let seen = match inbox.facts.get(&question.workspace) {
             None => visible::line(&question.workspace),
@@ -155,7 +155,7 @@ fn form(sheet: &Sheet, theme: Theme, now: Now, room: usize) -> (Vec<Line<'static
         lines.extend(styled(&format!("note: {note}"), room, Style::new()));
     }
     if let Some(layer) = &sheet.layer {
-        let (rows, cursor) = over(layer, theme, room);
+        let (rows, cursor) = over(layer, room);
         focus = lines.len() + cursor;
         lines.extend(rows);
     }
@@ -174,8 +174,7 @@ fn form(sheet: &Sheet, theme: Theme, now: Now, room: usize) -> (Vec<Line<'static
 /// What was typed, for a question that cannot be answered any more.
 fn kept(sheet: &Sheet) -> Vec<String> {
     let typed = sheet.entries.iter().filter_map(|entry| match entry {
-        Entry::Typed(editor) => Some(editor.text()),
-        Entry::Choice(Chosen { other: Some(editor), .. }) => Some(editor.text()),
+        Entry::Typed(editor) | Entry::Choice(Chosen { other: Some(editor), .. }) => Some(editor.text()),
         Entry::Choice(_) | Entry::YesNo(_) => None,
     });
     let texts: Vec<_> = typed.chain(sheet.note.as_deref()).filter(|text| !text.is_empty()).collect();
@@ -187,14 +186,13 @@ fn label(sheet: &Sheet, field: &Field, focused: bool, theme: Theme, room: usize)
     let name = if field.label.is_empty() && several { &field.name } else { &field.label };
     let mut text = visible::line(name);
     let wanted = match &field.input {
-        Input::Choice { max: 1, .. } | Input::YesNo => String::new(),
+        Input::Choice { max: 1, .. } | Input::YesNo | Input::Text { .. } => String::new(),
         Input::Choice { min, max, options, .. } if *max >= options.len() && *min <= 1 => {
             "any number of them".to_owned()
         }
         Input::Choice { min, max, .. } => {
             format!("{} to {max} of them", if field.required { (*min).max(1) } else { *min })
         }
-        Input::Text { .. } => String::new(),
         Input::Number { whole, min, max } => {
             let kind = if *whole { "a whole number" } else { "a number" };
             match (min, max) {
@@ -210,12 +208,13 @@ fn label(sheet: &Sheet, field: &Field, focused: bool, theme: Theme, room: usize)
     let wanted = [wanted, if field.required { String::new() } else { "may stay empty".to_owned() }];
     let wanted: Vec<_> = wanted.into_iter().filter(|text| !text.is_empty()).collect();
     if !wanted.is_empty() {
-        text = format!("{text} ({})", wanted.join(", ")).trim_start().to_owned();
+        let wanted = wanted.join(", ");
+        text = if text.is_empty() { format!("({wanted})") } else { format!("{text} ({wanted})") };
     }
     let mut lines = Vec::new();
     if !text.is_empty() {
         let mark = if focused && several { "› " } else { "" };
-        lines.extend(styled(&format!("{mark}{text}"), room, theme.strong()));
+        lines.extend(styled(&format!("{mark}{text}"), room, Theme::strong()));
     }
     if !field.description.is_empty() {
         lines.extend(styled(&visible::line(&field.description), room, theme.quiet()));
@@ -241,12 +240,12 @@ fn filled(
             let mut lines = Vec::new();
             let mut cursor = 0;
             for (at, label) in labels.enumerate() {
-                let marked = chosen.chosen.contains(&at);
+                let marked = chosen.marked.contains(&at);
                 let here = focused && chosen.cursor == Some(at);
                 if here {
                     cursor = lines.len();
                 }
-                lines.extend(option(at, &label, marked, *max == 1, here, theme, room));
+                lines.extend(option(at, &label, marked, *max == 1, here, room));
             }
             if let Some(editor) = &chosen.other {
                 let here = focused && chosen.cursor == Some(options.len());
@@ -254,7 +253,7 @@ fn filled(
                     cursor = lines.len();
                 }
                 let marked = chosen.cursor == Some(options.len()) || !editor.text().is_empty();
-                lines.extend(option(options.len(), "Another answer:", marked, *max == 1, here, theme, room));
+                lines.extend(option(options.len(), "Another answer:", marked, *max == 1, here, room));
                 if here {
                     lines.extend(typed(editor, room, Style::new(), false));
                 } else if !editor.text().is_empty() {
@@ -265,7 +264,7 @@ fn filled(
         }
         (Entry::YesNo(given), _) => {
             let option = |at, text, value| {
-                option(at, text, *given == Some(value), true, focused && *given == Some(value), theme, room)
+                option(at, text, *given == Some(value), true, focused && *given == Some(value), room)
             };
             let mut lines = option(0, "Yes", true);
             lines.extend(option(1, "No", false));
@@ -284,15 +283,7 @@ fn filled(
     }
 }
 
-fn option(
-    at: usize,
-    label: &str,
-    marked: bool,
-    single: bool,
-    here: bool,
-    theme: Theme,
-    room: usize,
-) -> Vec<Line<'static>> {
+fn option(at: usize, label: &str, marked: bool, single: bool, here: bool, room: usize) -> Vec<Line<'static>> {
     let number = if at < 9 { (at + 1).to_string() } else { " ".to_owned() };
     let mark = match (single, marked) {
         (true, true) => "(•)",
@@ -303,9 +294,9 @@ fn option(
     let pointer = if here { "›" } else { " " };
     let lead = format!("{pointer}{number} {mark} ");
     let style = if here {
-        theme.focus()
+        Theme::focus()
     } else if marked {
-        theme.strong()
+        Theme::strong()
     } else {
         Style::new()
     };
@@ -320,7 +311,7 @@ fn option(
 }
 
 /// Returns the lines of what lies over the question, and the one with the cursor.
-fn over(layer: &Layer, theme: Theme, room: usize) -> (Vec<Line<'static>>, usize) {
+fn over(layer: &Layer, room: usize) -> (Vec<Line<'static>>, usize) {
     let (head, editor, hidden) = match layer {
         Layer::Note(editor) => ("A note for the agent, beside your answer:", editor, false),
         Layer::Snooze(editor) => {
@@ -329,15 +320,15 @@ fn over(layer: &Layer, theme: Theme, room: usize) -> (Vec<Line<'static>>, usize)
         Layer::Redirect(editor) => ("How should it be asked? The agent reads this:", editor, false),
         Layer::Decline(editor) => ("Decline this question? You may say why:", editor, false),
         Layer::Passphrase { typed, .. } => ("The desk passphrase, to send this answer:", typed, true),
-        Layer::Help => return (help(theme, room), 0),
+        Layer::Help => return (help(room), 0),
     };
-    let mut lines = styled(head, room, theme.strong());
+    let mut lines = styled(head, room, Theme::strong());
     lines.extend(typed(editor, room, Style::new(), hidden));
     let last = lines.len() - 1;
     (lines, last)
 }
 
-fn help(theme: Theme, room: usize) -> Vec<Line<'static>> {
+fn help(room: usize) -> Vec<Line<'static>> {
     let keys = [
         "1-9, arrows, Space   choose        Enter   confirm, next field, send",
         "Tab, Shift-Tab       other field   Escape  one step back",
@@ -346,7 +337,7 @@ fn help(theme: Theme, room: usize) -> Vec<Line<'static>> {
         "Alt-Enter or Ctrl-J  new line      Ctrl-Z  take the last answer back",
         "PgUp, PgDn           scroll the message",
     ];
-    let mut lines = styled("Keys", room, theme.strong());
+    let mut lines = styled("Keys", room, Theme::strong());
     lines.extend(keys.iter().flat_map(|line| styled(line, room, Style::new())));
     lines
 }
