@@ -3,6 +3,7 @@
 mod agents;
 mod delegation;
 mod inspector;
+mod popups;
 mod sdks;
 
 use std::path::PathBuf;

@@ -178,6 +178,26 @@ impl Browser {
         }
     }
 
+    /// Moves the mouse over the middle of an element and presses its left button.
+    pub(crate) fn click(&mut self, selector: &str) {
+        let middle = self.evaluate(&format!(
+            "(() => {{
+                const element = document.querySelector({selector:?});
+                element.scrollIntoView({{ block: 'center', behavior: 'instant' }});
+                const {{ x, y, width, height }} = element.getBoundingClientRect();
+                return [x + width / 2, y + height / 2];
+            }})()"
+        ));
+        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
+            let button = if kind == "mouseMoved" { "none" } else { "left" };
+            let (x, y) = (&middle[0], &middle[1]);
+            self.call(
+                "Input.dispatchMouseEvent",
+                json!({"type": kind, "x": x, "y": y, "button": button, "clickCount": 1}),
+            );
+        }
+    }
+
     /// Types text where the focus is.
     pub(crate) fn type_text(&mut self, text: &str) {
         for character in text.chars() {

@@ -1,0 +1,156 @@
+//! A real Codex asks the person: the model calls `triggerPopup`, a person answers in the browser, in a terminal or over
+//! lines, and the answer must stand in the next request that Codex sends to the model.
+
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use serde_json::{Value, json};
+
+use crate::support::chromium::Browser;
+use crate::support::model::{LAST_WORD, Model, Script};
+use crate::support::real::{RUN_DEADLINE, codex_config, node, package, run, without};
+use crate::support::serving::Serving;
+use crate::support::terminal::Terminal;
+use crate::support::{Finished, Home, Peer};
+
+const TITLE: &str = "Deploy the tide table?";
+
+/// A home with a hub as a person has it, and a Codex whose model asks one question.
+struct Asking {
+    home: Home,
+    hub: Serving,
+    model: Model,
+    codex: Option<JoinHandle<Finished>>,
+}
+
+impl Asking {
+    fn start() -> Self {
+        let home = Home::new();
+        let hub = Serving::hub(&home);
+        home.write("tides/table.md", "High water at six.\n");
+        home.write("tides/.git/HEAD", "ref: refs/heads/main\n");
+        let arguments = json!({
+            "workspacePath": home.path().join("tides"),
+            "title": TITLE,
+            "message": "All tests **pass**. This is the change:\n\n```diff\n--- a/table.md\n+++ b/table.md\n@@ -1 +1 @@\n\
+                        -High water at five.\n+High water at six.\n```",
+            "options": [
+                {"label": "Yes, deploy now", "value": "yes"},
+                {"label": "Tonight, when nobody sails", "value": "tonight"},
+                {"label": "No", "value": "no"},
+            ],
+        });
+        let model = Model::start(Script::Call { tool: "triggerPopup", arguments });
+        let server = format!(
+            "[mcp_servers.adjutant]\ncommand = {:?}\nargs = [\"connect\", \"popup\"]\nrequired = true\n",
+            env!("CARGO_BIN_EXE_adjutant")
+        );
+        home.write("codex/config.toml", codex_config(&model.base_url()) + &server);
+        let mut command = home.client(&node());
+        command
+            .arg(package("@openai/codex/bin/codex.js"))
+            .args(["--sandbox", "read-only", "--ask-for-approval", "never", "exec"])
+            .args(["--skip-git-repo-check", "--json", "ask me before you deploy"])
+            .env("CODEX_HOME", home.path().join("codex"))
+            .current_dir(home.path().join("tides"));
+        let codex = std::thread::spawn(move || run(&mut command, RUN_DEADLINE));
+        Self { home, hub, model, codex: Some(codex) }
+    }
+
+    /// Waits for Codex' end, and asserts that the model was given the answer once, and no other.
+    fn is_answered(&mut self, value: &str, through: &str) {
+        let finished = self.codex.take().unwrap().join().unwrap();
+        assert!(finished.status.success() && finished.stdout.contains(LAST_WORD), "{finished}");
+        let requests = self.model.requests();
+        let [_, after] = &requests[..] else { panic!("{} requests\n{finished}", requests.len()) };
+        let items = after["input"].as_array().unwrap();
+        let results: Vec<&Value> =
+            items.iter().filter(|item| item["type"] == "function_call_output").collect();
+        let [result] = results[..] else { panic!("{results:#?}") };
+        // Codex quotes what the tool said as text once more.
+        let said = result.to_string().replace('\\', "");
+        for wanted in [
+            json!({"selectedValue": value}),
+            json!({"status": "answered"}),
+            json!({"decided_by": "person"}),
+            json!({"through": through}),
+        ] {
+            let wanted = wanted.to_string();
+            let wanted = wanted.trim_matches(['{', '}']);
+            assert!(said.contains(wanted), "{wanted} is not in {result:#}");
+        }
+    }
+}
+
+#[test]
+fn codex_hears_what_a_person_says_in_the_browser() {
+    if without("npm") {
+        return;
+    }
+    let Some(mut browser) = Browser::start() else { return };
+    let mut asking = Asking::start();
+    let link = asking.home.run(["open", "--print"], "").stdout;
+    browser.open(link.trim());
+    browser.open(&asking.hub.url("/questions"));
+    // The page was open before there was a question.
+    browser.until("document.querySelector('#results a[href^=\"/questions/\"]')");
+    browser.click("#results a[href^=\"/questions/\"]");
+    browser.loaded();
+    assert_eq!(browser.evaluate("document.querySelector('h1').textContent"), json!(TITLE));
+    // The page looks again by itself until git has spoken, and takes no key in its first moment.
+    browser.until("!document.querySelector('[data-again]')");
+    browser.evaluate("new Promise((done) => setTimeout(done, 700))");
+    browser.click("label[for=f0-1]");
+    if let Some(folder) = pictures() {
+        browser.screenshot(&folder.join("codex-asks.png"));
+    }
+    browser.click("#confirm");
+    browser.until("document.querySelector('#standing')?.innerText.startsWith('Answered')");
+    asking.is_answered("tonight", "browser");
+    browser.until("document.querySelector('#standing .decided')?.innerText.includes('in the browser')");
+    browser.assert_calm();
+}
+
+#[test]
+fn codex_hears_what_a_person_says_in_a_terminal() {
+    if without("npm") {
+        return;
+    }
+    let mut asking = Asking::start();
+    let mut terminal = Terminal::start(&asking.home, &["inbox"], 80, 30, &[]);
+    terminal.shows(TITLE);
+    terminal.send("\r");
+    terminal.shows("Enter sends");
+    terminal.send("1");
+    let screen = terminal.shows("1 (•) Yes, deploy now");
+    assert!(screen.contains("+High water at six."), "{screen}");
+    terminal.send("\r");
+    asking.is_answered("yes", "terminal");
+    terminal.shows("Nothing is waiting for you.");
+    terminal.send("q");
+    assert_eq!(terminal.ended(), 0);
+}
+
+#[test]
+fn codex_hears_what_a_person_says_over_lines() {
+    if without("npm") {
+        return;
+    }
+    let mut asking = Asking::start();
+    let mut lines = Peer::start(&mut asking.home.adjutant(["inbox", "--plain"]));
+    let id = loop {
+        if let Some(question) = lines.line().strip_prefix("QUESTION ") {
+            break question.split(' ').next().unwrap().to_owned();
+        }
+    };
+    lines.write(format!("{id} no\n"));
+    while lines.line() != format!("DONE {id} answered") {}
+    asking.is_answered("no", "terminal");
+    assert!(lines.finish().0.success());
+}
+
+/// Where pictures go when they are wanted: `ADJUTANT_SCREENSHOTS=docs/screenshots`.
+fn pictures() -> Option<PathBuf> {
+    let folder = std::env::var_os("ADJUTANT_SCREENSHOTS")?;
+    Some(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+}
