@@ -336,7 +336,7 @@ fn a_phone_is_not_rung_over_clear_text() {
 }
 
 /// Runs git as nobody in particular, at a moment that is always the same.
-fn git(folder: &std::path::Path, arguments: &[&str]) {
+pub(crate) fn git(folder: &std::path::Path, arguments: &[&str]) {
     let mut command = Command::new("git");
     command.args([
         "-c",

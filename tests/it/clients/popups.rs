@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
+use crate::inbox::git;
 use crate::support::chromium::Browser;
 use crate::support::model::{LAST_WORD, Model, Script};
 use crate::support::real::{RUN_DEADLINE, codex_config, node, package, run, without};
@@ -27,8 +28,12 @@ impl Asking {
     fn start() -> Self {
         let home = Home::new();
         let hub = Serving::hub(&home);
+        let table = home.write("tides/table.md", "High water at five.\n");
+        let tides = table.parent().unwrap();
+        for arguments in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "first"]] {
+            git(tides, arguments);
+        }
         home.write("tides/table.md", "High water at six.\n");
-        home.write("tides/.git/HEAD", "ref: refs/heads/main\n");
         let arguments = json!({
             "workspacePath": home.path().join("tides"),
             "title": TITLE,
@@ -101,7 +106,10 @@ fn codex_hears_what_a_person_says_in_the_browser() {
     browser.until("!document.querySelector('[data-again]')");
     browser.evaluate("new Promise((done) => setTimeout(done, 700))");
     browser.click("label[for=f0-1]");
+    let facts = browser.evaluate("document.getElementById('facts-part').innerText");
+    assert!(facts.as_str().unwrap().contains("1 file"), "what the hub itself sees: {facts}");
     if let Some(folder) = pictures() {
+        browser.evaluate("window.scrollTo(0, 0)");
         browser.screenshot(&folder.join("codex-asks.png"));
     }
     browser.click("#confirm");
