@@ -146,6 +146,22 @@ def judge():
     if said := probe("queue"):
         yield row("queued tasks, claimed and finished on SQLite, each on disk", "> 2,000/s",
                   f"{said['finished']:,}/s, entered {said['entered']:,}/s", said["finished"] > 2000)
+    if said := probe("popups"):
+        yield row("a question, from its request to an open console", "< 50 ms",
+                  f"{said['visible ms']:.1f} ms, at most {said['visible max ms']:.1f} of {said['rounds']}",
+                  said["visible max ms"] < 50)
+        yield row("an answer, to the response on the wire", "< 10 ms",
+                  f"{said['answered ms']:.1f} ms, at most {said['answered max ms']:.1f} of {said['rounds']}",
+                  said["answered ms"] < 10)
+        yield row(f"hub, {said['pending']:,} questions pending", "< 150 MB",
+                  f"{said['idle MB']:.1f} MB idle, {said['pending MB']:.1f} with the questions, peak {said['peak MB']:.1f}",
+                  said["peak MB"] < 150)
+        yield row("a page of the console then", "< 200 ms",
+                  f"the list {said['page ms']:.1f} ms, at most {said['page max ms']:.1f}; a question {said['question ms']:.1f}; "
+                  f"the overview {said['overview ms']:.1f}", said["page max ms"] < 200)
+        yield row(f"hub, {said['streams']:,} event streams open", "< 100 MB",
+                  f"{said['without MB']:.1f} MB without, {said['streams MB']:.1f} with, peak {said['streams peak MB']:.1f}; "
+                  f"all told of a question in {said['all told ms']:.0f} ms", said["streams peak MB"] < 100)
 
 
 def ratio_to_limit(servers, name):
@@ -165,7 +181,7 @@ def main():
     for name in order:
         if (folder / f"{name}.md").exists():
             print(f"\n## {name}\n{(folder / f'{name}.md').read_text().strip()}")
-    for name in ("changed", "refused", "pipelined", "connect", "delegation", "queue"):
+    for name in ("changed", "refused", "pipelined", "connect", "delegation", "queue", "popups"):
         if name not in failed and (said := probe(name)):
             print(f"\n## {name}")
             print("\n".join(f"- {k}: {v:.2f}" if isinstance(v, float) else f"- {k}: {v}" for k, v in said.items()))

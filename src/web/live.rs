@@ -27,8 +27,12 @@ use crate::events::Event;
 /// Streams at once: far more tabs than a person reads, few enough to cost nothing.
 static SEATS: Semaphore = Semaphore::const_new(1024);
 
-/// The first event is told at once, and of a burst behind it one message this often.
+/// Messages are told at once as long as they come no more often than this, or are few: a question must be seen the
+/// moment it is asked, also when something else has just changed.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// How many messages may be told before their time; of a longer burst one is told every [`PAUSE`].
+const AHEAD: u32 = 4;
 
 /// A comment is sent this often, so that a dead connection is noticed.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -58,8 +62,8 @@ struct Stream {
     /// Sections that changed and were not told yet, and when they are due.
     changed: BTreeSet<Section>,
     due: Option<Instant>,
-    /// When the last was told.
-    told: Option<Instant>,
+    /// When all that was told has had its time.
+    paid: Instant,
     /// The task that the page is about, and the number of the last line that was sent.
     followed: Option<(TaskId, i64)>,
     greeted: bool,
@@ -84,7 +88,7 @@ pub(super) async fn events(
         app,
         changed: BTreeSet::new(),
         due: None,
-        told: None,
+        paid: Instant::now(),
         followed: task.and_then(|id| Some((TaskId::parse(&id)?, resumed.unwrap_or(after)))),
         greeted: false,
         _seat: seat,
@@ -120,11 +124,12 @@ impl Stream {
                         Err(RecvError::Closed) => return None,
                     }
                     let now = Instant::now();
-                    self.due.get_or_insert(self.told.map_or(now, |told| now.max(told + PAUSE)));
+                    let earliest = self.paid.checked_sub(PAUSE * AHEAD).unwrap_or(now);
+                    self.due.get_or_insert(now.max(earliest));
                 }
                 () = until(self.due) => {
                     self.due = None;
-                    self.told = Some(Instant::now());
+                    self.paid = self.paid.max(Instant::now()) + PAUSE;
                     let names: Vec<Section> = std::mem::take(&mut self.changed).into_iter().collect();
                     return Some(Message::default().event("changed").data(names.join(" ")));
                 }
