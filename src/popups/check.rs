@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::answer::Answer;
 use super::error::Error;
-use super::question::{Choice, Draft, Field, Input};
+use super::question::{Choice, Draft, Field, Input, Level};
 use crate::config::popups::PopupsConfig;
 
 /// Checks a draft; its default, if it has one, comes back in the order of the fields.
@@ -35,6 +35,11 @@ pub(super) fn check(draft: Draft, settings: &PopupsConfig) -> Result<Draft, Erro
         }
     }
     let Some(mut default) = draft.default else { return Ok(draft) };
+    if draft.level == Level::High {
+        // Anybody can pretend that the question was seen, and silence is no passphrase.
+        let message = "a question marked high has no default: only the person can answer it";
+        return Err(fault(message, &["default"], "not", "high"));
+    }
     let fitting = default.answer.fit(&draft.fields, settings.largest_answer);
     default.answer = fitting.map_err(|reason| {
         fault(&format!("the default does not fit: {reason}"), &["default"], "schema", Value::Null)

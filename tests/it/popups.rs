@@ -3,4 +3,5 @@
 mod contract;
 mod faults;
 mod person;
+mod security;
 mod tools;

@@ -7,6 +7,27 @@ use crate::support::Home;
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
+/// A path of every kind: pages, their forms, events, files, exports, the protocol, and none.
+const PATHS: [(&str, &str); 17] = [
+    ("GET", "/"),
+    ("GET", "/events"),
+    ("GET", "/prompts"),
+    ("POST", "/prompts/greet"),
+    ("GET", "/agents"),
+    ("GET", "/tasks"),
+    ("GET", "/questions"),
+    ("POST", "/questions/availability"),
+    ("GET", "/questions/q00000000000000000000"),
+    ("POST", "/questions/q00000000000000000000"),
+    ("POST", "/questions/q00000000000000000000/seen"),
+    ("GET", "/history/questions.jsonl"),
+    ("GET", "/static/none.css"),
+    ("GET", "/mcp"),
+    ("POST", "/mcp"),
+    ("POST", "/mcp/popup"),
+    ("GET", "/nowhere"),
+];
+
 fn post(hub: &Hub, headers: &[(&str, &str)]) -> Answer {
     hub.ask("POST", "/mcp", &[&[("content-type", "application/json")], headers].concat(), LIST)
 }
@@ -46,8 +67,8 @@ fn only_this_listener_is_a_host() {
         format!("localhost:{port}, evil.example"),
     ];
     for host in refused {
-        for path in ["/", "/mcp", "/mcp/prompts", "/static/none.css", "/events", "/nowhere"] {
-            let answer = hub.ask("GET", path, &[("host", &host)], "");
+        for (method, path) in PATHS {
+            let answer = hub.ask(method, path, &[("host", &host)], "");
             assert_eq!(answer.status, 403, "{host} {path}: {answer:?}");
             is_careful(&answer);
         }
@@ -90,7 +111,11 @@ fn only_our_own_pages_are_an_origin() {
         let answer = post(&hub, &[("origin", &origin)]);
         assert_eq!(answer.status, 403, "{origin}: {answer:?}");
         is_careful(&answer);
-        assert_eq!(hub.ask("GET", "/", &[("origin", &origin)], "").status, 403, "{origin}");
+        for (method, path) in PATHS {
+            let answer = hub.ask(method, path, &[("origin", &origin)], "");
+            assert_eq!(answer.status, 403, "{origin} {method} {path}: {answer:?}");
+            is_careful(&answer);
+        }
     }
     let own = format!("http://{}", hub.address);
     assert_eq!(post(&hub, &[("origin", &own), ("origin", &own)]).status, 403);
@@ -108,10 +133,10 @@ fn a_preflight_is_never_allowed() {
     let hub = Hub::open("");
     let asked =
         [("access-control-request-method", "POST"), ("access-control-request-headers", "content-type")];
-    for path in ["/mcp", "/mcp/prompts", "/", "/prompts"] {
+    for (_, path) in PATHS {
         for origin in [format!("http://{}", hub.address), "http://evil.example".to_owned()] {
             let answer = hub.ask("OPTIONS", path, &[&asked[..], &[("origin", &origin)]].concat(), "");
-            assert!(matches!(answer.status, 403 | 405), "{path}: {answer:?}");
+            assert!(matches!(answer.status, 403 | 404 | 405), "{path}: {answer:?}");
             is_careful(&answer);
         }
     }

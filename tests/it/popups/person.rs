@@ -90,7 +90,10 @@ impl Hub {
         // HTTP/1.0 ends with the connection, so a whole body needs no reading of chunks.
         let mut text = format!("{method} {path} HTTP/1.0\r\nhost: {host}\r\n");
         if !body.is_empty() {
-            text += &format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len());
+            text += &format!("content-length: {}\r\n", body.len());
+            if !headers.iter().any(|(name, _)| *name == "content-type") {
+                text += "content-type: application/json\r\n";
+            }
         }
         for (name, value) in headers {
             text += &format!("{name}: {value}\r\n");
@@ -153,7 +156,8 @@ impl Person {
         person
     }
 
-    fn say(&mut self, line: &Value) -> Value {
+    /// Says a line and returns the hub's next one.
+    pub(super) fn say(&mut self, line: &Value) -> Value {
         self.0.get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
         self.hear()
     }
