@@ -1,8 +1,14 @@
 //! Clients and hubs that end at the worst moment.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::person::{Hub, Person, example, request};
+use crate::support::DEADLINE;
 
 #[test]
 fn a_hub_killed_at_any_step_keeps_every_acknowledged_question_once() {
@@ -91,4 +97,136 @@ fn a_hub_that_goes_away_under_a_call_answers_it_with_an_error_and_keeps_the_ques
     assert_eq!(Person::pending(&hub.home).len(), 1);
     hub.person().choose(&question, "yes");
     assert_eq!(peer.receive()["result"]["structuredContent"]["selectedValue"], json!("yes"));
+}
+
+/// Posts the contract's request, and tells whether it was acknowledged; the hub may die at any moment.
+fn acknowledged(root: &str, client: &str, title: &str) -> bool {
+    let host = root.strip_prefix("http://").unwrap();
+    let body = request(title, title).to_string();
+    let text = format!(
+        "POST /mcp?client={client} HTTP/1.0\r\nhost: {host}\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let Ok(mut stream) = TcpStream::connect(host) else { return false };
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    let mut answer = String::new();
+    let asked = stream.write_all(text.as_bytes()).and_then(|()| stream.read_to_string(&mut answer));
+    asked.is_ok() && answer.contains(r#""status":"queued""#)
+}
+
+#[test]
+fn a_hub_killed_amid_a_burst_keeps_what_it_acknowledged_and_nothing_twice() {
+    let mut hub = Hub::new();
+    let mut kept = Vec::new();
+    for round in 0..5 {
+        let (root, pid) = (hub.serving.url(""), hub.serving.pid());
+        let titles = std::thread::scope(|scope| {
+            let (told, count) = std::sync::mpsc::channel();
+            let asking = scope.spawn(move || {
+                let titles = (0..40).map(|number| format!("{round}/{number}"));
+                titles
+                    .take_while(|title| {
+                        let kept = acknowledged(&root, &format!("c{round}"), title);
+                        let _ = told.send(());
+                        kept
+                    })
+                    .collect::<Vec<_>>()
+            });
+            for _ in 0..=round * 4 {
+                count.recv_timeout(DEADLINE).unwrap();
+            }
+            let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+            kill_process(pid, Signal::KILL).unwrap();
+            asking.join().unwrap()
+        });
+        assert!(titles.len() > round * 4, "{titles:?}");
+        kept.extend(titles);
+        hub.crash();
+    }
+    let pending = Person::pending(&hub.home);
+    let mut found: Vec<&str> = pending.iter().map(|question| question["title"].as_str().unwrap()).collect();
+    let shown = found.len();
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found.len(), shown, "a question is shown twice");
+    for title in &kept {
+        assert!(found.contains(&title.as_str()), "{title} was acknowledged and is lost");
+    }
+    // What was asked at the moment of death may be there or not: it was not acknowledged.
+    assert!(shown <= kept.len() + 5, "{shown} are shown, {} were acknowledged", kept.len());
+}
+
+#[test]
+fn of_two_who_answer_at_once_one_hears_that_it_was_the_other() {
+    let hub = Hub::new();
+    let mut events = hub.events("/mcp?client=c", &[]);
+    for round in 0..15 {
+        let title = format!("Round {round}");
+        hub.post("/mcp?client=c", &[], &request(&title, &title).to_string());
+        let question = Person::waits_for(&hub.home, &title);
+        let mut people = [(hub.person(), "yes"), (hub.person(), "no")];
+        let told = std::thread::scope(|scope| {
+            let question = &question;
+            let choosing = people
+                .each_mut()
+                .map(|(person, value)| scope.spawn(move || (person.choose(question, value), *value)));
+            choosing.map(|choosing| choosing.join().unwrap())
+        });
+        let (decided, before): (Vec<_>, Vec<_>) =
+            told.iter().partition(|(told, _)| told.get("decided").is_some());
+        assert_eq!((decided.len(), before.len()), (1, 1), "{told:?}");
+        assert_eq!(before[0].0["before"]["kind"], json!("answered"), "{told:?}");
+        assert_eq!(events.next().1["result"], json!({"selectedValue": decided[0].1}), "{told:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_races_its_deadline_is_the_outcome_or_is_not() {
+    let hub = Hub::new();
+    let mut events = hub.events("/mcp?client=c", &[]);
+    for late in [0_u64, 5, 10, 20] {
+        let title = format!("Late by {late}");
+        let mut asked = request(&title, &title);
+        asked["params"]["timeout_seconds"] = json!(1);
+        let since = Instant::now();
+        hub.post("/mcp?client=c", &[], &asked.to_string());
+        let question = Person::waits_for(&hub.home, &title);
+        let mut person = hub.person();
+        // Time itself is what is raced.
+        let moment = Duration::from_millis(990 + late);
+        while let Some(left) = moment.checked_sub(since.elapsed()) {
+            std::thread::park_timeout(left.max(Duration::from_micros(100)));
+        }
+        let told = person.choose(&question, "yes");
+        let response = events.next().1;
+        match told.get("decided") {
+            Some(_) => assert_eq!(response["result"], json!({"selectedValue": "yes"}), "{told}"),
+            None => {
+                assert_eq!(told["before"]["kind"], json!("timed_out"), "{told}");
+                assert_eq!(response["error"]["data"]["status"], json!("timed_out"), "{response}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_post_that_hangs_up_while_it_waits_gets_its_answer_on_the_stream() {
+    let hub = Hub::new();
+    let root = hub.serving.url("");
+    let host = root.strip_prefix("http://").unwrap();
+    let body = request("w", "Hung up").to_string();
+    let mut waiting = TcpStream::connect(host).unwrap();
+    let head = format!(
+        "POST /mcp?client=c HTTP/1.1\r\nhost: {host}\r\nprefer: wait=60\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n",
+        body.len()
+    );
+    waiting.write_all((head + &body).as_bytes()).unwrap();
+    let question = Person::waits_for(&hub.home, "Hung up");
+    drop(waiting);
+    let mut events = hub.events("/mcp?client=c", &[]);
+    hub.person().choose(&question, "yes");
+    let expected = json!({"jsonrpc": "2.0", "id": "w", "result": {"selectedValue": "yes"}});
+    assert_eq!(events.next().1, expected);
 }
