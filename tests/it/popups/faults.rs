@@ -200,12 +200,11 @@ fn an_answer_that_races_its_deadline_is_the_outcome_or_is_not() {
         }
         let told = person.choose(&question, "yes");
         let response = events.next().1;
-        match told.get("decided") {
-            Some(_) => assert_eq!(response["result"], json!({"selectedValue": "yes"}), "{told}"),
-            None => {
-                assert_eq!(told["before"]["kind"], json!("timed_out"), "{told}");
-                assert_eq!(response["error"]["data"]["status"], json!("timed_out"), "{response}");
-            }
+        if told.get("decided").is_some() {
+            assert_eq!(response["result"], json!({"selectedValue": "yes"}), "{told}");
+        } else {
+            assert_eq!(told["before"]["kind"], json!("timed_out"), "{told}");
+            assert_eq!(response["error"]["data"]["status"], json!("timed_out"), "{response}");
         }
     }
 }

@@ -122,7 +122,7 @@ impl Events {
             let mut line = String::new();
             assert!(self.0.read_line(&mut line).unwrap() > 0, "the stream ended");
             match line.trim_end().split_once(": ") {
-                Some(("id", value)) => id = value.to_owned(),
+                Some(("id", value)) => value.clone_into(&mut id),
                 Some(("data", value)) => data = Some(serde_json::from_str(value).unwrap()),
                 _ if line.trim().is_empty() => {
                     if let Some(data) = data {
