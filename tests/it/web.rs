@@ -1,8 +1,10 @@
 //! The console: pages over plain HTTP, and in a real browser.
 
+mod asked;
 mod browser;
 mod calendar;
 mod desk;
+mod questions;
 mod runs;
 mod tasks;
 

@@ -32,6 +32,7 @@ pub(crate) enum Key {
     Enter,
     Space,
     Down,
+    Escape,
     Slash,
 }
 
@@ -43,6 +44,7 @@ impl Key {
             Key::Enter => ("Enter", "Enter", 13, "\r"),
             Key::Space => (" ", "Space", 32, " "),
             Key::Down => ("ArrowDown", "ArrowDown", 40, ""),
+            Key::Escape => ("Escape", "Escape", 27, ""),
             Key::Slash => ("/", "Slash", 191, "/"),
         }
     }
@@ -51,6 +53,11 @@ impl Key {
 impl Browser {
     /// Starts Chromium; `None` when `ADJUTANT_TEST_WITHOUT` names it.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with(&[])
+    }
+
+    /// The same with more flags on its command line.
+    pub(crate) fn start_with(flags: &[&str]) -> Option<Self> {
         let without = std::env::var("ADJUTANT_TEST_WITHOUT").unwrap_or_default();
         if without.split(',').any(|name| name.trim() == "chromium") {
             return None;
@@ -68,6 +75,7 @@ impl Browser {
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
             .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
             .args(["--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe", "--lang=en-US"])
+            .args(flags)
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg("about:blank")
             .env("HOME", profile.path())

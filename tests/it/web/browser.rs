@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::asked::{ask, choice, field};
 use super::desk::Desk;
 use super::runs::Asker;
 use crate::support::chromium::{Browser, Key};
@@ -201,9 +202,34 @@ fn pages(tasks: &[String; 3]) -> Vec<(&'static str, String)> {
         ("task", &done),
         ("task-failed", &refused),
         ("task-running", &running),
+        ("questions", "/questions"),
+        ("question", "/questions/q00000000000000000001"),
+        ("question-form", "/questions/q00000000000000000002"),
+        ("question-high", "/questions/q00000000000000000003"),
+        ("history", "/history"),
     ]
     .map(|(name, path)| (name, path.to_owned()))
     .to_vec()
+}
+
+/// Puts on the desk what waits there on the pages above.
+fn questions(desk: &Desk) {
+    let message = "The tests pass. I would like to run\n\n```\n./deploy --production\n```\n\nThis changes **one** file:\n\n\
+                   --- a/tide.rs\n+++ b/tide.rs\n@@ -1,3 +1,3 @@\n fn tide() -> Table {\n-    Table::by_height()\n\
+                   +    Table::by_time()\n }\n\nSee [the build](https://ci.example.org/build/4711).";
+    desk.home.write("work/tides.txt", "high water, then low water\n");
+    let one = [field("answer", "", choice(&["Deploy now", "Deploy tonight", "No"], 1))];
+    ask(desk, 1, "Deploy the tide table to production?", message, &one, "normal");
+    let all = [
+        field("a", "Which platforms?", choice(&["Linux", "macOS", "Windows"], 3)),
+        field("b", "Version", json!({"kind": "text", "multiline": false, "min": 0, "max": 40})),
+        field("c", "How many users?", json!({"kind": "number", "whole": true, "min": 1.0, "max": 500.0})),
+        field("d", "When?", json!({"kind": "date", "time": false})),
+        field("e", "Announce it?", json!({"kind": "yes_no"})),
+    ];
+    ask(desk, 2, "What goes into the release notes?", "Everything that people will notice.", &all, "normal");
+    let high = [field("answer", "", choice(&["Delete it", "Keep it"], 1))];
+    ask(desk, 3, "Delete the production database?", "This cannot be undone.", &high, "high");
 }
 
 /// Delegates one task that is done, one that failed and one that goes on.
@@ -227,7 +253,11 @@ fn delegated(desk: &Desk) -> (Asker, [String; 3]) {
 }
 
 /// What is kept as a picture.
-const PICTURES: [(&str, &str); 11] = [
+const PICTURES: [(&str, &str); 15] = [
+    ("question", "light"),
+    ("question", "phone-dark"),
+    ("question-form", "phone"),
+    ("questions", "dark"),
     ("agent", "dark"),
     ("agents", "light"),
     ("task", "light"),
@@ -261,6 +291,7 @@ fn pages_are_accessible_and_fit_every_width() {
         agents[agent].call(number, "tools/call", json!({"name": "expand_prompt", "arguments": arguments}));
     }
     let (_asker, tasks) = delegated(&desk);
+    questions(&desk);
     for (name, path) in pages(&tasks) {
         for (look, width, dark) in [
             ("light", WIDE, false),
@@ -308,6 +339,7 @@ fn headings_and_landmarks_are_in_order() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     let (_asker, tasks) = delegated(&desk);
+    questions(&desk);
     for (name, path) in pages(&tasks) {
         browser.open(&desk.url(&path));
         let levels =

@@ -9,7 +9,7 @@ use crate::support::Peer;
 use crate::support::chromium::{Browser, Key};
 
 /// The token that stands in the forms of a page.
-fn token(page: &str) -> &str {
+pub(super) fn token(page: &str) -> &str {
     page.split("name=\"csrf\" value=\"")
         .nth(1)
         .and_then(|rest| rest.split('"').next())

@@ -1,0 +1,75 @@
+//! Questions for the console's tests. They are put on the desk's own table, so that the pages are tested without the
+//! doors that agents ask through, which have tests of their own.
+
+use std::process::{Command, Stdio};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use super::desk::Desk;
+use crate::support::DEADLINE;
+
+/// A field of a question.
+pub(crate) fn field(name: &str, label: &str, input: Value) -> Value {
+    json!({"name": name, "label": label, "description": "", "required": true, "input": input})
+}
+
+/// A choice between options whose values are their labels in lower case.
+pub(crate) fn choice(options: &[&str], max: usize) -> Value {
+    let options: Vec<Value> =
+        options.iter().map(|label| json!({"label": label, "value": label.to_lowercase()})).collect();
+    json!({"kind": "choice", "options": options, "min": 1, "max": max, "other": max > 1})
+}
+
+/// Puts a question on the desk; returns its page's path. `number` tells questions of one test apart.
+pub(crate) fn ask(
+    desk: &Desk,
+    number: u32,
+    title: &str,
+    message: &str,
+    fields: &[Value],
+    level: &str,
+) -> String {
+    // The table is there once the hub was asked for it.
+    assert_eq!(desk.get("/questions").status, 200);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    let ticket = format!("q{number:020}");
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let workspace = desk.home.path().canonicalize().unwrap().join("work").display().to_string();
+    let form = json!({"fields": fields, "default": null}).to_string();
+    let statements = format!(
+        "BEGIN IMMEDIATE;\n\
+         INSERT INTO questions (id, seq, fingerprint, asker, client, workspace, title, level, state, asked_at, deadline, seen_ms)\n\
+         VALUES ('{ticket}', {number}, '{ticket}', 'a', 'claude-code', {}, {}, '{level}', 'pending', {now}, {}, 0);\n\
+         INSERT INTO question_bodies VALUES ('{ticket}', {}, {});\n\
+         INSERT INTO question_deliveries (question, asker, stream, request, session, asked_at)\n\
+         VALUES ('{ticket}', 'a', '', '', 's', {now});\nCOMMIT;\n",
+        quoted(&workspace),
+        quoted(title),
+        now + 86_400_000,
+        quoted(message),
+        quoted(&form),
+    );
+    let mut child = Command::new("sqlite3")
+        .args(["-bail", "-cmd", ".timeout 10000"])
+        .arg(desk.home.path().join(".adjutant/adjutant.db"))
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("no sqlite3: apt-get install sqlite3");
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), statements.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    format!("/questions/{ticket}")
+}
+
+/// Waits until a page says something.
+pub(crate) fn until(desk: &Desk, path: &str, wanted: &str) -> String {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        let page = desk.get(path).body;
+        if page.contains(wanted) {
+            return page;
+        }
+        assert!(Instant::now() < end, "{path} never says {wanted}:\n{page}");
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
+}

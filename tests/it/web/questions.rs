@@ -1,0 +1,218 @@
+//! Questions in the browser: with and without script, by keys alone, and what no request may do.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::json;
+
+use super::asked::{ask, choice, field, until};
+use super::desk::Desk;
+use super::tasks::token;
+use super::{assert_strict, browser};
+use crate::support::chromium::{Browser, Key};
+
+/// A question of one choice.
+fn deploy(desk: &Desk, number: u32) -> String {
+    let fields = [field("answer", "", choice(&["Now", "Tonight", "Never"], 1))];
+    ask(desk, number, "Deploy the tide table?", "The tests **pass**.", &fields, "normal")
+}
+
+/// A form as the page has it, made long enough ago.
+fn form(desk: &Desk, path: &str, more: &str) -> String {
+    format!("csrf={}&made=0&{more}", token(&desk.get(path).body))
+}
+
+#[test]
+fn a_question_shows_what_is_asked_and_what_the_hub_sees() {
+    let desk = Desk::new();
+    desk.home.write("work/tides.txt", "changed\n");
+    let message = "# Hear\n<script>alert(1)</script>\n\n--- a/tide.rs\n+++ b/tide.rs\n@@ -1 +1 @@\n-old\n+new\n\n![x](https://evil.test/p.png) a\u{202e}b";
+    let fields = [field("answer", "", choice(&["<b>Now</b>", "Never"], 1))];
+    let path = ask(&desk, 1, "Deploy \u{200b}it?", message, &fields, "normal");
+    let page = until(&desk, &path, "<dt>Branch</dt><dd><code>main</code>");
+    for text in [
+        "<span class=\"added\">+new</span>",
+        "&lt;b&gt;Now&lt;&#x2f;b&gt;",
+        "U+202E",
+        "⟨U+200B⟩",
+        "<dt>Changed</dt><dd>1 file",
+        "tides.txt",
+        "claude-code",
+        "1 of 1",
+    ] {
+        assert!(page.contains(text), "{text} is not in the page:\n{page}");
+    }
+    for tag in ["<script>", "<img", "<b>Now", "\u{202e}"] {
+        assert!(!page.contains(tag), "{tag}");
+    }
+    let overview = desk.get("/");
+    assert_strict("/", &overview);
+    assert!(overview.body.contains("Waiting for you <span class=\"count\">1</span>"), "{}", overview.body);
+    assert!(overview.body.contains("1 <span class=\"unseen\">waiting"), "the badge counts");
+    assert_strict("/questions", &desk.get("/questions"));
+}
+
+#[test]
+fn nothing_is_done_without_the_token_or_in_a_hurry() {
+    let desk = Desk::new();
+    let path = deploy(&desk, 1);
+    for forged in ["act=answer&f0=0", "csrf=&act=answer&f0=0", "csrf=00&made=0&act=decline"] {
+        assert_eq!(desk.post(&path, forged).status, 403, "{forged}");
+        for act in ["undo", "seen"] {
+            assert_eq!(desk.post(&format!("{path}/{act}"), forged).status, 403, "{act} {forged}");
+        }
+    }
+    assert_eq!(desk.post("/questions/availability", "availability=away").status, 403);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() + 5_000;
+    let hurried = form(&desk, &path, "act=answer&f0=1").replace("made=0", &format!("made={now}"));
+    let page = desk.post(&path, &hurried);
+    assert!(page.body.contains("nothing was done"), "{}", page.body);
+    assert!(page.body.contains("value=\"1\" checked"), "what was chosen is still chosen: {}", page.body);
+    let empty = desk.post(&path, &form(&desk, &path, "act=answer"));
+    assert!(empty.body.contains("an answer is needed"), "{}", empty.body);
+    let unsaid = desk.post(&path, &form(&desk, &path, "act=redirect&note="));
+    assert!(unsaid.body.contains("say in a sentence"), "{}", unsaid.body);
+    assert_eq!(desk.post(&path, &form(&desk, &path, "act=explode")).status, 400);
+    assert_eq!(desk.get("/history").body.matches("class=\"name\"").count(), 0);
+    assert!(desk.get(&path).body.contains("1 of 1"), "it still waits");
+}
+
+#[test]
+fn a_guarded_question_asks_for_the_passphrase() {
+    let desk = Desk::new();
+    let fields = [field("answer", "", choice(&["Delete", "Keep"], 1))];
+    let path = ask(&desk, 1, "Delete it?", "For good.", &fields, "high");
+    let page = desk.post(&path, &form(&desk, &path, "act=answer&f0=0&passphrase=guess"));
+    assert!(page.body.contains("no desk passphrase is set"), "{}", page.body);
+    assert!(!page.body.contains("guess"), "a passphrase is never in a page");
+}
+
+#[test]
+fn what_was_said_is_found_again_and_taken_along() {
+    let desk = Desk::new();
+    let first = deploy(&desk, 1);
+    let fields = [field("answer", "Why?", json!({"kind": "text", "multiline": true, "min": 0, "max": 100}))];
+    let second = ask(&desk, 2, "=1+1", "Why is that?", &fields, "normal");
+    let done = desk.post(&first, &form(&desk, &first, "act=answer&f0=1&note=after+tea"));
+    assert_eq!((done.status, done.header("location")), (303, first.as_str()));
+    assert_eq!(desk.post(&second, &form(&desk, &second, "act=decline&note=not+now")).status, 303);
+    until(&desk, "/history", "2 questions");
+    for (search, found) in
+        [("q=tonight", 1), ("q=tea", 1), ("kind=declined", 1), ("q=nothing", 0), ("q=tide&kind=declined", 0)]
+    {
+        let page = desk.get(&format!("/history?{search}"));
+        assert_strict(search, &page);
+        assert_eq!(page.body.matches("class=\"name\"").count(), found, "{search}");
+    }
+    let lines = desk.get("/history/questions.jsonl?q=tonight");
+    assert_eq!(lines.header("content-disposition"), "attachment; filename=\"questions.jsonl\"");
+    assert!(lines.body.contains("\"answer\":{\"answer\":[\"tonight\"]}"), "{}", lines.body);
+    let table = desk.get("/history/questions.csv").body;
+    assert!(table.contains("\"'=1+1\""), "a title is no formula: {table}");
+    assert_eq!(desk.get("/history/questions.exe").status, 404);
+}
+
+#[test]
+fn a_question_is_answered_and_taken_back_without_script() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::locked();
+    browser.scripts(false);
+    browser.open(&desk.link);
+    let unlocked = Desk::new();
+    let path = deploy(&unlocked, 1);
+    browser.open(&unlocked.url(&path));
+    browser::tab_to(&mut browser, "#f0-0");
+    browser.press(Key::Down);
+    browser.evaluate("document.querySelector('[name=made]').value = '0'");
+    browser::tab_to(&mut browser, "#confirm");
+    browser.press(Key::Enter);
+    browser.loaded();
+    let standing = browser.evaluate("document.getElementById('standing').innerText");
+    assert!(standing.as_str().unwrap().starts_with("Answered. Tonight"), "{standing}");
+    browser::tab_to(&mut browser, "#undo");
+    browser.press(Key::Enter);
+    browser.loaded();
+    assert_eq!(browser.evaluate("document.querySelector('#f0-1:enabled')?.checked"), json!(true));
+    browser.evaluate("document.querySelector('[name=made]').value = '0'");
+    browser::tab_to(&mut browser, "#decline");
+    browser.press(Key::Enter);
+    browser.loaded();
+    until(&unlocked, "/history", "Declined</span>");
+    browser.assert_calm();
+}
+
+#[test]
+fn a_question_is_answered_by_keys_alone() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    let path = deploy(&desk, 1);
+    let next = deploy(&desk, 2);
+    browser.open(&desk.url(&path));
+    browser.until("document.getElementById('pulse').textContent === 'Live'");
+    // The cooldown is time itself.
+    browser.evaluate("new Promise((done) => setTimeout(done, 700))");
+    browser.evaluate("document.querySelector('[name=made]').value = '0'");
+    browser.type_text("2");
+    assert_eq!(browser.evaluate("document.querySelector(':checked').id"), json!("f0-1"));
+    browser.press(Key::Escape);
+    assert_eq!(browser.evaluate("document.querySelectorAll('input:checked').length"), json!(0));
+    browser.type_text("3");
+    browser.press(Key::Enter);
+    browser.until("document.getElementById('undo')");
+    browser.press(Key::Escape);
+    browser.until("!document.getElementById('answer-fields').disabled");
+    assert_eq!(
+        browser.evaluate("document.querySelector('input:checked').id"),
+        json!("f0-2"),
+        "it is as it was"
+    );
+    browser.evaluate("new Promise((done) => setTimeout(done, 700))");
+    browser.evaluate("document.querySelector('#f0-2').focus()");
+    browser.press(Key::Enter);
+    browser.until("document.querySelector('#standing .decided')?.innerText.includes('in the browser')");
+    assert_eq!(browser.evaluate("document.getElementById('next').pathname"), json!(next));
+    browser.assert_calm();
+}
+
+#[test]
+fn who_was_slower_sees_it_and_loses_no_word() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    let path = deploy(&desk, 1);
+    browser.open(&desk.url(&path));
+    browser.until("document.getElementById('pulse').textContent === 'Live'");
+    browser::tab_to(&mut browser, "#note");
+    browser.type_text("wait for the tide");
+    desk.post(&path, &form(&desk, &path, "act=dismiss"));
+    browser.until("document.getElementById('answer-fields').disabled");
+    browser.until("document.querySelector('#standing .decided')?.innerText.startsWith('Dismissed')");
+    assert_eq!(browser.evaluate("document.getElementById('note').value"), json!("wait for the tide"));
+    browser.assert_calm();
+}
+
+#[test]
+fn a_name_that_points_here_by_rebinding_reads_nothing() {
+    let Some(mut browser) = Browser::start_with(&["--host-resolver-rules=MAP evil.test 127.0.0.1"]) else {
+        return;
+    };
+    let desk = Desk::new();
+    let path = deploy(&desk, 1);
+    let address = desk.url("");
+    let evil = address.replace("127.0.0.1", "evil.test");
+    for path in ["/", "/questions", path.as_str(), "/events", "/static/app.js", "/history/questions.jsonl"] {
+        browser.open(&format!("{evil}{path}"));
+        let text = browser.evaluate("document.documentElement.innerText");
+        assert!(text.as_str().unwrap().contains("this Host is not served here"), "{path}: {text}");
+    }
+    // The page of the other name asks by itself: its own name, and ours across origins.
+    let ask = |url: String| {
+        format!("fetch({url:?}, {{mode: 'cors'}}).then((answer) => answer.status + '', (error) => 'refused')")
+    };
+    assert_eq!(browser.evaluate(&ask(format!("{evil}/questions"))), json!("403"));
+    assert_eq!(browser.evaluate(&ask(format!("{address}/questions"))), json!("refused"));
+    let post = format!(
+        "fetch({:?}, {{method: 'POST', mode: 'no-cors', body: new URLSearchParams({{act: 'answer', f0: '0'}})}}).then(() => 'sent', () => 'refused')",
+        format!("{address}{path}")
+    );
+    browser.evaluate(&post);
+    assert!(desk.get(&path).body.contains("1 of 1"), "it still waits");
+}
