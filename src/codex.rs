@@ -189,6 +189,18 @@ impl Codex {
         Ok(Listed { row, state })
     }
 
+    /// Returns ended items of a thread, the newest first, older than `before` where that is given.
+    pub(crate) async fn items(
+        &self,
+        thread: &str,
+        query: &Query,
+        before: Option<i64>,
+    ) -> Result<Vec<(rows::Item, Option<happened::Item>)>, Error> {
+        let items = rows::items(&self.0.store, thread, query, before).await?;
+        // A row that a newer version wrote may not be understood; it is shown as its kind.
+        Ok(items.into_iter().map(|row| (row.clone(), serde_json::from_str(&row.body).ok())).collect())
+    }
+
     /// Ends all sessions and waits until nothing of them is left.
     pub(crate) async fn close(&self) {
         self.0.stop.cancel();

@@ -40,6 +40,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/tasks", get(pages::tasks::list))
         .route("/tasks/{id}", get(pages::task::show))
         .route("/tasks/{id}/cancel", post(pages::task::cancel))
+        .route("/codex", get(pages::threads::list).post(pages::threads::begin))
+        .route("/codex/{thread}", get(pages::thread::show).post(pages::thread::act))
         .route("/questions", get(pages::questions::list))
         .route("/questions/availability", post(pages::questions::set_availability))
         .route("/questions/{ticket}", get(pages::question::show).post(pages::question::act))

@@ -320,7 +320,7 @@ if (pulse && document.querySelector("[data-live]")) {
       // Another version has other pages and another script.
       if (version && version !== event.data) return location.reload();
       show("live", "Live");
-      if (met) touch(["activity", "agenda", "agents", "clients", "prompts", "questions", "tasks"]);
+      if (met) touch(["activity", "agenda", "agents", "clients", "codex", "prompts", "questions", "tasks"]);
       met = true;
     });
     stream.addEventListener("changed", (event) => touch(event.data.split(" ")));

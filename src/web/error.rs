@@ -39,6 +39,10 @@ pub(super) enum Failure {
     NoTask {
         id: String,
     },
+    /// There is no thread of this name.
+    NoThread {
+        id: String,
+    },
     NoPage,
     /// The form is not one of this hub's pages, or the page is older than the hub.
     Stale,
@@ -76,6 +80,7 @@ impl IntoResponse for Failure {
                 (StatusCode::NOT_FOUND, "This agent cannot be served", Some(reason.as_str()))
             }
             Self::NoTask { .. } => (StatusCode::NOT_FOUND, "No such task", None),
+            Self::NoThread { .. } => (StatusCode::NOT_FOUND, "No such thread", None),
             Self::NoQuestion { .. } => (StatusCode::NOT_FOUND, "No such question", None),
             Self::Stale => (
                 StatusCode::FORBIDDEN,
@@ -114,6 +119,7 @@ impl IntoResponse for Failure {
             Self::NoAgent { name, near } => ("agent", Some(name), near),
             Self::BrokenAgent { name, .. } => ("agent", Some(name), &[]),
             Self::NoTask { id } => ("task", Some(id), &[]),
+            Self::NoThread { id } => ("thread", Some(id), &[]),
             Self::NoQuestion { ticket } => ("question", Some(ticket), &[]),
             _ => ("", None, &[]),
         };

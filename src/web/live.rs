@@ -45,7 +45,8 @@ const SILENCE: Duration = Duration::from_hours(1);
 
 /// A part of a page that shows something live; the name stands in the page's `data-live`.
 type Section = &'static str;
-const ALL: [Section; 7] = ["activity", "agenda", "agents", "clients", "prompts", "questions", "tasks"];
+const ALL: [Section; 8] =
+    ["activity", "agenda", "agents", "clients", "codex", "prompts", "questions", "tasks"];
 
 #[derive(Deserialize)]
 pub(super) struct Wanted {

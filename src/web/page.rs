@@ -18,12 +18,13 @@ use crate::config::env;
 use crate::visible::{is_hidden, plain};
 
 /// The rooms of the navigation, in its order: label and path.
-const ROOMS: [(&str, &str); 7] = [
+const ROOMS: [(&str, &str); 8] = [
     ("Overview", "/"),
     ("Questions", QUESTIONS),
     ("History", "/history"),
     ("Calendar", "/calendar"),
     ("Tasks", "/tasks"),
+    ("Codex", "/codex"),
     ("Agents", "/agents"),
     ("Prompts", "/prompts"),
 ];
@@ -68,6 +69,8 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         ("agent.html", include_str!("../../templates/agent.html")),
         ("tasks.html", include_str!("../../templates/tasks.html")),
         ("task.html", include_str!("../../templates/task.html")),
+        ("threads.html", include_str!("../../templates/threads.html")),
+        ("thread.html", include_str!("../../templates/thread.html")),
         ("lines.html", include_str!("../../templates/lines.html")),
         ("try.html", include_str!("../../templates/try.html")),
         ("error.html", include_str!("../../templates/error.html")),

@@ -11,6 +11,8 @@ pub(super) mod question;
 pub(super) mod questions;
 pub(super) mod task;
 pub(super) mod tasks;
+pub(super) mod thread;
+pub(super) mod threads;
 
 use std::sync::Arc;
 

@@ -43,6 +43,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "app",
             "assistant",
             "clock",
+            "codex",
             "config",
             "events",
             "folders",

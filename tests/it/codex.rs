@@ -2,6 +2,7 @@
 
 mod drop_in;
 mod faults;
+mod pages;
 mod versions;
 
 use std::io::{BufRead, BufReader};

@@ -6,7 +6,7 @@ use crate::support::serving::Serving;
 
 /// A shell script that speaks app-server: the thread begins, then `turn` happens. `$turn` is the id of the request
 /// that started the turn.
-fn app_server(turn: &str) -> String {
+pub(super) fn app_server(turn: &str) -> String {
     format!(
         r#"#!/bin/sh
 if [ "$1" = --version ]; then echo codex-cli 0.169.0; exit; fi

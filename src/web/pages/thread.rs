@@ -1,0 +1,169 @@
+//! `/codex/{thread}`: one thread of Codex as it goes on, with a reply, an interrupt, and what Codex waits for.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::Form;
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use minijinja::{Value, context};
+use serde::Deserialize;
+
+use super::threads;
+use crate::app::App;
+use crate::clock::instant;
+use crate::codex::approval::{Approval, By, Decision, Wants};
+use crate::codex::happened::{Change, Item, ItemState, Kind};
+use crate::codex::{self, Error};
+use crate::web::error::Failure;
+use crate::web::page::{self, Place};
+use crate::web::{csrf, excerpt, marked, when};
+
+/// Items of one page.
+const ITEMS: u32 = 100;
+
+#[derive(Deserialize)]
+pub(in crate::web) struct Part {
+    /// The items before the one of this number, instead of the last ones.
+    before: Option<i64>,
+}
+
+pub(in crate::web) async fn show(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    part: Result<Query<Part>, QueryRejection>,
+) -> Result<Response, Failure> {
+    let Query(Part { before }) =
+        part.map_err(|_| Failure::BadRequest("The address is not readable text."))?;
+    render(&app, &id, before, None).await
+}
+
+/// Does what a button says, and shows the thread again.
+pub(in crate::web) async fn act(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    form: Result<Form<Vec<(String, String)>>, FormRejection>,
+) -> Result<Response, Failure> {
+    let fields = page::fields(form)?;
+    csrf::check(&fields)?;
+    let given = |name: &str| {
+        fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.trim()).unwrap_or_default()
+    };
+    let decide = async |decision| app.codex.decide(&id, given("approval"), decision, By::Person).await;
+    let note = Some(given("note").to_owned()).filter(|note| !note.is_empty());
+    let done = match given("act") {
+        "reply" if given("prompt").is_empty() => Ok(()),
+        "reply" => app.codex.reply(&id, given("prompt").to_owned()).await.map(drop),
+        "interrupt" => app.codex.interrupt(&id).await,
+        "approve" => decide(Decision::Approve).await,
+        "session" => decide(Decision::ApproveForSession).await,
+        "deny" => decide(Decision::Deny { note }).await,
+        "abort" => decide(Decision::Abort).await,
+        _ => return Err(Failure::BadRequest("The form names nothing that can be done.")),
+    };
+    match done {
+        Ok(()) => Ok((page::HEADERS, Redirect::to(&format!("/codex/{}", page::path(&id)))).into_response()),
+        Err(Error::UnknownThread(id)) => Err(Failure::NoThread { id }),
+        Err(error) => render(&app, &id, None, Some(threads::told(&error))).await,
+    }
+}
+
+async fn render(
+    app: &Arc<App>,
+    id: &str,
+    before: Option<i64>,
+    fault: Option<String>,
+) -> Result<Response, Failure> {
+    let missing = |error| match error {
+        Error::UnknownThread(id) => Failure::NoThread { id },
+        other => Failure::internal(other),
+    };
+    let listed = app.codex.thread(id).await.map_err(missing)?;
+    let session = app.codex.session(id).map(|session| session.thread());
+    let wanted = codex::Query { text: String::new(), limit: ITEMS };
+    let ended = app.codex.items(id, &wanted, before).await.map_err(missing)?;
+    let full = ended.len() == usize::try_from(ITEMS).unwrap_or(usize::MAX);
+    let oldest = ended.last().map(|(row, _)| row.seq).filter(|_| full);
+    let running = session.iter().filter(|_| before.is_none()).flat_map(|thread| thread.running.values());
+    let values = context! {
+        csrf => csrf::token()?,
+        thread => threads::row(&listed, SystemTime::now()),
+        fault,
+        busy => session.as_ref().is_some_and(|thread| thread.turn.is_some()),
+        asked => session.iter().flat_map(|thread| &thread.asked).map(approval).collect::<Vec<_>>(),
+        running => running.map(|running| item(running, None)).collect::<Vec<_>>(),
+        items => ended.iter().map(|(row, known)| {
+            let unknown = || context! { kind => "other", word => &row.kind, state => "done" };
+            known.as_ref().map_or_else(unknown, |known| item(known, Some(row.at)))
+        }).collect::<Vec<_>>(),
+        older => oldest,
+        latest => before.is_none(),
+    };
+    page::page(app, Place::Room("/codex"), "thread.html", values).await
+}
+
+/// Returns an item: a word for its kind, its text or its files, and how it ended.
+fn item(item: &Item, at: Option<i64>) -> Value {
+    let state = match item.state {
+        ItemState::Running => "running",
+        ItemState::Done => "done",
+        ItemState::Failed => "failed",
+        ItemState::Declined => "declined",
+    };
+    let at = at.map(|at| when::clock(instant(at)));
+    let common = context! { id => &item.id, kind => item.kind.name(), state, at };
+    let own = match &item.kind {
+        Kind::User { text } => context! { word => "Prompt", text => excerpt::of(text) },
+        Kind::Agent { text } => context! { word => "Codex", text => excerpt::of(text) },
+        Kind::Reasoning { text } => context! { word => "Thinking", text => excerpt::of(text) },
+        Kind::Command { command, cwd, output, exit_code } => context! {
+            word => "Command", line => command, cwd, exit => exit_code,
+            output => (!output.is_empty()).then(|| excerpt::of(output)),
+        },
+        Kind::Patch { changes } => context! { word => "Patch", files => files(changes) },
+        Kind::Tool { server, tool, arguments, result } => context! {
+            word => "Tool", line => format!("{server}.{tool} {arguments}"),
+            output => result.as_deref().map(excerpt::of),
+        },
+        Kind::Error { message } => context! { word => "Error", text => excerpt::of(message) },
+        Kind::Other { name, .. } => context! { word => "Also", line => name },
+    };
+    context! { ..own, ..common }
+}
+
+fn files(changes: &[Change]) -> Vec<Value> {
+    let file = |change: &Change| {
+        let part = excerpt::beginning(&change.diff);
+        context! {
+            path => &change.path,
+            how => &change.how,
+            html => Value::from_safe_string(marked::diff(part)),
+            clipped => part.len() < change.diff.len(),
+        }
+    };
+    changes.iter().map(file).collect()
+}
+
+/// Returns what Codex waits for, exactly.
+fn approval(approval: &Approval) -> Value {
+    let own = match &approval.wants {
+        Wants::Command { cwd, .. } => {
+            context! { word => "Codex wants to run a command", line => approval.command_line(), cwd }
+        }
+        Wants::Patch { changes } => {
+            context! { word => "Codex wants to change files", files => files(changes) }
+        }
+        Wants::Elicitation { .. } | Wants::Input { .. } => {
+            context! { word => "Codex asks something", line => approval.line(), form => true }
+        }
+        Wants::Unknown { .. } => context! { word => "Codex asks something unknown", line => approval.line() },
+    };
+    let common = context! {
+        id => &approval.id,
+        reason => approval.reason.as_deref(),
+        session => approval.choices.contains(&Decision::ApproveForSession),
+        approve => approval.choices.contains(&Decision::Approve),
+    };
+    context! { ..own, ..common }
+}

@@ -1,0 +1,119 @@
+//! `/codex`: the threads of Codex, the last used first, a search through all that was said in them, and a new one.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::Form;
+use axum::extract::rejection::{FormRejection, QueryRejection};
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use minijinja::{Value, context};
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::clock::instant;
+use crate::codex::settings::Start;
+use crate::codex::{self, Listed};
+use crate::web::error::Failure;
+use crate::web::page::{self, Place};
+use crate::web::{csrf, when};
+
+/// Rows of one page.
+const ROWS: u32 = 50;
+
+#[derive(Deserialize)]
+pub(in crate::web) struct Search {
+    #[serde(default)]
+    q: String,
+    /// The page begins behind this thread: when it was used, and its name.
+    at: Option<i64>,
+    id: Option<String>,
+}
+
+pub(in crate::web) async fn list(
+    State(app): State<Arc<App>>,
+    search: Result<Query<Search>, QueryRejection>,
+) -> Result<Response, Failure> {
+    let unreadable = "The search in the address is not readable text.";
+    let Query(Search { q, at, id }) = search.map_err(|_| Failure::BadRequest(unreadable))?;
+    render(&app, q.trim(), at.zip(id.as_deref()), None).await
+}
+
+/// Begins a thread, and shows it.
+pub(in crate::web) async fn begin(
+    State(app): State<Arc<App>>,
+    form: Result<Form<Vec<(String, String)>>, FormRejection>,
+) -> Result<Response, Failure> {
+    let fields = page::fields(form)?;
+    csrf::check(&fields)?;
+    let given = |name: &str| {
+        let value = fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.trim());
+        value.filter(|value| !value.is_empty()).map(ToOwned::to_owned)
+    };
+    let start = Start {
+        prompt: given("prompt").unwrap_or_default(),
+        cwd: given("cwd"),
+        sandbox: given("sandbox"),
+        approval_policy: given("approval-policy"),
+        ..Start::default()
+    };
+    let begun = if start.prompt.is_empty() {
+        Err("Say what Codex is to do.".to_owned())
+    } else {
+        app.codex.start(start).await.map_err(|error| told(&error))
+    };
+    match begun {
+        Ok(begun) => {
+            Ok((page::HEADERS, Redirect::to(&format!("/codex/{}", page::path(&begun.thread))))
+                .into_response())
+        }
+        Err(fault) => render(&app, "", None, Some(fault)).await,
+    }
+}
+
+async fn render(
+    app: &Arc<App>,
+    query: &str,
+    before: Option<(i64, &str)>,
+    fault: Option<String>,
+) -> Result<Response, Failure> {
+    let wanted = codex::Query { text: query.to_owned(), limit: ROWS };
+    let found = app.codex.threads(&wanted, before).await.map_err(Failure::internal)?;
+    let now = SystemTime::now();
+    let full = found.len() == usize::try_from(ROWS).unwrap_or(usize::MAX);
+    let last = found.last().filter(|_| full);
+    let values = context! {
+        csrf => csrf::token()?,
+        query,
+        fault,
+        threads => found.iter().map(|thread| row(thread, now)).collect::<Vec<_>>(),
+        next => last.map(|thread| context! { at => thread.row.updated_at, id => &thread.row.id }),
+        first => before.is_none(),
+    };
+    page::page(app, Place::Room("/codex"), "threads.html", values).await
+}
+
+/// Returns what every page shows of a thread.
+pub(super) fn row(listed: &Listed, now: SystemTime) -> Value {
+    let Listed { row, state } = listed;
+    context! {
+        id => &row.id,
+        title => &row.title,
+        state => state.as_str(),
+        last => row.last_end.as_deref(),
+        failure => row.last_failure.as_deref(),
+        cwd => &row.cwd,
+        model => &row.model,
+        codex => format!("{} over {}", row.version, row.back),
+        tokens => row.tokens,
+        used => when::time(instant(row.updated_at), now),
+    }
+}
+
+/// Says why Codex did not do it, and what to do.
+pub(super) fn told(error: &codex::Error) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,121 @@
+//! Threads in the browser's pages: what they show, and an approval answered on either of its two pages.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use super::{Running, codex, faults, install, said};
+use crate::support::Home;
+use crate::support::serving::Serving;
+
+/// What Codex asks in these tests, with something that must not become markup.
+const ASK: &str = r#"line '{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t-1","turnId":"u-1","itemId":"c-1","reason":"<b>May I?</b>","command":"touch made.txt","cwd":"/work"}}'
+read -r answer; say "$(printf '%s' "$answer" | tr '"' "'")"; done_
+read -r turn2; line '{"id":4,"result":{"turn":{"id":"u-2"}}}'
+line '{"method":"turn/started","params":{"threadId":"t-1","turn":{"id":"u-2"}}}'
+line '{"method":"item/completed","params":{"threadId":"t-1","item":{"type":"fileChange","id":"p-1","status":"completed","changes":[{"path":"a.txt","kind":{"type":"update"},"diff":"-old\n+new"}]}}}'
+line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-2","status":"completed"}}}'"#;
+
+struct Answer {
+    status: u16,
+    text: String,
+}
+
+fn ask(hub: &Serving, method: &str, path: &str, form: &str) -> Answer {
+    let address = hub.url("").trim_start_matches("http://").to_owned();
+    let mut stream = TcpStream::connect(&address).unwrap();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\nConnection: close\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
+        form.len()
+    )
+    .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    Answer { status: text.split(' ').nth(1).unwrap().parse().unwrap(), text }
+}
+
+/// What stands between two texts of a page.
+fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
+    let rest = page.split(before).nth(1).unwrap_or_else(|| panic!("no `{before}` in\n{page}"));
+    rest.split(after).next().unwrap()
+}
+
+fn home() -> (Home, Serving) {
+    let home = Home::new();
+    install(&home, &faults::app_server(ASK), "auto");
+    let hub = Serving::open_hub(&home);
+    (home, hub)
+}
+
+#[test]
+fn an_approval_is_answered_on_the_threads_page() {
+    let (home, hub) = home();
+    let mut running = Running::start(&home, &["please"]);
+    running.wait_for_approval("touch made.txt");
+    let page = ask(&hub, "GET", "/codex/t-1", "");
+    assert_eq!(page.status, 200);
+    for shown in ["touch made.txt", "&#x2f;work", "&lt;b&gt;May I?&lt;&#x2f;b&gt;", ">asking<", "Interrupt"] {
+        assert!(page.text.contains(shown), "no `{shown}` in\n{}", page.text);
+    }
+    let token = between(&page.text, "name=\"csrf\" value=\"", "\"").to_owned();
+    let approval = between(&page.text, "name=\"approval\" value=\"", "\"").to_owned();
+    let form = format!("csrf={token}&approval={approval}&act=session");
+    assert_eq!(ask(&hub, "POST", "/codex/t-1", &form.replace(&token, "0")).status, 403);
+    assert_eq!(ask(&hub, "POST", "/codex/t-1", &form).status, 303);
+    let (text, code) = running.end();
+    assert_eq!(said(&text).last(), Some(&"{'id':0,'result':{'decision':'acceptForSession'}}"), "{text}");
+    assert_eq!(code, Some(0));
+    let again = ask(&hub, "POST", "/codex/t-1", &form);
+    assert!(again.text.contains("nothing is asked by the name"), "{}", again.text);
+
+    // A reply from the page, whose turn changes a file.
+    assert_eq!(ask(&hub, "POST", "/codex/t-1", &format!("csrf={token}&act=reply&prompt=go+on")).status, 303);
+    let end = std::time::Instant::now() + crate::support::DEADLINE;
+    while !ask(&hub, "GET", "/codex/t-1", "").text.contains("<span class=\"added\">+new</span>") {
+        assert!(std::time::Instant::now() < end, "{}", ask(&hub, "GET", "/codex/t-1", "").text);
+        std::thread::park_timeout(std::time::Duration::from_millis(10));
+    }
+    let list = ask(&hub, "GET", "/codex?q=acceptForSession", "");
+    assert!(list.text.contains("href=\"/codex/t-1\">please</a>"), "{}", list.text);
+    assert!(!ask(&hub, "GET", "/codex?q=neverSaid", "").text.contains("href=\"/codex/t-1\""));
+    assert_eq!(ask(&hub, "GET", "/codex/nope", "").status, 404);
+}
+
+#[test]
+fn an_approval_is_answered_among_the_questions() {
+    let (home, hub) = home();
+    let mut running = Running::start(&home, &["please"]);
+    running.wait_for_approval("touch made.txt");
+    let end = std::time::Instant::now() + crate::support::DEADLINE;
+    let list = loop {
+        let list = ask(&hub, "GET", "/questions", "");
+        if list.text.contains("Codex wants to run a command") {
+            break list.text;
+        }
+        assert!(std::time::Instant::now() < end, "{}", list.text);
+        std::thread::park_timeout(std::time::Duration::from_millis(10));
+    };
+    let path = format!("/questions/q{}", between(&list, "href=\"/questions/q", "\""));
+    let page = ask(&hub, "GET", &path, "").text;
+    assert!(page.contains("touch made.txt") && !page.contains("<b>May I?</b>"), "{page}");
+    let token = between(&page, "name=\"csrf\" value=\"", "\"");
+    let made = between(&page, "name=\"made\" value=\"", "\"");
+    let deny = page.split("type=\"radio\"").find(|option| option.contains("<span>Deny</span>")).unwrap();
+    let (field, value) = (between(deny, "name=\"", "\""), between(deny, "value=\"", "\""));
+    let form = format!("csrf={token}&made={made}&{field}={value}&note=not+today&act=answer");
+    // What comes the moment the page opens is not taken for an answer.
+    loop {
+        let answered = ask(&hub, "POST", &path, &form);
+        if answered.status == 303 {
+            break;
+        }
+        assert!(std::time::Instant::now() < end, "{}", answered.text);
+        std::thread::park_timeout(std::time::Duration::from_millis(50));
+    }
+    let (text, code) = running.end();
+    assert_eq!(said(&text).last(), Some(&"{'id':0,'result':{'decision':'decline'}}"), "{text}");
+    assert!(text.contains(r#"{"deny":{"note":"not today"}} by Person"#), "{text}");
+    assert_eq!(code, Some(0));
+    assert!(codex(&home, &["--approvals"]).stderr.contains("Codex waits for nothing"));
+}
