@@ -57,7 +57,7 @@ impl App {
         };
         let draft = question::draft(&approval, workspace, self.config.codex.approval_timeout);
         let ticket = match self.popups.ask(asker, draft).await {
-            Ok(asked) => asked.ticket,
+            Ok(entered) => entered.ticket,
             Err(error) => {
                 tracing::error!(%error, "an approval cannot be asked; it is denied");
                 let note = Some("nobody could be asked".to_owned());

@@ -58,7 +58,7 @@ pub(crate) enum Wants {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Question {
     pub(crate) id: String,
-    pub(crate) question: String,
+    pub(crate) text: String,
     pub(crate) options: Vec<String>,
 }
 
@@ -116,7 +116,7 @@ impl Approval {
             }
             Wants::Elicitation { server, message, .. } => format!("answer `{server}`: {message}"),
             Wants::Input { questions } => {
-                questions.iter().map(|question| question.question.as_str()).collect::<Vec<_>>().join(" / ")
+                questions.iter().map(|question| question.text.as_str()).collect::<Vec<_>>().join(" / ")
             }
             Wants::Unknown { method, .. } => format!("`{method}`, which this adjutant does not know"),
         }

@@ -20,7 +20,7 @@ pub(crate) fn lines(heard: &Heard) -> Vec<String> {
                 }
             }
             Happened::Asked { approval } => {
-                lines.push(format!("[approval {}] {}", approval.id, line(&approval.line())))
+                lines.push(format!("[approval {}] {}", approval.id, line(&approval.line())));
             }
             Happened::Settled { approval, decision, by } => {
                 let decision = serde_json::to_string(decision).unwrap_or_default();

@@ -72,9 +72,8 @@ fn choose(backend: Backend, version: &str) -> Result<Back, Error> {
     let number = number(version).unwrap_or(FIRST_WITHOUT_MCP);
     let lacks = |back: Back| Error::NoBack { version: version.to_owned(), back: back.as_str() };
     match backend {
-        Backend::Auto if number >= FIRST_WITH_THREADS => Ok(Back::AppServer),
+        Backend::Auto | Backend::AppServer if number >= FIRST_WITH_THREADS => Ok(Back::AppServer),
         Backend::Auto => Ok(Back::McpServer),
-        Backend::AppServer if number >= FIRST_WITH_THREADS => Ok(Back::AppServer),
         Backend::AppServer => Err(lacks(Back::AppServer)),
         Backend::McpServer if number < FIRST_WITHOUT_MCP => Ok(Back::McpServer),
         Backend::McpServer => Err(lacks(Back::McpServer)),

@@ -122,14 +122,12 @@ impl Session {
     /// Waits for the thread's name. The error is why there will be none.
     pub(super) async fn id(&self) -> Result<String, Error> {
         let mut id = self.id.clone();
-        match id.wait_for(Option::is_some).await {
-            Ok(id) => Ok(id.clone().unwrap_or_default()),
-            Err(_) => {
-                let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-                let last = thread.last.as_ref().and_then(|last| last.failure.clone());
-                Err(Error::Refused(last.unwrap_or_else(|| "its process ended".to_owned())))
-            }
+        if let Ok(id) = id.wait_for(Option::is_some).await {
+            return Ok(id.clone().unwrap_or_default());
         }
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = thread.last.as_ref().and_then(|last| last.failure.clone());
+        Err(Error::Refused(last.unwrap_or_else(|| "its process ended".to_owned())))
     }
 
     /// Returns where the thread stands.
@@ -270,6 +268,8 @@ impl Task {
                 if matches!(happened, Happened::Ready(_)) {
                     let Plan { installed, start, .. } = &self.plan;
                     self.journal.thread(&id, installed, start, &thread, at).await;
+                    // Who is told the name finds the thread in the store.
+                    self.journal.flush().await;
                     self.named.send_replace(Some(id.clone()));
                 }
                 self.journal.happened(&id, happened, &thread, at).await;

@@ -53,7 +53,8 @@ fn file_store() -> (TempDir, Store) {
 
 async fn prepare_all(store: &Store) {
     let mut connection = store.read().await.unwrap();
-    let rooms = super::assistant::STATEMENTS.iter().chain(super::popups::STATEMENTS);
+    let rooms =
+        super::assistant::STATEMENTS.iter().chain(super::codex::STATEMENTS).chain(super::popups::STATEMENTS);
     for sql in STATEMENTS.iter().chain(rooms).copied().flatten() {
         let prepared = connection.prepare(AssertSqlSafe(*sql).into_sql_str()).await;
         assert!(prepared.is_ok(), "{:?}\n{sql}", prepared.err());

@@ -1,5 +1,6 @@
 //! An approval as a question, and its outcome as a decision.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -20,10 +21,10 @@ pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -
         Wants::Command { argv, cwd } => {
             let mut text = fenced("sh", &approval.command_line());
             if argv.len() > 1 {
-                text.push_str(&format!("\nargv: {}\n", fenced("json", &json!(argv).to_string())));
+                let _ = write!(text, "\nargv: {}\n", fenced("json", &json!(argv).to_string()));
             }
             if let Some(cwd) = cwd {
-                text.push_str(&format!("\nin\n{}", fenced("", cwd)));
+                let _ = write!(text, "\nin\n{}", fenced("", cwd));
             }
             ("Codex wants to run a command".to_owned(), text)
         }
@@ -45,7 +46,7 @@ pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -
             (format!("`{server}` asks through Codex"), message.clone())
         }
         Wants::Input { questions } => {
-            let texts = questions.iter().map(|question| question.question.as_str());
+            let texts = questions.iter().map(|question| question.text.as_str());
             ("Codex asks".to_owned(), texts.collect::<Vec<_>>().join("\n\n"))
         }
         Wants::Unknown { method, params } => {
@@ -69,7 +70,7 @@ pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -
                 } else {
                     Input::Choice { options, min: 1, max: 1, other: true }
                 };
-                field(&question.id, &question.question, input)
+                field(&question.id, &question.text, input)
             })
             .collect(),
         _ => vec![field(ANSWER, "", yes_or_no(approval))],

@@ -280,7 +280,7 @@ fn questions(questions: &Value) -> Vec<Question> {
     questions
         .map(|question| Question {
             id: read::words(&question["id"]),
-            question: read::words(&question["question"]),
+            text: read::words(&question["question"]),
             options: question["options"]
                 .as_array()
                 .into_iter()

@@ -237,7 +237,7 @@ impl McpServer {
                 Vec::new()
             }
             (Purpose::Initialize, Err(fault)) => vec![Happened::Closed { message: Some(fault.message) }],
-            (Purpose::Call(number), answer) => self.call_answered(number, answer, out),
+            (Purpose::Call(number), answer) => self.call_answered(number, &answer, out),
         };
         Heard { thread: self.thread.clone(), notified: None, happened }
     }
@@ -246,13 +246,13 @@ impl McpServer {
     fn call_answered(
         &mut self,
         number: u64,
-        answer: Result<Value, Fault>,
+        answer: &Result<Value, Fault>,
         out: &mut Vec<u8>,
     ) -> Vec<Happened> {
         if self.turn.as_ref().is_none_or(|turn| turn.number != number) {
             return Vec::new();
         }
-        let (failed, text) = match &answer {
+        let (failed, text) = match answer {
             Ok(result) => (result["isError"] == json!(true), read::joined(&result["content"], "\n")),
             Err(fault) => (true, fault.message.clone()),
         };

@@ -68,7 +68,7 @@ impl Lines {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{LONGEST, Line, Lines};
+    use super::{Line, Lines};
 
     fn all(lines: &mut Lines) -> Vec<Vec<u8>> {
         let mut found = Vec::new();
@@ -109,6 +109,5 @@ mod tests {
         assert!(found.is_empty());
         reader.push(b"x\n{}\n");
         assert_eq!(all(&mut reader), [format!("over {}", 18 * (1 << 20) + 1).into_bytes(), b"{}".to_vec()]);
-        assert!(LONGEST < 17 << 20);
     }
 }

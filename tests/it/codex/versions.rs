@@ -92,9 +92,10 @@ fn story(version: &Version) {
     for allow in [false, true] {
         let mut running = Running::start(&home, &[["touch it"].as_slice(), &version.asking].concat());
         let approval = running.wait_for_approval("touch made.txt");
-        let decided = match allow {
-            true => codex(&home, &["--approve", &approval]),
-            false => codex(&home, &["--deny", &approval, "not today"]),
+        let decided = if allow {
+            codex(&home, &["--approve", &approval])
+        } else {
+            codex(&home, &["--deny", &approval, "not today"])
         };
         assert!(decided.status.success(), "{decided}");
         let (text, code) = running.end();
