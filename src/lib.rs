@@ -35,7 +35,6 @@ mod git;
 mod names;
 mod outbound;
 mod process;
-#[cfg_attr(not(test), expect(dead_code, reason = "the agents room is built on it next"))]
 mod store;
 mod telemetry;
 mod visible;

@@ -78,6 +78,7 @@ impl Store {
     }
 
     /// Connects and brings the tables up to date, so that a wrong place is known at the start.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the check of the database asks it"))]
     pub(crate) async fn open(&self) -> Result<(), Error> {
         self.opened().await.map(drop)
     }

@@ -346,9 +346,9 @@ impl World {
                     ..yes_or_no(&format!("Question {question}"))
                 };
                 // Both clients are sessions of one agent, so they ask as one.
-                let asker = Asker { client: "codex".to_owned(), ..who(client) };
-                let asked = desk.ask(asker, draft).await.unwrap();
-                self.tickets.insert(question, asked.ticket);
+                let who = Asker { client: "codex".to_owned(), ..who(client) };
+                let ticket = desk.ask(who, draft).await.unwrap().ticket;
+                self.tickets.insert(question, ticket);
             }
             Act::Wait(seconds) => {
                 desk.0.clock.skip(i64::from(seconds) * 1_000);
@@ -383,7 +383,7 @@ impl World {
                         assert!(back || before.outcome().is_some() || matches!(before, State::Held { .. }));
                     }
                     Act::Snooze(_) => {
-                        assert_eq!(desk.snooze(&ticket, 5, Presenter::Browser).await.is_ok(), pending)
+                        assert_eq!(desk.snooze(&ticket, 5, Presenter::Browser).await.is_ok(), pending);
                     }
                     Act::Seen(_) => desk.seen(&ticket, Presenter::Browser).await.unwrap(),
                     // Who never asked it may not.

@@ -4,6 +4,8 @@
 //! text, an image as its words and its address, a link with where it leads. Headings are strong words, so that a
 //! message cannot pass for a part of the page.
 
+use std::fmt::Write as _;
+
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::marked::{diff, marked};
@@ -88,9 +90,10 @@ fn words(html: &mut String, text: &str) {
                 Some((_, code)) => code.push_str(&text),
                 None => html.push_str(&marked(&text)),
             },
-            Event::Code(text) => tagged(html, "code", &text),
-            // Shown as what it is.
-            Event::Html(text) | Event::InlineHtml(text) => tagged(html, "code", &text),
+            // Markup is shown as what it is.
+            Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                let _ = write!(html, "<code>{}</code>", marked(&text));
+            }
             Event::SoftBreak => html.push('\n'),
             Event::HardBreak => html.push_str("<br>"),
             Event::Rule => html.push_str("<hr>"),
@@ -111,7 +114,7 @@ fn words(html: &mut String, text: &str) {
                 }
             }
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                links.push(dest_url.into_string())
+                links.push(dest_url.into_string());
             }
             Event::End(TagEnd::Link | TagEnd::Image) => {
                 let url = links.pop().unwrap_or_default();
@@ -126,7 +129,7 @@ fn words(html: &mut String, text: &str) {
                 html.push_str(opening(&tag, in_head));
             }
             Event::End(tag) => {
-                html.push_str(closing(&tag, in_head));
+                html.push_str(closing(tag, in_head));
                 in_head &= tag != TagEnd::TableHead;
             }
             // Not switched on.
@@ -135,10 +138,6 @@ fn words(html: &mut String, text: &str) {
             }
         }
     }
-}
-
-fn tagged(html: &mut String, tag: &str, text: &str) {
-    html.push_str(&format!("<{tag}>{}</{tag}>", marked(text)));
 }
 
 /// Returns where a link leads, in full. Only a plain web address can be followed: what holds other characters may
@@ -175,7 +174,7 @@ fn opening(tag: &Tag<'_>, in_head: bool) -> &'static str {
     }
 }
 
-fn closing(tag: &TagEnd, in_head: bool) -> &'static str {
+fn closing(tag: TagEnd, in_head: bool) -> &'static str {
     match tag {
         TagEnd::Paragraph | TagEnd::Heading(_) => "</p>\n",
         TagEnd::BlockQuote(_) => "</blockquote>\n",

@@ -16,7 +16,7 @@ struct Desk {
     home: Home,
     database: String,
     /// Ends with the desk.
-    _server: Option<Postgres>,
+    server: Option<Postgres>,
 }
 
 impl Desk {
@@ -33,7 +33,7 @@ impl Desk {
     }
 
     fn filled(home: Home, database: String, server: Option<Postgres>) -> Self {
-        let desk = Self { home, database, _server: server };
+        let desk = Self { home, database, server };
         let wishes =
             ["--email", "ann@example.org", "--phone", "+15550100200", "--time-zone", "Europe/Berlin"];
         let user = [&["users", "add", "Ann Bücher", "--id", "ann"][..], &wishes[..]].concat();
@@ -130,7 +130,17 @@ fn transcript(desk: &Desk) {
         peer.line(),
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{"listChanged":false},"resources":{"subscribe":false,"listChanged":false},"prompts":{"listChanged":false}},"serverInfo":{"name":"assistant-mcp-server","version":"1.0.0"}}}"#
     );
+    tools(&mut peer);
+    let id = events(&mut peer);
+    planning(&mut peer, &id);
+    resources(&mut peer, &id);
+    prompts(&mut peer);
+    faults(&mut peer);
+    let (status, stderr) = peer.finish();
+    assert!(status.success(), "{stderr}");
+}
 
+fn tools(peer: &mut Peer) {
     let tools = peer.call(2, "tools/list", json!({}))["result"]["tools"].clone();
     let names: Vec<_> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["getUser", "getEvent", "listEvents", "listNotifications", "planNotifications"]);
@@ -154,8 +164,11 @@ fn transcript(desk: &Desk) {
     ] {
         assert_eq!(tools[tool]["inputSchema"]["properties"][argument]["default"], usual, "{argument}");
     }
+}
 
-    let answer = tool(&mut peer, "getUser", json!({"user_id": "ann"}));
+/// Returns the id of the next event.
+fn events(peer: &mut Peer) -> String {
+    let answer = tool(peer, "getUser", json!({"user_id": "ann"}));
     assert_eq!(answer["result"]["isError"], false);
     assert_eq!(answer["result"].get("structuredContent"), None);
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
@@ -167,32 +180,37 @@ fn transcript(desk: &Desk) {
     );
     assert_eq!(told(&answer)["preferences"]["timezone"], "Europe/Berlin");
 
-    let listed = told(&tool(&mut peer, "listEvents", json!({"user_id": "ann"})));
+    let listed = told(&tool(peer, "listEvents", json!({"user_id": "ann"})));
     assert_eq!(listed["count"], 2);
     assert_eq!(listed["events"][0]["title"], "review");
-    let id = listed["events"][0]["id"].as_str().unwrap();
-    let event = told(&tool(&mut peer, "getEvent", json!({"event_id": id})));
+    let id = listed["events"][0]["id"].as_str().unwrap().to_owned();
+    let event = told(&tool(peer, "getEvent", json!({"event_id": id})));
     assert_eq!(event["location"], "Room 4");
-    assert_eq!(told(&tool(&mut peer, "listEvents", json!({"days_forward": 1})))["count"], 0);
-    assert_eq!(told(&tool(&mut peer, "listEvents", json!({"user_id": null, "days_back": 30})))["count"], 2);
+    assert_eq!(told(&tool(peer, "listEvents", json!({"days_forward": 1})))["count"], 0);
+    assert_eq!(told(&tool(peer, "listEvents", json!({"user_id": null, "days_back": 30})))["count"], 2);
+    id
+}
 
-    let planned = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann", "event_id": id})));
+fn planning(peer: &mut Peer, id: &str) {
+    let planned = told(&tool(peer, "planNotifications", json!({"user_id": "ann", "event_id": id})));
     assert_eq!(planned["events_processed"], 1, "{planned}");
     let one = planned["notifications_planned"].as_i64().unwrap();
     assert!(one > 0 && planned["plan_time"].is_string(), "{planned}");
-    let planned = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    let planned = told(&tool(peer, "planNotifications", json!({"user_id": "ann"})));
     assert_eq!(planned["events_processed"], 2);
     assert!(planned["notifications_planned"].as_i64().unwrap() > 0, "{planned}");
-    let all = told(&tool(&mut peer, "listNotifications", json!({"user_id": "ann"})));
+    let all = told(&tool(peer, "listNotifications", json!({"user_id": "ann"})));
     for again in [json!({"user_id": "ann"}), json!({"user_id": "ann", "force_replan": true})] {
-        let planned = told(&tool(&mut peer, "planNotifications", again));
+        let planned = told(&tool(peer, "planNotifications", again));
         assert_eq!((&planned["notifications_planned"], &planned["superseded"]), (&json!(0), &json!(0)));
     }
-    let after = told(&tool(&mut peer, "listNotifications", json!({"user_id": "ann", "status": "planned"})));
+    let after = told(&tool(peer, "listNotifications", json!({"user_id": "ann", "status": "planned"})));
     assert_eq!(after["notifications"], all["notifications"], "planning again planned nothing twice");
     assert!(all["notifications"][0]["reasons"][0]["why"].is_string(), "{all}");
     assert!(all["notifications"][0]["plan_time"].as_str().unwrap().contains('T'));
+}
 
+fn resources(peer: &mut Peer, id: &str) {
     let resources = peer.call(4, "resources/list", json!({}))["result"]["resources"].clone();
     assert_eq!(
         resources[0],
@@ -212,21 +230,23 @@ fn transcript(desk: &Desk) {
             "resources://users/{user_id}/events"
         ]
     );
-    let whole = content(&mut peer, json!({"uri": "resources://users/ann"}));
+    let whole = content(peer, json!({"uri": "resources://users/ann"}));
     let text: Vec<char> = whole["text"].as_str().unwrap().chars().collect();
     assert!(whole["hash"].as_str().unwrap().starts_with("sha256:"), "{whole}");
     let mut read = String::new();
     for offset in (0..text.len()).step_by(7) {
-        let part = content(&mut peer, json!({"uri": "resources://users/ann", "offset": offset, "limit": 7}));
+        let part = content(peer, json!({"uri": "resources://users/ann", "offset": offset, "limit": 7}));
         assert_eq!(part["hash"], whole["hash"], "the hash is the whole's");
         read.push_str(part["text"].as_str().unwrap());
     }
     assert_eq!(read, text.iter().collect::<String>(), "parts are cut between characters");
     for uri in [format!("resources://events/{id}"), "resources://users/ann/events".to_owned()] {
-        let text = content(&mut peer, json!({"uri": uri}))["text"].as_str().unwrap().to_owned();
+        let text = content(peer, json!({"uri": uri}))["text"].as_str().unwrap().to_owned();
         assert!(text.contains("review"), "{uri}: {text}");
     }
+}
 
+fn prompts(peer: &mut Peer) {
     let prompts = peer.call(6, "prompts/list", json!({}))["result"]["prompts"].clone();
     let names: Vec<_> = prompts.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["notificationPolicy", "emailTemplate", "ttsScript"]);
@@ -250,9 +270,6 @@ fn transcript(desk: &Desk) {
             "content": "Event Data:\n{\"title\": \"Meeting\"}\n\nUser Preferences:\n{\"channel_pref\": \"email\"}",
         })
     );
-    faults(&mut peer);
-    let (status, stderr) = peer.finish();
-    assert!(status.success(), "{stderr}");
 }
 
 fn content(peer: &mut Peer, params: Value) -> Value {
@@ -497,7 +514,7 @@ fn a_database_that_comes_back_is_found_again() {
     let Some(mut desk) = Desk::postgres() else { return };
     let mut peer = desk.peer();
     assert_eq!(told(&tool(&mut peer, "getUser", json!({"user_id": "ann"})))["id"], "ann");
-    desk._server.as_mut().unwrap().restart();
+    desk.server.as_mut().unwrap().restart();
     assert_eq!(told(&tool(&mut peer, "getUser", json!({"user_id": "ann"})))["id"], "ann");
     let planned = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
     assert_eq!(planned["events_processed"], 2, "{planned}");

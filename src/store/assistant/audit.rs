@@ -33,6 +33,7 @@ pub(super) async fn append(connection: &mut AnyConnection, row: &AuditRow) -> Re
 }
 
 /// Returns the latest acts on a subject, newest first.
+#[cfg_attr(not(test), expect(dead_code, reason = "the timeline shows it"))]
 pub(crate) async fn of(store: &Store, subject: &str, limit: u32) -> Result<Vec<AuditRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(OF).bind(subject).bind(i64::from(limit)).fetch_all(&mut *connection).await?)

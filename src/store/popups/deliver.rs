@@ -6,6 +6,9 @@ use sqlx::{AnyConnection, FromRow, Row as _};
 use super::{Question, audit};
 use crate::store::{Error, Millis, Store};
 
+/// An outcome for a stream: the number of its event, the id of the request as JSON, and the question.
+type Numbered = (i64, String, Question);
+
 /// Outcomes that one look at a stream hands out.
 const AT_ONCE: i64 = 100;
 
@@ -143,18 +146,14 @@ fn delivered_verb<'a>(
 
 /// Returns the events of a stream: with `after`, all behind that one, also those that were sent before; without,
 /// those that were not sent yet. What fell due since gets the next numbers.
-pub(crate) async fn due(
-    store: &Store,
-    stream: &str,
-    after: Option<i64>,
-) -> Result<Vec<(i64, String, Question)>, Error> {
+pub(crate) async fn due(store: &Store, stream: &str, after: Option<i64>) -> Result<Vec<Numbered>, Error> {
     store.write((stream.to_owned(), after), due_verb).await
 }
 
 fn due_verb<'a>(
     connection: &'a mut AnyConnection,
     (stream, after): &'a (String, Option<i64>),
-) -> BoxFuture<'a, Result<Vec<(i64, String, Question)>, sqlx::Error>> {
+) -> BoxFuture<'a, Result<Vec<Numbered>, sqlx::Error>> {
     Box::pin(async move {
         let new = sqlx::query_as(UNNUMBERED).bind(stream).bind(AT_ONCE);
         let new: Vec<(String, String)> = new.fetch_all(&mut *connection).await?;

@@ -60,7 +60,7 @@ pub(in crate::web) async fn act(
         return page(&app, &question, &filled, Some(Fault { field: None, message: message.to_owned() }))
             .await;
     }
-    let note = Some(filled.get("note").to_owned());
+    let note = filled.get("note").to_owned();
     // Whoever acts on a page has seen it, also where no script could say so.
     let _ = app.popups.seen(ticket, Presenter::Browser).await;
     let done = match filled.get("act") {
@@ -70,13 +70,11 @@ pub(in crate::web) async fn act(
                 Level::High => Proof::Passphrase(filled.get("passphrase").to_owned()),
             };
             let answer = filled.answer(&question.fields);
-            app.popups.answer(ticket, proof, answer, note, Presenter::Browser).await.map(drop)
+            app.popups.answer(ticket, proof, answer, Some(note), Presenter::Browser).await.map(drop)
         }
-        "decline" => app.popups.decline(ticket, note, Presenter::Browser).await.map(drop),
-        "dismiss" => app.popups.dismiss(ticket, note, Presenter::Browser).await.map(drop),
-        "redirect" => {
-            app.popups.redirect(ticket, note.unwrap_or_default(), Presenter::Browser).await.map(drop)
-        }
+        "decline" => app.popups.decline(ticket, Some(note), Presenter::Browser).await.map(drop),
+        "dismiss" => app.popups.dismiss(ticket, Some(note), Presenter::Browser).await.map(drop),
+        "redirect" => app.popups.redirect(ticket, note, Presenter::Browser).await.map(drop),
         "snooze" => {
             let minutes = filled.get("minutes").parse().unwrap_or(0);
             app.popups.snooze(ticket, minutes, Presenter::Browser).await.map(drop)

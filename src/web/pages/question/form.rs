@@ -36,7 +36,7 @@ impl Filled {
                 (Some(Given::Text(text) | Given::Date(text)), _) => pairs.push((name, text.clone())),
                 (Some(Given::Number(number)), _) => pairs.push((name, number.to_string())),
                 (Some(Given::YesNo(yes)), _) => {
-                    pairs.push((name, if *yes { "yes" } else { "no" }.to_owned()))
+                    pairs.push((name, if *yes { "yes" } else { "no" }.to_owned()));
                 }
                 (Some(Given::Choices(_)) | None, _) => {}
             }
