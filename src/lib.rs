@@ -21,7 +21,6 @@ mod agents;
 #[cfg_attr(not(test), expect(dead_code, reason = "a model proposes plans once it is asked"))]
 mod assistant;
 mod codex;
-#[cfg_attr(not(test), expect(dead_code, reason = "the page of a question shows its audit next"))]
 mod popups;
 mod prompts;
 

@@ -30,12 +30,13 @@ use crate::events::Events;
 use crate::store::Store;
 pub(crate) use answer::{Answer, Given};
 pub(crate) use availability::Availability;
+pub(crate) use desk::Changes;
 use desk::Desk;
 pub(crate) use error::Error;
 pub(crate) use outcome::{By, Kind, Outcome, Presenter, Proof, State};
 pub(crate) use question::{
     Asked, Asker, Choice, Default, Delivery, Draft, Field, Filter, Happened, Input, Level, Page, Question,
-    Queue, Route, Ticket,
+    Queue, Route, Ticket, Unanswered,
 };
 
 /// The room. Cheap to clone; all clones share one desk.
@@ -63,6 +64,11 @@ impl Popups {
     /// how it stands then.
     pub(crate) async fn wait(&self, ticket: &Ticket, patience: Duration) -> Result<State, Error> {
         self.0.wait(ticket, patience).await
+    }
+
+    /// Returns what tells of changes of a question from now on.
+    pub(crate) fn changes(&self, ticket: &Ticket) -> Changes {
+        self.0.changes_of(ticket)
     }
 
     /// Returns one question with its message and fields.
@@ -122,6 +128,11 @@ impl Popups {
         presenter: Presenter,
     ) -> Result<Outcome, Error> {
         self.0.answer(ticket, proof, answer, note, presenter).await
+    }
+
+    /// Notes that a form in the client itself ended without an answer, for the audit.
+    pub(crate) async fn unanswered(&self, ticket: &Ticket, how: Unanswered) -> Result<(), Error> {
+        self.0.unanswered(ticket, how).await
     }
 
     /// Takes an answer back within its undo window; the question is pending again.

@@ -96,7 +96,7 @@ async fn popup(app: Arc<App>, waiting: TaskTracker, notification: Notification) 
             label: String::new(),
             description: String::new(),
             required: true,
-            input: Input::Choice { options: vec![seen], min: 1, max: 1, other: false },
+            input: Input::Choice { options: vec![seen], min: 1, max: 1, other: false, list: false },
         }],
         timeout: Some(STAYS),
         ..Draft::default()

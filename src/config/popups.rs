@@ -29,6 +29,8 @@ pub(crate) struct PopupsConfig {
     /// How long a tool call blocks before it answers `pending` with a ticket; by the client's name where known better.
     pub(crate) patience: Duration,
     pub(crate) patience_of: BTreeMap<String, Duration>,
+    /// Clients, by the beginning of their names in lower case or `*` for all, whose own forms show questions too.
+    pub(crate) in_client: Vec<String>,
     /// The file with the verifier of the desk passphrase; `None` for a process without a home.
     pub(crate) passphrase: Option<PathBuf>,
 }
@@ -50,6 +52,9 @@ impl Default for PopupsConfig {
             gone_grace: Duration::from_mins(10),
             patience: Duration::from_secs(50),
             patience_of: BTreeMap::new(),
+            // What a client answers is the word of the program that runs the agent, and not every one that declares
+            // forms draws them, so the person says whose are trusted.
+            in_client: Vec::new(),
             passphrase: None,
         }
     }
@@ -72,6 +77,9 @@ pub(super) struct File {
     /// By the beginning of a client's name.
     #[serde(default)]
     patience_seconds_of: BTreeMap<String, u64>,
+    /// By the beginning of a client's name, or `*`.
+    #[serde(default)]
+    ask_in_client: Vec<String>,
 }
 
 impl File {
@@ -95,5 +103,6 @@ impl File {
         popups.patience_of = patience
             .map(|(client, seconds)| (client.to_ascii_lowercase(), Duration::from_secs(seconds)))
             .collect();
+        popups.in_client = self.ask_in_client.iter().map(|client| client.to_ascii_lowercase()).collect();
     }
 }

@@ -232,7 +232,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.admit(&context);
-        tasks::update(self, &request.task_id).await
+        tasks::update(self, &request, &context).await
     }
 
     async fn cancel_task(

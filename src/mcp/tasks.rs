@@ -1,7 +1,9 @@
 //! The Tasks extension of 2026-07-28 (`io.modelcontextprotocol/tasks`): a delegation, or a question to the person,
 //! is a task of the protocol, kept in the store, so it is there again after a reconnect and after a restart of the hub.
 
-use rmcp::model::{CreateTaskResult, DetailedTask, GetTaskResult, Task as Wire, TaskPayload, TaskStatus};
+use rmcp::model::{
+    CreateTaskResult, DetailedTask, GetTaskResult, Task as Wire, TaskPayload, TaskStatus, UpdateTaskParams,
+};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
@@ -36,7 +38,7 @@ pub(crate) async fn get(
     context: &RequestContext<RoleServer>,
 ) -> Result<GetTaskResult, ErrorData> {
     if let Some(ticket) = question(handler, id) {
-        return popups::get(handler, &ticket).await;
+        return popups::get(handler, &ticket, context).await;
     }
     let task = find(handler, id).await?;
     let payload = match task.state {
@@ -66,11 +68,15 @@ pub(crate) async fn cancel(handler: &Handler, id: &str) -> Result<(), ErrorData>
 }
 
 /// `tasks/update`: an agent of ours asks its client nothing, so there is nothing to answer; that is no fault.
-pub(crate) async fn update(handler: &Handler, id: &str) -> Result<(), ErrorData> {
-    if let Some(ticket) = question(handler, id) {
-        return popups::update(handler, &ticket).await;
+pub(crate) async fn update(
+    handler: &Handler,
+    request: &UpdateTaskParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<(), ErrorData> {
+    if let Some(ticket) = question(handler, &request.task_id) {
+        return popups::update(handler, &ticket, &request.input_responses, context).await;
     }
-    find(handler, id).await.map(drop)
+    find(handler, &request.task_id).await.map(drop)
 }
 
 /// The question that an id names: its form tells a question's ticket from a delegation's id.

@@ -49,9 +49,10 @@ pub(crate) async fn call(
 async fn one(
     handler: &Handler,
     revision: Revision,
-    request: CallToolRequestParams,
+    mut request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
+    let brought = popups::Brought::from(&mut request);
     let arguments = request.arguments.unwrap_or_default();
     let (server, name) = (handler.server(), request.name.as_ref());
     if server.has_prompts() {
@@ -76,7 +77,7 @@ async fn one(
         return answer.map(CallToolResponse::from);
     }
     if server.has_popups()
-        && let Some(answer) = popups::call(handler, revision, name, &arguments, context).await
+        && let Some(answer) = popups::call(handler, revision, name, &arguments, brought, context).await
     {
         return answer;
     }

@@ -4,7 +4,7 @@ use super::answer::Answer;
 use super::desk::Desk;
 use super::error::Error;
 use super::outcome::{By, Kind, Outcome, Presenter, Proof, State};
-use super::question::{Level, Question, Ticket};
+use super::question::{Level, Question, Ticket, Unanswered};
 use super::rows;
 use crate::store::Millis;
 use crate::store::popups::{self, Decision};
@@ -145,6 +145,13 @@ impl Desk {
             self.changed(ticket.as_str());
         }
         Ok(self.get(ticket).await?.state)
+    }
+
+    pub(super) async fn unanswered(&self, ticket: &Ticket, how: Unanswered) -> Result<(), Error> {
+        let who = Presenter::Client.as_str();
+        popups::note(&self.store, ticket.as_str(), how.as_str(), who, self.clock.now()).await?;
+        self.changed(ticket.as_str());
+        Ok(())
     }
 
     async fn prove(&self, ticket: &Ticket, proof: Proof, presenter: Presenter) -> Result<(), Error> {

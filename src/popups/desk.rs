@@ -40,6 +40,22 @@ pub(super) struct Desk {
     pub(super) late: Mutex<HashSet<String>>,
 }
 
+/// Tells of changes of one question.
+#[derive(Debug)]
+pub(crate) struct Changes {
+    of: watch::Receiver<u64>,
+    /// Another hub may write to the store: its word shows by looking, this one's wakes.
+    shared: bool,
+}
+
+impl Changes {
+    /// Ends when the question may have changed since the last call, or `patience` is over.
+    pub(crate) async fn next(&mut self, patience: Duration) {
+        let patience = if self.shared { patience.min(LOOK) } else { patience };
+        let _ = tokio::time::timeout(patience, self.of.changed()).await;
+    }
+}
+
 impl Desk {
     pub(super) fn new(settings: PopupsConfig, store: Store, events: Events) -> Self {
         let passphrase = Arc::new(Passphrase::new(settings.passphrase.clone()));
@@ -104,25 +120,19 @@ impl Desk {
 
     pub(super) async fn wait(&self, ticket: &Ticket, patience: Duration) -> Result<State, Error> {
         let end = Instant::now() + patience;
-        let mut changes = self.watch(ticket.as_str());
+        let mut changes = self.changes_of(ticket);
         loop {
-            changes.mark_unchanged();
             let state = self.get(ticket).await?.state;
-            if state.outcome().is_some() {
+            let left = end.saturating_duration_since(Instant::now());
+            if state.outcome().is_some() || left.is_zero() {
                 return Ok(state);
             }
-            let another = async {
-                // Another hub's word shows by looking; this one's wakes.
-                if self.store.is_shared() {
-                    let _ = tokio::time::timeout(LOOK, changes.changed()).await;
-                } else {
-                    let _ = changes.changed().await;
-                }
-            };
-            if tokio::time::timeout_at(end, another).await.is_err() {
-                return Ok(state);
-            }
+            changes.next(left).await;
         }
+    }
+
+    pub(super) fn changes_of(&self, ticket: &Ticket) -> Changes {
+        Changes { of: self.watch(ticket.as_str()), shared: self.store.is_shared() }
     }
 
     pub(super) async fn get(&self, ticket: &Ticket) -> Result<Question, Error> {

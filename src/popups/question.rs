@@ -127,12 +127,15 @@ pub(crate) struct Field {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Input {
-    /// Between `min` and `max` of the options; `max` 1 is a single choice. `other` lets the person write instead.
+    /// Between `min` and `max` of the options; with `max` 1 one excludes the others. `other` lets the person write
+    /// instead. `list` is an answer that its asker reads as a list, though it may hold one value at most.
     Choice {
         options: Vec<Choice>,
         min: usize,
         max: usize,
         other: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        list: bool,
     },
     Text {
         multiline: bool,
@@ -224,12 +227,32 @@ pub(crate) struct Filter {
     pub(crate) kind: Option<super::Kind>,
 }
 
+/// How a form in the client itself ended without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// The person closed it, or the client did not draw it: the question is not shown there again.
+    Closed,
+    /// It was sent without an answer that fits.
+    Unfit,
+}
+
+impl Unanswered {
+    /// Returns the event that stands for it in [`Happened::kind`].
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "form_closed",
+            Self::Unfit => "unfit",
+        }
+    }
+}
+
 /// Something that happened to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Happened {
     pub(crate) at: Millis,
     /// `asked`, `asked_again`, `seen`, `snoozed`, `answered`, `taken_back`, `default`, `declined`, `dismissed`,
-    /// `timed_out`, `cancelled`, `client_gone`, `final`, `refused` (a wrong passphrase), `delivered`.
+    /// `timed_out`, `cancelled`, `client_gone`, `final`, `refused` (a wrong passphrase), `form_closed` and `unfit` (see
+    /// [`Unanswered`]), `delivered`.
     pub(crate) kind: String,
     /// Through which presenter, or to whom; may be empty.
     pub(crate) who: String,

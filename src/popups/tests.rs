@@ -44,7 +44,13 @@ fn yes_or_no(title: &str) -> Draft {
             label: String::new(),
             description: String::new(),
             required: true,
-            input: Input::Choice { options: vec![option("Yes"), option("No")], min: 1, max: 1, other: false },
+            input: Input::Choice {
+                options: vec![option("Yes"), option("No")],
+                min: 1,
+                max: 1,
+                other: false,
+                list: false,
+            },
         }],
         ..Draft::default()
     }
@@ -275,7 +281,8 @@ async fn what_is_too_much_or_means_nothing_is_refused_with_its_place() {
         let mut draft = yes_or_no("T");
         let options =
             options.iter().map(|(label, value)| Choice { label: (*label).into(), value: (*value).into() });
-        draft.fields[0].input = Input::Choice { options: options.collect(), min: 1, max: 1, other: false };
+        draft.fields[0].input =
+            Input::Choice { options: options.collect(), min: 1, max: 1, other: false, list: false };
         draft
     };
     let cases = [

@@ -106,7 +106,7 @@ fn ticket(letter: char) -> String {
 fn choice(options: &[(&str, &str)], max: usize, other: bool) -> Wanted {
     let options =
         options.iter().map(|(label, value)| Choice { label: (*label).into(), value: (*value).into() });
-    Wanted::Choice { options: options.collect(), min: usize::from(max == 1), max, other }
+    Wanted::Choice { options: options.collect(), min: usize::from(max == 1), max, other, list: false }
 }
 
 fn field(name: &str, input: Wanted) -> Field {

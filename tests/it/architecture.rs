@@ -32,7 +32,10 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("http", &["agents", "app", "config", "mcp", "popups", "web"]),
-    ("mcp", &["agents", "app", "assistant", "clock", "codex", "config", "events", "popups", "prompts"]),
+    (
+        "mcp",
+        &["agents", "app", "assistant", "clock", "codex", "config", "events", "popups", "prompts", "visible"],
+    ),
     ("relay", &["mcp", "socket"]),
     ("socket", &["agents", "app", "codex", "events", "git", "mcp", "popups", "process"]),
     ("tui", &["clock", "git", "popups", "socket", "visible"]),

@@ -2,6 +2,7 @@
 
 mod contract;
 mod faults;
+mod in_client;
 mod person;
 mod security;
 mod tools;

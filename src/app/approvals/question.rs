@@ -68,7 +68,7 @@ pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -
                 let input = if options.is_empty() {
                     Input::Text { multiline: false, min: 0, max: 4096 }
                 } else {
-                    Input::Choice { options, min: 1, max: 1, other: true }
+                    Input::Choice { options, min: 1, max: 1, other: true, list: false }
                 };
                 field(&question.id, &question.text, input)
             })
@@ -92,7 +92,7 @@ fn yes_or_no(approval: &Approval) -> Input {
     }
     offer("Deny", "deny");
     offer("Deny, and stop the turn", "abort");
-    Input::Choice { options, min: 1, max: 1, other: false }
+    Input::Choice { options, min: 1, max: 1, other: false, list: false }
 }
 
 /// Turns an outcome into what Codex is told.
@@ -154,7 +154,7 @@ fn form(schema: &Value) -> Vec<Field> {
             .map(|word| Choice { label: word.to_owned(), value: word.to_owned() })
             .collect();
         let input = match property["type"].as_str() {
-            _ if !options.is_empty() => Input::Choice { options, min: 1, max: 1, other: false },
+            _ if !options.is_empty() => Input::Choice { options, min: 1, max: 1, other: false, list: false },
             Some("boolean") => Input::YesNo,
             Some(number @ ("integer" | "number")) => Input::Number {
                 whole: number == "integer",

@@ -1,10 +1,13 @@
 //! `triggerPopup`, `ask_form` and `await_answer`: a question to the person as a tool of every revision.
 
 mod answer;
+mod elicit;
 mod form;
+mod in_client;
 mod ladder;
 mod late;
 mod question;
+mod rounds;
 mod schemas;
 mod tasks;
 
@@ -19,6 +22,7 @@ pub(crate) use answer::{fault_of, word};
 pub(crate) use ladder::wait_for;
 pub(crate) use late::with_late_answers;
 pub(crate) use question::draft;
+pub(crate) use rounds::Brought;
 pub(crate) use schemas::tools;
 pub(crate) use tasks::{cancel, get, update};
 
@@ -26,12 +30,13 @@ pub(crate) const TRIGGER: &str = "triggerPopup";
 pub(crate) const FORM: &str = "ask_form";
 pub(crate) const AWAIT: &str = "await_answer";
 
-/// Calls one of the room's tools; `None` when `name` is none of them.
+/// Calls one of the room's tools, with what an earlier round of it brought; `None` when `name` is none of them.
 pub(crate) async fn call(
     handler: &Handler,
     revision: Revision,
     name: &str,
     arguments: &Map<String, Value>,
+    brought: Option<Brought>,
     context: &RequestContext<RoleServer>,
 ) -> Option<Result<CallToolResponse, ErrorData>> {
     let draft = match name {
@@ -41,7 +46,7 @@ pub(crate) async fn call(
         _ => return None,
     };
     Some(match draft {
-        Ok(draft) => ladder::ask(handler, revision, draft, context).await,
+        Ok(draft) => ladder::ask(handler, revision, draft, brought, context).await,
         Err(fault) => fault.answer(revision).map(CallToolResponse::from),
     })
 }

@@ -68,6 +68,27 @@ impl Hub {
         (status, text)
     }
 
+    /// Does a client's handshake over HTTP at `/mcp` and returns what names its session.
+    pub(super) fn session(&self, revision: &str, capabilities: &Value) -> String {
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": revision,
+            "capabilities": capabilities,
+            "clientInfo": {"name": "test", "version": "1"},
+        }});
+        let accept = [("accept", "application/json, text/event-stream")];
+        let head = head(&mut self.open("POST", "/mcp", &accept, &hello.to_string()));
+        let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        id.unwrap_or_else(|| panic!("no session: {head}")).to_owned()
+    }
+
+    /// Posts to a session and opens the event stream that it is answered by.
+    pub(super) fn stream(&self, session: &str, body: &str) -> Events {
+        let headers = [("mcp-session-id", session), ("accept", "text/event-stream, application/json")];
+        let mut stream = self.open("POST", "/mcp", &headers, body);
+        assert_eq!(status(&mut stream), 200);
+        Events(stream)
+    }
+
     /// Opens the event stream of `path` and reads its head.
     pub(super) fn events(&self, path: &str, headers: &[(&str, &str)]) -> Events {
         let headers = [headers, &[("accept", "text/event-stream")]].concat();
@@ -104,11 +125,15 @@ impl Hub {
 }
 
 fn status(stream: &mut impl BufRead) -> u16 {
+    head(stream).split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+fn head(stream: &mut impl BufRead) -> String {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
         assert!(stream.read_line(&mut head).unwrap() > 0, "the head ended early: {head:?}");
     }
-    head.split(' ').nth(1).unwrap().parse().unwrap()
+    head
 }
 
 /// An open event stream.

@@ -132,16 +132,19 @@ fn content(question: &Question, answer: &Answer) -> Value {
 fn value(question: &Question, name: &str, given: &Given) -> Value {
     let input = question.fields.iter().find(|field| field.name == name).map(|field| &field.input);
     match (given, input) {
-        (Given::Choices(values), Some(Input::Choice { max: 1, .. })) => {
+        (Given::Choices(values), Some(Input::Choice { list: false, max: 1, .. })) => {
             values.first().map_or(Value::Null, |value| Value::from(value.as_str()))
         }
         (Given::Choices(values), _) => Value::from(values.clone()),
         (Given::Other(text) | Given::Text(text) | Given::Date(text), _) => Value::from(text.as_str()),
-        // A whole number is written as one.
-        (Given::Number(number), Some(Input::Number { whole: true, .. })) => {
-            format!("{number:.0}").parse::<i64>().map_or_else(|_| json!(number), Value::from)
-        }
-        (Given::Number(number), _) => json!(number),
+        (Given::Number(given), Some(Input::Number { whole, .. })) => number(*given, *whole),
+        (Given::Number(given), _) => json!(given),
         (Given::YesNo(yes), _) => Value::from(*yes),
     }
+}
+
+/// A number in JSON; a whole one is written as one.
+pub(super) fn number(number: f64, whole: bool) -> Value {
+    let as_whole = whole.then(|| format!("{number:.0}").parse::<i64>().ok()).flatten();
+    as_whole.map_or_else(|| json!(number), Value::from)
 }

@@ -41,7 +41,7 @@ fn field(name: &str, property: &Map<String, Value>, required: bool) -> Result<Fi
         ("string" | "", _) => {
             if let Some(options) = choices(property)? {
                 let other = boolean(property, "allow_other")?;
-                Input::Choice { options, min: usize::from(required), max: 1, other }
+                Input::Choice { options, min: usize::from(required), max: 1, other, list: false }
             } else {
                 let max = size("maxLength")?.unwrap_or(TEXT);
                 let multiline = format.is_empty() && max > 200;
@@ -60,7 +60,7 @@ fn field(name: &str, property: &Map<String, Value>, required: bool) -> Result<Fi
             let options = options.ok_or_else(|| missing("enum").below(&["items"]))?;
             let max = size("maxItems")?.unwrap_or(options.len());
             let min = size("minItems")?.unwrap_or(0);
-            Input::Choice { options, min, max, other: false }
+            Input::Choice { options, min, max, other: false, list: true }
         }
         _ => {
             let kinds = ["string", "number", "integer", "boolean", "array"];

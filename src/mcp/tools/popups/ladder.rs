@@ -9,6 +9,8 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
 
 use super::answer;
+use super::in_client::{self, InClient};
+use super::rounds::{self, Brought};
 use crate::clock::{instant, stamp};
 use crate::mcp::arguments::{Fault, integer, string};
 use crate::mcp::dialect::Revision;
@@ -24,9 +26,15 @@ pub(super) async fn ask(
     handler: &Handler,
     revision: Revision,
     draft: Draft,
+    brought: Option<Brought>,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let popups = &handler.app().popups;
+    let stateless = revision == Revision::V2026_07_28;
+    let in_client = stateless && in_client::is_preferred(handler, revision, context);
+    if let Some(brought) = brought.filter(|_| in_client) {
+        return resumed(handler, draft, &brought, context).await;
+    }
     let asked = match popups.ask(handler.asker(), draft).await {
         Ok(asked) => asked,
         Err(refusal) => {
@@ -44,7 +52,47 @@ pub(super) async fn ask(
             Err(refusal) => Ok(answer::refused(&refusal, revision).into()),
         };
     }
+    if in_client
+        && let Ok(question) = popups.get(&asked.ticket).await
+        && let Some(requests) = rounds::requests(popups, &question).await
+    {
+        return Ok(rounds::result(&question, requests).into());
+    }
     Ok(finish(handler, revision, &asked.ticket, patience(handler, context), context).await.into())
+}
+
+/// A stateless call that comes back with what the person said to the client's own form, if they said something.
+async fn resumed(
+    handler: &Handler,
+    draft: Draft,
+    brought: &Brought,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let (asker, popups) = (handler.asker(), &handler.app().popups);
+    let question = async {
+        let question = brought.question(popups, &asker.key, &draft).await?;
+        popups.here(&asker, &question.ticket).await?;
+        brought.take(popups, &question).await?;
+        popups.get(&question.ticket).await
+    };
+    let question = match question.await {
+        Ok(question) => question,
+        Err(Error::Unknown { .. }) => {
+            let (path, state) = (["requestState".to_owned()], Value::Null);
+            return Err(error::invalid_params(
+                "`requestState` belongs to no question that you asked",
+                &path,
+                "exists",
+                &state,
+            ));
+        }
+        Err(refusal) => return Ok(answer::refused(&refusal, Revision::V2026_07_28).into()),
+    };
+    if let Some(requests) = rounds::requests(popups, &question).await {
+        return Ok(rounds::result(&question, requests).into());
+    }
+    let patience = patience(handler, context);
+    Ok(finish(handler, Revision::V2026_07_28, &question.ticket, patience, context).await.into())
 }
 
 /// `await_answer`.
@@ -113,21 +161,37 @@ fn patience(handler: &Handler, context: &RequestContext<RoleServer>) -> Option<D
 }
 
 /// Waits until a question is decided or `patience` is over, and returns it as it is then. The client is told that
-/// we are there where it sent a token. A call that is taken back leaves the question for a grace.
+/// we are there where it sent a token, and shows the question too where the person prefers that. A call that is taken
+/// back leaves the question for a grace.
 pub(crate) async fn wait_for(
     handler: &Handler,
     context: &RequestContext<RoleServer>,
     ticket: &Ticket,
     patience: Option<Duration>,
 ) -> Result<Question, Error> {
+    let mut in_client = InClient::new(handler, context);
+    let question = watch(handler, context, ticket, patience, &mut in_client).await;
+    in_client.withdraw().await;
+    question
+}
+
+async fn watch(
+    handler: &Handler,
+    context: &RequestContext<RoleServer>,
+    ticket: &Ticket,
+    patience: Option<Duration>,
+    in_client: &mut InClient<'_>,
+) -> Result<Question, Error> {
     let popups = &handler.app().popups;
     let until = patience.map(|patience| Instant::now() + patience);
     let mut progress = Progress::new(context);
+    let mut changes = popups.changes(ticket);
     loop {
         let question = popups.get(ticket).await?;
         if question.state.outcome().is_some() {
             return Ok(question);
         }
+        in_client.follow(&question).await;
         progress.news(standing(&question));
         let pause = progress.tell(context).await;
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -136,7 +200,8 @@ pub(crate) async fn wait_for(
         }
         let pause = left.map_or(pause, |left| left.min(pause));
         tokio::select! {
-            state = popups.wait(ticket, pause) => { state?; }
+            () = changes.next(pause) => {}
+            reply = in_client.reply() => in_client::take(popups, &question, &reply).await?,
             () = context.ct.cancelled() => {
                 popups.left(&handler.asker().key, ticket).await;
                 return Ok(question);

@@ -23,7 +23,7 @@ pub(crate) fn draft(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
     let input = if options.is_empty() {
         Input::Text { multiline: true, min: 0, max: TEXT }
     } else {
-        Input::Choice { options, min: 1, max: 1, other }
+        Input::Choice { options, min: 1, max: 1, other, list: false }
     };
     let default = string(arguments, "default", false)?.map(|value| match &input {
         Input::Choice { options, .. } if options.iter().any(|option| option.value == value) => {

@@ -1,10 +1,14 @@
 //! A question as a task of the protocol, for clients that take one in the place of a result.
 
-use rmcp::ErrorData;
-use rmcp::model::{CreateTaskResult, DetailedTask, GetTaskResult, Task as Wire, TaskPayload, TaskStatus};
+use rmcp::model::{
+    CreateTaskResult, DetailedTask, GetTaskResult, InputResponses, Task as Wire, TaskPayload, TaskStatus,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use super::answer;
+use super::in_client::is_preferred;
+use super::{answer, rounds};
 use crate::clock::{instant, stamp};
 use crate::mcp::dialect::Revision;
 use crate::mcp::{Handler, error};
@@ -19,14 +23,22 @@ pub(super) fn created(question: &Question) -> CreateTaskResult {
 }
 
 /// `tasks/get`.
-pub(crate) async fn get(handler: &Handler, ticket: &Ticket) -> Result<GetTaskResult, ErrorData> {
+pub(crate) async fn get(
+    handler: &Handler,
+    ticket: &Ticket,
+    context: &RequestContext<RoleServer>,
+) -> Result<GetTaskResult, ErrorData> {
     let asker = handler.asker();
     let popups = &handler.app().popups;
     let question = find(handler, ticket).await?;
     let payload = match &question.state {
         State::Pending | State::Held { .. } => {
             popups.here(&asker, ticket).await.map_err(|fault| refused(&fault))?;
-            TaskPayload::Working
+            let asks = is_preferred(handler, Revision::V2026_07_28, context);
+            match if asks { rounds::requests(popups, &question).await } else { None } {
+                Some(input_requests) => TaskPayload::InputRequired { input_requests },
+                None => TaskPayload::Working,
+            }
         }
         State::Decided(outcome) if outcome.kind == Kind::Cancelled => TaskPayload::Cancelled,
         State::Decided(_) => {
@@ -48,9 +60,19 @@ pub(crate) async fn cancel(handler: &Handler, ticket: &Ticket) -> Result<(), Err
     cancelled.map(drop).map_err(|fault| refused(&fault))
 }
 
-/// `tasks/update`: nothing is asked of the client, so there is nothing to answer; that is no fault.
-pub(crate) async fn update(handler: &Handler, ticket: &Ticket) -> Result<(), ErrorData> {
-    find(handler, ticket).await.map(drop)
+/// `tasks/update`: what the person said to the client's own form. What answers no open form is no fault.
+pub(crate) async fn update(
+    handler: &Handler,
+    ticket: &Ticket,
+    responses: &InputResponses,
+    context: &RequestContext<RoleServer>,
+) -> Result<(), ErrorData> {
+    let question = find(handler, ticket).await?;
+    if !is_preferred(handler, Revision::V2026_07_28, context) {
+        return Ok(());
+    }
+    let taken = rounds::answered(&handler.app().popups, &question, responses).await;
+    taken.map_err(|fault| refused(&fault))
 }
 
 async fn find(handler: &Handler, ticket: &Ticket) -> Result<Question, ErrorData> {

@@ -1,0 +1,155 @@
+//! A question as a form of the client's own (MCP's elicitation), and what a client's reply to one says.
+
+use serde_json::{Map, Value, json};
+
+use super::answer::number;
+use crate::mcp::dialect::Revision;
+use crate::popups::{Answer, Choice, Field, Given, Input, Question};
+use crate::visible;
+
+/// The choice that is asked where nothing else is: to accept a form that asks for nothing is no consent.
+const CONFIRM: &str = "adjutant_confirm";
+
+/// What a client's reply means.
+#[derive(Debug, PartialEq)]
+pub(super) enum Reply {
+    /// Whether it fits the question is for the desk to say.
+    Answer(Answer),
+    Declined,
+    /// Accepted without the choice that shows that somebody read it, or with a value of another kind than was asked.
+    Unfit,
+    /// No decision of anybody's: the form was closed, or never drawn.
+    Closed,
+}
+
+/// Returns the params of `elicitation/create`; `None` where the revision's forms cannot say what is asked. Nothing is
+/// filled in beforehand. `again` is for a form that came back without an answer.
+pub(super) fn params(question: &Question, revision: Revision, again: bool) -> Option<Value> {
+    let titled = revision >= Revision::V2025_11_25;
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for field in &question.fields {
+        if field.name == CONFIRM {
+            return None;
+        }
+        properties.insert(field.name.clone(), property(field, titled)?);
+        if field.required {
+            required.push(field.name.as_str());
+        }
+    }
+    if required.is_empty() {
+        let send = Choice { label: "Send these answers".to_owned(), value: "send".to_owned() };
+        let decline = Choice { label: "Decline".to_owned(), value: "decline".to_owned() };
+        let mut confirm = choice(&[send, decline], titled);
+        confirm["title"] = Value::from("Send?");
+        properties.insert(CONFIRM.to_owned(), confirm);
+        required.push(CONFIRM);
+    }
+    let mut message = visible::line(&question.title);
+    if !question.message.trim().is_empty() {
+        message = format!("{message}\n\n{}", visible::plain(question.message.trim()));
+    }
+    if again {
+        message = format!("The form came back without an answer that fits.\n\n{message}");
+    }
+    let schema = json!({"type": "object", "properties": properties, "required": required});
+    let mut params = json!({"message": message, "requestedSchema": schema});
+    if titled {
+        params["mode"] = Value::from("form");
+    }
+    Some(params)
+}
+
+fn property(field: &Field, titled: bool) -> Option<Value> {
+    let mut property = match &field.input {
+        // What may be written in the place of an option is written at the desk.
+        Input::Choice { options, max: 1, list: false, .. } => choice(options, titled),
+        Input::Choice { .. } if !titled => return None,
+        Input::Choice { options, min, max, .. } => {
+            let least = if field.required { (*min).max(1) } else { *min };
+            json!({"type": "array", "items": {"anyOf": constants(options)}, "minItems": least, "maxItems": max})
+        }
+        Input::Text { min, max, .. } => {
+            let least = if field.required { (*min).max(1) } else { *min };
+            json!({"type": "string", "minLength": least, "maxLength": max})
+        }
+        Input::Number { whole, min, max } => {
+            let mut property = json!({"type": if *whole { "integer" } else { "number" }});
+            for (name, bound) in [("minimum", min), ("maximum", max)] {
+                if let Some(bound) = bound {
+                    property[name] = number(*bound, *whole);
+                }
+            }
+            property
+        }
+        Input::Date { time } => {
+            json!({"type": "string", "format": if *time { "date-time" } else { "date" }})
+        }
+        Input::YesNo => json!({"type": "boolean"}),
+    };
+    for (name, text) in [("title", &field.label), ("description", &field.description)] {
+        if !text.is_empty() {
+            property[name] = Value::from(visible::line(text));
+        }
+    }
+    Some(property)
+}
+
+/// One of several options; 2025-06-18 has its labels in a list of their own.
+fn choice(options: &[Choice], titled: bool) -> Value {
+    if titled {
+        return json!({"type": "string", "oneOf": constants(options)});
+    }
+    let values: Vec<&str> = options.iter().map(|option| option.value.as_str()).collect();
+    let names: Vec<String> = options.iter().map(|option| visible::line(&option.label)).collect();
+    json!({"type": "string", "enum": values, "enumNames": names})
+}
+
+fn constants(options: &[Choice]) -> Vec<Value> {
+    let constant = |option: &Choice| json!({"const": option.value, "title": visible::line(&option.label)});
+    options.iter().map(constant).collect()
+}
+
+/// Reads the result of `elicitation/create`, tolerantly: what is no clear answer is none.
+pub(super) fn read(question: &Question, reply: &Value) -> Reply {
+    match reply.get("action").and_then(Value::as_str) {
+        Some("accept") => {}
+        Some("decline") => return Reply::Declined,
+        _ => return Reply::Closed,
+    }
+    let content = reply.get("content").and_then(Value::as_object);
+    if question.fields.iter().all(|field| !field.required) {
+        match content.and_then(|content| content.get(CONFIRM)).and_then(Value::as_str) {
+            Some("send") => {}
+            Some("decline") => return Reply::Declined,
+            _ => return Reply::Unfit,
+        }
+    }
+    let mut answer = Answer::default();
+    for field in &question.fields {
+        let value = content.and_then(|content| content.get(&field.name)).filter(|value| !value.is_null());
+        let Some(value) = value else { continue };
+        let Some(given) = given(&field.input, value) else { return Reply::Unfit };
+        answer.0.push((field.name.clone(), given));
+    }
+    Reply::Answer(answer)
+}
+
+fn given(input: &Input, value: &Value) -> Option<Given> {
+    let text = || value.as_str().map(ToOwned::to_owned);
+    match input {
+        Input::Choice { .. } => {
+            let values = match value {
+                Value::Array(values) => {
+                    values.iter().map(|value| value.as_str().map(ToOwned::to_owned)).collect()
+                }
+                value => value.as_str().map(|value| vec![value.to_owned()]),
+            };
+            values.map(Given::Choices)
+        }
+        Input::Text { .. } => text().map(Given::Text),
+        Input::Number { .. } => value.as_f64().map(Given::Number),
+        Input::Date { .. } => text().map(Given::Date),
+        Input::YesNo => value.as_bool().map(Given::YesNo),
+    }
+}

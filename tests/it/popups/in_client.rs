@@ -1,0 +1,308 @@
+//! The client that asks as a presenter: its own form beside all others, in both eras, only where the person wants it.
+
+use serde_json::{Value, json};
+
+use super::person::{Hub, Person, example};
+use crate::support::{Peer, modern_meta};
+
+const WANTED: &str = "undo_milliseconds = 0\nask_in_client = [\"test\"]";
+
+fn connect(hub: &Hub, revision: &str, capabilities: Value) -> Peer {
+    let mut peer = hub.client("popup");
+    let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": {"name": "Test", "version": "1"}});
+    peer.call(0, "initialize", params);
+    peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    peer
+}
+
+fn ask(peer: &mut Peer, id: i64, name: &str, arguments: Value) {
+    let params = json!({"name": name, "arguments": arguments});
+    peer.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+}
+
+/// The next message, which asks the client.
+fn form(peer: &Peer) -> Value {
+    let message = peer.receive();
+    assert_eq!(message["method"], json!("elicitation/create"), "{message}");
+    message
+}
+
+fn reply(peer: &mut Peer, form: &Value, result: Value) {
+    peer.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": result}));
+}
+
+#[test]
+fn a_client_of_the_handshake_shows_a_form_and_its_answer_counts() {
+    let hub = Hub::with(WANTED);
+    for (revision, options) in [
+        ("2025-06-18", json!({"type": "string", "enum": ["yes", "no"], "enumNames": ["Yes", "No"]})),
+        (
+            "2025-11-25",
+            json!({"type": "string", "oneOf": [{"const": "yes", "title": "Yes"}, {"const": "no", "title": "No"}]}),
+        ),
+    ] {
+        let mut peer = connect(&hub, revision, json!({"elicitation": {}}));
+        ask(&mut peer, 1, "triggerPopup", example(&format!("In\u{202e} {revision}")));
+        let form = form(&peer);
+        let params = &form["params"];
+        assert_eq!(params["requestedSchema"]["properties"], json!({"answer": options}), "{form}");
+        assert_eq!(params["requestedSchema"]["required"], json!(["answer"]), "an empty accept is no answer");
+        assert_eq!(params["message"], json!(format!("In⟨U+202E⟩ {revision}\n\nDeploy now?")), "{form}");
+        assert_eq!(params.get("mode").is_some(), revision == "2025-11-25");
+        reply(&mut peer, &form, json!({"action": "accept", "content": {"answer": "no"}}));
+        let told = peer.receive()["result"]["structuredContent"].clone();
+        assert_eq!((&told["status"], &told["selectedValue"]), (&json!("answered"), &json!("no")), "{told}");
+        assert_eq!((&told["decided_by"], &told["through"]), (&json!("person"), &json!("client")));
+        assert_eq!(told["seen_ms"], json!(0), "a form that was sent is not a question that was seen");
+    }
+    assert!(Person::pending(&hub.home).is_empty());
+}
+
+#[test]
+fn an_empty_accept_is_asked_again_and_a_closed_form_decides_nothing() {
+    let hub = Hub::with(WANTED);
+    let mut peer = connect(&hub, "2025-11-25", json!({"elicitation": {"form": {}}}));
+    ask(&mut peer, 1, "triggerPopup", example("Empty"));
+    for content in [json!({}), json!({"answer": "perhaps"}), json!({"answer": 5})] {
+        let form = form(&peer);
+        reply(&mut peer, &form, json!({"action": "accept", "content": content}));
+    }
+    // Three times is enough: it is left to the others.
+    let question = Person::waits_for(&hub.home, "Empty");
+    hub.person().choose(&question, "yes");
+    assert_eq!(peer.receive()["result"]["structuredContent"]["through"], json!("terminal"));
+
+    ask(&mut peer, 2, "triggerPopup", example("Closed"));
+    let closed = form(&peer);
+    reply(&mut peer, &closed, json!({"action": "cancel"}));
+    let question = Person::waits_for(&hub.home, "Closed");
+    // An error, or an answer from a client that draws nothing, is no decision either.
+    hub.person().choose(&question, "no");
+    assert_eq!(peer.receive()["result"]["structuredContent"]["selectedValue"], json!("no"));
+
+    ask(&mut peer, 3, "triggerPopup", example("Unknown"));
+    let unknown = form(&peer);
+    peer.send(&json!({"jsonrpc": "2.0", "id": unknown["id"], "error": {"code": -32601, "message": "no forms here"}}));
+    let question = Person::waits_for(&hub.home, "Unknown");
+    hub.person().choose(&question, "yes");
+    assert_eq!(peer.receive()["result"]["structuredContent"]["selectedValue"], json!("yes"));
+
+    ask(&mut peer, 4, "triggerPopup", example("Declined"));
+    let declined = form(&peer);
+    reply(&mut peer, &declined, json!({"action": "decline"}));
+    assert_eq!(peer.receive()["result"]["structuredContent"]["status"], json!("declined"));
+
+    // Nothing is required of this one, so a choice is added: to accept an empty form says nothing.
+    let schema = json!({"type": "object", "properties": {"why": {"type": "string"}}});
+    ask(&mut peer, 5, "ask_form", json!({"title": "Optional", "requestedSchema": schema}));
+    let optional = form(&peer);
+    let required = &optional["params"]["requestedSchema"]["required"];
+    assert_eq!(required, &json!(["adjutant_confirm"]), "{optional}");
+    reply(&mut peer, &optional, json!({"action": "accept", "content": {}}));
+    let again = form(&peer);
+    assert!(
+        again["params"]["message"].as_str().unwrap().starts_with("The form came back without"),
+        "{again}"
+    );
+    reply(
+        &mut peer,
+        &again,
+        json!({"action": "accept", "content": {"adjutant_confirm": "send", "why": "so"}}),
+    );
+    assert_eq!(peer.receive()["result"]["structuredContent"]["content"], json!({"why": "so"}));
+}
+
+#[test]
+fn whoever_answers_first_counts_and_the_clients_form_is_taken_away() {
+    let hub = Hub::with("undo_milliseconds = 60000\nask_in_client = [\"*\"]");
+    let mut peer = connect(&hub, "2025-11-25", json!({"elicitation": {}}));
+    ask(&mut peer, 1, "triggerPopup", example("Race"));
+    let first = form(&peer);
+    let question = Person::waits_for(&hub.home, "Race");
+    let ticket = json!({"ticket": question["ticket"]});
+    hub.person().choose(&question, "yes");
+    let withdrawn = peer.receive();
+    assert_eq!(withdrawn["method"], json!("notifications/cancelled"), "{withdrawn}");
+    assert_eq!(withdrawn["params"]["requestId"], first["id"]);
+    // What is taken back is asked again, also there; what comes too late for the form before changes nothing.
+    hub.person().act(json!({"take_back": ticket}));
+    let second = form(&peer);
+    reply(&mut peer, &first, json!({"action": "accept", "content": {"answer": "no"}}));
+    hub.person().act(json!({"snooze": {"ticket": question["ticket"], "minutes": 5}}));
+    let put_off = peer.receive();
+    assert_eq!(
+        put_off["params"]["requestId"], second["id"],
+        "what is put off is put off there too: {put_off}"
+    );
+    assert_eq!(Person::pending(&hub.home).len(), 1, "nothing is decided");
+    // So is a form whose call is taken back.
+    ask(&mut peer, 2, "triggerPopup", example("Taken back"));
+    let third = form(&peer);
+    peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}));
+    assert_eq!(peer.receive()["params"]["requestId"], third["id"]);
+}
+
+#[test]
+fn no_client_is_asked_unless_the_person_wants_it_and_never_what_is_high() {
+    let declared = json!({"elicitation": {}});
+    let answered = |hub: &Hub, peer: &mut Peer, arguments: Value| {
+        let title = arguments["title"].as_str().unwrap().to_owned();
+        ask(peer, 1, "triggerPopup", arguments);
+        let question = Person::waits_for(&hub.home, &title);
+        hub.person().act(json!({"decline": {"ticket": question["ticket"], "note": null}}));
+        // The first message is the answer: no form came before it.
+        assert_eq!(peer.receive()["result"]["structuredContent"]["status"], json!("declined"));
+    };
+    let plain = Hub::new();
+    answered(&plain, &mut connect(&plain, "2025-11-25", declared.clone()), example("Not configured"));
+    let hub = Hub::with(WANTED);
+    answered(&hub, &mut connect(&hub, "2025-11-25", json!({})), example("Not declared"));
+    answered(
+        &hub,
+        &mut connect(&hub, "2025-11-25", json!({"elicitation": {"url": {}}})),
+        example("Links alone"),
+    );
+    let mut high = example("High");
+    high["level"] = json!("high");
+    answered(&hub, &mut connect(&hub, "2025-11-25", declared.clone()), high.clone());
+    // The contract's revision knows no requests to a client.
+    let mut old = connect(&hub, "2024-11-05", declared);
+    old.send(&super::person::request("raw", "Contract"));
+    let question = Person::waits_for(&hub.home, "Contract");
+    hub.person().choose(&question, "yes");
+    assert_eq!(old.receive()["result"], json!({"selectedValue": "yes"}));
+
+    // The stateless revision: a reply that nobody asked for is no answer, whatever it brings.
+    let mut modern = hub.client("popup");
+    let mut meta = modern_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let call = |arguments: &Value| json!({"name": "triggerPopup", "arguments": arguments, "_meta": meta});
+    high["title"] = json!("High and stateless");
+    let task = modern.call(1, "tools/call", call(&high))["result"]["taskId"].clone();
+    let about = json!({"taskId": task, "_meta": meta});
+    assert_eq!(modern.call(2, "tasks/get", about)["result"]["status"], json!("working"));
+    let yes = json!({"answer-1": {"action": "accept", "content": {"answer": "yes"}}});
+    modern.call(3, "tasks/update", json!({"taskId": task, "inputResponses": yes, "_meta": meta}));
+    let mut forged = call(&high);
+    forged["requestState"] = task.clone();
+    forged["inputResponses"] = yes;
+    modern.send(&json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": forged}));
+    modern.call(5, "tools/list", json!({"_meta": meta}));
+    assert_eq!(Person::pending(&hub.home).len(), 1, "it waits for the passphrase");
+}
+
+#[test]
+fn the_stateless_revision_gets_the_form_in_its_answer() {
+    let hub = Hub::with(WANTED);
+    let mut meta = modern_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
+    let call = |title: &str, state: &Value, responses: Value| {
+        let mut params = json!({"name": "triggerPopup", "arguments": example(title), "_meta": meta});
+        if !state.is_null() {
+            params["requestState"] = state.clone();
+            params["inputResponses"] = responses;
+        }
+        params
+    };
+    let mut peer = hub.client("popup");
+    let needs = peer.call(1, "tools/call", call("Rounds", &json!(null), json!({})))["result"].clone();
+    assert_eq!(needs["resultType"], json!("input_required"), "{needs}");
+    let form = &needs["inputRequests"]["answer-1"];
+    assert_eq!(form["method"], json!("elicitation/create"), "{needs}");
+    assert_eq!(form["params"]["requestedSchema"]["required"], json!(["answer"]));
+    let state = &needs["requestState"];
+    // Another question's state, another client's, and none of ours.
+    let yes = json!({"answer-1": {"action": "accept", "content": {"answer": "yes"}}});
+    let foreign = peer.call(2, "tools/call", call("Another", state, yes.clone()));
+    assert_eq!(foreign["error"]["code"], json!(-32602), "{foreign}");
+    let forged = peer.call(3, "tools/call", call("Rounds", &json!("q00000000000000000000"), yes.clone()));
+    assert_eq!(forged["error"]["code"], json!(-32602), "{forged}");
+    let mut stranger = call("Rounds", state, yes.clone());
+    stranger["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] = json!("testament");
+    let stranger = hub.client("popup").call(1, "tools/call", stranger);
+    assert_eq!(stranger["error"]["code"], json!(-32602), "{stranger}");
+
+    let empty = json!({"answer-1": {"action": "accept", "content": {}}});
+    let again = peer.call(4, "tools/call", call("Rounds", state, empty.clone()))["result"].clone();
+    assert!(again["inputRequests"]["answer-2"].is_object(), "{again}");
+    let replayed = peer.call(5, "tools/call", call("Rounds", state, empty))["result"].clone();
+    assert!(replayed["inputRequests"]["answer-2"].is_object(), "what answers the form before is left out");
+    let yes = json!({"answer-2": {"action": "accept", "content": {"answer": "yes"}}});
+    let done = peer.call(6, "tools/call", call("Rounds", state, yes.clone()))["result"].clone();
+    assert_eq!(done["structuredContent"]["selectedValue"], json!("yes"), "{done}");
+    assert_eq!(done["structuredContent"]["through"], json!("client"));
+    let replayed = peer.call(7, "tools/call", call("Rounds", state, yes))["result"].clone();
+    assert_eq!(
+        replayed["structuredContent"], done["structuredContent"],
+        "one decision, however often it is sent"
+    );
+
+    // Somebody else is faster than the form.
+    let needs = peer.call(8, "tools/call", call("Slow", &json!(null), json!({})))["result"].clone();
+    let question = Person::waits_for(&hub.home, "Slow");
+    hub.person().choose(&question, "no");
+    let late = json!({"answer-1": {"action": "accept", "content": {"answer": "yes"}}});
+    let told = peer.call(9, "tools/call", call("Slow", &needs["requestState"], late))["result"].clone();
+    assert_eq!(told["structuredContent"]["selectedValue"], json!("no"), "{told}");
+    assert_eq!(told["structuredContent"]["through"], json!("terminal"));
+}
+
+#[test]
+fn a_task_asks_its_client_too() {
+    let hub = Hub::with(WANTED);
+    let mut peer = hub.client("popup");
+    let mut meta = modern_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let ask = |title: &str| json!({"name": "triggerPopup", "arguments": example(title), "_meta": meta});
+    let task = peer.call(1, "tools/call", ask("Task"))["result"]["taskId"].clone();
+    let about = json!({"taskId": task, "_meta": meta});
+    let asked = peer.call(2, "tasks/get", about.clone())["result"].clone();
+    assert_eq!(asked["status"], json!("input_required"), "{asked}");
+    assert!(asked["inputRequests"]["answer-1"].is_object(), "{asked}");
+    let mut said = about.clone();
+    said["inputResponses"] = json!({"answer-1": {"action": "accept", "content": {"answer": "yes"}}});
+    assert!(peer.call(3, "tasks/update", said)["error"].is_null());
+    let done = peer.call(4, "tasks/get", about)["result"].clone();
+    assert_eq!(done["result"]["structuredContent"]["through"], json!("client"), "{done}");
+
+    // Closed there, it waits for the others; answered there, the client hears of it by looking.
+    let task = peer.call(5, "tools/call", ask("Second"))["result"]["taskId"].clone();
+    let about = json!({"taskId": task, "_meta": meta});
+    let mut said = about.clone();
+    said["inputResponses"] = json!({"answer-1": {"action": "cancel"}});
+    peer.call(6, "tasks/update", said);
+    assert_eq!(peer.call(7, "tasks/get", about.clone())["result"]["status"], json!("working"));
+    let question = Person::waits_for(&hub.home, "Second");
+    hub.person().choose(&question, "no");
+    let done = peer.call(8, "tasks/get", about)["result"].clone();
+    assert_eq!(done["result"]["structuredContent"]["selectedValue"], json!("no"), "{done}");
+}
+
+#[test]
+fn over_http_the_form_comes_on_the_calls_own_stream() {
+    let hub = Hub::with(WANTED);
+    let session = hub.session("2025-11-25", &json!({"elicitation": {}}));
+    let headers = [("mcp-session-id", session.as_str()), ("accept", "application/json, text/event-stream")];
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(hub.post("/mcp", &headers, &ready.to_string()).0, 202);
+    for (title, here) in [("Here", true), ("Elsewhere", false)] {
+        let call = json!({"jsonrpc": "2.0", "id": title, "method": "tools/call", "params": {"name": "triggerPopup", "arguments": example(title)}});
+        let mut events = hub.stream(&session, &call.to_string());
+        let form = events.next().1;
+        assert_eq!(form["method"], json!("elicitation/create"), "{form}");
+        if here {
+            let result = json!({"action": "accept", "content": {"answer": "yes"}});
+            let reply = json!({"jsonrpc": "2.0", "id": form["id"], "result": result});
+            assert_eq!(hub.post("/mcp", &headers, &reply.to_string()).0, 202);
+        } else {
+            let question = Person::waits_for(&hub.home, title);
+            hub.person().choose(&question, "no");
+            let withdrawn = events.next().1;
+            assert_eq!(withdrawn["params"]["requestId"], form["id"], "{withdrawn}");
+        }
+        let told = events.next().1["result"]["structuredContent"].clone();
+        assert_eq!(told["through"], json!(if here { "client" } else { "terminal" }), "{told}");
+    }
+}
