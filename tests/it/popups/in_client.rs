@@ -287,6 +287,7 @@ fn over_http_the_form_comes_on_the_calls_own_stream() {
     let headers = [("mcp-session-id", session.as_str()), ("accept", "application/json, text/event-stream")];
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     assert_eq!(hub.post("/mcp", &headers, &ready.to_string()).0, 202);
+    let mut session_events = hub.events("/mcp", &headers[..1]);
     for (title, here) in [("Here", true), ("Elsewhere", false)] {
         let call = json!({"jsonrpc": "2.0", "id": title, "method": "tools/call", "params": {"name": "triggerPopup", "arguments": example(title)}});
         let mut events = hub.stream(&session, &call.to_string());
@@ -299,7 +300,7 @@ fn over_http_the_form_comes_on_the_calls_own_stream() {
         } else {
             let question = Person::waits_for(&hub.home, title);
             hub.person().choose(&question, "no");
-            let withdrawn = events.next().1;
+            let withdrawn = session_events.next().1;
             assert_eq!(withdrawn["params"]["requestId"], form["id"], "{withdrawn}");
         }
         let told = events.next().1["result"]["structuredContent"].clone();
