@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{AnyConnection, ConnectOptions as _, Executor as _};
+use sqlx::{ConnectOptions as _, Executor as _};
 
 use super::writer::{Engine, Writer};
 use super::{Error, Opened, migrations};
@@ -58,7 +58,7 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
     let writers =
         single.connect_with(options.clone()).await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
     let mut connection = writers.acquire().await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
-    migrate(&mut connection).await?;
+    migrations::run(&mut connection).await?;
     drop(connection);
 
     let readers = match database {
@@ -68,14 +68,6 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
         }
     };
     Ok(Opened { readers, writer: Writer::start(writers, engine) })
-}
-
-async fn migrate(connection: &mut AnyConnection) -> Result<(), Error> {
-    match migrations::run(connection).await {
-        // Another process may have made the same tables at the same moment; then they are there now.
-        Err(Error::Foreign(_)) => migrations::run(connection).await,
-        done => done,
-    }
 }
 
 /// Makes the file for its owner alone, for SQLite would make it for everybody; its companions take its mode.

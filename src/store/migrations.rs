@@ -18,15 +18,25 @@ const FILES: &[(i64, &str, &str)] = &[
     (4, "codex", include_str!("../../migrations/0004_codex.sql")),
 ];
 
-/// Brings the tables up to date.
+/// Brings the tables up to date, also while another process does the same.
 pub(super) async fn run(connection: &mut AnyConnection) -> Result<(), Error> {
+    let mut done = once(connection).await;
+    // SQLite has no lock for it: who lost the race for one file finds its tables made, and goes on with the next.
+    for _ in FILES {
+        if !matches!(done, Err(MigrateError::ExecuteMigration(..) | MigrateError::Execute(_))) {
+            break;
+        }
+        done = once(connection).await;
+    }
+    done.map_err(|error| match error {
+        MigrateError::VersionMissing(_) => Error::Newer,
+        other => Error::Foreign(Arc::new(other)),
+    })
+}
+
+async fn once(connection: &mut AnyConnection) -> Result<(), MigrateError> {
     let migrations = FILES.iter().map(|&(version, description, sql)| {
         Migration::new(version, description.into(), MigrationType::Simple, sql.into_sql_str(), false)
     });
-    Migrator::with_migrations(migrations.collect()).run_direct(None, connection, false).await.map_err(
-        |error| match error {
-            MigrateError::VersionMissing(_) => Error::Newer,
-            other => Error::Foreign(Arc::new(other)),
-        },
-    )
+    Migrator::with_migrations(migrations.collect()).run_direct(None, connection, false).await
 }

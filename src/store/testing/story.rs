@@ -210,6 +210,19 @@ async fn two_processes_on_one_file() {
     contend(&[store, other]).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_new_file_that_many_open_at_the_same_moment() {
+    for _ in 0..8 {
+        let (folder, store) = file_store();
+        let file = folder.path().join("home/adjutant.db");
+        let others = (0..5).map(|_| Store::new(Database::File(file.clone())));
+        let opened = others.chain([store]).map(|store| tokio::spawn(async move { store.open().await }));
+        for opened in futures::future::join_all(opened).await {
+            opened.unwrap().unwrap();
+        }
+    }
+}
+
 /// Hubs enter and claim at the same time: each task is won once, and none is left.
 async fn contend(hubs: &[Store]) {
     const EACH: usize = 60;
