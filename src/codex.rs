@@ -130,6 +130,14 @@ impl Codex {
         self.open(start, Some(thread.to_owned())).await
     }
 
+    /// Puts more into a thread's running turn, where the back end can.
+    pub(crate) async fn steer(&self, thread: &str, text: String) -> Result<(), Error> {
+        match self.session(thread) {
+            Some(session) => session.steer(text).await,
+            None => Err(Error::NoTurn),
+        }
+    }
+
     /// Asks for the end of a thread's running turn; its end is told as an event.
     pub(crate) async fn interrupt(&self, thread: &str) -> Result<(), Error> {
         match self.session(thread) {

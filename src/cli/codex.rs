@@ -12,10 +12,11 @@ use std::process::ExitCode;
 use clap::Args;
 use tracing::level_filters::LevelFilter;
 
-use super::output::Failure;
+use super::output::{self, Failure};
 use super::{Common, person};
 use crate::config::Roots;
 use crate::socket::Start;
+use crate::socket::person::Person;
 
 /// Most bytes of a prompt from stdin.
 const LARGEST_PROMPT: u64 = 4 << 20;
@@ -50,6 +51,9 @@ pub(super) struct CodexArgs {
     /// Print each event as a line of JSON
     #[arg(long)]
     json: bool,
+    /// Put PROMPT into the running turn of the thread instead of waiting for its end
+    #[arg(long, requires = "thread", conflicts_with_all = ["plain", "json"])]
+    steer: bool,
     /// List the threads instead, the last used first; PROMPT is what to search for
     #[arg(long, conflicts_with_all = ["thread", "plain"])]
     list: bool,
@@ -84,7 +88,17 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
     if let Some(approval) = &args.deny {
         return decide::deny(&mut reach()?, approval, args.prompt);
     }
+    if args.steer {
+        return steer(&mut reach()?, args.thread.as_deref().unwrap_or_default(), args.prompt);
+    }
     run::run(args, config)
+}
+
+/// Puts a prompt into a running turn.
+fn steer(person: &mut Person, thread: &str, given: Option<String>) -> Result<ExitCode, Failure> {
+    person.steer_codex(thread, prompt(given)?)?;
+    output::note("Codex took it into the running turn");
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the prompt: the argument, else all of stdin.

@@ -92,6 +92,51 @@ pub(crate) enum By {
     Nobody,
 }
 
+/// A decision as it is kept with its thread: the content of an item of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Settled {
+    pub(crate) asked: Option<Approval>,
+    pub(crate) decision: Option<Decision>,
+    pub(crate) by: By,
+}
+
+impl Settled {
+    /// Reads the content of an item; nothing for an item of another kind.
+    pub(crate) fn read(content: &Value) -> Option<Self> {
+        Self::deserialize(content).ok()
+    }
+
+    /// One line that says what was asked.
+    pub(crate) fn line(&self) -> String {
+        self.asked.as_ref().map_or_else(String::new, Approval::line)
+    }
+
+    /// Says what came of it, for a person.
+    pub(crate) fn outcome(&self) -> String {
+        outcome(self.decision.as_ref(), self.by)
+    }
+}
+
+/// Says what came of a question, for a person.
+pub(crate) fn outcome(decision: Option<&Decision>, by: By) -> String {
+    let what = match decision {
+        Some(Decision::Approve) => "approved".to_owned(),
+        Some(Decision::ApproveForSession) => "approved for this session".to_owned(),
+        Some(Decision::Deny { note: Some(note) }) => format!("denied: {note}"),
+        Some(Decision::Deny { note: None }) => "denied".to_owned(),
+        Some(Decision::Abort) => "denied, and the turn stopped".to_owned(),
+        Some(Decision::Content(_)) => "answered".to_owned(),
+        None => "taken back".to_owned(),
+    };
+    let who = match by {
+        By::Person => "by a person",
+        By::Timeout => "when its time was over",
+        By::Codex => "by Codex",
+        By::Nobody => "for nobody could be asked",
+    };
+    format!("{what} ({who})")
+}
+
 impl Approval {
     /// Returns a command as a shell would take it; nothing for what is no command.
     pub(crate) fn command_line(&self) -> String {

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::approval::{Approval, By, Decision};
+use super::error::Error;
 use super::happened::{Happened, Heard, Level};
 use super::settings::{Back, Start};
 use app_server::AppServer;
@@ -70,6 +71,15 @@ impl Dialogue {
         match self {
             Self::App(app) => app.interrupt(thread, out),
             Self::Mcp(mcp) => mcp.interrupt(out),
+        }
+    }
+
+    /// Puts more into the running turn. Returns the number by which [`Happened::Steered`] tells what came of it.
+    pub(super) fn steer(&mut self, thread: &str, text: &str, out: &mut Vec<u8>) -> Result<u64, Error> {
+        match self {
+            Self::App(app) => app.steer(thread, text, out),
+            // A second call while one runs would lose the answer of one of them.
+            Self::Mcp(_) => Err(Error::NoSteering),
         }
     }
 

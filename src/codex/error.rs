@@ -23,6 +23,11 @@ pub(crate) enum Error {
     Busy(usize),
     #[error("no turn runs in this thread")]
     NoTurn,
+    #[error("codex mcp-server takes nothing into a running turn")]
+    NoSteering,
+    /// In Codex's words.
+    #[error("codex did not take it into the running turn: {0}")]
+    NotSteered(String),
     #[error("nothing is asked by the name `{0}` (any more)")]
     NotAsked(String),
     #[error("{0} threads are open, which is the limit")]
@@ -44,6 +49,9 @@ impl Error {
             Self::UnknownThread(_) => Some("`adjutant codex --list` shows the threads that are known here"),
             Self::Refused(_) | Self::Start(_) | Self::Version(_) => {
                 Some("see whether `codex` itself works there; `codex login` if it is not logged in")
+            }
+            Self::NoSteering | Self::NotSteered(_) => {
+                Some("send it as a reply, which waits for the turn's end, or interrupt the turn first")
             }
             Self::Busy(_)
             | Self::NoTurn

@@ -44,6 +44,13 @@ pub(crate) enum Happened {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
+    /// Codex took what was to be put into the running turn, or says why not.
+    Steered {
+        /// Counts what was put in, from 1, in this conversation.
+        number: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<String>,
+    },
     ItemStarted {
         item: Item,
     },
@@ -242,7 +249,7 @@ impl Kind {
     }
 
     /// Takes more text at its end, as far as the kind has such a thing.
-    pub(super) fn grow(&mut self, more: &str) {
+    pub(crate) fn grow(&mut self, more: &str) {
         match self {
             Self::User { text } | Self::Agent { text } | Self::Reasoning { text } => text.push_str(more),
             Self::Command { output, .. } => output.push_str(more),

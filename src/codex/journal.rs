@@ -3,6 +3,7 @@
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use super::approval::Settled;
 use super::happened::{Happened, Item, ItemState, Kind};
 use super::installed::Installed;
 use super::settings::Start;
@@ -115,17 +116,20 @@ impl Journal {
             Happened::ItemEnded { item } => self.item(id, item, at).await,
             Happened::Settled { approval, decision, by } => {
                 let asked = thread.asked.iter().find(|asked| asked.id == *approval);
-                let line = asked.map_or_else(String::new, super::approval::Approval::line);
-                let content = serde_json::json!({"asked": asked, "decision": decision, "by": by});
+                let settled = Settled { asked: asked.cloned(), decision: decision.clone(), by: *by };
                 let item = Item {
                     id: format!("approval-{approval}"),
                     turn: thread.turn.clone(),
                     state: ItemState::Done,
-                    kind: Kind::Other { name: format!("approval: {line}"), content },
+                    kind: Kind::Other {
+                        name: format!("approval: {}", settled.line()),
+                        content: serde_json::to_value(settled).unwrap_or_default(),
+                    },
                 };
                 self.item(id, &item, at).await;
             }
             Happened::Ready(_)
+            | Happened::Steered { .. }
             | Happened::ItemStarted { .. }
             | Happened::ItemGrew { .. }
             | Happened::Asked { .. }

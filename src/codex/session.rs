@@ -6,8 +6,9 @@
 mod child;
 mod turns;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -40,9 +41,28 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// What somebody wants of a session.
 #[derive(Debug)]
 enum Ask {
-    Prompt { prompt: Prompt, taken: oneshot::Sender<Result<usize, Error>> },
-    Interrupt { done: oneshot::Sender<Result<(), Error>> },
-    Decide { approval: String, decision: Decision, by: By, done: oneshot::Sender<Result<(), Error>> },
+    Prompt {
+        prompt: Prompt,
+        taken: oneshot::Sender<Result<usize, Error>>,
+    },
+    /// Into the running turn.
+    Steer {
+        text: String,
+        done: oneshot::Sender<Result<(), Error>>,
+    },
+    Interrupt {
+        done: oneshot::Sender<Result<(), Error>>,
+    },
+    Decide {
+        approval: String,
+        decision: Decision,
+        by: By,
+        done: oneshot::Sender<Result<(), Error>>,
+    },
+    /// The number of the last entry, and where the thread stands there; the store has what ended before.
+    Look {
+        done: oneshot::Sender<(u64, Thread)>,
+    },
 }
 
 /// What others see of a session; cheap to clone.
@@ -106,6 +126,7 @@ impl Session {
             dialogue,
             out,
             turns: Turns::beginning(answer),
+            steering: HashMap::new(),
             journal: Journal::start(outside.store.clone()),
             deadlines: Vec::new(),
             killing: None,
@@ -156,6 +177,21 @@ impl Session {
         Ok((answered, ahead))
     }
 
+    /// Puts more into the running turn.
+    pub(super) async fn steer(&self, text: String) -> Result<(), Error> {
+        let (done, answer) = oneshot::channel();
+        self.ask(Ask::Steer { text, done }).await?;
+        answer.await.map_err(|_| Error::Over)?
+    }
+
+    /// Returns the number of the last entry of the log and where the thread stands there, once the store has every
+    /// item that ended before. Nothing when the session is over.
+    pub(crate) async fn look(&self) -> Option<(u64, Thread)> {
+        let (done, answer) = oneshot::channel();
+        self.ask(Ask::Look { done }).await.ok()?;
+        answer.await.ok()
+    }
+
     /// Asks for the end of the running turn.
     pub(super) async fn interrupt(&self) -> Result<(), Error> {
         let (done, answer) = oneshot::channel();
@@ -186,6 +222,8 @@ struct Task {
     /// What is not written yet.
     out: Vec<u8>,
     turns: Turns,
+    /// Who waits for what came of the words for a running turn.
+    steering: HashMap<u64, oneshot::Sender<Result<(), Error>>>,
     journal: Journal,
     /// When the questions that are open are denied.
     deadlines: Vec<(Instant, String)>,
@@ -255,7 +293,7 @@ impl Task {
                 self.id = Some(id.clone());
             }
             let thread = {
-                let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut thread = self.thread();
                 let before = matches!(happened, Happened::Settled { .. }).then(|| thread.clone());
                 thread.apply(happened);
                 // The journal asks what was settled, and how it all stands at a turn's end; nothing in between.
@@ -291,6 +329,11 @@ impl Task {
                     let _ = self.outside.asked.send(approval.clone());
                 }
                 Happened::Settled { approval, .. } => self.deadlines.retain(|(_, open)| open != approval),
+                Happened::Steered { number, refused } => {
+                    if let Some(done) = self.steering.remove(number) {
+                        let _ = done.send(refused.clone().map_or(Ok(()), |why| Err(Error::NotSteered(why))));
+                    }
+                }
                 Happened::Closed { .. } => self.closed = true,
                 _ => {}
             }
@@ -331,6 +374,11 @@ impl Task {
                 };
                 let _ = taken.send(done);
             }
+            Ask::Steer { text, done } => self.steer(&text, done),
+            Ask::Look { done } => {
+                self.journal.flush().await;
+                let _ = done.send((self.log.last(), self.thread().clone()));
+            }
             Ask::Interrupt { done } => {
                 let running = self.turns.is_running();
                 if running {
@@ -346,6 +394,22 @@ impl Task {
                 let _ = done.send(if settled { Ok(()) } else { Err(Error::NotAsked(approval)) });
             }
         }
+    }
+
+    fn steer(&mut self, text: &str, done: oneshot::Sender<Result<(), Error>>) {
+        let asked = match &self.id {
+            Some(id) if self.turns.is_running() => self.dialogue.steer(id, text, &mut self.out),
+            Some(_) | None => Err(Error::NoTurn),
+        };
+        match asked {
+            Ok(number) => drop(self.steering.insert(number, done)),
+            // Who asked may be gone, here and below.
+            Err(error) => drop(done.send(Err(error))),
+        }
+    }
+
+    fn thread(&self) -> MutexGuard<'_, Thread> {
+        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers a question; tells whether it was open.
@@ -405,7 +469,7 @@ impl Task {
         let message = ended.filter(|_| !killed);
         if self.turns.is_running() {
             let end = if killed { End::Interrupted } else { End::Failed };
-            let turn = self.thread.lock().unwrap_or_else(PoisonError::into_inner).turn.clone();
+            let turn = self.thread().turn.clone();
             let happened = vec![Happened::TurnEnded { turn, end, message: message.clone() }];
             self.take(Heard { thread: self.id.clone(), notified: None, happened }, 256).await;
         }

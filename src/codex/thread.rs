@@ -116,7 +116,7 @@ impl Thread {
                 self.end_turn();
                 self.closed = true;
             }
-            Happened::Diff { .. } | Happened::Notice { .. } => {}
+            Happened::Steered { .. } | Happened::Diff { .. } | Happened::Notice { .. } => {}
         }
     }
 

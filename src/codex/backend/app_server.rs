@@ -5,6 +5,7 @@ mod items;
 use serde_json::{Value, json};
 
 use super::super::approval::{Approval, Decision, Question, Wants};
+use super::super::error::Error;
 use super::super::happened::{Change, End, Happened, Heard, Level, Notified, Ready, Usage};
 use super::super::peer::{self, Fault, Ids, Message};
 use super::super::settings::Start;
@@ -16,6 +17,7 @@ enum Purpose {
     Initialize,
     Thread { prompt: String },
     Turn { thread: String },
+    Steer { number: u64 },
     Interrupt,
 }
 
@@ -30,6 +32,8 @@ pub(in crate::codex) struct AppServer {
     /// Ours, once it is known.
     pub(super) thread: Option<String>,
     turn: Option<String>,
+    /// How often something was put into a running turn.
+    steered: u64,
     /// The files of the patches that run, for their approvals do not name them.
     patches: Vec<(String, Vec<Change>)>,
     version: Option<String>,
@@ -44,6 +48,7 @@ impl AppServer {
             pending: Pending::new(run),
             thread: None,
             turn: None,
+            steered: 0,
             patches: Vec::new(),
             version: None,
         }
@@ -101,6 +106,18 @@ impl AppServer {
         }
     }
 
+    /// The turn is named, so that what comes too late does not begin the next one.
+    pub(super) fn steer(&mut self, thread: &str, text: &str, out: &mut Vec<u8>) -> Result<u64, Error> {
+        let turn = self.turn.clone().ok_or(Error::NoTurn)?;
+        self.steered += 1;
+        let number = self.steered;
+        let params = json!({
+            "threadId": thread, "expectedTurnId": turn, "input": [{"type": "text", "text": text}],
+        });
+        self.request(Purpose::Steer { number }, "turn/steer", &params, out);
+        Ok(number)
+    }
+
     fn request(&mut self, purpose: Purpose, method: &str, params: &Value, out: &mut Vec<u8>) {
         let id = self.ids.next(purpose);
         let out = if self.greeted { out } else { &mut self.held };
@@ -144,6 +161,12 @@ impl AppServer {
             (Purpose::Turn { .. }, Ok(result)) => {
                 self.turn = read::text(&result["turn"]["id"]).or(self.turn.take());
                 Vec::new()
+            }
+            (Purpose::Steer { number }, Ok(_)) => vec![Happened::Steered { number, refused: None }],
+            (Purpose::Steer { number }, Err(fault)) => {
+                // An old one goes on to list everything that it does know.
+                let why = fault.message.split(", expected one of").next().unwrap_or_default();
+                vec![Happened::Steered { number, refused: Some(why.to_owned()) }]
             }
             (Purpose::Interrupt, Ok(_)) => Vec::new(),
             (Purpose::Initialize | Purpose::Thread { .. }, Err(fault)) => {

@@ -20,6 +20,11 @@ const ENTRIES: usize = 500;
 pub(crate) enum Act {
     /// Hands in a prompt and tells what happens until its turn has ended. Hanging up leaves the turn alone.
     Run(Box<Order>),
+    /// Puts more into the running turn.
+    Steer {
+        thread: String,
+        text: String,
+    },
     /// Ends the running turn.
     Interrupt {
         thread: String,
@@ -94,6 +99,10 @@ impl Person {
         self.follow(&super::Act::Codex(Act::Run(Box::new(order))), told)
     }
 
+    pub(crate) fn steer_codex(&mut self, thread: &str, text: String) -> Result<(), super::Error> {
+        self.ask(&super::Act::Codex(Act::Steer { thread: thread.to_owned(), text }))
+    }
+
     pub(crate) fn interrupt_codex(&mut self, thread: &str) -> Result<(), super::Error> {
         self.ask(&super::Act::Codex(Act::Interrupt { thread: thread.to_owned() }))
     }
@@ -122,6 +131,10 @@ pub(super) async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, 
                 None => codex.start(start).await?,
             };
             written(&follow(begun, out).await?)
+        }
+        Act::Steer { thread, text } => {
+            codex.steer(&thread, text).await?;
+            written(&())
         }
         Act::Interrupt { thread } => {
             codex.interrupt(&thread).await?;

@@ -82,7 +82,7 @@ impl Events {
             Happened::Notice { level: Level::Warning | Level::Info, message } => {
                 vec![json!({"type": "warning", "message": message})]
             }
-            Happened::Settled { .. } | Happened::Closed { .. } => Vec::new(),
+            Happened::Steered { .. } | Happened::Settled { .. } | Happened::Closed { .. } => Vec::new(),
         }
     }
 
