@@ -16,13 +16,27 @@ function settled(pause, act) {
   };
 }
 
-// Puts the new content of each element that `choose` finds in place, unless it is the same; the focus stays.
+// Where a person reads in a part that scrolls; undefined for one who follows its end.
+function reading(part) {
+  const follows = part.scrollTop > 0 && part.scrollHeight - part.scrollTop - part.clientHeight < 20;
+  return follows ? undefined : part.scrollTop;
+}
+
+// Puts the new content of each element that `choose` finds in place, unless it is the same. The focus stays, and
+// so does what was opened, closed or scrolled.
 function swap(fresh, choose) {
   for (const old of document.querySelectorAll(choose)) {
     const now = old.id && fresh.getElementById(old.id);
     if (!now || old.innerHTML === now.innerHTML) continue;
     const held = old.contains(document.activeElement) ? document.activeElement : null;
+    const kept = [...old.querySelectorAll("details[id], .sheet[id]")].map((part) => [part.id, part.open, reading(part)]);
     old.replaceChildren(...now.cloneNode(true).childNodes);
+    for (const [id, open, where] of kept) {
+      const part = document.getElementById(id);
+      if (!part) continue;
+      if (open !== undefined) part.open = open;
+      part.scrollTop = where ?? part.scrollHeight;
+    }
     if (!held) continue;
     const again = held.id
       ? document.getElementById(held.id)
@@ -310,7 +324,6 @@ if (pulse && document.querySelector("[data-live]")) {
     pulse.className = "pulse " + state;
     if (pulse.textContent !== text) pulse.textContent = text;
   };
-  let met = false;
   const log = document.querySelector("[data-log]");
   const open = () => {
     stream = new EventSource(log ? "/events?" + new URLSearchParams({ task: log.dataset.log, after: log.dataset.last }) : "/events");
@@ -320,8 +333,8 @@ if (pulse && document.querySelector("[data-live]")) {
       // Another version has other pages and another script.
       if (version && version !== event.data) return location.reload();
       show("live", "Live");
-      if (met) touch(["activity", "agenda", "agents", "clients", "codex", "prompts", "questions", "tasks"]);
-      met = true;
+      // What changed between the page and its stream was told to nobody.
+      touch(["activity", "agenda", "agents", "clients", "codex", "prompts", "questions", "tasks"]);
     });
     stream.addEventListener("changed", (event) => touch(event.data.split(" ")));
     stream.addEventListener("error", () => {

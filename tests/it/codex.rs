@@ -1,5 +1,6 @@
 //! Codex sessions from the command line, with the real Codex of three versions and a scripted model.
 
+mod browser;
 mod drop_in;
 mod faults;
 mod pages;

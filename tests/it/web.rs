@@ -1,7 +1,7 @@
 //! The console: pages over plain HTTP, and in a real browser.
 
 mod asked;
-mod browser;
+pub(crate) mod browser;
 mod calendar;
 mod desk;
 mod questions;

@@ -13,12 +13,13 @@ use serde::Deserialize;
 use super::threads;
 use crate::app::App;
 use crate::clock::instant;
-use crate::codex::approval::{Approval, By, Decision, Wants};
+use crate::codex::approval::{Approval, By, Decision, Settled, Wants};
 use crate::codex::happened::{Change, Item, ItemState, Kind};
+use crate::codex::settings::Back;
 use crate::codex::{self, Error};
 use crate::web::error::Failure;
 use crate::web::page::{self, Place};
-use crate::web::{csrf, excerpt, marked, when};
+use crate::web::{csrf, excerpt, markdown, marked, when};
 
 /// Items of one page.
 const ITEMS: u32 = 100;
@@ -39,6 +40,12 @@ pub(in crate::web) async fn show(
     render(&app, &id, before, None).await
 }
 
+/// What went wrong with a form, and what was typed in it.
+struct Fault {
+    told: String,
+    typed: String,
+}
+
 /// Does what a button says, and shows the thread again.
 pub(in crate::web) async fn act(
     State(app): State<Arc<App>>,
@@ -53,8 +60,9 @@ pub(in crate::web) async fn act(
     let decide = async |decision| app.codex.decide(&id, given("approval"), decision, By::Person).await;
     let note = Some(given("note").to_owned()).filter(|note| !note.is_empty());
     let done = match given("act") {
-        "reply" if given("prompt").is_empty() => Ok(()),
+        "reply" | "steer" if given("prompt").is_empty() => Ok(()),
         "reply" => app.codex.reply(&id, given("prompt").to_owned()).await.map(drop),
+        "steer" => app.codex.steer(&id, given("prompt").to_owned()).await,
         "interrupt" => app.codex.interrupt(&id).await,
         "approve" => decide(Decision::Approve).await,
         "session" => decide(Decision::ApproveForSession).await,
@@ -65,7 +73,10 @@ pub(in crate::web) async fn act(
     match done {
         Ok(()) => Ok((page::HEADERS, Redirect::to(&format!("/codex/{}", page::path(&id)))).into_response()),
         Err(Error::UnknownThread(id)) => Err(Failure::NoThread { id }),
-        Err(error) => render(&app, &id, None, Some(threads::told(&error))).await,
+        Err(error) => {
+            let fault = Fault { told: threads::told(&error), typed: given("prompt").to_owned() };
+            render(&app, &id, None, Some(fault)).await
+        }
     }
 }
 
@@ -73,28 +84,35 @@ async fn render(
     app: &Arc<App>,
     id: &str,
     before: Option<i64>,
-    fault: Option<String>,
+    fault: Option<Fault>,
 ) -> Result<Response, Failure> {
     let missing = |error| match error {
         Error::UnknownThread(id) => Failure::NoThread { id },
         other => Failure::internal(other),
     };
+    // Looked at before the store, so that an item that ends meanwhile is in one of the two.
+    let session = match app.codex.session(id) {
+        Some(session) => Some(session.look().await.map_or_else(|| session.thread(), |(_, thread)| thread)),
+        None => None,
+    };
     let listed = app.codex.thread(id).await.map_err(missing)?;
-    let session = app.codex.session(id).map(|session| session.thread());
     let wanted = codex::Query { text: String::new(), limit: ITEMS };
     let ended = app.codex.items(id, &wanted, before).await.map_err(missing)?;
     let full = ended.len() == usize::try_from(ITEMS).unwrap_or(usize::MAX);
     let oldest = ended.last().map(|(row, _)| row.seq).filter(|_| full);
     let running = session.iter().filter(|_| before.is_none()).flat_map(|thread| thread.running.values());
+    let running = running.filter(|running| !ended.iter().any(|(row, _)| row.id == running.id));
     let values = context! {
         csrf => csrf::token()?,
         thread => threads::row(&listed, SystemTime::now()),
-        fault,
+        fault => fault.as_ref().map(|fault| &fault.told),
+        typed => fault.as_ref().map_or("", |fault| &fault.typed),
+        steers => listed.row.back == Back::AppServer.as_str(),
         busy => session.as_ref().is_some_and(|thread| thread.turn.is_some()),
         asked => session.iter().flat_map(|thread| &thread.asked).map(approval).collect::<Vec<_>>(),
         running => running.map(|running| item(running, None)).collect::<Vec<_>>(),
         items => ended.iter().map(|(row, known)| {
-            let unknown = || context! { kind => "other", word => &row.kind, state => "done" };
+            let unknown = || context! { id => &row.id, kind => "other", word => &row.kind, state => "done" };
             known.as_ref().map_or_else(unknown, |known| item(known, Some(row.at)))
         }).collect::<Vec<_>>(),
         older => oldest,
@@ -115,8 +133,8 @@ fn item(item: &Item, at: Option<i64>) -> Value {
     let common = context! { id => &item.id, kind => item.kind.name(), state, at };
     let own = match &item.kind {
         Kind::User { text } => context! { word => "Prompt", text => excerpt::of(text) },
-        Kind::Agent { text } => context! { word => "Codex", text => excerpt::of(text) },
-        Kind::Reasoning { text } => context! { word => "Thinking", text => excerpt::of(text) },
+        Kind::Agent { text } => prose("Codex", text),
+        Kind::Reasoning { text } => prose("Thinking", text),
         Kind::Command { command, cwd, output, exit_code } => context! {
             word => "Command", line => command, cwd, exit => exit_code,
             output => (!output.is_empty()).then(|| excerpt::of(output)),
@@ -127,9 +145,22 @@ fn item(item: &Item, at: Option<i64>) -> Value {
             output => result.as_deref().map(excerpt::of),
         },
         Kind::Error { message } => context! { word => "Error", text => excerpt::of(message) },
-        Kind::Other { name, .. } => context! { word => "Also", line => name },
+        Kind::Other { name, content } => other(name, content),
     };
     context! { ..own, ..common }
+}
+
+/// Returns a decision; anything else by its name alone.
+fn other(name: &str, content: &serde_json::Value) -> Value {
+    let Some(settled) = Settled::read(content) else { return context! { word => "Also", line => name } };
+    context! { word => "Decision", line => settled.line(), note => settled.outcome() }
+}
+
+/// Returns what a model wrote; models write Markdown.
+fn prose(word: &str, text: &str) -> Value {
+    let part = excerpt::beginning(text);
+    let prose = Value::from_safe_string(markdown::html(part));
+    context! { word, prose, clipped => part.len() < text.len() }
 }
 
 fn files(changes: &[Change]) -> Vec<Value> {

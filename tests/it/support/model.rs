@@ -26,6 +26,18 @@ pub(crate) enum Script {
     Silence,
     /// Refuses with this status.
     Refuse(&'static str),
+    /// Does what the latest of the person's prompts asks for, by a word in it; for Codex alone.
+    Turns(Vec<Turn>),
+}
+
+/// A turn of a longer conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct Turn {
+    /// A word of the prompt that begins it.
+    pub(crate) on: &'static str,
+    pub(crate) does: Script,
+    /// What the model says once it has done that.
+    pub(crate) says: &'static str,
 }
 
 /// Serves `POST …/responses` (what Codex asks) and `POST …/chat/completions` (what Copilot asks), streamed or whole.
@@ -110,8 +122,16 @@ fn answer(stream: TcpStream, script: &Script, requests: &Mutex<Vec<Value>>) -> s
         _ => return respond(stream, "404 Not Found", "application/json", "{}"),
     };
     let streamed = body["stream"] == json!(true);
-    let call = if kind.has_result(&body) { None } else { kind.call(&body, script) };
-    requests.lock().unwrap().push(body);
+    let (script, said, last_word) = match script {
+        Script::Turns(turns) => turn(turns, &body),
+        script => (script, 0, LAST_WORD),
+    };
+    let call = if kind.has_result(&body, said) { None } else { kind.call(&body, script) };
+    let number = {
+        let mut requests = requests.lock().unwrap();
+        requests.push(body);
+        requests.len()
+    };
     if let Script::Refuse(status) = script {
         let error = json!({"error": {"message": "as the script says", "type": "scripted"}});
         return respond(stream, status, "application/json", &error.to_string());
@@ -119,12 +139,23 @@ fn answer(stream: TcpStream, script: &Script, requests: &Mutex<Vec<Value>>) -> s
     if matches!(script, Script::Silence) {
         return std::io::copy(stream, &mut std::io::sink()).map(drop);
     }
-    let (events, whole) = kind.say(call);
+    let (events, whole) = kind.say(call, last_word, number);
     if streamed {
         respond(stream, "200 OK", "text/event-stream", &events)
     } else {
         respond(stream, "200 OK", "application/json", &whole.to_string())
     }
+}
+
+/// The script of the turn that a request is of, how much of the conversation was before it, and its last word.
+fn turn<'a>(turns: &'a [Turn], body: &Value) -> (&'a Script, usize, &'a str) {
+    let input = body["input"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let found = input.iter().enumerate().rev().find_map(|(at, item)| {
+        let text = item["content"].to_string();
+        let turn = turns.iter().find(|turn| item["role"] == "user" && text.contains(turn.on))?;
+        Some((&turn.does, at, turn.says))
+    });
+    found.unwrap_or((&Script::Answer, 0, LAST_WORD))
 }
 
 fn respond(stream: &mut TcpStream, status: &str, content_type: &str, body: &str) -> std::io::Result<()> {
@@ -176,7 +207,7 @@ impl Kind {
                 arguments["justification"] = json!("May I?");
                 Some((offered, arguments))
             }
-            Script::Answer | Script::Refuse(_) | Script::Silence => None,
+            Script::Answer | Script::Refuse(_) | Script::Silence | Script::Turns(_) => None,
         }
     }
 
@@ -200,22 +231,24 @@ impl Kind {
         })
     }
 
-    fn has_result(self, body: &Value) -> bool {
+    /// Whether a tool has answered, behind the first `before` parts of the conversation.
+    fn has_result(self, body: &Value, before: usize) -> bool {
         let (list, member, value) = match self {
             Self::Responses => ("input", "type", "function_call_output"),
             Self::Chat => ("messages", "role", "tool"),
         };
-        body[list].as_array().is_some_and(|items| items.iter().any(|item| item[member] == value))
+        body[list].as_array().is_some_and(|items| items.iter().skip(before).any(|item| item[member] == value))
     }
 
-    /// The answer as a stream of events and as one JSON value.
-    fn say(self, call: Option<(Offered, Value)>) -> (String, Value) {
+    /// The answer as a stream of events and as one JSON value; `number` makes its names different from others'.
+    fn say(self, call: Option<(Offered, Value)>, last_word: &str, number: usize) -> (String, Value) {
         match self {
             Self::Responses => {
                 let item = match call {
                     Some((Offered { namespace, name }, arguments)) => {
                         let mut item = json!({
-                            "type": "function_call", "id": "fc_1", "call_id": "call_1", "status": "completed",
+                            "type": "function_call", "id": format!("fc_{number}"), "call_id": format!("call_{number}"),
+                            "status": "completed",
                             "name": name, "arguments": arguments.to_string(),
                         });
                         if let Some(namespace) = namespace {
@@ -224,8 +257,8 @@ impl Kind {
                         item
                     }
                     None => json!({
-                        "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
-                        "content": [{"type": "output_text", "text": LAST_WORD, "annotations": []}],
+                        "type": "message", "id": format!("msg_{number}"), "role": "assistant", "status": "completed",
+                        "content": [{"type": "output_text", "text": last_word, "annotations": []}],
                     }),
                 };
                 let response = |status: &str, output: Value| {
@@ -258,7 +291,7 @@ impl Kind {
                             json!({"index": 0, "id": "call_1", "type": "function", "function": function});
                         (json!({"role": "assistant", "content": null, "tool_calls": [call]}), "tool_calls")
                     }
-                    None => (json!({"role": "assistant", "content": LAST_WORD}), "stop"),
+                    None => (json!({"role": "assistant", "content": last_word}), "stop"),
                 };
                 let usage = json!({
                     "prompt_tokens": 7, "prompt_tokens_details": {"cached_tokens": 3},

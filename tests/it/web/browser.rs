@@ -360,7 +360,7 @@ fn headings_and_landmarks_are_in_order() {
 }
 
 /// The text of axe-core from the cache of test tools; `None` when `ADJUTANT_TEST_WITHOUT` names npm.
-fn axe() -> Option<String> {
+pub(crate) fn axe() -> Option<String> {
     if std::env::var("ADJUTANT_TEST_WITHOUT").is_ok_and(|names| names.split(',').any(|name| name == "npm")) {
         return None;
     }
@@ -378,7 +378,7 @@ fn axe() -> Option<String> {
 }
 
 /// Where pictures go when they are wanted: `ADJUTANT_SCREENSHOTS=docs/screenshots`.
-fn pictures() -> Option<PathBuf> {
+pub(crate) fn pictures() -> Option<PathBuf> {
     let folder = std::env::var_os("ADJUTANT_SCREENSHOTS")?;
     Some(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
 }

@@ -1,0 +1,216 @@
+//! One console session with the real Codex of three versions, driven in real Chromium: a thread is begun, a command
+//! and a patch are allowed, a turn is steered and another one stopped, all on the thread's page.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::versions::{configure, installed};
+use crate::support::chromium::Browser;
+use crate::support::model::{Model, Script, Turn};
+use crate::support::real::{RUN_DEADLINE, without};
+use crate::support::serving::Serving;
+use crate::support::{DEADLINE, Home};
+use crate::web::browser::{axe, pictures};
+
+const SORT: &str = "sort -k2 -o tides.txt tides.txt && cat tides.txt";
+const PATCH: &str = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: tides.txt\n@@\n-low  06:12\n+low  06:14\n high 12:40\n*** End Patch\nEOF";
+const WAIT: &str = "while ! test -e go; do sleep 0.1; done";
+
+/// What the model does in this conversation.
+fn conversation() -> Script {
+    let turn = |on, does, says| Turn { on, does, says };
+    Script::Turns(vec![
+        turn(
+            "table of tides",
+            Script::Escalated(SORT.to_owned()),
+            "The table is in order now: the *low* tide comes first.",
+        ),
+        turn("two minutes", Script::Shell(PATCH.to_owned()), "Moved the low tide to 06:14."),
+        turn("be slow", Script::Shell(WAIT.to_owned()), "Nothing more is to be done."),
+        turn("for ever", Script::Silence, ""),
+    ])
+}
+
+/// What differs between the versions.
+struct Version {
+    package: &'static str,
+    backend: &'static str,
+    /// Takes words into a running turn.
+    steers: bool,
+    /// The name of the picture that is made of it.
+    picture: Option<&'static str>,
+}
+
+struct Session {
+    home: Home,
+    hub: Serving,
+    model: Model,
+    browser: Browser,
+}
+
+impl Session {
+    fn start(version: &Version) -> Option<Self> {
+        if without("npm") {
+            return None;
+        }
+        let mut browser = Browser::start()?;
+        browser.look(1400, 900, false);
+        let home = Home::new();
+        installed(&home, version.package, version.backend);
+        home.write("work/tides.txt", "high 12:40\nlow  06:12\n");
+        let model = Model::start(conversation());
+        configure(&home, &model);
+        let hub = Serving::open_hub(&home);
+        Some(Self { home, hub, model, browser })
+    }
+
+    /// Waits for what a real Codex takes its time for.
+    fn until(&mut self, expression: &str) {
+        let end = Instant::now() + RUN_DEADLINE;
+        let page = "document.readyState === 'complete'";
+        while self.browser.evaluate(&format!("{page} && Boolean({expression})")) != json!(true) {
+            let text = || "document.body.innerText";
+            assert!(Instant::now() < end, "never true: {expression}\n{}", self.browser.evaluate(text()));
+            std::thread::park_timeout(std::time::Duration::from_millis(20));
+        }
+    }
+
+    /// Types a prompt and presses one of the buttons below it.
+    fn prompt(&mut self, text: &str, button: &str) {
+        self.browser.evaluate("document.getElementById('prompt').focus()");
+        self.browser.type_text(text);
+        self.browser.click(button);
+        self.browser.loaded();
+    }
+
+    fn text(&mut self, selector: &str) -> String {
+        let text = self.browser.evaluate(&format!("document.querySelector({selector:?})?.innerText ?? ''"));
+        text.as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// Waits for what Codex asks on the page, which was open before, and presses one of its buttons.
+fn decide(session: &mut Session, asked: &[&str], act: &str) {
+    session.until("document.querySelector('#asked form')");
+    let text = session.text("#asked");
+    for part in asked {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    session.browser.click(&format!("#asked button[value={act}]"));
+    session.browser.loaded();
+}
+
+fn story(version: &Version) {
+    let Some(mut session) = Session::start(version) else { return };
+    let work = session.home.path().join("work");
+
+    // A thread is begun; the page shows what comes without being asked again.
+    session.browser.open(&session.hub.url("/codex"));
+    session.browser.click(".begin summary");
+    session.browser.evaluate(&format!("document.getElementById('cwd').value = {:?}", work.to_str().unwrap()));
+    session.browser.evaluate("document.getElementById('sandbox').value = 'read-only'");
+    session.browser.evaluate("document.getElementById('approval-policy').value = 'on-request'");
+    session.prompt("Put the table of tides in order.", ".begin button");
+    decide(&mut session, &["Codex wants to run a command", SORT, work.to_str().unwrap()], "approve");
+    session.until("document.querySelector('#items').innerText.includes('The table is in order now')");
+    assert_eq!(std::fs::read_to_string(work.join("tides.txt")).unwrap(), "low  06:12\nhigh 12:40\n");
+    session.until("document.querySelector('#standing').innerText.includes('last turn completed')");
+    let items = session
+        .browser
+        .evaluate("[...document.querySelectorAll('#items > ol > li')].map((item) => item.dataset.kind)");
+    let items: Vec<&str> = items.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let order = ["agent", "command", "user"];
+    assert!(order.iter().all(|kind| items.contains(kind)), "{items:?}");
+    assert_eq!((items[0], items[items.len() - 1]), ("agent", "user"), "the newest comes first: {items:?}");
+
+    assert!(session.text("#items li[data-kind=command] details").contains("high 12:40"));
+
+    // A patch, with its diff.
+    session.prompt("The low tide comes two minutes later.", "#reply");
+    // What a person closes stays closed while the page goes on.
+    session.browser.evaluate("document.querySelector('#items li[data-kind=command] summary').click()");
+    session.until("document.querySelector('#asked .diff')");
+    assert_eq!(
+        session.browser.evaluate("document.querySelector('#items li[data-kind=command] details').open"),
+        json!(false)
+    );
+    assert_eq!(session.text("#asked .diff .removed"), "-low  06:12");
+    assert_eq!(session.text("#asked .diff .added"), "+low  06:14");
+    if let Some(axe) = axe() {
+        session.browser.evaluate(&axe);
+        let found = session.browser.evaluate(
+            "axe.run().then(({ violations }) => violations
+                .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+                .map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => [html, failureSummary])]))",
+        );
+        assert_eq!(found, json!([]), "{found:#}");
+    }
+    if let (Some(folder), Some(name)) = (pictures(), version.picture) {
+        session.browser.click("#items li[data-kind=command] summary");
+        session.browser.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)");
+        session.browser.screenshot(&folder.join(name));
+    }
+    decide(&mut session, &["Codex wants to change files", "tides.txt"], "session");
+    session.until("document.querySelector('#items').innerText.includes('Moved the low tide')");
+    assert_eq!(std::fs::read_to_string(work.join("tides.txt")).unwrap(), "low  06:14\nhigh 12:40\n");
+
+    // Words for a turn that runs.
+    session.prompt("Now be slow.", "#reply");
+    session.until(
+        "document.querySelector('#steer') && document.querySelector('#items li[data-kind=command] .state.running')",
+    );
+    session.prompt("Mind the spring tide.", "#steer");
+    if version.steers {
+        assert_eq!(session.text("#main .error"), "");
+    } else {
+        let fault = session.text("#main .error");
+        assert!(fault.contains("did not take it into the running turn"), "{fault}");
+        let kept = session.browser.evaluate("document.getElementById('prompt').value");
+        assert_eq!(kept, "Mind the spring tide.", "what was typed is still there");
+    }
+    std::fs::write(work.join("go"), "").unwrap();
+    session.until("document.querySelector('#items').innerText.includes('Nothing more is to be done')");
+    session.until("document.querySelector('#standing').innerText.includes('idle')");
+    let last = session.model.requests().pop().unwrap()["input"].to_string();
+    assert_eq!(last.contains("spring tide"), version.steers, "{last}");
+
+    // A turn that would never end, without script.
+    session.browser.evaluate("document.getElementById('prompt').value = ''");
+    session.prompt("Go on for ever.", "#reply");
+    session.until("document.querySelector('#interrupt')");
+    session.browser.assert_calm();
+    session.browser.scripts(false);
+    let path = session.browser.evaluate("location.pathname");
+    let page = session.hub.url(path.as_str().unwrap());
+    session.browser.open(&page);
+    session.browser.click("#interrupt");
+    session.browser.loaded();
+    let end = Instant::now() + DEADLINE;
+    while !session.text("#standing").contains("last turn interrupted") {
+        assert!(Instant::now() < end, "{}", session.text("#main"));
+        session.browser.open(&page);
+    }
+    session.browser.open(&session.hub.url("/codex?q=spring"));
+    assert_eq!(session.text("#results").contains("Put the table of tides in order."), version.steers);
+}
+
+#[test]
+fn a_session_of_codex_0_169_in_the_browser() {
+    story(&Version {
+        package: "@openai/codex",
+        backend: "auto",
+        steers: true,
+        picture: Some("codex-thread.png"),
+    });
+}
+
+#[test]
+fn a_session_of_codex_0_153_in_the_browser() {
+    story(&Version { package: "codex-0-153", backend: "auto", steers: true, picture: None });
+}
+
+#[test]
+fn a_session_of_codex_0_92_in_the_browser() {
+    story(&Version { package: "codex-0-92", backend: "auto", steers: false, picture: None });
+}
