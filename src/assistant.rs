@@ -10,6 +10,7 @@ mod demo;
 pub(crate) mod dispatch;
 mod error;
 pub(crate) mod event;
+pub(crate) mod feed;
 pub(crate) mod id;
 pub(crate) mod import;
 pub(crate) mod instructions;

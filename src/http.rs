@@ -238,7 +238,8 @@ impl Gate {
             }
             return None;
         }
-        if web::is_asset(parts.uri.path()) {
+        // A feed is for programs of this machine: where a proxy stands in front, it is a page like any other.
+        if web::is_asset(parts.uri.path()) || (web::is_feed(parts.uri.path()) && !self.proxied) {
             return None;
         }
         let lock = self.lock.as_ref()?;

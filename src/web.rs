@@ -7,6 +7,7 @@ mod assets;
 mod csrf;
 mod error;
 mod excerpt;
+mod feed;
 mod form;
 mod live;
 mod markdown;
@@ -37,6 +38,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/calendar", get(pages::calendar::show))
         .route("/calendar/plan", post(pages::calendar::plan))
         .route("/calendar/preferences", post(pages::calendar::change))
+        .route("/feeds/{file}", get(feed::show))
         .route("/tasks", get(pages::tasks::list))
         .route("/tasks/{id}", get(pages::task::show))
         .route("/tasks/{id}/cancel", post(pages::task::cancel))
@@ -60,6 +62,11 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 /// Whether a path is a file that every page needs, also the one that asks for a login. They hold nothing private.
 pub(crate) fn is_asset(path: &str) -> bool {
     path.starts_with(assets::FOLDER)
+}
+
+/// Whether a path is a calendar for other programs, whose address is the secret that it asks for.
+pub(crate) fn is_feed(path: &str) -> bool {
+    path.starts_with(feed::FOLDER)
 }
 
 /// Returns the page for a browser that has not logged in; `why` is a sentence.

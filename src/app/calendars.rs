@@ -140,7 +140,7 @@ async fn collection(
     };
     let calendar = room.put_calendar(&calendar).await?;
     let had = room.versions(&calendar).await?;
-    let versions: HashSet<&str> = had.iter().map(|(_, _, etag)| etag.as_str()).collect();
+    let versions: HashSet<&str> = had.iter().map(|one| one.etag.as_str()).collect();
     let changed: Vec<&str> = listed
         .iter()
         .filter(|one| !versions.contains(one.etag.as_str()))
@@ -157,7 +157,7 @@ async fn collection(
                 .unwrap_or_else(|error| Read { drafts: Vec::new(), faults: vec![Fault { line: 1, error }] });
             pulled.faults.extend(read.faults.into_iter().map(|fault| (resource.href.clone(), fault)));
             for mut draft in read.drafts {
-                fresh.insert(draft.uid.clone());
+                fresh.insert(draft.name());
                 draft.etag = Some(resource.etag.clone());
                 drafts.push(draft);
             }
@@ -171,8 +171,8 @@ async fn collection(
     let there: HashSet<&str> = listed.iter().map(|one| one.etag.as_str()).collect();
     let gone: Vec<EventId> = had
         .iter()
-        .filter(|(_, uid, etag)| !there.contains(etag.as_str()) && !fresh.contains(uid))
-        .map(|(id, ..)| id.clone())
+        .filter(|one| !there.contains(one.etag.as_str()) && !fresh.contains(&one.name))
+        .map(|one| one.id.clone())
         .collect();
     if !gone.is_empty() {
         pulled.taken.withdrawn += room.cancel_events(&gone, actor, now).await?;

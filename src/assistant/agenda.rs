@@ -38,6 +38,16 @@ pub(crate) struct Taken {
     pub(crate) withdrawn: u64,
 }
 
+/// What a calendar has of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Version {
+    pub(crate) id: EventId,
+    /// As [`Draft::name`].
+    pub(crate) name: (String, String),
+    /// The server's name of the version; empty where there is none.
+    pub(crate) etag: String,
+}
+
 impl Assistant {
     /// Returns an event.
     pub(crate) async fn event(&self, id: &EventId) -> Result<Event, Error> {
@@ -63,39 +73,28 @@ impl Assistant {
         Ok((happenings.collect::<Result<_, Error>>()?, more))
     }
 
-    /// Returns at most `limit` events of a user by their first start, behind the event `after`; series once, with
-    /// their changed occurrences beside them.
-    pub(crate) async fn events_of(
+    /// Returns at most `limit` events of a user by their first start, behind the event `after`, each with the component
+    /// that it came as: series once, with their changed occurrences beside them. What is gone from its calendar is left
+    /// out.
+    pub(super) async fn sources_of(
         &self,
         user: &UserId,
         after: Option<&Event>,
         limit: u32,
-    ) -> Result<Vec<Event>, Error> {
-        let after = after.map_or((i64::MIN, String::new()), |event| {
-            (millis(event.starts_at), event.id.as_str().to_owned())
-        });
-        let found = events::of_user(&self.store, user.as_str(), &after, limit).await?;
-        found.into_iter().map(rows::event).collect()
+    ) -> Result<Vec<(Event, String)>, Error> {
+        let found = events::sources(&self.store, user.as_str(), &behind(after), limit).await?;
+        found.into_iter().map(|(row, source)| Ok((rows::event(row)?, source))).collect()
     }
 
-    /// Returns an event with those of the same uid in its calendar: a series, and its changed occurrences after it.
-    pub(crate) async fn siblings(&self, event: &Event) -> Result<Vec<Event>, Error> {
-        let found = events::of_uid(&self.store, event.calendar.as_str(), &event.uid).await?;
-        found.into_iter().map(rows::event).collect()
-    }
-
-    /// Returns the component that an event came as, where it came as one.
-    pub(crate) async fn event_source(&self, id: &EventId) -> Result<Option<String>, Error> {
-        Ok(events::source(&self.store, id.as_str()).await?)
-    }
-
-    /// Returns id, uid and server's version of what a calendar has.
-    pub(crate) async fn versions(
-        &self,
-        calendar: &Calendar,
-    ) -> Result<Vec<(EventId, String, String)>, Error> {
+    /// Returns what a calendar has; what is gone from it is left out.
+    pub(crate) async fn versions(&self, calendar: &Calendar) -> Result<Vec<Version>, Error> {
         let found = events::versions(&self.store, calendar.id.as_str()).await?;
-        Ok(found.into_iter().map(|(id, uid, etag)| (EventId::of_row(id), uid, etag)).collect())
+        let version = |row: events::VersionRow| Version {
+            id: EventId::of_row(row.id),
+            name: (row.uid, row.recurrence_id),
+            etag: row.etag,
+        };
+        Ok(found.into_iter().map(version).collect())
     }
 
     /// Takes events into a calendar. The same uid (and replaced start) is the same event: one that is as it was
@@ -208,6 +207,11 @@ impl Assistant {
             events::occurrences(&self.store, event.as_str(), millis(from), millis(until), limit).await?;
         Ok(found.into_iter().map(rows::occurrence).collect())
     }
+}
+
+/// Where the events behind one begin.
+fn behind(event: Option<&Event>) -> (i64, String) {
+    event.map_or((i64::MIN, String::new()), |event| (millis(event.starts_at), event.id.as_str().to_owned()))
 }
 
 /// A digest of all that a plan depends on. What the import noted is no part of it.

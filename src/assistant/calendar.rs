@@ -8,16 +8,18 @@ mod component;
 mod cut;
 mod expand;
 mod export;
+mod lines;
 mod read;
 mod rule;
 mod stamp;
+mod vtimezone;
 mod zones;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use expand::{Horizon, occurrences};
-pub(crate) use export::{Reminder, Sheet, print};
+pub(crate) use export::{Before, Entry, Reminder, Sheet, print};
 pub(crate) use read::{Fault, Read, read};
 pub(crate) use rule::Budget;
 

@@ -102,6 +102,9 @@ pub(crate) struct Recurrence {
     /// Whole days that are left out (EXDATE with VALUE=DATE).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) without_days: Vec<Date>,
+    /// Starts that changed occurrences take the place of, in order (the `RECURRENCE-ID`s of the others of its uid).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) replaced: Vec<DateTime>,
 }
 
 /// Somebody who is invited.
@@ -148,4 +151,11 @@ pub(crate) struct Draft {
     pub(crate) etag: Option<String>,
     /// The component as it came.
     pub(crate) source: String,
+}
+
+impl Draft {
+    /// What the event is known by in its calendar: the uid, and the start that it replaces, empty for none.
+    pub(crate) fn name(&self) -> (String, String) {
+        (self.uid.clone(), self.replaces.map(|start| start.to_string()).unwrap_or_default())
+    }
 }

@@ -76,7 +76,12 @@ pub(super) fn of_audit() -> Result<String, super::Error> {
 }
 
 fn random() -> Result<String, super::Error> {
-    let mut bytes = [0_u8; LENGTH];
+    letters::<LENGTH>()
+}
+
+/// Returns so many random letters of five bits each.
+pub(super) fn letters<const COUNT: usize>() -> Result<String, super::Error> {
+    let mut bytes = [0_u8; COUNT];
     getrandom::fill(&mut bytes).map_err(|_| super::Error::Randomness)?;
     Ok(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect())
 }

@@ -1,23 +1,18 @@
-//! Calendars in from text, out as text.
+//! Calendars in from text.
+
+use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::agenda::Taken;
-use super::calendar::{self, Fault, Horizon, Reminder, Sheet};
+use super::calendar::{self, Fault, Horizon};
 use super::event::{CalendarSource, Event, EventStatus, Occurrence};
 use super::id::CalendarId;
-use super::notification::{Notification, Offset, Status};
 use super::{Assistant, Calendar, Draft, Error, UserId};
 
 /// How far back and ahead the occurrences of a series are kept; `listEvents` looks 30 days back and 90 ahead.
 const BACK: SignedDuration = SignedDuration::from_hours(31 * 24);
 const AHEAD: SignedDuration = SignedDuration::from_hours(120 * 24);
-
-/// Events of one export at most.
-const MOST: u32 = 200_000;
-
-/// Notifications of an event that an export looks at.
-const REMINDERS: u32 = 1000;
 
 /// Where a calendar's text comes from.
 #[derive(Clone, Debug)]
@@ -71,10 +66,9 @@ impl Assistant {
         drafts.iter_mut().for_each(happen);
         let mut gone = Vec::new();
         if read.faults.is_empty() {
-            let kept: std::collections::HashSet<&str> =
-                drafts.iter().map(|draft| draft.uid.as_str()).collect();
+            let kept: HashSet<_> = drafts.iter().map(Draft::name).collect();
             let had = self.versions(&calendar).await?.into_iter();
-            gone = had.filter(|(_, uid, _)| !kept.contains(uid.as_str())).map(|(id, _, _)| id).collect();
+            gone = had.filter(|one| !kept.contains(&one.name)).map(|one| one.id).collect();
         }
         let taken = self.take(&calendar, drafts, now).await?;
         if !gone.is_empty() {
@@ -83,39 +77,14 @@ impl Assistant {
         Ok(Imported { calendar, taken, gone: gone.len() as u64, faults: read.faults })
     }
 
-    /// Returns what a user has as iCalendar text, with what is planned as alarms: any calendar reminds by them, even
-    /// while nothing of ours runs.
-    pub(crate) async fn export(&self, user: &UserId) -> Result<String, Error> {
-        let user = self.user(user).await?;
-        let events = self.events_of(&user.id, None, MOST).await?;
-        let mut told = Vec::with_capacity(events.len());
-        for event in events.iter().filter(|event| event.status != EventStatus::Cancelled) {
-            let Some(source) = self.event_source(&event.id).await? else { continue };
-            let mut planned = self.notifications_of(&event.id, REMINDERS).await?;
-            planned.retain(|one| one.status == Status::Planned);
-            // Occurrences of a series share their alarms.
-            planned.sort_by_key(|one| minutes(one.offset));
-            planned.dedup_by_key(|one| (one.channel, minutes(one.offset)));
-            told.push((source, planned));
-        }
-        let sheet = Sheet {
-            name: &user.name,
-            events: told.iter().map(|(source, planned)| (source.as_str(), reminders(planned))).collect(),
-        };
-        Ok(calendar::print(&sheet))
-    }
-
-    /// Returns when a series happens from now on, after its changed occurrences are left out; the horizon moves with
-    /// time.
+    /// Adds when a series happens from now on, and says how often that is; the horizon moves with time.
     pub(crate) async fn extend(&self, event: &Event, now: Timestamp) -> Result<usize, Error> {
         let user = self.user(&event.user).await?;
-        let siblings = self.siblings(event).await?;
-        let replaced: Vec<_> = siblings.iter().filter_map(|one| one.replaces).collect();
         let (details, zone) = (event.details.clone(), user.preferences.zone);
         let found: Result<Vec<Occurrence>, _> = tokio::task::spawn_blocking(move || {
             let mut budget = calendar::Budget::default();
             let recurrence = details.recurrence.as_ref();
-            calendar::occurrences(&details.when, recurrence, &replaced, &zone, horizon(now), &mut budget)
+            calendar::occurrences(&details.when, recurrence, &zone, horizon(now), &mut budget)
         })
         .await
         .unwrap_or(Err(calendar::Error::Unreadable));
@@ -145,23 +114,4 @@ fn happen(draft: &mut Draft) {
             adjusted: false,
         });
     }
-}
-
-fn minutes(offset: Offset) -> i64 {
-    match offset {
-        Offset::Minutes(minutes) => -i64::from(minutes),
-        Offset::Days(days) => -i64::from(days) * 24 * 60,
-    }
-}
-
-fn reminders(planned: &[Notification]) -> Vec<Reminder<'_>> {
-    let mut told = Vec::with_capacity(planned.len());
-    for one in planned {
-        told.push(Reminder {
-            id: one.id.as_str(),
-            offset_min: minutes(one.offset),
-            text: &one.wording.subject,
-        });
-    }
-    told
 }

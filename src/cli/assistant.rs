@@ -34,15 +34,28 @@ pub(super) fn with<T, W>(
 where
     W: Future<Output = Result<T, Failure>>,
 {
+    with_config(common, place, |room, _| work(room))
+}
+
+/// Runs `work` with the room and what is configured.
+pub(super) fn with_config<T, W>(
+    common: Common,
+    place: &Place,
+    work: impl FnOnce(Assistant, Config) -> W,
+) -> Result<T, Failure>
+where
+    W: Future<Output = Result<T, Failure>>,
+{
     common.start_log(LevelFilter::WARN)?;
     let database = place.database.as_deref().map(Database::named).transpose().map_err(Failure::usage)?;
     let overrides = Overrides { home: common.home, database, ..Overrides::default() };
     let config = Config::load(overrides, Roots::User)?;
+    let told = config.clone();
     let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let app = App::new(config, runners);
-        let done = work(app.assistant.clone()).await;
+        let done = work(app.assistant.clone(), told).await;
         app.assistant.close().await;
         done
     })

@@ -102,7 +102,7 @@ pub(super) fn run(args: EventsArgs, common: Common) -> Result<ExitCode, Failure>
                 None => import(&room, &user, &from, json).await,
             },
             Command::Export { user, to } => {
-                let text = room.export(&user).await?;
+                let text = room.export(&user, Timestamp::now()).await?;
                 match to {
                     Some(file) => std::fs::write(&file, text)
                         .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?,

@@ -7,12 +7,14 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::Common;
-use super::assistant::{ACTOR, Place, user, with};
+use super::assistant::{ACTOR, Place, user, with_config};
 use super::output::{self, Failure};
 use crate::assistant::notification::Channel;
 use crate::assistant::user::{ChannelPreference, QuietHours, RuleKind, WeekendPolicy};
 use crate::assistant::{Assistant, Error, Preferences, Rule, RuleId, User, UserId, Zone};
+use crate::config::Config;
 use crate::mcp::tools::assistant::tell;
+use crate::socket;
 use crate::visible::line;
 
 /// Users of one list.
@@ -67,6 +69,17 @@ enum Command {
     Remove {
         #[arg(value_parser = user)]
         id: UserId,
+    },
+    /// Print the address under which calendar programs of this machine read a user's events, with what is planned
+    Feed {
+        #[arg(value_parser = user)]
+        id: UserId,
+        /// Make a new address; the old one is good for nothing then
+        #[arg(long, conflicts_with = "off")]
+        new: bool,
+        /// End the feed
+        #[arg(long)]
+        off: bool,
     },
     /// Add a rule that goes before the policy, or remove one
     Rule {
@@ -200,7 +213,7 @@ fn set<T>(place: &mut T, value: Option<T>) {
 /// Runs one of the commands.
 pub(super) fn run(args: UsersArgs, common: Common) -> Result<ExitCode, Failure> {
     let UsersArgs { place, command } = args;
-    with(common, &place, |room| async move {
+    with_config(common, &place, |room, config| async move {
         match command {
             Command::List { json } => list(&room, json).await?,
             Command::Show { id, json } => show(&room, &id, json).await?,
@@ -216,6 +229,7 @@ pub(super) fn run(args: UsersArgs, common: Common) -> Result<ExitCode, Failure> 
                 room.remove_user(&id, ACTOR, Timestamp::now()).await?;
                 output::note(format!("removed `{id}` with all that was theirs"));
             }
+            Command::Feed { id, new, off } => feed(&room, &config, &id, new, off).await?,
             Command::Rule { id, kind, terms, priority, remove } => match (remove, kind) {
                 (Some(rule), _) => {
                     let unknown = || Error::Unknown { what: "rule", id: rule.clone() };
@@ -306,6 +320,33 @@ async fn add(room: &Assistant, name: String, id: Option<UserId>, wishes: Wishes)
     wishes.apply(&mut user)?;
     room.put_user(&user, ACTOR, now).await?;
     output::data(user.id.as_str())
+}
+
+async fn feed(room: &Assistant, config: &Config, user: &UserId, new: bool, off: bool) -> Result<(), Failure> {
+    let now = Timestamp::now();
+    if off {
+        let ended = room.end_feed(user, ACTOR, now).await?;
+        output::note(if ended { "the feed has ended" } else { "there is no feed" });
+        return Ok(());
+    }
+    if !config.http.behind_tls_proxy.is_empty() {
+        return Err(Failure::new(
+            "a hub behind a proxy serves feeds to nobody: they are for programs of one machine",
+        ));
+    }
+    // Where a hub runs, it knows best where it listens.
+    let address = socket::holder(&config.home).and_then(|hub| hub.http).or(config.http.address);
+    let address = address.ok_or_else(|| {
+        Failure::new("the hub's HTTP door is switched off, so there is no address")
+            .hint("set `address` under [http] in config.toml")
+    })?;
+    let secret = match room.feed(user).await?.filter(|_| !new) {
+        Some(secret) => secret,
+        None => room.make_feed(user, ACTOR, now).await?,
+    };
+    output::data(&format!("http://{address}/feeds/{secret}.ics"))?;
+    output::note("whoever has the address reads the calendar; `--new` makes another one");
+    Ok(())
 }
 
 async fn add_rule(

@@ -6,6 +6,7 @@
 pub(crate) mod audit;
 pub(crate) mod calendars;
 pub(crate) mod events;
+pub(crate) mod feeds;
 pub(crate) mod notifications;
 pub(crate) mod outbox;
 pub(crate) mod plans;
@@ -37,6 +38,7 @@ pub(super) const STATEMENTS: &[&[&str]] = &[
     audit::STATEMENTS,
     calendars::STATEMENTS,
     events::STATEMENTS,
+    feeds::STATEMENTS,
     notifications::STATEMENTS,
     outbox::STATEMENTS,
     plans::STATEMENTS,

@@ -16,6 +16,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (2, "popups", include_str!("../../migrations/0002_popups.sql")),
     (3, "assistant", include_str!("../../migrations/0003_assistant.sql")),
     (4, "codex", include_str!("../../migrations/0004_codex.sql")),
+    (5, "feeds", include_str!("../../migrations/0005_feeds.sql")),
 ];
 
 /// Brings the tables up to date, also while another process does the same.

@@ -7,6 +7,7 @@ use std::sync::mpsc::channel;
 
 use serde_json::Value;
 
+use crate::support::serving::Serving;
 use crate::support::{DEADLINE, Home};
 
 fn calendar(events: &[&str]) -> String {
@@ -27,7 +28,6 @@ fn home() -> Home {
 
 const MEETING: &str =
     "UID:m@example.org\r\nDTSTART;TZID=Europe/Berlin:20301127T140000\r\nDURATION:PT1H\r\nSUMMARY:Budget";
-const _B: &str = "UID:b@example.org\r\nDTSTART;TZID=Mars/Base:20301127T140000\r\nSUMMARY:Lost";
 
 #[test]
 fn a_month_is_played_before_anything_is_sent() {
@@ -202,4 +202,214 @@ fn a_caldav_server_is_asked_for_what_changed() {
     assert_eq!(pull().stdout, "0 new, 1 changed, 0 as before, 1 gone, 0 left out\n");
     let refused = home.run(["events", "import", "ann", &url, "--caldav"], "");
     assert_eq!(refused.stderr, "error: the server answers with status 401: it wants a name and a password\n");
+}
+
+fn imported(home: &Home, user: &str, file: &str) -> String {
+    let done = home.run(["events", "import", user, file], "");
+    assert!(done.status.success(), "{}", done.stderr);
+    done.stdout
+}
+
+fn exported(home: &Home, user: &str) -> String {
+    let done = home.run(["events", "export", user], "");
+    assert!(done.status.success(), "{}", done.stderr);
+    done.stdout
+}
+
+/// What happens in the days to come, by title and instant.
+fn happens(home: &Home, user: &str) -> Vec<(String, String)> {
+    let listed = home.run(["events", "list", "--user", user, "--days-forward", "90", "--json"], "");
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
+    listed["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (text(one, "title"), text(one, "start_ts")))
+        .collect()
+}
+
+/// The civil time at a place in so many days.
+fn at(days: i64, time: &str) -> String {
+    let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::get("Europe/Berlin").unwrap());
+    now.checked_add(jiff::ToSpan::days(days)).unwrap().strftime(&format!("%Y%m%dT{time}00")).to_string()
+}
+
+#[test]
+fn a_changed_occurrence_takes_the_place_of_its_start_whenever_it_comes() {
+    let home = home();
+    let zone = "TZID=Europe/Berlin";
+    let series = format!(
+        "UID:s\r\nSUMMARY:Stand-up\r\nDTSTART;{zone}:{}\r\nDURATION:PT1H\r\nRRULE:FREQ=DAILY;COUNT=3",
+        at(2, "1000")
+    );
+    let moved = format!(
+        "UID:s\r\nSUMMARY:Moved\r\nRECURRENCE-ID;{zone}:{}\r\nDTSTART;{zone}:{}\r\nDURATION:PT1H",
+        at(3, "1000"),
+        at(3, "1500")
+    );
+    let titles = || happens(&home, "ann").into_iter().map(|(title, _)| title).collect::<Vec<_>>();
+    home.write("s.ics", calendar(&[&series]));
+    imported(&home, "ann", "s.ics");
+    assert_eq!(titles(), ["Stand-up", "Stand-up", "Stand-up"]);
+    home.write("s.ics", calendar(&[&series, &moved]));
+    imported(&home, "ann", "s.ics");
+    assert_eq!(titles(), ["Stand-up", "Moved", "Stand-up"], "the start it replaces does not happen too");
+    home.write("s.ics", calendar(&[&series, &format!("{moved}\r\nSTATUS:CANCELLED")]));
+    imported(&home, "ann", "s.ics");
+    assert_eq!(titles(), ["Stand-up", "Stand-up"]);
+    // What was called off once stays so for whoever reads the export.
+    home.run(["users", "add", "Bo", "--id", "bo", "--time-zone", "Europe/Berlin"], "");
+    home.write("out.ics", exported(&home, "ann"));
+    imported(&home, "bo", "out.ics");
+    assert_eq!(happens(&home, "ann"), happens(&home, "bo"));
+    home.write("s.ics", calendar(&[&series]));
+    assert!(imported(&home, "ann", "s.ics").ends_with("0 new, 1 changed, 0 as before, 1 gone, 0 left out\n"));
+    assert_eq!(titles(), ["Stand-up", "Stand-up", "Stand-up"], "and as it was when the change is taken back");
+}
+
+#[test]
+fn what_is_exported_is_the_same_calendar_for_whoever_reads_it() {
+    let home = home();
+    let event = |uid: &str, zone: &str, more: &str| {
+        format!("UID:{uid}\r\nSUMMARY:{uid}\r\nDTSTART;TZID={zone}:{}\r\nDURATION:PT1H{more}", at(4, "1000"))
+    };
+    let events = [
+        event("plain", "Europe/Berlin", ""),
+        event("weekly", "Australia/Lord_Howe", "\r\nRRULE:FREQ=WEEKLY"),
+        event("windows", "Eastern Standard Time", "\r\nRRULE:FREQ=DAILY;COUNT=5"),
+        format!("UID:day\r\nSUMMARY:day\r\nDTSTART;VALUE=DATE:{}", &at(5, "0000")[..8]),
+        format!("UID:float\r\nSUMMARY:float\r\nDTSTART:{}", at(6, "0900")),
+    ];
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    home.write("all.ics", calendar(&events));
+    imported(&home, "ann", "all.ics");
+    assert!(home.run(["notifications", "plan", "ann"], "").status.success());
+    let first = exported(&home, "ann");
+    for zone in ["Europe/Berlin", "Australia/Lord_Howe", "Eastern Standard Time"] {
+        assert_eq!(first.matches(&format!("TZID:{zone}\r\n")).count(), 1, "{first}");
+    }
+    let planned = home.run(["notifications", "list", "--user", "ann", "--days-forward", "30", "--json"], "");
+    let planned: Value = serde_json::from_str(&planned.stdout).unwrap();
+    let soonest = planned["notifications"][0]["id"].as_str().unwrap();
+    assert!(first.contains(&format!("UID:{soonest}")) && first.contains("TRIGGER:-PT60M"), "{first}");
+    home.run(["users", "add", "Bo", "--id", "bo", "--time-zone", "Europe/Berlin"], "");
+    home.write("out.ics", &first);
+    assert!(
+        imported(&home, "bo", "out.ics").ends_with("5 new, 0 changed, 0 as before, 0 gone, 0 left out\n")
+    );
+    assert_eq!(happens(&home, "ann"), happens(&home, "bo"));
+    // The reminders that came along are Ann's, and are taken out again: nothing is planned for Bo.
+    let second = exported(&home, "bo");
+    assert_eq!(second.matches("BEGIN:VALARM").count(), 0, "{second}");
+    assert_eq!(second.matches("BEGIN:VTIMEZONE").count(), 3);
+}
+
+/// Reads a calendar's zones as another program does, and says where its clocks show something else than the world's.
+const CLOCKS: &str = "
+import datetime, io, re, sys, zoneinfo
+from dateutil import tz
+text = open(sys.argv[1]).read()
+blocks = re.findall('BEGIN:VTIMEZONE.*?END:VTIMEZONE\\n', text, re.S)
+read = tz.tzical(io.StringIO(''.join(blocks)))
+assert len(blocks) == len(read.keys()) == int(sys.argv[2]), blocks
+start = datetime.datetime(2026, 11, 21)
+for name in read.keys():
+    ours, world = read.get(name), zoneinfo.ZoneInfo(name)
+    for hours in range(0, 12 * 366 * 24, 7):
+        at = start + datetime.timedelta(hours=hours)
+        shown, meant = ours.utcoffset(at), world.utcoffset(at)
+        # Within the hours of a change both answers are right.
+        around = {world.utcoffset(at + datetime.timedelta(hours=h)) for h in (-3, 3)}
+        if shown != meant and len(around) == 1:
+            sys.exit(f'{name} {at}: {shown} and not {meant}')
+";
+
+#[test]
+fn another_program_reads_the_same_clocks() {
+    if std::env::var("ADJUTANT_TEST_WITHOUT")
+        .is_ok_and(|without| without.split(',').any(|one| one == "radicale"))
+    {
+        return;
+    }
+    let home = home();
+    let zones = [
+        "America/New_York",
+        "Europe/Berlin",
+        "Europe/Dublin",
+        "Australia/Lord_Howe",
+        "Asia/Kathmandu",
+        "Africa/Casablanca",
+        "America/Santiago",
+        "Asia/Jerusalem",
+        "Pacific/Chatham",
+    ];
+    let events =
+        zones.map(|zone| format!("UID:{zone}\r\nSUMMARY:x\r\nDTSTART;TZID={zone}:{}", at(4, "1000")));
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    home.write("all.ics", calendar(&events));
+    imported(&home, "ann", "all.ics");
+    let out = home.write("out.ics", exported(&home, "ann"));
+    // Debian's radicale brings dateutil.
+    let read = Command::new("/usr/bin/python3")
+        .args(["-c", CLOCKS])
+        .arg(out)
+        .arg(zones.len().to_string())
+        .output()
+        .unwrap();
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+}
+
+#[test]
+fn a_feed_is_read_by_its_address_alone() {
+    let home = home();
+    home.write("m.ics", calendar(&[MEETING]));
+    imported(&home, "ann", "m.ics");
+    let hub = Serving::hub(&home);
+    let address = |more: &[&str]| {
+        let done = home.run([&["users", "feed", "ann"], more].concat(), "");
+        assert!(done.status.success(), "{}", done.stderr);
+        done.stdout.trim().to_owned()
+    };
+    let first = address(&[]);
+    assert_eq!(address(&[]), first, "it stays as it is");
+    assert!(first.starts_with(&hub.url("/feeds/")) && first.rsplit('.').next() == Some("ics"), "{first}");
+    let get = |url: &str, headers: &str| {
+        let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let head = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n{headers}Connection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let answer = get(&first, "");
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("UID:m@example.org\r\n"), "{answer}");
+    assert!(answer.contains("content-type: text/calendar; charset=utf-8\r\n"), "{answer}");
+    let etag = answer.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
+    let same = get(&first, &format!("If-None-Match: \"other\", W/{etag}\r\n"));
+    assert!(same.starts_with("HTTP/1.1 304 ") && !same.contains("UID:"), "{same}");
+    // What is planned is in it, so a plan makes another version.
+    home.write("m.ics", calendar(&[&MEETING.replace("20301127T140000", &at(3, "1400"))]));
+    imported(&home, "ann", "m.ics");
+    assert!(home.run(["notifications", "plan", "ann"], "").status.success());
+    let changed = get(&first, &format!("If-None-Match: {etag}\r\n"));
+    assert!(changed.starts_with("HTTP/1.1 200 ") && changed.contains("BEGIN:VALARM"), "{changed}");
+    // A program of this machine is not a page on another site.
+    assert!(get(&first, "Origin: http://evil.example\r\n").starts_with("HTTP/1.1 403 "));
+    for wrong in [
+        format!("{}x", first.trim_end_matches(".ics")),
+        first.replace("/feeds/", "/feeds/0"),
+        hub.url("/feeds/.ics"),
+    ] {
+        let refused = get(&wrong, "");
+        assert!(refused.starts_with("HTTP/1.1 404 ") && !refused.contains("UID:"), "{wrong}: {refused}");
+    }
+    assert!(get(&hub.url("/calendar"), "").starts_with("HTTP/1.1 401 "), "the console asks for its login");
+    let second = address(&["--new"]);
+    assert_ne!(second, first);
+    assert!(get(&first, "").starts_with("HTTP/1.1 404 ") && get(&second, "").starts_with("HTTP/1.1 200 "));
+    assert!(home.run(["users", "feed", "ann", "--off"], "").status.success());
+    assert!(get(&second, "").starts_with("HTTP/1.1 404 "));
 }

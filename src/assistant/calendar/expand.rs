@@ -26,16 +26,14 @@ impl Horizon {
     }
 }
 
-/// Returns when an event happens within a horizon, by the start. `replaced` are the civil starts of its series that
-/// changed occurrences take the place of; `own` is the zone of whoever looks, where whole days and times without a
-/// zone are theirs.
+/// Returns when an event happens within a horizon, by the start. `own` is the zone of whoever looks, where whole days
+/// and times without a zone are theirs.
 ///
 /// # Errors
 /// Fails where the rules name no date, too many, or take too much work.
 pub(crate) fn occurrences(
     when: &When,
     recurrence: Option<&Recurrence>,
-    replaced: &[DateTime],
     own: &Zone,
     horizon: Horizon,
     budget: &mut Budget,
@@ -46,7 +44,9 @@ pub(crate) fn occurrences(
         None => vec![when.start],
         Some(recurrence) => regular(when, recurrence, zone, length, horizon, budget)?,
     };
-    starts.retain(|start| !replaced.contains(start));
+    if let Some(recurrence) = recurrence {
+        starts.retain(|start| !recurrence.replaced.contains(start));
+    }
     let mut found: Vec<(Occurrence, Adjusted)> = Vec::with_capacity(starts.len());
     for civil in starts {
         let (start, adjusted) = resolve(civil, zone)?;

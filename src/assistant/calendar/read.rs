@@ -59,7 +59,7 @@ pub(crate) fn read(text: &str, own: &Zone, horizon: Horizon) -> Result<Read, Err
         return Err(Error::NotACalendar);
     }
     let mut read = Read::default();
-    let found = events(text, &mut read.faults);
+    let (found, zones) = events(text, &mut read.faults);
     let mut replaced: HashMap<String, Vec<DateTime>> = HashMap::new();
     for one in &found {
         if let Some(start) = one.replaces {
@@ -69,8 +69,9 @@ pub(crate) fn read(text: &str, own: &Zone, horizon: Horizon) -> Result<Read, Err
     let mut budget = Budget::default();
     for Found { line, event, replaces } in found {
         let replaced = replaced.get(&event.uid).map_or(&[][..], Vec::as_slice);
+        let source = zones.told(event.text);
         match draft(event, replaces, replaced, own, horizon, &mut budget) {
-            Ok(draft) => read.drafts.push(draft),
+            Ok(draft) => read.drafts.push(Draft { source, ..draft }),
             Err(error) => read.faults.push(Fault { line, error }),
         }
     }
@@ -78,8 +79,9 @@ pub(crate) fn read(text: &str, own: &Zone, horizon: Horizon) -> Result<Read, Err
     Ok(read)
 }
 
-/// Reads every event once. Of copies the one that was changed most often stays, and of equals the later one.
-fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Vec<Found<'a>> {
+/// Reads every event once, and the zones that the file defines. Of copies the one that was changed most often stays, and
+/// of equals the later one.
+fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> (Vec<Found<'a>>, Zones) {
     let pieces = pieces(text);
     let mut zones = Zones::default();
     for piece in pieces.iter().filter(|piece| piece.kind == Kind::Zone) {
@@ -128,25 +130,30 @@ fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Vec<Found<'a>> {
             }
         }
     }
-    kept
+    (kept, zones)
 }
 
 fn draft(
-    event: Component<'_>,
+    mut event: Component<'_>,
     replaces: Option<DateTime>,
     taken: &[DateTime],
     own: &Zone,
     horizon: Horizon,
     budget: &mut Budget,
 ) -> Result<Draft, Error> {
+    // Which starts others take the place of is part of what the series is: it changes with them.
+    if let (Some(recurrence), None) = (&mut event.details.recurrence, replaces) {
+        recurrence.replaced = taken.to_vec();
+        recurrence.replaced.sort_unstable();
+    }
     let when = &event.details.when;
     let zone = when.zone.as_ref().unwrap_or(own);
     let (starts_at, ends_at) =
         (resolve(when.start, zone)?.0.timestamp(), resolve(when.end, zone)?.0.timestamp());
     let mut found = match (event.status, replaces) {
         (EventStatus::Cancelled, _) => Vec::new(),
-        (_, None) => occurrences(when, event.details.recurrence.as_ref(), taken, own, horizon, budget)?,
-        (_, Some(_)) => occurrences(when, None, &[], own, horizon, budget)?,
+        (_, None) => occurrences(when, event.details.recurrence.as_ref(), own, horizon, budget)?,
+        (_, Some(_)) => occurrences(when, None, own, horizon, budget)?,
     };
     if let Some(start) = replaces {
         for occurrence in &mut found {
@@ -163,6 +170,6 @@ fn draft(
         ends_at,
         occurrences: found,
         etag: None,
-        source: event.text.to_owned(),
+        source: String::new(),
     })
 }

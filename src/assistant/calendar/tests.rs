@@ -6,7 +6,8 @@ use proptest::prelude::{Just, prop_oneof, proptest};
 use proptest::{prop_assert, prop_assert_eq};
 
 use super::super::zone::Zone;
-use super::{Error, Horizon, Read, Reminder, Sheet, print};
+use super::{Before, Entry, Error, Horizon, Read, Reminder, Sheet, print};
+use crate::assistant::Draft;
 
 fn calendar(events: &[&str]) -> String {
     let events = events
@@ -266,18 +267,60 @@ fn what_is_printed_is_read_again_with_its_reminders() {
     let event = "UID:a\nDTSTART;TZID=Europe/Berlin:20261102T100000\nSUMMARY:Zoë; \\, and a very long title that goes on and on \
                  until the line has to be folded 🎉🎉🎉\nX-SECRET;X-P=\"a:b\":kept";
     let found = read(&calendar(&[event])).unwrap();
-    let entry = &found.drafts[0];
-    let reminder = Reminder { id: "n-1", offset_min: -90, text: "Leave now; or, else\nlate" };
-    let text = print(&Sheet { name: "Ann, at work", events: vec![(&entry.source, vec![reminder])] });
-    assert!(text.lines().all(|line| line.len() <= 75 || entry.source.contains(line)), "{text}");
+    let draft = &found.drafts[0];
+    let text = printed(draft, vec![Reminder { before: Before::Minutes(90), ..LEAVE }]);
+    assert!(text.lines().all(|line| line.len() <= 75 || draft.source.contains(line)), "{text}");
     assert!(text.contains("X-SECRET;X-P=\"a:b\":kept"));
     assert!(
         text.contains("TRIGGER:-PT90M\r\n")
             && text.contains("DESCRIPTION:Leave now\\; or\\, else\\nlate\r\n")
     );
-    let mut again = read(&text).unwrap().drafts.remove(0);
-    again.source.clone_from(&entry.source);
-    assert_eq!(again, *entry);
+    assert_eq!(text.matches("BEGIN:VTIMEZONE\r\nTZID:Europe/Berlin\r\n").count(), 1, "{text}");
+    let again = read(&text).unwrap().drafts.remove(0);
+    assert_eq!(Draft { source: draft.source.clone(), ..again.clone() }, *draft);
+    // Printed once more, the reminder of the first time is not there twice; somebody else's stays.
+    let alarm =
+        "BEGIN:VALARM\r\nUID:theirs\r\nACTION:DISPLAY\r\nTRIGGER:-PT5M\r\nDESCRIPTION:x\r\nEND:VALARM\r\n";
+    let source = again.source.replace("BEGIN:VALARM", &format!("{alarm}BEGIN:VALARM"));
+    let text = printed(&Draft { source, ..again }, vec![Reminder { before: Before::Days(1), ..LEAVE }]);
+    assert_eq!(text.matches("BEGIN:VALARM").count(), 2, "{text}");
+    assert!(text.contains("UID:theirs\r\n") && text.contains("TRIGGER:-P1D\r\n"), "{text}");
+}
+
+const LEAVE: Reminder<'_> =
+    Reminder { id: "notification-1", before: Before::Minutes(0), text: "Leave now; or, else\nlate" };
+
+fn printed(draft: &Draft, reminders: Vec<Reminder<'_>>) -> String {
+    let entry = Entry {
+        raw: &draft.source,
+        zone: draft.details.when.zone.as_ref(),
+        starts_at: draft.starts_at,
+        reminders,
+    };
+    print(&Sheet { name: "Ann, at work", entries: vec![entry], now: year().from })
+}
+
+#[test]
+fn a_zone_of_the_file_alone_is_printed_as_the_worlds() {
+    let text = calendar(&["UID:a\nDTSTART;TZID=\"Office; west\":20261102T100000"]).replace(
+        "BEGIN:VEVENT",
+        "BEGIN:VTIMEZONE\r\nTZID:Office; west\r\nX-LIC-LOCATION:America/New_York\r\nEND:VTIMEZONE\r\nBEGIN:VEVENT",
+    );
+    let draft = read(&text).unwrap().drafts.remove(0);
+    let text = printed(&draft, Vec::new());
+    assert!(text.contains("DTSTART;TZID=America/New_York:20261102T100000\r\n"), "{text}");
+    insta::assert_snapshot!(text);
+    assert_eq!(read(&text).unwrap().drafts, [draft]);
+}
+
+#[test]
+fn a_series_is_another_one_when_a_start_is_taken_from_it() {
+    let series = "UID:a\nDTSTART:20261102T100000Z\nRRULE:FREQ=WEEKLY;COUNT=4";
+    let moved = "UID:a\nRECURRENCE-ID:20261109T100000Z\nDTSTART:20261110T150000Z";
+    let alone = read(&calendar(&[series])).unwrap().drafts.remove(0);
+    let both = read(&calendar(&[moved, series])).unwrap().drafts.remove(1);
+    assert_ne!(alone.details, both.details, "or the store would see no change");
+    assert_eq!((alone.occurrences.len(), both.occurrences.len()), (4, 3));
 }
 
 proptest! {

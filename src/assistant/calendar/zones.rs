@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use calcard::common::timezone::Tz;
 
 use super::super::zone::Zone;
+use super::export::fold;
+use super::lines::{lines, zone};
 
 /// The zones that a calendar file names: the world's, and those the file defines itself where they are one of the
 /// world's under another name.
@@ -30,6 +32,28 @@ impl Zones {
         if let Some(zone) = meant {
             self.defined.insert(id, zone);
         }
+    }
+
+    /// Returns a component whose zones are named as the world knows them: what a file calls one nobody else can tell.
+    pub(super) fn told(&self, text: &str) -> String {
+        let foreign = |id: &str| self.defined.get(id).filter(|_| named(id).is_none());
+        if !self.defined.keys().any(|id| foreign(id).is_some()) {
+            return text.to_owned();
+        }
+        let mut out = String::with_capacity(text.len());
+        for (raw, line) in lines(text) {
+            match zone(&line).and_then(|at| Some((foreign(&line[at.clone()])?, at))) {
+                Some((meant, mut at)) => {
+                    // The quotes go with the name that needed them.
+                    if line[..at.start].ends_with('"') {
+                        at = at.start - 1..at.end + 1;
+                    }
+                    fold(&mut out, &format!("{}{}{}", &line[..at.start], meant.name(), &line[at.end..]));
+                }
+                None => out.push_str(raw),
+            }
+        }
+        out
     }
 
     /// Returns the zone a `TZID` means in this file.
@@ -96,5 +120,8 @@ mod tests {
             Some("Europe/Berlin")
         );
         assert!(zones.get("Moon base").is_none());
+        let event = "BEGIN:VEVENT\r\nDTSTART;X=1;TZID=\"Berlin office\":20260101T100000\r\nSUMMARY:Berlin\r\n  office\r\nEND:VEVENT\r\n";
+        let told = zones.told(event);
+        assert_eq!(told, event.replace("\"Berlin office\"", "Europe/Berlin"));
     }
 }

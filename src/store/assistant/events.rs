@@ -5,7 +5,7 @@ mod read;
 
 pub(crate) use put::{Changed, EventChange, keep, put, remove};
 pub(crate) use read::{
-    Window, find, get, occurrence, occurrences, of_uid, of_user, series, source, versions, window,
+    VersionRow, Window, find, get, occurrence, occurrences, series, sources, versions, window,
 };
 
 use super::row;
@@ -57,12 +57,10 @@ pub(super) const STATEMENTS: &[&str] = &[
     put::CANCEL,
     read::GET,
     read::FIND,
-    read::OF_UID,
-    read::OF_USER,
     read::OCCURRENCE,
     read::OCCURRENCES,
     read::SERIES,
-    read::SOURCE,
+    read::SOURCES,
     read::VERSIONS,
     read::WINDOW,
     read::WINDOW_OF,

@@ -1,6 +1,7 @@
 //! Notifications: what is planned, and what became of it.
 
-use sqlx::AnyConnection;
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, FromRow as _, Row as _};
 
 use super::row;
 use crate::store::{Error, Millis, Store};
@@ -63,6 +64,14 @@ const HISTORY: &str = select_notifications!(
      WHERE o.user_id = $1 AND o.starts_at >= $2 AND o.starts_at < $3 ORDER BY n.due_at, n.id"
 );
 
+/// What is planned for a user from some time on, each with the start of what it is about.
+const COMING: &str = "\
+    SELECT n.id, n.plan_id, n.user_id, n.event_id, n.occurrence, n.channel, n.due_at, n.urgency, n.status, n.try_at, \
+        n.attempts, n.lease_owner, n.lease_until, n.sent_at, n.acknowledged_at, n.error, n.details, n.updated_at, \
+        o.starts_at \
+    FROM notifications n JOIN occurrences o ON o.event_id = n.event_id AND o.occurrence = n.occurrence \
+    WHERE n.user_id = $1 AND n.due_at >= $2 AND n.status = 'planned' ORDER BY n.due_at, n.id LIMIT $3";
+
 const INSERT: &str = "\
     INSERT INTO notifications (id, plan_id, user_id, event_id, occurrence, channel, due_at, urgency, status, try_at, \
         attempts, details, updated_at) \
@@ -121,6 +130,21 @@ pub(crate) async fn history(
     Ok(sqlx::query_as(HISTORY).bind(user).bind(from).bind(until).fetch_all(&mut *connection).await?)
 }
 
+/// Returns at most `limit` notifications that are planned for a user from `from` on, by the time they are due, each with
+/// the start of what it is about.
+pub(crate) async fn coming(
+    store: &Store,
+    user: &str,
+    from: Millis,
+    limit: u32,
+) -> Result<Vec<(NotificationRow, Millis)>, Error> {
+    let mut connection = store.read().await?;
+    let query = sqlx::query(COMING).bind(user).bind(from).bind(i64::from(limit));
+    let rows = query.fetch_all(&mut *connection).await?;
+    let with_start = |row: &AnyRow| Ok((NotificationRow::from_row(row)?, row.try_get(18)?));
+    Ok(rows.iter().map(with_start).collect::<Result<_, sqlx::Error>>()?)
+}
+
 /// Returns at most `limit` notifications of an event.
 pub(crate) async fn of_event(store: &Store, event: &str, limit: u32) -> Result<Vec<NotificationRow>, Error> {
     let mut connection = store.read().await?;
@@ -173,4 +197,4 @@ pub(super) async fn withdraw_all(
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] =
-    &[GET, OF_OCCURRENCE, OF_EVENT, LIST, LIST_OF, HISTORY, INSERT, ADOPT, WITHDRAW, WITHDRAW_ALL];
+    &[GET, OF_OCCURRENCE, OF_EVENT, LIST, LIST_OF, HISTORY, COMING, INSERT, ADOPT, WITHDRAW, WITHDRAW_ALL];

@@ -33,7 +33,7 @@ pub(super) const OCCURRENCE: &str = "\
         adjusted = excluded.adjusted";
 
 pub(super) const CANCEL: &str = "\
-    UPDATE events SET status = 'cancelled', digest = '', updated_at = $2 WHERE id = $1 AND status <> 'cancelled'";
+    UPDATE events SET status = 'cancelled', digest = '', updated_at = $2 WHERE id = $1 AND digest <> ''";
 
 /// An event as it is to be from now on.
 #[derive(Clone, Debug)]

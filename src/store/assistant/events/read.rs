@@ -4,6 +4,7 @@ use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row as _};
 
 use super::{EventRow, OccurrenceRow};
+use crate::store::assistant::row;
 use crate::store::{Error, Millis, Store};
 
 macro_rules! select_events {
@@ -21,17 +22,18 @@ macro_rules! select_events {
 pub(super) const GET: &str = select_events!("", "events e WHERE e.id = $1");
 pub(super) const FIND: &str =
     select_events!("", "events e WHERE e.calendar_id = $1 AND e.uid = $2 AND e.recurrence_id = $3");
-pub(super) const OF_UID: &str =
-    select_events!("", "events e WHERE e.calendar_id = $1 AND e.uid = $2 ORDER BY e.recurrence_id");
-pub(super) const OF_USER: &str = select_events!(
-    "",
-    "events e WHERE e.user_id = $1 AND (e.starts_at > $2 OR (e.starts_at = $2 AND e.id > $3)) \
-     ORDER BY e.starts_at, e.id LIMIT $4"
-);
 pub(super) const SERIES: &str =
     select_events!("", "events e WHERE e.recurs = 1 AND e.id > $1 ORDER BY e.id LIMIT $2");
-pub(super) const SOURCE: &str = "SELECT source FROM event_sources WHERE event_id = $1";
-pub(super) const VERSIONS: &str = "SELECT id, uid, COALESCE(etag, '') FROM events WHERE calendar_id = $1 AND status <> 'cancelled' ORDER BY uid";
+/// An event that is gone from its calendar has no digest.
+pub(super) const SOURCES: &str = select_events!(
+    ", s.source",
+    "events e JOIN event_sources s ON s.event_id = e.id \
+     WHERE e.user_id = $1 AND e.digest <> '' AND (e.starts_at > $2 OR (e.starts_at = $2 AND e.id > $3)) \
+     ORDER BY e.starts_at, e.id LIMIT $4"
+);
+pub(super) const VERSIONS: &str = "\
+    SELECT id, uid, recurrence_id, COALESCE(etag, '') FROM events \
+    WHERE calendar_id = $1 AND digest <> '' ORDER BY uid";
 
 pub(super) const OCCURRENCE: &str = "\
     SELECT event_id, occurrence, user_id, starts_at, ends_at, adjusted FROM occurrences \
@@ -106,38 +108,40 @@ pub(crate) async fn find(
     Ok(query.fetch_optional(&mut *connection).await?)
 }
 
-/// Returns an event of a calendar with the changed occurrences of its series.
-pub(crate) async fn of_uid(store: &Store, calendar: &str, uid: &str) -> Result<Vec<EventRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(OF_UID).bind(calendar).bind(uid).fetch_all(&mut *connection).await?)
-}
-
-/// Returns at most `limit` events of a user by their first start, behind `after`.
-pub(crate) async fn of_user(
-    store: &Store,
-    user: &str,
-    after: &(Millis, String),
-    limit: u32,
-) -> Result<Vec<EventRow>, Error> {
-    let mut connection = store.read().await?;
-    let query = sqlx::query_as(OF_USER).bind(user).bind(after.0).bind(&after.1).bind(i64::from(limit));
-    Ok(query.fetch_all(&mut *connection).await?)
-}
-
 /// Returns at most `limit` series by id, behind `after`.
 pub(crate) async fn series(store: &Store, after: &str, limit: u32) -> Result<Vec<EventRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(SERIES).bind(after).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
 }
 
-/// Returns the component that an event came as.
-pub(crate) async fn source(store: &Store, event: &str) -> Result<Option<String>, Error> {
+/// Returns at most `limit` events of a user by their first start, behind `after`, each with the component that it came
+/// as; those that are gone from their calendar are left out.
+pub(crate) async fn sources(
+    store: &Store,
+    user: &str,
+    after: &(Millis, String),
+    limit: u32,
+) -> Result<Vec<(EventRow, String)>, Error> {
     let mut connection = store.read().await?;
-    Ok(sqlx::query_scalar(SOURCE).bind(event).fetch_optional(&mut *connection).await?)
+    let query = sqlx::query(SOURCES).bind(user).bind(after.0).bind(&after.1).bind(i64::from(limit));
+    let rows = query.fetch_all(&mut *connection).await?;
+    let with_source = |row: &AnyRow| Ok((EventRow::from_row(row)?, row.try_get(14)?));
+    Ok(rows.iter().map(with_source).collect::<Result<_, sqlx::Error>>()?)
 }
 
-/// Returns id, uid and server's version of what a calendar has.
-pub(crate) async fn versions(store: &Store, calendar: &str) -> Result<Vec<(String, String, String)>, Error> {
+row! {
+    /// What a calendar has of an event.
+    VersionRow {
+        id: String,
+        uid: String,
+        recurrence_id: String,
+        /// The server's name of the version; empty where there is none.
+        etag: String,
+    }
+}
+
+/// Returns what a calendar has, by uid.
+pub(crate) async fn versions(store: &Store, calendar: &str) -> Result<Vec<VersionRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(VERSIONS).bind(calendar).fetch_all(&mut *connection).await?)
 }

@@ -1,0 +1,101 @@
+//! Content lines of iCalendar text, and the zones that they name (RFC 5545 3.1 and 3.2.19).
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Returns the content lines of a text, each as it stands there with its breaks, and unfolded.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut end = 0;
+        loop {
+            end += rest[end..].find('\n').map_or(rest.len() - end, |at| at + 1);
+            if !rest[end..].starts_with([' ', '\t']) {
+                break;
+            }
+        }
+        let (raw, after) = rest.split_at(end);
+        rest = after;
+        let line = raw.trim_end_matches(['\r', '\n']);
+        let unfolded = if line.contains('\n') {
+            let parts = line.split('\n').enumerate();
+            let part = |(number, part): (usize, &str)| {
+                let part = part.strip_suffix('\r').unwrap_or(part);
+                // The first character of a line that goes on is the fold.
+                part[usize::from(number > 0)..].to_owned()
+            };
+            Cow::Owned(parts.map(part).collect())
+        } else {
+            Cow::Borrowed(line)
+        };
+        Some((raw, unfolded))
+    })
+}
+
+/// Returns where in a content line the name of its zone stands, without quotes; `None` where it has none.
+pub(super) fn zone(line: &str) -> Option<Range<usize>> {
+    let mut quoted = false;
+    let mut start = None;
+    for (at, c) in line.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            ';' | ':' if !quoted => {
+                if let Some(parameter) = start.and_then(|start: usize| line.get(start..at))
+                    && let Some(value) = parameter.get(..5)
+                    && value.eq_ignore_ascii_case("TZID=")
+                {
+                    let from = at - parameter.len() + 5;
+                    // A quoted one ends with its quote, or this would not be its end.
+                    let marks = usize::from(line[from..at].starts_with('"'));
+                    return (from + 2 * marks <= at).then(|| from + marks..at - marks);
+                }
+                if c == ':' {
+                    return None;
+                }
+                start = Some(at + 1);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::proptest;
+    use proptest::prop_assert_eq;
+
+    use super::{lines, zone};
+
+    #[test]
+    fn a_zone_is_found_in_its_parameter_alone() {
+        let name = |line: &str| zone(line).map(|at| line[at].to_owned());
+        assert_eq!(name("DTSTART;TZID=Europe/Berlin:20260101T100000").as_deref(), Some("Europe/Berlin"));
+        assert_eq!(
+            name("DTSTART;X=\"a;b:c\";tzid=\"Berlin; office\":2026").as_deref(),
+            Some("Berlin; office")
+        );
+        for none in ["SUMMARY:;TZID=Europe/Berlin:x", "DTSTART:2026", "X;Y=\";TZID=a:\":b", "DTSTART;TZID=x"]
+        {
+            assert_eq!(name(none), None, "{none}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn all_of_a_text_is_in_its_lines(text in "[a\n\r \t;:\"é]{0,40}") {
+            let whole: String = lines(&text).map(|(raw, _)| raw).collect();
+            prop_assert_eq!(whole, text);
+        }
+
+        #[test]
+        fn any_line_is_searched(line in "([;:=\"é]|TZID|x){0,20}") {
+            if let Some(at) = zone(&line) {
+                let _ = &line[at];
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `/feeds/SECRET.ics`: somebody's calendar for the calendar programs of this machine. Such a program knows no login:
+//! the address is the secret, which `adjutant users feed` prints and takes back.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+
+use crate::app::App;
+use crate::assistant::feed::digest;
+
+/// Under which all feeds lie.
+pub(super) const FOLDER: &str = "/feeds/";
+
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    Path(file): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let unknown = || (StatusCode::NOT_FOUND, "there is no such feed\n").into_response();
+    let failed = |error: crate::assistant::Error| {
+        tracing::error!(%error, "a feed cannot be told");
+        (StatusCode::INTERNAL_SERVER_ERROR, "the feed cannot be told now\n").into_response()
+    };
+    let Some(secret) = file.strip_suffix(".ics") else { return unknown() };
+    let user = match app.assistant.fed_by(secret).await {
+        Ok(Some(user)) => user,
+        Ok(None) => return unknown(),
+        Err(error) => return failed(error),
+    };
+    let text = match app.assistant.export(&user, Timestamp::now()).await {
+        Ok(text) => text,
+        Err(error) => return failed(error),
+    };
+    let etag = format!("\"{}\"", digest(&text));
+    // What a program keeps is its own; it asks each time whether that still holds.
+    let kept = (CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    if has(&headers, &etag) {
+        return (StatusCode::NOT_MODIFIED, [kept], [(ETAG, etag)]).into_response();
+    }
+    let kind = (CONTENT_TYPE, HeaderValue::from_static("text/calendar; charset=utf-8"));
+    ([kind, kept], [(ETAG, etag)], text).into_response()
+}
+
+/// Whether the reader has this version already (RFC 9110 13.1.2: compared weakly).
+fn has(headers: &HeaderMap, etag: &str) -> bool {
+    let listed = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    listed
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == etag)
+}
