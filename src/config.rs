@@ -198,7 +198,7 @@ impl Config {
                     config.database = Database::File(home.join("adjutant.db"));
                     config.delegation.spool = Some(home.join("spool"));
                     config.delivery.spool = Some(home.join("spool").join("speech"));
-                    config.delivery.speech = ["espeak-ng", "-w"].map(str::to_owned).to_vec();
+                    config.delivery.speech = ["espeak-ng", "-v", "{voice}", "-w"].map(str::to_owned).to_vec();
                     config.codex.spool = Some(home.join("spool"));
                 }
                 config.popups.passphrase = Some(home.join("desk-passphrase"));

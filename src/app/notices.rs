@@ -7,15 +7,22 @@ use futures::FutureExt as _;
 use tokio_util::task::TaskTracker;
 
 use super::App;
-use crate::assistant::Notification;
 use crate::assistant::dispatch::{Outcome, Show, Shown};
 use crate::assistant::notification::{Channel, Urgency};
+use crate::assistant::{Notification, NotificationId};
 use crate::channels::{self, Desktop, Notice, Ntfy};
 use crate::config::channels::Phone;
-use crate::popups::{Asker, By, Choice, Draft, Field, Input, Ticket};
+use crate::popups::{Asker, By, Choice, Draft, Field, Input, Question, Ticket};
 
 /// How long one wait for the person's answer lasts; then it is waited again.
 const PATIENCE: Duration = Duration::from_mins(10);
+
+/// Who asks the person whether they have seen it.
+const ASKER: &str = "adjutant:assistant";
+const CLIENT: &str = "Assistant";
+
+/// Questions of one page.
+const PAGE: u32 = 200;
 
 /// How long a notification stays on the desk.
 const STAYS: Duration = Duration::from_hours(4);
@@ -27,6 +34,7 @@ impl App {
         let (app, waits) = (self.clone(), waiting.clone());
         // One for all: it knows which of its calls hang.
         let desktop = Desktop::default();
+        watch_again(&self, &waiting).await;
         let show: Show =
             Arc::new(move |shown| show(app.clone(), desktop.clone(), waits.clone(), shown).boxed());
         self.assistant.work(self.config.delivery.clone(), show, self.shutdown.clone()).await;
@@ -85,14 +93,14 @@ fn carried(result: Result<(), channels::Error>) -> Outcome {
 
 /// Puts a notification on the desk.
 async fn popup(app: Arc<App>, waiting: TaskTracker, notification: Notification) -> Outcome {
-    let asker =
-        Asker { key: "adjutant:assistant".to_owned(), client: "Assistant".to_owned(), ..Asker::default() };
-    let seen = Choice { label: "Seen".to_owned(), value: "seen".to_owned() };
+    let asker = Asker { key: ASKER.to_owned(), client: CLIENT.to_owned(), ..Asker::default() };
+    // The option's value says which notification it is about, also to a later hub.
+    let seen = Choice { label: "Seen".to_owned(), value: notification.id.as_str().to_owned() };
     let draft = Draft {
         title: notification.wording.subject.clone(),
         message: notification.wording.text.clone(),
         fields: vec![Field {
-            name: "seen".to_owned(),
+            name: "answer".to_owned(),
             label: String::new(),
             description: String::new(),
             required: true,
@@ -103,18 +111,48 @@ async fn popup(app: Arc<App>, waiting: TaskTracker, notification: Notification) 
     };
     match app.popups.ask(asker, draft).await {
         Ok(on_desk) => {
-            if notification.urgency >= Urgency::High {
-                let id = notification.id.clone();
-                waiting.spawn(acknowledged(app, on_desk.ticket.clone(), id));
-            }
+            waiting.spawn(acknowledged(app, on_desk.ticket.clone(), notification.id.clone()));
             Outcome::Sent(format!("on the desk as {}", on_desk.ticket))
         }
         Err(error) => Outcome::Failed(format!("the desk did not take it: {error}")),
     }
 }
 
+/// Waits again for what the last hub had put on the desk, and hears what was answered when it went away.
+async fn watch_again(app: &Arc<App>, waiting: &TaskTracker) {
+    let mut found = match app.popups.undelivered(ASKER, PAGE).await {
+        Ok(questions) => questions,
+        Err(error) => return tracing::error!(%error, "acknowledgements of the last hub cannot be read"),
+    };
+    let mut after = None;
+    loop {
+        let page = match app.popups.pending(after, PAGE).await {
+            Ok(page) => page.questions,
+            Err(error) => return tracing::error!(%error, "the questions cannot be read"),
+        };
+        let Some(last) = page.last() else { break };
+        after = Some(last.seq);
+        found.extend(page.into_iter().filter(|question| question.client == CLIENT));
+    }
+    for question in found {
+        // Another client may bear the name; the key is the hub's own word.
+        let Ok(question) = app.popups.get_as(ASKER, &question.ticket).await else { continue };
+        if let Some(id) = about(&question) {
+            waiting.spawn(acknowledged(app.clone(), question.ticket, id));
+        }
+    }
+}
+
+/// The notification that one of our questions is about.
+fn about(question: &Question) -> Option<NotificationId> {
+    match &question.fields.first()?.input {
+        Input::Choice { options, .. } => NotificationId::parse(&options.first()?.value),
+        Input::Text { .. } | Input::Number { .. } | Input::Date { .. } | Input::YesNo => None,
+    }
+}
+
 /// Waits for the person; whatever they say to the popup, they have seen it.
-async fn acknowledged(app: Arc<App>, ticket: Ticket, id: crate::assistant::NotificationId) {
+async fn acknowledged(app: Arc<App>, ticket: Ticket, id: NotificationId) {
     loop {
         let waited = app.shutdown.run_until_cancelled(app.popups.wait(&ticket, PATIENCE)).await;
         let Some(Ok(state)) = waited else { return };
@@ -125,6 +163,7 @@ async fn acknowledged(app: Arc<App>, ticket: Ticket, id: crate::assistant::Notif
                 tracing::warn!(notification.id = %id, %error, "an acknowledgement was lost");
             }
         }
+        app.popups.delivered(ASKER, &ticket).await;
         return;
     }
 }

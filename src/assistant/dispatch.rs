@@ -26,6 +26,7 @@ use super::rows::{self, millis};
 use super::{Assistant, Error};
 use crate::config::delivery::Delivery;
 use crate::events::Event as Happened;
+use crate::store::assistant::notifications::NotificationRow;
 use crate::store::assistant::outbox;
 
 /// Notifications that are sent at the same time.
@@ -42,6 +43,8 @@ const NAP: Duration = Duration::from_secs(30);
 const TRIES: i64 = 5;
 /// The first wait before another try; each one doubles it, up to the last.
 const BACKOFF: (i64, i64) = (5_000, 15 * 60_000);
+/// How soon a store that was away is looked for again: the first time, and at most.
+const AGAIN: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
 /// A notification for a way that another room has: shown to the person, who may acknowledge it.
 #[derive(Clone, Debug)]
@@ -95,21 +98,25 @@ impl Assistant {
             tracing::error!(%error, "what the last hub was sending cannot be settled yet");
         }
         let mut horizon = Timestamp::MIN;
+        let mut again = AGAIN.0;
         loop {
             let now = Timestamp::now();
             if now.duration_since(horizon) > SignedDuration::from_hours(12) {
                 self.extend_all(now).await;
                 horizon = now;
             }
-            let nap = match self.round(&ways, &owner, &stop).await {
-                Ok(Some(next)) => {
-                    let wait = rows::instant(next).duration_since(Timestamp::now());
-                    Duration::try_from(wait).unwrap_or_default().clamp(Duration::from_millis(20), NAP)
+            let nap = match self.round(&ways, &owner, Timestamp::now, &stop).await {
+                Ok(next) => {
+                    again = AGAIN.0;
+                    let wait = next.map(|next| rows::instant(next).duration_since(Timestamp::now()));
+                    wait.map_or(NAP, |wait| {
+                        Duration::try_from(wait).unwrap_or_default().clamp(Duration::from_millis(20), NAP)
+                    })
                 }
-                Ok(None) => NAP,
                 Err(error) => {
                     tracing::error!(%error, "what is due cannot be read; trying again");
-                    NAP
+                    again = (again * 2).min(AGAIN.1);
+                    again
                 }
             };
             tokio::select! {
@@ -140,13 +147,20 @@ impl Assistant {
         }
     }
 
-    /// Does what there is to do now; returns when there is more.
-    async fn round(&self, ways: &Ways, owner: &str, stop: &CancellationToken) -> Result<Option<i64>, Error> {
-        self.settle_lost(Timestamp::now(), Timestamp::now()).await?;
-        self.merge_missed(Timestamp::now()).await?;
-        self.escalate(Timestamp::now()).await?;
+    /// Does what there is to do by `clock`; returns when there is more.
+    async fn round(
+        &self,
+        ways: &Ways,
+        owner: &str,
+        clock: impl Fn() -> Timestamp + Sync,
+        stop: &CancellationToken,
+    ) -> Result<Option<i64>, Error> {
         while !stop.is_cancelled() {
-            let now = Timestamp::now();
+            let now = clock();
+            self.settle_lost(now, now).await?;
+            self.merge_missed(now).await?;
+            // After what was just sent too: what failed goes on by another way at once.
+            self.escalate(now).await?;
             let until = now.saturating_add(LEASE).unwrap_or(now);
             let leased =
                 outbox::lease(&self.store, owner.to_owned(), millis(now), millis(until), BATCH).await?;
@@ -154,19 +168,26 @@ impl Assistant {
                 break;
             }
             // Once leased, each is carried to its record, also while the hub stops.
-            stream::iter(leased).for_each_concurrent(TOGETHER, |row| self.carry(ways, row)).await;
+            let carry = |row| self.carry(ways, row, &clock, stop);
+            stream::iter(leased).for_each_concurrent(TOGETHER, carry).await;
             self.events.send(Happened::NotificationsChanged);
         }
         Ok(outbox::next(&self.store).await?)
     }
 
     /// Sends one notification and records what became of it.
-    async fn carry(&self, ways: &Ways, row: crate::store::assistant::notifications::NotificationRow) {
+    async fn carry(
+        &self,
+        ways: &Ways,
+        row: NotificationRow,
+        clock: &(impl Fn() -> Timestamp + Sync),
+        stop: &CancellationToken,
+    ) {
         let (id, attempt) = (row.id.clone(), row.attempts);
         let outcome = match rows::notification(row) {
             Ok(notification) => {
                 let call = notification.channel == Channel::Call;
-                match tokio::time::timeout(PATIENCE, self.send(ways, notification)).await {
+                match tokio::time::timeout(PATIENCE, self.send(ways, notification, clock())).await {
                     Ok(Ok(outcome)) => outcome,
                     Ok(Err(error)) => Outcome::Failed(error.to_string()),
                     Err(_) if call => Outcome::Unknown("the provider did not answer in time".to_owned()),
@@ -175,14 +196,18 @@ impl Assistant {
             }
             Err(error) => Outcome::Refused(error.to_string()),
         };
-        // The store may be away for a moment; the lease lasts longer.
-        for _ in 0..3 {
-            let settlement = settlement(&id, attempt, &outcome, Timestamp::now());
-            match outbox::settle(&self.store, settlement).await {
+        // What went out is known here alone while the store is away, so the record is kept until it is back: a lease
+        // that ran out would send it a second time.
+        let mut again = AGAIN.0;
+        loop {
+            match outbox::settle(&self.store, settlement(&id, attempt, &outcome, clock())).await {
                 Ok(_) => return,
                 Err(error) => tracing::error!(notification.id = %id, %error, "an outcome cannot be recorded"),
             }
-            tokio::time::sleep(Duration::from_secs(2)).await;
+            if stop.run_until_cancelled(tokio::time::sleep(again)).await.is_none() {
+                return;
+            }
+            again = (again * 2).min(AGAIN.1);
         }
     }
 

@@ -11,8 +11,8 @@ pub(crate) struct Delivery {
     pub(crate) phone: Option<Phone>,
     /// Where sound files are put; `None` for a process without a home.
     pub(crate) spool: Option<PathBuf>,
-    /// The program that turns text into sound: it reads the text from its last argument and writes to the file before
-    /// it.
+    /// The program that turns text into sound, and its arguments: `{voice}` in them is the user's voice. The file that it
+    /// writes and the text that it reads are added.
     pub(crate) speech: Vec<String>,
 }
 

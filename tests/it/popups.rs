@@ -3,6 +3,6 @@
 mod contract;
 mod faults;
 mod in_client;
-mod person;
+pub(crate) mod person;
 mod security;
 mod tools;

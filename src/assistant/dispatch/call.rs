@@ -60,7 +60,8 @@ async fn speak(ways: &Ways, letter: &Letter<'_>, words: &str) -> Option<PathBuf>
     tokio::fs::create_dir_all(folder).await.ok()?;
     let file = folder.join(format!("{}.wav", letter.notification.id));
     let mut argv: Vec<OsString> = vec![program.into()];
-    argv.extend(arguments.iter().map(OsString::from));
+    let voice = &letter.user.preferences.voice;
+    argv.extend(arguments.iter().map(|argument| OsString::from(argument.replace("{voice}", voice))));
     argv.push(file.clone().into());
     // What starts with a dash would be an option.
     argv.push(format!(" {words}").into());

@@ -17,7 +17,13 @@ pub(super) struct Letter<'a> {
 }
 
 impl Assistant {
-    pub(super) async fn send(&self, ways: &Ways, notification: Notification) -> Result<Outcome, Error> {
+    /// Sends one notification, if it is right to tell it at `now`.
+    pub(super) async fn send(
+        &self,
+        ways: &Ways,
+        notification: Notification,
+        now: Timestamp,
+    ) -> Result<Outcome, Error> {
         let event = match self.event(&notification.event).await {
             Ok(event) => event,
             Err(Error::Unknown { .. }) => return Ok(withdrawn("the event is gone")),
@@ -31,7 +37,6 @@ impl Assistant {
             return Ok(withdrawn("the event does not happen at this time any more"));
         };
         let missed = self.missed_with(&notification).await?;
-        let now = Timestamp::now();
         if happening.occurrence.ends_at <= now
             && missed.is_empty()
             && notification.due_at < happening.occurrence.ends_at

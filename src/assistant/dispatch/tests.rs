@@ -133,14 +133,14 @@ async fn nothing_goes_out_for_an_event_that_was_cancelled_behind_our_back() {
     let delivery = Delivery::default();
     let ways = Ways { mail: email::Mailer::new(&delivery), delivery, web: None, show };
     let popup = Notification { channel: Channel::Popup, ..notification.clone() };
-    assert_eq!(room.send(&ways, popup.clone()).await.unwrap(), Outcome::Sent("shown".to_owned()));
-    let mail = room.send(&ways, notification.clone()).await.unwrap();
+    assert_eq!(room.send(&ways, popup.clone(), now).await.unwrap(), Outcome::Sent("shown".to_owned()));
+    let mail = room.send(&ways, notification.clone(), now).await.unwrap();
     assert_eq!(mail, Outcome::Simulated("no mail server is configured".to_owned()));
     let call =
-        room.send(&ways, Notification { channel: Channel::Call, ..notification.clone() }).await.unwrap();
+        room.send(&ways, Notification { channel: Channel::Call, ..notification.clone() }, now).await.unwrap();
     assert_eq!(call, Outcome::Simulated("no provider of calls is configured".to_owned()));
     room.cancel_events(std::slice::from_ref(&notification.event), "test", now).await.unwrap();
-    let withdrawn = room.send(&ways, popup).await.unwrap();
+    let withdrawn = room.send(&ways, popup, now).await.unwrap();
     assert_eq!(withdrawn, Outcome::Withdrawn("the event does not take place".to_owned()));
     assert_eq!(told.lock().unwrap().len(), 1);
 }

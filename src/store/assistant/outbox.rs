@@ -50,11 +50,13 @@ const MISSED: &str = select_notifications!(
 const MERGED: &str =
     select_notifications!("WHERE n.status = 'merged' AND n.error = $1 ORDER BY n.due_at, n.id");
 
-/// Urgent, told, and not yet the origin of a next step.
+/// Urgent, told or not to be told this way, and not yet the origin of a next step.
 const UNACKNOWLEDGED: &str = select_notifications!(
-    "WHERE n.status IN ('sent', 'simulated') AND n.urgency = 'urgent' AND n.acknowledged_at IS NULL \
-     AND n.sent_at >= $1 AND NOT EXISTS (SELECT 1 FROM notifications s WHERE s.id = n.id || '-next') \
-     ORDER BY n.sent_at LIMIT $2"
+    "WHERE n.urgency = 'urgent' AND n.acknowledged_at IS NULL \
+     AND n.status IN ('sent', 'simulated', 'failed', 'dead') \
+     AND n.updated_at >= $1 AND (n.updated_at > $1 OR n.id > $2) \
+     AND NOT EXISTS (SELECT 1 FROM notifications s WHERE s.id = n.id || '-next') \
+     ORDER BY n.updated_at, n.id LIMIT $3"
 );
 
 const THERE: &str = "SELECT COUNT(*) FROM notifications WHERE id = $1";
@@ -172,14 +174,16 @@ pub(crate) async fn merged_into(store: &Store, carrier: &str) -> Result<Vec<Noti
     Ok(sqlx::query_as(MERGED).bind(carrier).fetch_all(&mut *connection).await?)
 }
 
-/// Returns what is urgent, was told since `since`, and waits for its acknowledgement.
+/// Returns at most `limit` of what is urgent, was told or has failed, and waits for its acknowledgement, by the time of
+/// its last change: what stands behind that time and id.
 pub(crate) async fn unacknowledged(
     store: &Store,
-    since: Millis,
+    behind: &(Millis, String),
     limit: u32,
 ) -> Result<Vec<NotificationRow>, Error> {
     let mut connection = store.read().await?;
-    Ok(sqlx::query_as(UNACKNOWLEDGED).bind(since).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+    let query = sqlx::query_as(UNACKNOWLEDGED).bind(behind.0).bind(&behind.1).bind(i64::from(limit));
+    Ok(query.fetch_all(&mut *connection).await?)
 }
 
 /// Plans the next step of an escalation, unless it is planned already.

@@ -14,17 +14,22 @@ use crate::support::Home;
 
 /// A mail server that takes everything, or refuses the first so many mails for now.
 #[derive(Clone)]
-struct Sink {
-    address: String,
-    mails: Arc<Mutex<Vec<String>>>,
-    refuse: Arc<Mutex<usize>>,
+pub(super) struct Sink {
+    pub(super) address: String,
+    pub(super) mails: Arc<Mutex<Vec<String>>>,
+    /// So many mails are answered with this first.
+    pub(super) refuse: Arc<Mutex<(usize, &'static str)>>,
     /// How long it thinks about each mail.
-    slow: Arc<Mutex<Duration>>,
+    pub(super) slow: Arc<Mutex<Duration>>,
 }
 
 impl Sink {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    pub(super) fn start() -> Self {
+        Self::listen("127.0.0.1:0")
+    }
+
+    pub(super) fn listen(address: &str) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let sink = Self { address, mails: Arc::default(), refuse: Arc::default(), slow: Arc::default() };
         let served = sink.clone();
@@ -59,9 +64,9 @@ impl Sink {
                     let slow = *self.slow.lock().unwrap();
                     std::thread::sleep(slow);
                     let mut refuse = self.refuse.lock().unwrap();
-                    if *refuse > 0 {
-                        *refuse -= 1;
-                        "451 not now"
+                    if refuse.0 > 0 {
+                        refuse.0 -= 1;
+                        refuse.1
                     } else {
                         self.mails.lock().unwrap().push(mail);
                         "250 taken"
@@ -78,7 +83,7 @@ impl Sink {
     }
 
     /// How often each Message-ID was taken.
-    fn counts(&self) -> BTreeMap<String, usize> {
+    pub(super) fn counts(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for mail in self.mails.lock().unwrap().iter() {
             let id =
@@ -90,11 +95,15 @@ impl Sink {
 }
 
 /// A hub that ends with this value, at once.
-struct Hub(Child);
+pub(super) struct Hub(Child);
 
 impl Hub {
-    fn start(home: &Home) -> Self {
-        let mut command = home.adjutant(["serve", "--http", "off"]);
+    pub(super) fn start(home: &Home) -> Self {
+        Self::start_with(home, &[])
+    }
+
+    pub(super) fn start_with(home: &Home, more: &[&str]) -> Self {
+        let mut command = home.adjutant([&["serve", "--http", "off"], more].concat());
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         Self(child)
     }
@@ -110,54 +119,68 @@ impl Drop for Hub {
 
 /// A home whose hub mails to the sink, with so many events whose mail is due in `seconds`.
 fn desk(sink: &Sink, events: usize, seconds: i64) -> Home {
+    let entries: Vec<String> = (0..events).map(|n| due(&format!("event-{n}"), seconds)).collect();
+    desk_of(&mail_to(&sink.address), &["--email", "ann@example.org"], &entries)
+}
+
+/// The settings of a hub that mails to this address.
+pub(super) fn mail_to(address: &str) -> String {
+    format!("[notifications]\nmail = \"smtp://{address}\"\nmail_from = \"Desk <desk@example.org>\"\n")
+}
+
+/// An event that is told in `seconds`: within the hour the policy does so a quarter of an hour before the start.
+pub(super) fn due(name: &str, seconds: i64) -> String {
+    entry(name, 900 + seconds)
+}
+
+/// A home with these settings, and a user with these wishes and events, who may be told at any time.
+pub(super) fn desk_of(config: &str, wishes: &[&str], entries: &[String]) -> Home {
     let home = Home::new();
-    let config = format!(
-        "[notifications]\nmail = \"smtp://{}\"\nmail_from = \"Desk <desk@example.org>\"\n",
-        sink.address
-    );
     home.write(".adjutant/config.toml", config);
-    run(
-        &home,
-        &[
-            "users",
-            "add",
-            "Ann",
-            "--id",
-            "ann",
-            "--email",
-            "ann@example.org",
-            "--quiet",
-            "none",
-            "--weekend",
-            "both",
-        ],
-    );
-    // Within the hour the policy mails a quarter of an hour before the start.
-    let entries: String = (0..events).map(|n| entry(&format!("event-{n}"), 900 + seconds)).collect();
+    fill(&home, wishes, entries, &[]);
+    home
+}
+
+/// Adds the user and plans for the events, in this place.
+pub(super) fn fill(home: &Home, wishes: &[&str], entries: &[String], place: &[&str]) {
+    let user = ["users", "add", "Ann", "--id", "ann", "--quiet", "none", "--weekend", "both"];
+    run(home, &[&user[..], wishes, place].concat());
+    let entries = entries.concat();
     home.write(
         "work.ics",
         format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n{entries}END:VCALENDAR\r\n"),
     );
-    run(&home, &["events", "import", "ann", "work.ics"]);
-    run(&home, &["notifications", "plan", "ann"]);
-    home
+    run(home, &[&["events", "import", "ann", "work.ics"], place].concat());
+    run(home, &[&["notifications", "plan", "ann"], place].concat());
 }
 
-fn run(home: &Home, arguments: &[&str]) -> String {
+pub(super) fn run(home: &Home, arguments: &[&str]) -> String {
     let finished = home.run(arguments, "");
     assert!(finished.status.success(), "{arguments:?}: {}", finished.stderr);
     finished.stdout
 }
 
+/// Everything that Ann is told, by the time it is due.
+pub(super) fn told(home: &Home, place: &[&str]) -> Vec<Value> {
+    let listed = run(home, &[&["notifications", "list", "--user", "ann", "--json"], place].concat());
+    serde_json::from_str::<Value>(&listed).unwrap()["notifications"].as_array().unwrap().clone()
+}
+
 /// Counts the notifications by where they stand.
 fn standing(home: &Home) -> BTreeMap<String, usize> {
-    let listed: Value =
-        serde_json::from_str(&run(home, &["notifications", "list", "--user", "ann", "--json"])).unwrap();
     let mut counts = BTreeMap::new();
-    for one in listed["notifications"].as_array().unwrap() {
+    for one in told(home, &[]) {
         *counts.entry(one["status"].as_str().unwrap().to_owned()).or_default() += 1;
     }
     counts
+}
+
+/// How the tries of a notification ended.
+pub(super) fn outcomes(home: &Home, one: &Value) -> Vec<String> {
+    let shown = run(home, &["notifications", "show", one["id"].as_str().unwrap(), "--json"]);
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let outcome = |one: &Value| one["outcome"].as_str().unwrap_or("goes on").to_owned();
+    shown["tries"].as_array().unwrap().iter().map(outcome).collect()
 }
 
 #[test]
@@ -178,17 +201,11 @@ fn what_is_due_is_mailed_once() {
 #[test]
 fn a_server_that_refuses_for_now_is_asked_again() {
     let sink = Sink::start();
-    *sink.refuse.lock().unwrap() = 1;
+    *sink.refuse.lock().unwrap() = (1, "451 not now");
     let home = desk(&sink, 1, 4);
     let _hub = Hub::start(&home);
     eventually("the second try", || (standing(&home).get("sent") == Some(&1)).then_some(()));
-    let listed: Value =
-        serde_json::from_str(&run(&home, &["notifications", "list", "--user", "ann", "--json"])).unwrap();
-    let id = listed["notifications"][0]["id"].as_str().unwrap();
-    let shown: Value = serde_json::from_str(&run(&home, &["notifications", "show", id, "--json"])).unwrap();
-    let outcomes: Vec<_> =
-        shown["tries"].as_array().unwrap().iter().map(|one| one["outcome"].as_str()).collect();
-    assert_eq!(outcomes, [Some("failed"), Some("sent")], "{shown}");
+    assert_eq!(outcomes(&home, &told(&home, &[])[0]), ["failed", "sent"]);
 }
 
 #[test]
@@ -219,9 +236,7 @@ fn what_was_missed_is_told_in_one_piece() {
     let sink = Sink::start();
     let home = desk(&sink, 12, 4);
     // As if the machine had slept: the times to try are moved back.
-    let listed: Value =
-        serde_json::from_str(&run(&home, &["notifications", "list", "--user", "ann", "--json"])).unwrap();
-    assert_eq!(listed["count"], 12);
+    assert_eq!(told(&home, &[]).len(), 12);
     age(&home);
     let _hub = Hub::start(&home);
     eventually("the one mail", || (standing(&home).get("sent") == Some(&1)).then_some(()));
@@ -232,10 +247,16 @@ fn what_was_missed_is_told_in_one_piece() {
 }
 
 /// Makes everything that is planned late by an hour.
-#[expect(clippy::disallowed_methods, reason = "the test reaches into the database as nothing else may")]
 fn age(home: &Home) {
+    alter(home, "UPDATE notifications SET try_at = try_at - 3600000");
+}
+
+/// Changes rows behind the program's back, while no hub runs.
+#[expect(clippy::disallowed_methods, reason = "the test reaches into the database as nothing else may")]
+pub(super) fn alter(home: &Home, sql: &str) {
     let database = home.path().join(".adjutant/adjutant.db");
-    let code = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nc.execute(\"UPDATE notifications SET try_at = try_at - 3600000\")\nc.commit()\n";
-    let done = std::process::Command::new("python3").args(["-c", code]).arg(database).status().unwrap();
+    let code = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nc.execute(sys.argv[2])\nc.commit()\n";
+    let done =
+        std::process::Command::new("python3").args(["-c", code]).arg(database).arg(sql).status().unwrap();
     assert!(done.success());
 }

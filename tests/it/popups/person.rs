@@ -161,10 +161,10 @@ impl Events {
 }
 
 /// A person at the socket's own door.
-pub(super) struct Person(BufReader<UnixStream>);
+pub(crate) struct Person(BufReader<UnixStream>);
 
 impl Person {
-    pub(super) fn enter(home: &Home) -> Self {
+    pub(crate) fn enter(home: &Home) -> Self {
         let path: PathBuf = home.path().join(".adjutant/hub.sock");
         let end = Instant::now() + DEADLINE;
         let stream = loop {
@@ -219,7 +219,7 @@ impl Person {
     }
 
     /// How many questions are pending.
-    pub(super) fn pending(home: &Home) -> Vec<Value> {
+    pub(crate) fn pending(home: &Home) -> Vec<Value> {
         let mut person = Self::enter(home);
         let mut told = person.say(&json!({"popups": "follow"}));
         let mut questions = Vec::new();
@@ -234,7 +234,7 @@ impl Person {
     }
 
     /// Chooses an option of a question of one choice.
-    pub(super) fn choose(&mut self, question: &Value, value: &str) -> Value {
+    pub(crate) fn choose(&mut self, question: &Value, value: &str) -> Value {
         let answer = json!([["answer", {"choices": [value]}]]);
         self.act(json!({"answer": {"ticket": question["ticket"], "answer": answer, "note": null, "passphrase": null}}))
     }

@@ -46,10 +46,16 @@ impl Postgres {
     /// Ends the server without a goodbye, and starts it again on the same data.
     pub(crate) fn restart(&mut self) {
         self.stop();
+        self.start_again();
+    }
+
+    /// Starts it again after [`Self::stop`].
+    pub(crate) fn start_again(&mut self) {
         self.server = serve(&programs().unwrap(), self.folder.path());
     }
 
-    fn stop(&mut self) {
+    /// Ends it without a goodbye; its data stays.
+    pub(crate) fn stop(&mut self) {
         if let Some(pid) = i32::try_from(self.server.id()).ok().and_then(Pid::from_raw) {
             // At once, without a last checkpoint; the server ends its own children.
             kill_process(pid, Signal::QUIT).ok();
