@@ -5,12 +5,15 @@ mod ask;
 mod assistant;
 mod availability;
 mod codex;
+mod completions;
 mod connect;
 mod delegate;
 mod events;
+mod examples;
 #[cfg(feature = "fixture")]
 mod fixture;
 mod inbox;
+mod man;
 mod mcp;
 mod notifications;
 mod open;
@@ -26,13 +29,14 @@ mod supervise;
 mod tasks;
 mod users;
 mod usual;
+mod welcome;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand};
+use clap::{ArgAction, FromArgMatches as _, Parser, Subcommand};
 use tracing::level_filters::LevelFilter;
 
 use crate::config::{Config, Overrides, Roots};
@@ -41,22 +45,29 @@ use output::Failure;
 
 /// The desk between you and your coding agents: one local hub for prompts and MCP servers
 #[derive(Debug, Parser)]
-#[command(name = "adjutant", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "adjutant", version, max_term_width = 100)]
 struct Cli {
     #[command(flatten)]
     common: Common,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 /// What every command understands.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Everywhere")]
 struct Common {
     /// Keep everything in this folder instead of `$ADJUTANT_HOME` or ~/.adjutant
     #[arg(long, global = true, value_name = "DIR")]
     home: Option<PathBuf>,
-    /// How log lines on stderr look: text, or json (which `mcp agents` writes unless told otherwise)
-    #[arg(long, global = true, value_name = "FORMAT", value_parser = log_format())]
+    /// Write nothing to stderr but errors
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Log what is done to stderr; -vv every step, -vvv everything
+    #[arg(long, short, global = true, action = ArgAction::Count)]
+    verbose: u8,
+    /// How log lines look: text, or json (which `mcp agents` writes unless told otherwise)
+    #[arg(long, global = true, value_name = "FORMAT", hide_possible_values = true, value_parser = log_format())]
     log_format: Option<Format>,
     /// What is logged: error, warn, info, debug, trace, or a list like `info,adjutant::relay=debug`
     #[arg(long, global = true, value_name = "FILTER")]
@@ -72,10 +83,22 @@ impl Common {
     /// Starts logging; `usual` is the level when nobody asked for another.
     fn start_log(&self, usual: LevelFilter) -> Result<(), Failure> {
         let format = self.log_format.unwrap_or(Format::Text);
-        telemetry::start(format, self.log_level.as_deref(), usual).map_err(|error| {
+        telemetry::start(format, self.filter().as_deref(), usual).map_err(|error| {
             Failure::usage(format!("the log filter cannot be read: {error}"))
                 .hint("use a level such as info, or a list like warn,adjutant::relay=debug")
         })
+    }
+
+    /// Returns what is to be logged, if the command line says so.
+    fn filter(&self) -> Option<String> {
+        let wordy = || match (self.quiet, self.verbose) {
+            (true, _) => Some("error"),
+            (false, 0) => None,
+            (false, 1) => Some("info"),
+            (false, 2) => Some("debug"),
+            (false, _) => Some("trace"),
+        };
+        self.log_level.clone().or_else(|| wordy().map(str::to_owned))
     }
 
     /// The same, in JSON when nobody asked for another format.
@@ -86,6 +109,8 @@ impl Common {
 
     /// Reads the configuration for a command that overrides nothing but the home folder.
     fn config(self, roots: Roots) -> Result<Config, Failure> {
+        // Whoever logs more than this as a rule has started before.
+        self.start_log(LevelFilter::WARN)?;
         Ok(Config::load(Overrides { home: self.home, ..Overrides::default() }, roots)?)
     }
 }
@@ -126,6 +151,10 @@ enum Command {
     Open(open::OpenArgs),
     /// Say which hub runs, where it listens and who is connected
     Status(status::StatusArgs),
+    /// Print the script that completes commands and options in a shell
+    Completions(completions::CompletionsArgs),
+    /// Write the manual, one page a command
+    Man(man::ManArgs),
     /// Run a command for the hub and end all that it started
     #[command(hide = true)]
     Supervise(supervise::SuperviseArgs),
@@ -138,8 +167,7 @@ enum Command {
 /// Runs one command and returns its exit code: 0 done, 1 failed, 2 wrong usage.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let parsed = usual::parse(&arguments).map_or_else(|| Cli::try_parse_from(&arguments), Ok);
-    let Cli { common, command } = match parsed {
+    let Cli { common, command } = match usual::parse(&arguments).map_or_else(|| parse(&arguments), Ok) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are errors to clap; it knows their stream and their code.
@@ -148,7 +176,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    let done = match command {
+    if common.quiet {
+        output::hush();
+    }
+    let Some(command) = command else { return ended(welcome::run(common)) };
+    ended(match command {
         Command::Serve(args) => serve::run(&args, common),
         Command::Connect(args) => connect::run(args, common),
         Command::Mcp(args) => mcp::run(args, common),
@@ -166,12 +198,20 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Codex(args) => codex::run(args, common),
         Command::Open(args) => open::run(&args, common),
         Command::Status(args) => status::run(&args, common),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
         Command::Supervise(args) => supervise::run(&args),
         #[cfg(feature = "fixture")]
         Command::Fixture(args) => fixture::run(&args, common),
-    };
-    match done {
-        Ok(code) => code,
-        Err(failure) => failure.report(),
-    }
+    })
+}
+
+/// Reads the command line by the whole grammar.
+fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let matches = examples::grammar().try_get_matches_from(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut examples::grammar()))
+}
+
+fn ended(done: Result<ExitCode, Failure>) -> ExitCode {
+    done.unwrap_or_else(|failure| failure.report())
 }

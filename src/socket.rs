@@ -14,7 +14,7 @@ mod serve;
 
 use std::path::PathBuf;
 
-pub(crate) use hello::{Ask, Connection, Hello, Welcome};
+pub(crate) use hello::{Ask, Connection, Hello, Status, Welcome};
 pub(crate) use listen::{listen, place, private_folder};
 pub(crate) use lock::{Claim, Holder, holder, vacant};
 pub(crate) use reach::{Start, ask, reach};

@@ -50,6 +50,7 @@ enum Command {
     },
     /// Show an event, and what is planned for it
     Show {
+        /// The event, as `adjutant events list` shows it
         #[arg(value_parser = event)]
         id: EventId,
         /// Print JSON
@@ -72,6 +73,7 @@ enum Command {
     },
     /// Print a user's events as iCalendar, with what is planned as alarms
     Export {
+        /// Whose events
         #[arg(value_parser = user)]
         user: UserId,
         /// Write it to this file instead of stdout

@@ -52,6 +52,7 @@ enum Command {
     },
     /// Show a notification: why it is, why then, and every try to send it
     Show {
+        /// The notification, as `adjutant notifications list` shows it
         #[arg(value_parser = id)]
         id: NotificationId,
         /// Print JSON
@@ -60,6 +61,7 @@ enum Command {
     },
     /// Plan what a user is told about the coming 30 days
     Plan {
+        /// Who is told
         #[arg(value_parser = user)]
         user: UserId,
         /// About this event alone
@@ -76,11 +78,13 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     /// Send a notification again that failed, or of which nobody knows whether it was sent
     Retry {
+        /// The notification, as `adjutant notifications list` shows it
         #[arg(value_parser = id)]
         id: NotificationId,
     },
     /// Settle a notification of which nobody knows whether it was sent
     Resolve {
+        /// The notification, as `adjutant notifications list` shows it
         #[arg(value_parser = id)]
         id: NotificationId,
         /// `sent` if it arrived, `cancelled` if it is not wanted any more
@@ -89,6 +93,7 @@ enum Command {
     },
     /// Note that a notification was seen, so that nothing about it escalates
     Acknowledge {
+        /// The notification, as `adjutant notifications list` shows it
         #[arg(value_parser = id)]
         id: NotificationId,
     },

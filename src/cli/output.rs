@@ -1,8 +1,11 @@
 //! The only place that prints: data on stdout, everything else on stderr.
 
+mod table;
+
 use std::fmt::{Display, Write as _};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
@@ -10,6 +13,14 @@ use crate::config::{self, env};
 use crate::relay;
 use crate::socket;
 use crate::visible::plain;
+
+/// Whether the person wants to read nothing but data and errors.
+static HUSHED: AtomicBool = AtomicBool::new(false);
+
+/// Leaves notes away from now on.
+pub(super) fn hush() {
+    HUSHED.store(true, Ordering::Relaxed);
+}
 
 /// Why a command ends without having done its work, as a person reads it.
 #[derive(Debug)]
@@ -118,9 +129,11 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     data(&serde_json::to_string_pretty(value).map_err(Failure::new)?)
 }
 
-/// Writes a line for the person to stderr.
+/// Writes a line for the person to stderr, unless they asked for quiet.
 pub(crate) fn note(line: impl Display) {
-    to_stderr(&format!("{line}\n"));
+    if !HUSHED.load(Ordering::Relaxed) {
+        to_stderr(&format!("{line}\n"));
+    }
 }
 
 /// Writes a table to stdout; the column numbered `yields` gives way where a terminal is too narrow.
@@ -129,26 +142,8 @@ pub(crate) fn table<const N: usize>(
     yields: usize,
     rows: &[[String; N]],
 ) -> Result<(), Failure> {
-    let longest = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.chain([head[column].len()]).max().unwrap_or(0)
-    };
-    let mut widths: [usize; N] = std::array::from_fn(longest);
-    let others: usize = (0..N).filter(|column| *column != yields).map(|column| widths[column] + 2).sum();
-    let room = width().map_or(usize::MAX, |width| width.saturating_sub(others).max(20));
-    widths[yields] = widths[yields].min(room);
-    let (bold, plain) = if colour(&io::stdout()) { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-    let line = |style: &str, cells: [&str; N]| {
-        let mut line = String::new();
-        for (column, cell) in cells.into_iter().enumerate() {
-            let (style, end) = if column == 0 && !style.is_empty() { (style, plain) } else { ("", "") };
-            let cell = if column == yields { clipped(cell, room) } else { cell.to_owned() };
-            let _ = write!(line, "{style}{cell:<0$}{end}  ", widths[column]);
-        }
-        line.trim_end().to_owned()
-    };
-    data(&line("", head))?;
-    rows.iter().try_for_each(|row| data(&line(bold, std::array::from_fn(|column| row[column].as_str()))))
+    let bold = if colour(&io::stdout()) { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+    table::lines(head, yields, rows, width(), bold).iter().try_for_each(|line| data(line))
 }
 
 /// Writes somebody else's text to stdout: for a person with what is hidden in it shown, for a program as it is.

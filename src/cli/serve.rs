@@ -147,7 +147,7 @@ impl ServeArgs {
         if let Some(auth) = self.auth {
             push("--auth", if auth == Auth::None { "none" } else { "token" }.into());
         }
-        if let Some(filter) = &common.log_level {
+        if let Some(filter) = common.filter() {
             push("--log-level", filter.into());
         }
         push("--log-format", common.log_format.unwrap_or(Format::Text).name().into());

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Common;
 use super::output::{self, Failure};
 use crate::config::{Config, Roots};
-use crate::socket::{self, Ask, Welcome};
+use crate::socket::{self, Ask, Status, Welcome};
 
 /// Arguments of `adjutant status`.
 #[derive(Debug, Args)]
@@ -44,6 +44,16 @@ pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure
         output::data(&line)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns how the hub is, in a line.
+pub(super) fn summary(pid: u32, status: &Status) -> String {
+    let clients = match status.clients.len() {
+        1 => "1 client".to_owned(),
+        many => format!("{many} clients"),
+    };
+    let console = status.http.map(|address| format!(", console on http://{address}")).unwrap_or_default();
+    format!("adjutant {}: the hub runs (pid {pid}), {clients}{console}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Asks the hub of `config`'s home, wherever its socket lies.

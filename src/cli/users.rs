@@ -39,6 +39,7 @@ enum Command {
     },
     /// Show a user with preferences, rules and calendars
     Show {
+        /// The user, as `adjutant users list` shows them
         #[arg(value_parser = user)]
         id: UserId,
         /// Print JSON
@@ -57,6 +58,7 @@ enum Command {
     },
     /// Change a user's name, addresses or preferences
     Edit {
+        /// The user, as `adjutant users list` shows them
         #[arg(value_parser = user)]
         id: UserId,
         /// The full name
@@ -67,6 +69,7 @@ enum Command {
     },
     /// Remove a user with calendars, plans and notifications
     Remove {
+        /// The user, as `adjutant users list` shows them
         #[arg(value_parser = user)]
         id: UserId,
     },
@@ -83,6 +86,7 @@ enum Command {
     },
     /// Add a rule that goes before the policy, or remove one
     Rule {
+        /// The user, as `adjutant users list` shows them
         #[arg(value_parser = user)]
         id: UserId,
         /// What it is about: `vip_organizer`, `internal_meeting`, `travel_buffer` or `quiet_title`
@@ -126,8 +130,8 @@ struct Wishes {
     #[arg(long, value_parser = |text: &str| word(text, ChannelPreference::from_name, ChannelPreference::ALL, ChannelPreference::name))]
     channels: Option<ChannelPreference>,
     /// When nothing may ring, such as 21:00-07:00, or `none`
-    #[arg(long, value_name = "HOURS", value_parser = quiet)]
-    quiet: Option<Quiet>,
+    #[arg(long, value_name = "HOURS", value_parser = quiet_hours)]
+    quiet_hours: Option<Quiet>,
     /// What may go out at weekends: email, call, both or none
     #[arg(long, value_parser = |text: &str| word(text, WeekendPolicy::from_name, WeekendPolicy::ALL, WeekendPolicy::name))]
     weekend: Option<WeekendPolicy>,
@@ -154,7 +158,7 @@ struct Wishes {
 /// Quiet hours, or none.
 type Quiet = Option<QuietHours>;
 
-fn quiet(text: &str) -> Result<Quiet, String> {
+fn quiet_hours(text: &str) -> Result<Quiet, String> {
     if text == "none" {
         return Ok(None);
     }
@@ -194,7 +198,7 @@ impl Wishes {
         set(&mut preferences.locale, self.locale);
         set(&mut preferences.voice, self.voice);
         set(&mut preferences.channels, self.channels);
-        set(&mut preferences.quiet, self.quiet);
+        set(&mut preferences.quiet, self.quiet_hours);
         set(&mut preferences.weekend, self.weekend);
         set(&mut preferences.most_calls, self.most_calls);
         set(&mut preferences.escalation_minutes, self.escalation);

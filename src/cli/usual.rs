@@ -45,7 +45,7 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
         }
         _ => return None,
     };
-    Some(Cli { common: Common { home: None, log_format: None, log_level: None }, command })
+    Some(Cli { common: Common::default(), command: Some(command) })
 }
 
 fn is_value(word: &OsString) -> bool {

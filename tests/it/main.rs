@@ -16,6 +16,7 @@ mod agents_cli;
 mod architecture;
 mod assistant;
 mod calendar;
+mod cli;
 mod clients;
 mod codex;
 mod conformance;

@@ -1,0 +1,41 @@
+//! `adjutant man DIR`: the manual, one page a command.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Command};
+use clap_mangen::Man;
+
+use super::examples;
+use super::output::{self, Failure};
+
+/// Arguments of `adjutant man`.
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// The folder that the pages go to; it is made where there is none
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// Writes the pages.
+pub(super) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
+    let mut grammar = examples::grammar().disable_help_subcommand(true);
+    grammar.build();
+    let fault = |error| {
+        Failure::new(format!("cannot write the pages to {}: {error}", args.folder.display()))
+            .hint("name a folder that you may write to, such as ~/.local/share/man/man1")
+    };
+    std::fs::create_dir_all(&args.folder).map_err(fault)?;
+    let pages = write(&grammar, &args.folder).map_err(fault)?;
+    output::note(format!("{pages} pages in {}", args.folder.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the page of `command` and of all below it, and returns how many those were.
+fn write(command: &Command, folder: &Path) -> std::io::Result<usize> {
+    let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+    let pages = below.map(|below| write(below, folder)).sum::<std::io::Result<usize>>()?;
+    let version = concat!("adjutant ", env!("CARGO_PKG_VERSION"));
+    Man::new(command.clone()).source(version).manual("Adjutant").generate_to(folder)?;
+    Ok(pages + 1)
+}

@@ -1,0 +1,95 @@
+//! Rows of cells as lines of text, for a screen of any width.
+
+use std::fmt::Write as _;
+
+use super::clipped;
+
+/// So much of the cell that gives way stays readable; with less it goes on a line of its own.
+const READABLE: usize = 20;
+/// How far such a line is indented.
+const INDENT: usize = 4;
+
+/// What stands around the first cell of a row: an escape sequence and its end, or nothing.
+pub(super) type Style = (&'static str, &'static str);
+
+/// Returns the head and the rows as lines of at most `width` characters, as far as the cells beside the one numbered
+/// `yields` allow it: that one is cut, and where there is no room for it, it follows below its row. No other cell
+/// is ever cut, for it may be an id that somebody copies.
+pub(super) fn lines<const N: usize>(
+    head: [&str; N],
+    yields: usize,
+    rows: &[[String; N]],
+    width: Option<usize>,
+    style: Style,
+) -> Vec<String> {
+    let longest = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([head[column].len()]).max().unwrap_or(0)
+    };
+    let mut widths: [usize; N] = std::array::from_fn(longest);
+    let others: usize = (0..N).filter(|column| *column != yields).map(|column| widths[column] + 2).sum();
+    let room = width.map_or(usize::MAX, |width| width.saturating_sub(others));
+    let below = room < widths[yields].min(READABLE);
+    widths[yields] = widths[yields].min(room);
+    let line = |style: Style, cells: [&str; N]| {
+        let mut line = String::new();
+        for (column, cell) in cells.into_iter().enumerate().filter(|(column, _)| !below || *column != yields)
+        {
+            let (begin, end) = if column == 0 { style } else { ("", "") };
+            let cell = if column == yields { clipped(cell, room) } else { cell.to_owned() };
+            let _ = write!(line, "{begin}{cell:<0$}{end}  ", widths[column]);
+        }
+        let mut line = line.trim_end().to_owned();
+        if below {
+            let room = width.unwrap_or(usize::MAX).saturating_sub(INDENT).max(READABLE);
+            let _ = write!(line, "\n{:INDENT$}{}", "", clipped(cells[yields], room));
+        }
+        line
+    };
+    let rows = rows.iter().map(|row| line(style, std::array::from_fn(|column| row[column].as_str())));
+    std::iter::once(line(("", ""), head)).chain(rows).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::lines;
+
+    fn table(width: usize) -> String {
+        let row = |name: &str, what: &str| [name.to_owned(), what.to_owned(), "0199aabbccddeeff".to_owned()];
+        let rows = [row("bees", "How bees sleep, and why they do it on flowers"), row("x", "")];
+        lines(["NAME", "WHAT", "ID"], 1, &rows, Some(width), ("", "")).join("\n")
+    }
+
+    #[test]
+    fn a_wide_screen_shows_all_and_a_narrow_one_cuts_what_yields() {
+        let wide = "NAME  WHAT                                           ID\n\
+                    bees  How bees sleep, and why they do it on flowers  0199aabbccddeeff\n\
+                    x                                                    0199aabbccddeeff";
+        assert_eq!(table(200), wide);
+        let narrow = "NAME  WHAT                                  ID\n\
+                      bees  How bees sleep, and why they do it…   0199aabbccddeeff\n\
+                      x                                           0199aabbccddeeff";
+        assert_eq!(table(60), narrow);
+        let tiny = "NAME  ID\n    WHAT\nbees  0199aabbccddeeff\n    How bees sleep, and why they…\nx     0199aabbccddeeff\n    ";
+        assert_eq!(table(34), tiny);
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_long_where_the_other_cells_fit(
+            rows in prop::collection::vec(("[a-z]{0,8}", "[a-zé ]{0,90}", "[0-9a-f]{0,12}"), 0..6),
+            width in 40_usize..120,
+        ) {
+            let rows: Vec<[String; 3]> = rows.into_iter().map(|(one, two, three)| [one, two, three]).collect();
+            let text = lines(["ONE", "TWO", "THREE"], 1, &rows, Some(width), ("", "")).join("\n");
+            for line in text.lines() {
+                prop_assert!(line.chars().count() <= width, "{width}: {line:?}");
+            }
+            for row in &rows {
+                prop_assert!(text.contains(&row[2]));
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! `adjutant` alone: how things stand, and the three things to do next.
+
+use std::process::ExitCode;
+
+use super::output::{self, Failure};
+use super::{Common, status};
+use crate::config::{Config, Roots};
+use crate::socket::{Ask, Status};
+
+/// How many next steps are shown.
+const STEPS: usize = 3;
+
+/// Prints both.
+pub(super) fn run(common: Common) -> Result<ExitCode, Failure> {
+    let config = common.config(Roots::User)?;
+    let hub = status::ask(&config, Ask::Status).ok().and_then(|welcome| Some((welcome.pid, welcome.status?)));
+    output::data(&match &hub {
+        Some((pid, hub)) => status::summary(*pid, hub),
+        None => {
+            format!("adjutant {}: no hub runs; agents start one when they connect", env!("CARGO_PKG_VERSION"))
+        }
+    })?;
+    output::data("\nNext:")?;
+    let steps = steps(&config, hub.as_ref().map(|(_, hub)| hub));
+    let width = steps.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    for (command, why) in &steps {
+        output::data(&format!("  {command:<width$}  {why}"))?;
+    }
+    output::data("\n`adjutant --help` shows every command.")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns what to do next, the most urgent first, chosen by what is missing.
+fn steps(config: &Config, hub: Option<&Status>) -> Vec<(&'static str, &'static str)> {
+    let has_files = |folder: &str| {
+        std::fs::read_dir(config.home.join(folder)).is_ok_and(|mut found| found.next().is_some())
+    };
+    let missing = [
+        (hub.is_none(), ("adjutant serve --background --open", "start the hub, and look at it")),
+        (
+            hub.is_none_or(|hub| hub.clients.is_empty()),
+            ("adjutant connect --help", "how an agent is connected"),
+        ),
+        (
+            !has_files("prompts"),
+            ("adjutant prompts new standup", "write a prompt that every agent knows as :standup"),
+        ),
+        (
+            !has_files("agents"),
+            ("adjutant agents new reviewer", "describe an agent that others can hand tasks to"),
+        ),
+    ];
+    let always = [
+        ("adjutant open", "look at the console"),
+        ("adjutant inbox", "answer what your agents ask"),
+        ("adjutant status", "see which hub runs, and who is connected"),
+    ];
+    let missing = missing.into_iter().filter_map(|(missing, step)| missing.then_some(step));
+    missing.chain(always).take(STEPS).collect()
+}

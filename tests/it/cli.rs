@@ -1,0 +1,216 @@
+//! The command line as a whole: help, examples, completions, the manual, colours, widths, and what is said when
+//! nothing is asked.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::Home;
+use crate::support::terminal::Terminal;
+
+/// Lines of help are at most this long, whatever the terminal.
+const COLUMNS: usize = 100;
+
+/// A command that the help shows, and its whole help.
+struct Page {
+    /// `adjutant prompts list`
+    command: String,
+    help: String,
+}
+
+/// Reads the help of every command that is shown, the way a person finds them.
+fn pages() -> Vec<Page> {
+    fn walk(home: &Home, path: &[String], found: &mut Vec<Page>) {
+        let words = path.iter().map(String::as_str).chain(["--help"]);
+        let told = home.run(words, "");
+        assert!(told.status.success(), "{path:?}: {}", told.stderr);
+        let command = ["adjutant"].into_iter().chain(path.iter().map(String::as_str));
+        found.push(Page { command: command.collect::<Vec<_>>().join(" "), help: told.stdout.clone() });
+        let below = told.stdout.lines().skip_while(|line| *line != "Commands:").skip(1);
+        for line in below.take_while(|line| !line.is_empty()) {
+            let name = line.strip_prefix("  ").and_then(|line| line.split("  ").next()).unwrap_or_default();
+            if !name.is_empty() && name != "help" {
+                walk(home, &[path, &[name.to_owned()]].concat(), found);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&Home::new(), &[], &mut found);
+    found
+}
+
+#[test]
+fn every_help_fits_a_screen_shows_an_example_and_stands_in_the_reference() {
+    let pages = pages();
+    assert!(pages.len() > 50, "only {} commands were found", pages.len());
+    for Page { command, help } in &pages {
+        for line in help.lines() {
+            assert!(line.chars().count() <= COLUMNS, "{command}: {line}");
+        }
+        let examples = help.split_once("\nExamples:\n").map_or("", |(_, examples)| examples);
+        assert!(examples.lines().any(|line| line.starts_with(&format!("  {command}"))), "{command}\n{help}");
+    }
+    let mut text = String::from(
+        "# The command line\n\nEvery command with its help, as the program prints it. A test writes this page: change \
+         the words in `src/cli`, then\nrun it with `INSTA_UPDATE=always`.\n",
+    );
+    for Page { command, help } in &pages {
+        text.push_str(&format!("\n## {command}\n\n```text\n{}\n```\n", help.trim_end()));
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md");
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        std::fs::write(&file, &text).unwrap();
+    }
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(written == text, "docs/cli.md is out of date: run this test with INSTA_UPDATE=always");
+}
+
+/// What bash proposes for the last word of `line`.
+fn completed(home: &Home, script: &Path, line: &str) -> Vec<String> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let (last, before) = (words.len() - 1, words[words.len() - 2]);
+    let program = format!(
+        "source {script}; COMP_WORDS=({words}); COMP_CWORD={last}; COMP_LINE={line:?}; COMP_POINT={point}; \
+         _adjutant adjutant {word:?} {before:?}; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        script = script.display(),
+        words = words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" "),
+        point = line.len(),
+        word = words[last],
+    );
+    let told = Command::new("bash")
+        .args(["--norc", "--noprofile", "-c", &program])
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .current_dir(home.path())
+        .output()
+        .unwrap();
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    String::from_utf8(told.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_commands_options_and_values() {
+    let home = Home::new();
+    let script = home.write("completions.bash", home.run(["completions", "bash"], "").stdout);
+    assert_eq!(completed(&home, &script, "adjutant prom"), ["prompts"]);
+    assert_eq!(completed(&home, &script, "adjutant tasks l"), ["list", "logs"]);
+    assert_eq!(completed(&home, &script, "adjutant tasks list --sta"), ["--state"]);
+    assert_eq!(completed(&home, &script, "adjutant tasks list --state run"), ["running"]);
+    assert_eq!(completed(&home, &script, "adjutant completions f"), ["fish"]);
+    // Hidden commands stay hidden.
+    assert_eq!(completed(&home, &script, "adjutant super"), [""]);
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        let told = home.run(["completions", shell], "");
+        assert!(told.status.success() && told.stdout.contains("adjutant"), "{shell}");
+    }
+}
+
+#[test]
+fn the_manual_has_a_page_for_every_command() {
+    let home = Home::new();
+    let told = home.run(["man", "man/man1"], "");
+    assert!(told.status.success(), "{}", told.stderr);
+    let folder = home.path().join("man/man1");
+    for Page { command, .. } in pages() {
+        let file = folder.join(format!("{}.1", command.replace(' ', "-")));
+        let page =
+            std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        assert!(page.contains(&format!("{} \\- ", command.replace(' ', "\\-"))), "{page}");
+        assert!(page.contains("Examples:"), "{page}");
+    }
+    assert!(!folder.join("adjutant-supervise.1").exists());
+    home.write("a-file", "");
+    let told = home.run(["man", "a-file/man1"], "");
+    assert_eq!(told.status.code(), Some(1));
+    assert!(told.stderr.contains("\nhint: name a folder"), "{}", told.stderr);
+}
+
+/// What a terminal shows of a command that has ended: its text, and whether any of it has a colour or is bold.
+fn shown(home: &Home, words: &[&str], variables: &[(&str, &str)]) -> (String, bool) {
+    let mut terminal = Terminal::start(home, words, 100, 50, variables);
+    terminal.ended();
+    let screen = terminal.wait("something", |screen| !screen.is_empty());
+    let now = terminal.screen();
+    let (rows, columns) = now.size();
+    let cells = (0..rows.get()).flat_map(|row| (0..columns.get()).map(move |column| (row, column)));
+    let styled = |(row, column)| {
+        let cell = now.cell(row, column).unwrap();
+        cell.fgcolor() != vt100::Color::Default || cell.bold() || cell.underline()
+    };
+    (screen, { cells }.any(styled))
+}
+
+#[test]
+fn a_terminal_is_coloured_unless_the_person_says_no() {
+    let home = Home::new();
+    for words in [&["prompts", "show", "nothing"][..], &["--help"], &["prompts", "list"]] {
+        let (text, styled) = shown(&home, words, &[]);
+        assert!(styled, "{words:?} is plain:\n{text}");
+        let (text, styled) = shown(&home, words, &[("NO_COLOR", "1")]);
+        assert!(!styled, "{words:?} has colours:\n{text}");
+    }
+}
+
+#[test]
+fn quiet_leaves_data_and_errors_and_verbose_says_more() {
+    let home = Home::new();
+    let words = ["prompts", "list", "zzz"];
+    assert_eq!(home.run(words, "").stderr, "no prompt matches `zzz`\n");
+    assert_eq!(home.run(["--quiet"].iter().chain(&words), "").stderr, "");
+    let told = home.run(["prompts", "show", "zzz", "-q"], "");
+    assert!(told.stderr.starts_with("error: unknown prompt `zzz`\nhint: "), "{}", told.stderr);
+    let both = home.run(["status", "-q", "-v"], "");
+    assert_eq!(both.status.code(), Some(2), "{}", both.stderr);
+}
+
+#[test]
+fn tables_fit_narrow_screens_and_use_wide_ones() {
+    let home = Home::new();
+    home.write(
+        ".adjutant/prompts/team/a-rather-long-name-of-a-prompt.md",
+        "---\ndescription: A description of what this prompt is for which goes on for quite a while, as they do.\n---\nX\n",
+    );
+    let list = |columns: &str| {
+        let told = home.adjutant(["prompts", "list", "--all"]).env("COLUMNS", columns).output().unwrap();
+        String::from_utf8(told.stdout).unwrap()
+    };
+    let narrow = list("60");
+    assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+    assert!(narrow.contains("team/a-rather-long-name-of-a-prompt"), "{narrow}");
+    let wide = list("200");
+    assert!(wide.contains("quite a while, as they do."), "{wide}");
+    assert!(wide.lines().any(|line| line.chars().count() > 100), "{wide}");
+    assert_eq!(
+        wide.lines().count(),
+        1 + home.run(["prompts", "list", "--all"], "").stdout.lines().skip(1).count()
+    );
+}
+
+#[test]
+fn nothing_asked_is_answered_with_how_things_stand_and_three_steps() {
+    let home = Home::new();
+    let alone = || home.run([""; 0], "");
+    let steps = |text: &str| -> Vec<String> {
+        let steps = text.lines().skip_while(|line| *line != "Next:").skip(1);
+        let commands = steps.take_while(|line| !line.is_empty());
+        commands.map(|line| line.trim_start().split("  ").next().unwrap().to_owned()).collect()
+    };
+    let told = alone();
+    assert!(told.status.success());
+    assert_eq!(told.stderr, "");
+    assert!(told.stdout.starts_with("adjutant 0."), "{}", told.stdout);
+    assert!(told.stdout.contains("no hub runs"), "{}", told.stdout);
+    let first = steps(&told.stdout);
+    assert_eq!(first.len(), 3, "{}", told.stdout);
+    assert_eq!(first[0], "adjutant serve --background --open");
+    assert!(!home.path().join(".adjutant").exists(), "looking made a home");
+    // Each step is a command that there is.
+    for step in &first {
+        let words = step.split(' ').skip(1).filter(|word| !word.starts_with('-')).take(2);
+        assert!(home.run(words.chain(["--help"]), "").status.success(), "{step}");
+    }
+    home.write(".adjutant/prompts/mine.md", "Mine.\n");
+    home.write(".adjutant/agents/mine.yaml", "description: x\npersona: y\n");
+    let later = steps(&alone().stdout);
+    assert_ne!(first, later);
+    assert_eq!(later.len(), 3);
+}
