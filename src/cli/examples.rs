@@ -140,7 +140,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "events import",
         &[
             ("adjutant events import ann calendar.ics", ""),
-            ("adjutant events import ann https://example.org/ann/ --caldav --login ann", ""),
+            ("adjutant events import ann https://example.org/ann/ --caldav", "what changed since the last time"),
         ],
     ),
     ("events export", &[("adjutant events export ann --to ann.ics", "")]),
