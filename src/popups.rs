@@ -130,6 +130,16 @@ impl Popups {
         self.0.answer(ticket, proof, answer, note, presenter).await
     }
 
+    /// Notes that a presenter rings for a question; false when it did before, also before a restart.
+    pub(crate) async fn rings(&self, ticket: &Ticket, presenter: Presenter) -> Result<bool, Error> {
+        self.0.rings(ticket, presenter).await
+    }
+
+    /// Returns the secret that the buttons on phones are made of: made once, and kept in the store.
+    pub(crate) async fn phone_key(&self) -> Result<String, Error> {
+        self.0.phone_key().await
+    }
+
     /// Notes that a form in the client itself ended without an answer, for the audit.
     pub(crate) async fn unanswered(&self, ticket: &Ticket, how: Unanswered) -> Result<(), Error> {
         self.0.unanswered(ticket, how).await

@@ -1,15 +1,20 @@
 //! Rings for a person who looks at no screen: what waits on the desk becomes a notice of the desktop, and of a phone
 //! where one is set up.
 //!
-//! The desk never waits for a bell. The desktop has one notice for all that waits; a phone gets one a question, with
-//! buttons where the question has few enough options and is not marked `high`.
+//! The desk never waits for a bell, and no bell for another. The desktop has one notice for all that waits; a phone gets
+//! one a question, with buttons where the question has few enough options and is not marked `high`. After a restart of
+//! the hub the desktop's notice is there again, and a phone is not rung a second time: its old buttons still work.
+
+mod desktop;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sha2::{Digest as _, Sha256};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
 use super::App;
 use crate::channels::{self, Action, Desktop, MOST_ACTIONS, Notice, Ntfy};
@@ -37,43 +42,56 @@ const KEY: &str = "questions";
 /// What the bells know of the desk.
 struct Bells {
     popups: Popups,
-    desktop: Option<Desktop>,
-    phone: Option<Ntfy>,
+    /// The desktop's notice as it should be; `None` without a desktop.
+    desktop: Option<watch::Sender<Option<Notice>>>,
+    phone: Option<Phone>,
     /// Questions that have rung.
     rung: HashSet<Ticket>,
-    /// What a button that was not pressed yet means.
+    /// The question that the desktop's notice names.
+    named: Option<Ticket>,
+}
+
+/// A phone, and what pressing one of its buttons means.
+struct Phone {
+    ntfy: Ntfy,
+    /// What the nonces are made of, the same in every life of the hub.
+    key: String,
     buttons: HashMap<String, (Ticket, Answer)>,
-    /// The desktop's notice is there.
-    shown: bool,
-    /// The desktop was told to be absent once; later faults are told to the log's patient readers only.
-    complained: bool,
+    /// Questions that a button answered once. Should that be taken back, a phone is not the place to answer again: what
+    /// was posted before could be posted by anybody.
+    spent: HashSet<Ticket>,
 }
 
 impl App {
     /// Rings until shutdown.
     pub(crate) async fn ring(self: Arc<Self>) {
         let channels = &self.config.channels;
-        let phone = channels.phone.clone().and_then(|phone| {
-            Ntfy::new(phone).inspect_err(|error| tracing::warn!(%error, "there is no phone")).ok()
-        });
         let mut bells = Bells {
             popups: self.popups.clone(),
-            desktop: channels.desktop.then(Desktop::default),
-            phone,
+            desktop: None,
+            phone: None,
             rung: HashSet::new(),
-            buttons: HashMap::new(),
-            shown: false,
-            complained: false,
+            named: None,
         };
-        if bells.desktop.is_none() && bells.phone.is_none() {
+        if let Some(phone) = channels.phone.clone() {
+            bells.phone = Phone::new(phone, &self.popups).await;
+        }
+        let showing = channels.desktop.then(|| {
+            let (wanted, wishes) = watch::channel(None);
+            bells.desktop = Some(wanted);
+            tokio::spawn(desktop::show(Desktop::default(), wishes))
+        });
+        if showing.is_none() && bells.phone.is_none() {
             return;
         }
-        let mut events = self.events.subscribe();
         let (send, mut presses) = mpsc::channel(PRESSES);
-        let listener = bells.phone.clone().map(|phone| {
-            let stop = self.shutdown.clone();
-            tokio::spawn(async move { phone.listen(send, stop).await })
+        let listener = bells.phone.as_ref().map(|phone| {
+            let (ntfy, stop) = (phone.ntfy.clone(), self.shutdown.clone());
+            tokio::spawn(async move { ntfy.listen(send, stop).await })
         });
+        let mut events = self.events.subscribe();
+        // What the last hub left waiting is looked at without an event.
+        let mut ring_at = Some(Instant::now() + GRACE);
         loop {
             let changed = async {
                 loop {
@@ -84,27 +102,51 @@ impl App {
                     }
                 }
             };
+            let due = async {
+                match ring_at {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 () = self.shutdown.cancelled() => break,
                 Some(nonce) = presses.recv() => bells.pressed(&nonce).await,
+                () = due => {
+                    ring_at = None;
+                    bells.look(Bell::Rings).await;
+                }
                 open = changed => {
-                    if !open || self.shutdown.run_until_cancelled(tokio::time::sleep(GRACE)).await.is_none() {
+                    if !open {
                         break;
                     }
-                    bells.look().await;
+                    // What is decided is taken away at once; what is new may be seen before it has to ring.
+                    bells.look(Bell::Silent).await;
+                    ring_at = ring_at.or(Some(Instant::now() + GRACE));
                 }
             }
         }
         if let Some(listener) = listener {
             let _ = listener.await;
         }
-        bells.silence().await;
+        bells.silence();
+        // Without its wishes the showing ends, behind its last one.
+        drop(bells);
+        if let Some(showing) = showing {
+            let _ = showing.await;
+        }
     }
 }
 
+/// Whether a look at the desk may ring.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bell {
+    Rings,
+    Silent,
+}
+
 impl Bells {
-    /// Looks at the desk and rings for what is new.
-    async fn look(&mut self) {
+    /// Looks at the desk, takes away what is no longer true, and rings for what is new.
+    async fn look(&mut self, bell: Bell) {
         let page = match self.popups.pending(None, LOOKED_AT).await {
             Ok(page) => page,
             Err(error) => {
@@ -114,28 +156,34 @@ impl Bells {
         };
         let pending: HashSet<&Ticket> = page.questions.iter().map(|question| &question.ticket).collect();
         self.rung.retain(|ticket| pending.contains(ticket));
-        self.buttons.retain(|_, (ticket, _)| pending.contains(ticket));
-        if page.questions.is_empty() {
-            self.silence().await;
-            return;
-        }
-        if !matches!(self.popups.availability().await, Ok(Availability::Here)) {
-            return;
+        if let Some(phone) = &mut self.phone {
+            phone.keep(&pending);
         }
         let waits = |question: &&Question| {
             question.state == State::Pending && question.seen_at.is_none() && question.snoozed_until.is_none()
         };
+        if self.named.as_ref().is_some_and(|named| !pending.contains(named)) {
+            // The notice names what is decided: the newest of the rest takes its place without a sound, if any rang.
+            let rest = page.questions.iter().rev().find(|question| self.rung.contains(&question.ticket));
+            match rest {
+                Some(rest) => self.tell_desktop(rest, page.total),
+                None => self.silence(),
+            }
+        }
+        if bell == Bell::Silent || !matches!(self.popups.availability().await, Ok(Availability::Here)) {
+            return;
+        }
         let fresh: Vec<Question> =
             page.questions.iter().filter(waits).filter(|q| !self.rung.contains(&q.ticket)).cloned().collect();
         let Some(newest) = fresh.last() else { return };
         self.rung.extend(fresh.iter().map(|question| question.ticket.clone()));
-        self.ring_desktop(newest, page.total).await;
-        if let Some(phone) = self.phone.clone() {
-            self.ring_phone(&phone, &fresh).await;
+        self.tell_desktop(newest, page.total);
+        if let Some(phone) = &mut self.phone {
+            phone.ring(&self.popups, &fresh).await;
         }
     }
 
-    async fn ring_desktop(&mut self, newest: &Question, total: u64) {
+    fn tell_desktop(&mut self, newest: &Question, total: u64) {
         let Some(desktop) = &self.desktop else { return };
         let title = match total {
             0 | 1 => format!("{} asks", asker(newest)),
@@ -143,70 +191,105 @@ impl Bells {
         };
         let body =
             format!("{}\nAnswer in the console, or with: adjutant inbox", visible::line(&newest.title));
-        let notice = Notice {
+        desktop.send_replace(Some(Notice {
             key: KEY.to_owned(),
             title,
             body,
             urgent: newest.level == Level::High,
             actions: Vec::new(),
-        };
-        match desktop.show(&notice).await {
-            Ok(()) => self.shown = true,
-            Err(error) if self.complained => tracing::debug!(%error, "the desktop was not told"),
-            Err(error) => {
-                self.complained = true;
-                tracing::info!(%error, "the desktop was not told; `[notify] desktop = false` switches this off");
-            }
-        }
+        }));
+        self.named = Some(newest.ticket.clone());
     }
 
-    async fn ring_phone(&mut self, phone: &Ntfy, fresh: &[Question]) {
-        if fresh.len() > FLOOD {
-            let title = format!("{} questions wait for you", fresh.len());
-            told(phone.show(&Notice { key: KEY.to_owned(), title, ..Notice::default() }).await);
-            return;
-        }
-        for question in fresh {
-            // A page of pending questions leaves out what a phone may need.
-            let Ok(question) = self.popups.get(&question.ticket).await else { continue };
-            let mut actions = Vec::new();
-            for (label, given) in buttons(&question).into_iter().filter(|_| phone.takes_actions()) {
-                let (Some(nonce), Some(field)) = (nonce(), question.fields.first()) else { continue };
-                self.buttons
-                    .insert(nonce.clone(), (question.ticket.clone(), Answer::one(&field.name, given)));
-                actions.push(Action { label, nonce });
-            }
-            let notice = Notice {
-                key: question.ticket.to_string(),
-                title: format!("{} asks: {}", asker(&question), visible::line(&question.title)),
-                body: if phone.takes_bodies() { question.message.clone() } else { String::new() },
-                urgent: question.level == Level::High,
-                actions,
-            };
-            told(phone.show(&notice).await);
+    /// Nothing waits any more.
+    fn silence(&mut self) {
+        self.named = None;
+        if let Some(desktop) = &self.desktop {
+            desktop.send_if_modified(|wanted| wanted.take().is_some());
         }
     }
 
     /// A button was pressed: its nonce is good once, and with it go the other buttons of its question.
     async fn pressed(&mut self, nonce: &str) {
-        let Some((ticket, answer)) = self.buttons.get(nonce.trim()).cloned() else {
+        let pressed = self.phone.as_mut().and_then(|phone| phone.take(nonce.trim()));
+        let Some((ticket, answer)) = pressed else {
             tracing::warn!("an answer of a phone was refused: it is unknown, or was used before");
             return;
         };
-        self.buttons.retain(|_, (other, _)| *other != ticket);
         match self.popups.answer(&ticket, Proof::Door, answer, None, Presenter::Phone).await {
             Ok(_) => tracing::info!(%ticket, "answered on the phone"),
             Err(error) => tracing::info!(%ticket, %error, "an answer of a phone was refused"),
         }
     }
+}
 
-    /// Nothing waits any more.
-    async fn silence(&mut self) {
-        if let Some(desktop) = self.desktop.as_ref().filter(|_| self.shown) {
-            self.shown = false;
-            if let Err(error) = desktop.withdraw(KEY).await {
-                tracing::debug!(%error, "the desktop's notice stays");
+impl Phone {
+    /// Returns a phone with the buttons that an earlier hub gave it; `None` where it cannot be used.
+    async fn new(settings: crate::config::channels::Phone, popups: &Popups) -> Option<Self> {
+        let unusable = |error: &dyn std::fmt::Display| tracing::warn!(%error, "there is no phone");
+        let ntfy = Ntfy::new(settings).inspect_err(|error| unusable(error)).ok()?;
+        let key = popups.phone_key().await.inspect_err(|error| unusable(error)).ok()?;
+        let mut phone = Self { ntfy, key, buttons: HashMap::new(), spent: HashSet::new() };
+        let page = popups.pending(None, LOOKED_AT).await.inspect_err(|error| unusable(error)).ok()?;
+        for question in &page.questions {
+            phone.actions(question);
+        }
+        Some(phone)
+    }
+
+    /// Forgets the buttons of what is not pending.
+    fn keep(&mut self, pending: &HashSet<&Ticket>) {
+        self.buttons.retain(|_, (ticket, _)| pending.contains(ticket));
+    }
+
+    /// Takes a button, and all others of its question with it.
+    fn take(&mut self, nonce: &str) -> Option<(Ticket, Answer)> {
+        let pressed = self.buttons.get(nonce).cloned()?;
+        self.buttons.retain(|_, (other, _)| *other != pressed.0);
+        self.spent.insert(pressed.0.clone());
+        Some(pressed)
+    }
+
+    /// Makes the buttons of a question, where it has any.
+    fn actions(&mut self, question: &Question) -> Vec<Action> {
+        let ticket = &question.ticket;
+        let mut actions = Vec::new();
+        if !self.ntfy.takes_actions() || self.spent.contains(ticket) {
+            return actions;
+        }
+        for (at, (label, given)) in buttons(question).into_iter().enumerate() {
+            let Some(field) = question.fields.first() else { continue };
+            let nonce = nonce(&self.key, ticket, at);
+            self.buttons.insert(nonce.clone(), (ticket.clone(), Answer::one(&field.name, given)));
+            actions.push(Action { label, nonce });
+        }
+        actions
+    }
+
+    async fn ring(&mut self, popups: &Popups, fresh: &[Question]) {
+        let mut new = Vec::new();
+        for question in fresh {
+            match popups.rings(&question.ticket, Presenter::Phone).await {
+                Ok(true) => new.push(question),
+                // An earlier hub rang for it.
+                Ok(false) => {}
+                Err(error) => tracing::warn!(%error, "what rang cannot be read"),
             }
+        }
+        if new.len() > FLOOD {
+            let title = format!("{} questions wait for you", new.len());
+            told(self.ntfy.show(&Notice { key: KEY.to_owned(), title, ..Notice::default() }).await);
+            return;
+        }
+        for question in new {
+            let notice = Notice {
+                key: question.ticket.to_string(),
+                title: format!("{} asks: {}", asker(question), visible::line(&question.title)),
+                body: if self.ntfy.takes_bodies() { question.message.clone() } else { String::new() },
+                urgent: question.level == Level::High,
+                actions: self.actions(question),
+            };
+            told(self.ntfy.show(&notice).await);
         }
     }
 }
@@ -240,9 +323,9 @@ fn buttons(question: &Question) -> Vec<(String, Given)> {
     }
 }
 
-/// Returns 128 random bits as text.
-fn nonce() -> Option<String> {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).ok()?;
-    Some(format!("{:032x}", u128::from_be_bytes(bytes)))
+/// Returns 128 bits as text that nobody can guess without the key, one for each button of a question.
+fn nonce(key: &str, ticket: &Ticket, button: usize) -> String {
+    let digest = Sha256::digest(format!("adjutant phone button\n{key}\n{ticket}\n{button}"));
+    let first = digest.iter().take(16);
+    first.fold(String::new(), |nonce, byte| format!("{nonce}{byte:02x}"))
 }

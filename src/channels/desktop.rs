@@ -5,7 +5,7 @@
 //! behind no more are made.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +32,9 @@ const BODY: usize = 400;
 pub(crate) struct Desktop {
     hanging: Arc<AtomicUsize>,
     shown: Arc<Mutex<HashMap<String, NotificationHandle>>>,
+    /// The newest call on its way for each key: one that hung may come back when its notice is no longer wanted.
+    on_the_way: Arc<Mutex<HashMap<String, u64>>>,
+    calls: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Desktop {
@@ -44,7 +47,9 @@ impl Desktop {
     /// Shows a notice, in the place of the one with its key. Its buttons are left out: a notification can be clicked by
     /// whatever runs on the desktop.
     pub(crate) async fn show(&self, notice: &Notice) -> Result<(), Error> {
-        let (notice, shown) = (notice.clone(), self.shown.clone());
+        let (notice, shown, on_the_way) = (notice.clone(), self.shown.clone(), self.on_the_way.clone());
+        let number = self.calls.fetch_add(1, Ordering::SeqCst);
+        lock(&on_the_way).insert(notice.key.clone(), number);
         self.call(move || {
             let before = lock(&shown).get(&notice.key).map(NotificationHandle::id);
             let mut notification = Notification::new();
@@ -59,6 +64,13 @@ impl Desktop {
                 notification.id(id);
             }
             let handle = notification.show().map_err(|error| Error::NoService(error.to_string()))?;
+            let mut on_the_way = lock(&on_the_way);
+            if on_the_way.get(&notice.key) != Some(&number) {
+                drop(on_the_way);
+                handle.close();
+                return Ok(());
+            }
+            on_the_way.remove(&notice.key);
             let mut shown = lock(&shown);
             if shown.len() < SHOWN || shown.contains_key(&notice.key) {
                 shown.insert(notice.key, handle);
@@ -70,6 +82,7 @@ impl Desktop {
 
     /// Takes the notice with this key away, if it is still there.
     pub(crate) async fn withdraw(&self, key: &str) -> Result<(), Error> {
+        lock(&self.on_the_way).remove(key);
         let Some(handle) = lock(&self.shown).remove(key) else { return Ok(()) };
         self.call(move || {
             handle.close();

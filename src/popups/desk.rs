@@ -204,6 +204,28 @@ impl Desk {
         Ok(())
     }
 
+    pub(super) async fn rings(&self, ticket: &Ticket, presenter: Presenter) -> Result<bool, Error> {
+        let who = presenter.as_str();
+        let happened = self.happened(ticket).await?;
+        if happened.iter().any(|event| event.kind == "rung" && event.who == who) {
+            return Ok(false);
+        }
+        popups::note(&self.store, ticket.as_str(), "rung", who, self.clock.now()).await?;
+        Ok(true)
+    }
+
+    pub(super) async fn phone_key(&self) -> Result<String, Error> {
+        const NAME: &str = "phone_key";
+        if let Some(key) = popups::desk(&self.store, NAME).await? {
+            return Ok(key);
+        }
+        let mut bytes = [0_u8; 32];
+        getrandom::fill(&mut bytes).map_err(|_| Error::Random)?;
+        let key = bytes.iter().fold(String::new(), |key, byte| format!("{key}{byte:02x}"));
+        popups::set_desk(&self.store, NAME, &key).await?;
+        Ok(key)
+    }
+
     pub(super) async fn availability(&self) -> Result<Availability, Error> {
         let text = popups::desk(&self.store, "availability").await?;
         let set: Availability = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();

@@ -250,7 +250,7 @@ impl Unanswered {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Happened {
     pub(crate) at: Millis,
-    /// `asked`, `asked_again`, `seen`, `snoozed`, `answered`, `taken_back`, `default`, `declined`, `dismissed`,
+    /// `asked`, `asked_again`, `rung`, `seen`, `snoozed`, `answered`, `taken_back`, `default`, `declined`, `dismissed`,
     /// `timed_out`, `cancelled`, `client_gone`, `final`, `refused` (a wrong passphrase), `form_closed` and `unfit` (see
     /// [`Unanswered`]), `delivered`.
     pub(crate) kind: String,

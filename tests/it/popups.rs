@@ -1,5 +1,6 @@
 //! Questions to the person: the contract's raw form, the tools of every revision, and what no fault may lose.
 
+mod bells;
 mod contract;
 mod faults;
 mod in_client;

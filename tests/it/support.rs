@@ -2,6 +2,7 @@
 
 pub(crate) mod chromium;
 pub(crate) mod delegation;
+pub(crate) mod desktop;
 pub(crate) mod model;
 pub(crate) mod ntfy;
 pub(crate) mod postgres;

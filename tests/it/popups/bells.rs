@@ -1,0 +1,107 @@
+//! Bells: a notification service on a bus of its own, and a phone that a killed hub does not ring twice.
+
+use std::time::{Duration, Instant};
+
+use super::person::{Hub, Person, example, request};
+use crate::support::Home;
+use crate::support::desktop::{Call, Desktop, Manner};
+use crate::support::ntfy::Ntfy;
+use crate::support::serving::Serving;
+
+/// A hub that finds this desktop.
+fn hub(home: Home, desktop: &Desktop) -> Hub {
+    let mut command = home.adjutant([] as [&str; 0]);
+    command.env("DBUS_SESSION_BUS_ADDRESS", desktop.address());
+    let serving = Serving::open_hub_of(command, &home);
+    Hub { home, serving }
+}
+
+fn home() -> Home {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[popups]\nundo_milliseconds = 0\n");
+    home
+}
+
+#[test]
+fn the_desktop_is_told_once_and_the_notice_goes_when_somebody_answers() {
+    let home = home();
+    let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
+    let hub = hub(home, &desktop);
+    let mut peer = hub.client("popup");
+    peer.send(&request("1", "<b>Deploy</b> to\u{202e} production?"));
+    let Call::Shown { id: first, replaces: 0, title, body, actions } = desktop.call() else {
+        panic!("a new notice")
+    };
+    assert_eq!(title, "an agent asks");
+    let words =
+        "&lt;b&gt;Deploy&lt;/b&gt; to⟨U+202E⟩ production?\nAnswer in the console, or with: adjutant inbox";
+    assert_eq!(body, words, "what an agent writes is no markup and steers nothing");
+    assert_eq!(actions, Vec::<String>::new(), "a notification cannot answer");
+    peer.send(&request("2", "Second"));
+    let Call::Shown { id, replaces, title, .. } = desktop.call() else { panic!("the same notice") };
+    assert_eq!((id, replaces), (first, first), "one notice, however many wait");
+    assert_eq!(title, "2 questions wait, the newest from an agent");
+    // The one it names is answered elsewhere: it names the other. Then nothing waits.
+    let second = Person::waits_for(&hub.home, "Second");
+    hub.person().choose(&second, "yes");
+    let Call::Shown { replaces, title, .. } = desktop.call() else { panic!("the same notice") };
+    assert_eq!((replaces, title.as_str()), (first, "an agent asks"));
+    let question = Person::pending(&hub.home).remove(0);
+    hub.person().choose(&question, "no");
+    assert_eq!(desktop.call(), Call::Closed { id: first });
+    assert!(desktop.more().is_empty());
+}
+
+#[test]
+fn a_desktop_that_hangs_delays_nothing() {
+    let home = home();
+    let Some(desktop) = Desktop::start(home.path(), Manner::Hangs) else { return };
+    let ntfy = Ntfy::start();
+    let phone = format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url());
+    home.write(".adjutant/config.toml", format!("[popups]\nundo_milliseconds = 0\n{phone}"));
+    let hub = hub(home, &desktop);
+    let mut peer = hub.client("popup");
+    for round in 0..4 {
+        let title = format!("Round {round}");
+        let start = Instant::now();
+        peer.send(&request(&title, &title));
+        let question = Person::waits_for(&hub.home, &title);
+        if round == 0 {
+            assert!(matches!(desktop.call(), Call::Shown { .. }), "it was called, and says nothing");
+        }
+        assert!(ntfy.notice()["title"].as_str().unwrap().ends_with(&title), "the phone rings all the same");
+        hub.person().choose(&question, "yes");
+        assert_eq!(peer.receive()["result"]["selectedValue"], serde_json::json!("yes"));
+        assert!(start.elapsed() < Duration::from_secs(3), "the service's patience is nobody else's");
+    }
+}
+
+#[test]
+fn after_a_crash_the_desktop_is_told_again_and_the_phone_is_not() {
+    let home = home();
+    let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
+    let ntfy = Ntfy::start();
+    let phone = format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\nreply_topic = \"back\"\n", ntfy.url());
+    home.write(".adjutant/config.toml", format!("[popups]\nundo_milliseconds = 0\n{phone}"));
+    let mut hub = hub(home, &desktop);
+    ntfy.listener();
+    let ask = |hub: &Hub, title: &str| hub.post("/mcp", &[], &request(title, title).to_string());
+    assert_eq!(ask(&hub, "Before").0, 202);
+    assert!(matches!(desktop.call(), Call::Shown { .. }));
+    let before = ntfy.notice();
+    hub.serving.kill();
+    let mut command = hub.home.adjutant([] as [&str; 0]);
+    command.env("DBUS_SESSION_BUS_ADDRESS", desktop.address());
+    hub.serving = Serving::open_hub_of(command, &hub.home);
+    let Call::Shown { body, .. } = desktop.call() else { panic!("what waits is shown again") };
+    assert!(body.starts_with("Before\n"), "{body}");
+    // The next notice on the phone is the next question's, and the old button still answers the old question.
+    assert_eq!(ask(&hub, "After").0, 202);
+    assert!(ntfy.notice()["title"].as_str().unwrap().ends_with("After"), "nothing rang twice");
+    ntfy.listener();
+    ntfy.press(&before["actions"][1]);
+    let mut events = hub.events("/mcp", &[]);
+    let answered = events.next().1;
+    assert_eq!((&answered["id"], &answered["result"]["selectedValue"]), (&"Before".into(), &"no".into()));
+    assert_eq!(example("After")["title"], Person::pending(&hub.home)[0]["title"]);
+}
