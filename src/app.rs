@@ -111,6 +111,12 @@ impl App {
         }
     }
 
+    /// Returns what tells a connection from all others, also from those of an earlier hub.
+    pub(crate) fn session_of(&self, client: u64) -> String {
+        let started = self.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        format!("{}-{client}", started.as_millis())
+    }
+
     /// Returns the application of each workspace that has a client now, by folder.
     pub(crate) fn workspaces(&self) -> Vec<Arc<Self>> {
         self.workspaces.all()

@@ -174,7 +174,9 @@ async fn run(shared: Shared, door: Door, routes: Router) {
     let app = shared.app.clone();
     let sweeper = {
         let shared = shared.clone();
-        AbortOnDropHandle::new(tokio::spawn(async move { shared.registry.sweep(&shared.callers).await }))
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            shared.registry.sweep(&shared.callers, &shared.streams, &shared.app.popups).await
+        }))
     };
     let limit = app.config.http.body_limit;
     let gate = Arc::new(Gate {

@@ -111,7 +111,8 @@ pub(crate) async fn serve_stream(
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin,
 ) {
-    let grace = app.config.grace;
+    // Whoever ends a script wants its call ended.
+    let grace = if transport == Transport::Script { Duration::ZERO } else { app.config.grace };
     let stop = app.shutdown.clone();
     let connection = Arc::new(Connection::of(server));
     let connected = Arc::new(app.clients.enter(transport, server.name(), pid));
@@ -140,6 +141,10 @@ pub(crate) async fn serve_stream(
         _ = &mut write => ended.cancel(),
     }
     if server.has_popups() {
-        app.popups.gone(&session).await;
+        if transport == Transport::Script && !app.shutdown.is_cancelled() {
+            app.popups.withdraw(&session).await;
+        } else {
+            app.popups.gone(&session).await;
+        }
     }
 }

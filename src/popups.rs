@@ -212,6 +212,16 @@ impl Popups {
         self.0.gone(session).await;
     }
 
+    /// Withdraws everything that a session asked and was not told, for one that nobody comes back for.
+    pub(crate) async fn withdraw(&self, session: &str) {
+        self.0.withdraw(session).await;
+    }
+
+    /// Notes that a client is there again, under the name that its session had when it went.
+    pub(crate) async fn back(&self, session: &str) {
+        self.0.back(session).await;
+    }
+
     /// Returns decided questions whose outcome `asker` (by its key) did not get and nobody waits for now, oldest
     /// first; of a tool's calls only.
     pub(crate) async fn undelivered(&self, asker: &str, limit: u32) -> Result<Vec<Question>, Error> {

@@ -19,7 +19,11 @@ pub(crate) const NAMELESS: &str = "no name given";
 pub(crate) enum Transport {
     Stdio,
     Socket,
+    /// A script's one call over the socket; nobody comes back for its answer once it has ended.
+    Script,
+    /// Requests that stand alone, gathered by what their client calls itself.
     Http,
+    HttpSession,
 }
 
 /// One connected client, as the console shows it.

@@ -250,11 +250,14 @@ impl<H: ServerHandler> Mount<H> {
             let error = error::sessions_full();
             return answer::refuse(StatusCode::SERVICE_UNAVAILABLE, &Refusal { id: Some(id.clone()), error });
         }
-        let connected = self.shared.app.clients.enter(Transport::Http, self.name, None);
+        let connected = self.shared.app.clients.enter(Transport::HttpSession, self.name, None);
+        let asks_as = self.shared.app.session_of(connected.id);
         let called = Called::new(Arc::new(connected), &parts.uri, &parts.extensions);
         let response = CALLER.scope(called, self.sessions(parts, message)).await;
         if response.status() != StatusCode::OK {
             self.shared.registry.unreserve();
+        } else if let Named::Session(session) = self.session(response.headers()) {
+            session.asks_as(self.shared.app.popups.clone(), asks_as);
         }
         response
     }
@@ -269,7 +272,7 @@ impl<H: ServerHandler> Mount<H> {
     /// GET opens a session's event stream, DELETE ends a session; nothing else is served.
     async fn other(&self, mut parts: request::Parts) -> Response<Body> {
         if self.asks && popups::opens(&parts) {
-            return popups::get(&self.shared, &parts);
+            return popups::get(&self.shared, &parts).await;
         }
         if parts.method == Method::GET && any_kind(&parts.headers) {
             parts.headers.insert(ACCEPT, BOTH_KINDS);

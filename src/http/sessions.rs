@@ -7,7 +7,7 @@
 mod wire;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::{Stream, StreamExt};
@@ -21,7 +21,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::http::callers::Callers;
+use crate::http::mount::Streams;
 use crate::mcp::dialect::Revision;
+use crate::popups::Popups;
 use wire::Wire;
 
 /// Requests in flight in one session; as on a stream.
@@ -46,6 +48,8 @@ pub(crate) struct Session {
     id: SessionId,
     mount: &'static str,
     state: Mutex<Use>,
+    /// The desk, and what this session is called there.
+    asks_as: OnceLock<(Popups, String)>,
 }
 
 /// A session that can be found.
@@ -85,7 +89,19 @@ pub(crate) enum Denied {
 impl Session {
     fn new(id: SessionId, mount: &'static str) -> Self {
         let state = Use { in_flight: HashMap::new(), streams: 0, last: Instant::now(), revision: None };
-        Self { id, mount, state: Mutex::new(state) }
+        Self { id, mount, state: Mutex::new(state), asks_as: OnceLock::new() }
+    }
+
+    /// Says what this session is called at the desk, so that its end is noticed there.
+    pub(crate) fn asks_as(&self, popups: Popups, name: String) {
+        // A session is opened once.
+        let _ = self.asks_as.set((popups, name));
+    }
+
+    async fn ended(&self) {
+        if let Some((popups, name)) = self.asks_as.get() {
+            popups.gone(name).await;
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Use> {
@@ -186,8 +202,9 @@ impl Registry {
         self.reserved().pop();
     }
 
-    /// Ends idle sessions, and forgets callers who were silent for long, until `stop`.
-    pub(crate) async fn sweep(&self, callers: &Callers) {
+    /// Ends idle sessions, forgets callers who were silent for long, and tells the desk whose stream broke off, until
+    /// `stop`.
+    pub(crate) async fn sweep(&self, callers: &Callers, streams: &Streams, popups: &Popups) {
         let pause = (self.idle / 4).clamp(Duration::from_millis(50), Duration::from_secs(30));
         loop {
             tokio::select! {
@@ -195,6 +212,7 @@ impl Registry {
                 () = tokio::time::sleep(pause) => {}
             }
             callers.sweep();
+            streams.sweep(popups).await;
             let now = Instant::now();
             let idle: Vec<SessionId> = self
                 .live()
@@ -209,9 +227,12 @@ impl Registry {
     }
 
     async fn end(&self, id: &SessionId) {
-        self.live().remove(id);
+        let live = self.live().remove(id);
         if let Err(error) = self.inner.close_session(id).await {
             tracing::debug!(%error, "a session did not close in order");
+        }
+        if let Some(live) = live {
+            live.session.ended().await;
         }
     }
 
@@ -271,8 +292,12 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        self.registry.live().remove(id);
-        self.registry.inner.close_session(id).await
+        let live = self.registry.live().remove(id);
+        let closed = self.registry.inner.close_session(id).await;
+        if let Some(live) = live {
+            live.session.ended().await;
+        }
+        closed
     }
 
     async fn create_stream(

@@ -1,7 +1,7 @@
 //! The methods of the protocol, for every transport: one hand-written `ServerHandler`, no macros.
 
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
@@ -124,10 +124,15 @@ impl Handler {
         let way = match connected.transport {
             Transport::Stdio => "stdio",
             Transport::Socket => "socket",
-            Transport::Http => "http",
+            Transport::Script => "script",
+            Transport::Http | Transport::HttpSession => "http",
         };
         let workspace = self.app.workspace.as_deref().map(|folder| folder.display().to_string());
-        let place = workspace.or_else(|| self.client.clone()).unwrap_or_default();
+        let mut place = workspace.or_else(|| self.client.clone()).unwrap_or_default();
+        if connected.transport == Transport::Script {
+            // Two of the same name are two, and each is the same one when it comes back to another hub.
+            place = connected.pid.map(|pid| pid.to_string()).unwrap_or_default();
+        }
         let origin = self.origin();
         let key = match &origin {
             Origin::Task(task) => format!("{way}:{}:{place}:{task}", connected.name()),
@@ -142,9 +147,8 @@ impl Handler {
         let session = match connected.transport {
             // A request over HTTP may be the only one; nobody can tell when such a client has gone.
             Transport::Http => String::new(),
-            Transport::Stdio | Transport::Socket => {
-                let started = self.app.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-                format!("{}-{}", started.as_millis(), connected.id)
+            Transport::Stdio | Transport::Socket | Transport::Script | Transport::HttpSession => {
+                self.app.session_of(connected.id)
             }
         };
         Asker {

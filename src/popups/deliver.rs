@@ -54,6 +54,29 @@ impl Desk {
         }
     }
 
+    pub(super) async fn withdraw(&self, session: &str) {
+        let withdrawn = async {
+            for (ticket, asker) in popups::asked_in(&self.store, session).await? {
+                if let Some(ticket) = Ticket::parse(&ticket) {
+                    self.cancel(&asker, &ticket).await?;
+                }
+            }
+            Ok::<_, Error>(())
+        };
+        if let Err(error) = withdrawn.await {
+            tracing::warn!(%error, "what a script asked could not be withdrawn");
+            self.gone(session).await;
+        }
+    }
+
+    pub(super) async fn back(&self, session: &str) {
+        match popups::back(&self.store, session).await {
+            Ok(0) => {}
+            Ok(_) => self.events.send(Event::QuestionsChanged),
+            Err(error) => tracing::warn!(%error, "a client's return could not be noted beside its questions"),
+        }
+    }
+
     pub(super) async fn undelivered(&self, asker: &str, limit: u32) -> Result<Vec<Question>, Error> {
         // Forgotten before the look, so that what is decided meanwhile is remembered again.
         let late = self.late.lock().unwrap_or_else(PoisonError::into_inner).remove(asker);

@@ -116,7 +116,8 @@ impl Door {
         match follows {
             Follows::Mcp { server, script, place: _place } => {
                 let _entered = pid.filter(|_| !script).and_then(|pid| self.relays.enter(pid));
-                mcp::serve_stream(app, server, Transport::Socket, pid, input, output).await;
+                let transport = if script { Transport::Script } else { Transport::Socket };
+                mcp::serve_stream(app, server, transport, pid, input, output).await;
             }
             Follows::Acts(_place) => {
                 let admit = || self.relays.admit(&app, pid);

@@ -30,7 +30,7 @@ pub(crate) use ask::{Entered, Limits, NewQuestion, ask};
 pub(crate) use audit::{events, note};
 pub(crate) use decide::{Decision, decide, leave, make_final, take_back, withdraw};
 pub(crate) use deliver::{
-    all_gone, askers, delivered, due, gone, here, is_delivery, left, sent, undelivered,
+    all_gone, asked_in, askers, back, delivered, due, gone, here, is_delivery, left, sent, undelivered,
 };
 pub(crate) use desk::{desk, set_desk};
 pub(crate) use due::{due_now, next_due};

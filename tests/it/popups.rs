@@ -3,6 +3,7 @@
 mod bells;
 mod contract;
 mod faults;
+mod gone;
 mod in_client;
 pub(crate) mod person;
 mod security;

@@ -43,6 +43,8 @@ pub(crate) struct Streams {
     /// The newest stream of each caller: an older one ends, so that nothing is sent twice.
     open: Mutex<HashMap<String, CancellationToken>>,
     waiting: Mutex<HashSet<Route>>,
+    /// Streams that broke off since the last [`Self::sweep`].
+    broken: Mutex<HashSet<String>>,
 }
 
 impl Streams {
@@ -55,6 +57,30 @@ impl Streams {
             older.cancel();
         }
         replaced
+    }
+
+    /// Tells the desk whose stream broke off and was not opened again. Who never opened one is waited for.
+    pub(crate) async fn sweep(&self, popups: &Popups) {
+        let broken = std::mem::take(&mut *self.broken.lock().unwrap_or_else(PoisonError::into_inner));
+        for stream in broken {
+            let is_open = || self.open.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&stream);
+            if !is_open() {
+                popups.gone(&session(&stream)).await;
+                // It may have come back in between.
+                if is_open() {
+                    popups.back(&session(&stream)).await;
+                }
+            }
+        }
+    }
+
+    /// Notes that a stream is closed, unless another one has taken its place.
+    fn closed(&self, stream: &str, replaced: &CancellationToken) {
+        if replaced.is_cancelled() {
+            return;
+        }
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(stream);
+        self.broken.lock().unwrap_or_else(PoisonError::into_inner).insert(stream.to_owned());
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashSet<Route>> {
@@ -105,7 +131,7 @@ pub(super) async fn post(
     };
     let (client, stream) = caller(&parts.uri);
     let route = Route { stream: stream.clone(), request: id.clone().into_json_value().to_string() };
-    let asker = Asker { key: stream, client, session: String::new(), route: route.clone() };
+    let asker = Asker { key: stream.clone(), client, session: session(&stream), route: route.clone() };
     let patience = preference(&parts.headers);
     let waiting = patience.map(|_| Waiting::new(&shared.streams, popups, route.clone()));
     let ticket = match popups.ask(asker, draft).await {
@@ -161,8 +187,14 @@ struct Open {
     given: Option<i64>,
 }
 
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.shared.streams.closed(&self.stream, &self.replaced);
+    }
+}
+
 /// Opens the stream of a caller, behind the event that it names as its last.
-pub(super) fn get(shared: &Shared, parts: &request::Parts) -> Response<Body> {
+pub(super) async fn get(shared: &Shared, parts: &request::Parts) -> Response<Body> {
     let after = match parts.headers.get("last-event-id").map(|id| id.to_str().ok()?.parse::<i64>().ok()) {
         None => None,
         Some(Some(after)) => Some(after),
@@ -181,6 +213,8 @@ pub(super) fn get(shared: &Shared, parts: &request::Parts) -> Response<Body> {
         due: VecDeque::new(),
         given: None,
     };
+    // Once it is open, so that no look finds it closed and gone.
+    shared.app.popups.back(&session(&open.stream)).await;
     let events = stream::unfold(open, |mut open| async move {
         let event = open.next().await?;
         Some((Ok::<_, Infallible>(event), open))
@@ -239,6 +273,11 @@ fn caller(uri: &Uri) -> (String, String) {
     let client: String = client.map_or("", |(_, value)| value).chars().take(NAME).collect();
     let stream = format!("contract:{client}");
     (client, stream)
+}
+
+/// What a caller's stream is called at the desk: it stays the same when the stream breaks off and comes back.
+fn session(stream: &str) -> String {
+    format!("stream:{stream}")
 }
 
 /// How long a caller prefers to wait for the answer (RFC 7240).

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use rmcp::model::CallToolResult;
+
 /// The members `content` and `structuredContent` of a tool's result.
 #[derive(Clone, Debug)]
 pub(crate) enum Prepared {
@@ -29,6 +31,15 @@ impl Prepared {
             Self::Members(members) => members.len(),
             Self::Prompt(text) => 2 * text.len() + 128,
         }
+    }
+
+    /// Returns the answer as rmcp has it, for one that something is added to.
+    pub(crate) fn unpacked(&self) -> Option<CallToolResult> {
+        let mut bytes = Vec::with_capacity(self.size_hint() + 2);
+        bytes.push(b'{');
+        self.write(&mut bytes);
+        bytes.push(b'}');
+        serde_json::from_slice(&bytes).ok()
     }
 
     /// Appends the members, without braces around them.

@@ -31,9 +31,9 @@ const PRESENT: &str = "\
     SELECT COUNT(*) FROM question_deliveries \
     WHERE question = $1 AND delivered_at IS NULL AND (gone_at IS NULL OR gone_at > $2)";
 
-/// Nobody is left who could be told.
-const GIVE_UP_ALL: &str =
-    "UPDATE question_deliveries SET delivered_at = $2 WHERE question = $1 AND delivered_at IS NULL";
+/// Nobody is left who could be told; but a stream's request keeps its answer, should its caller come back.
+const GIVE_UP_ALL: &str = "\
+    UPDATE question_deliveries SET delivered_at = $2 WHERE question = $1 AND stream = '' AND delivered_at IS NULL";
 
 /// An outcome for a pending question.
 #[derive(Clone, Debug)]

@@ -65,8 +65,16 @@ const SENT: &str = "\
 const GONE: &str = "\
     UPDATE question_deliveries SET gone_at = $2 WHERE session = $1 AND delivered_at IS NULL AND gone_at IS NULL";
 
+/// A stream's caller may open its first one at any time.
 const ALL_GONE: &str = "\
-    UPDATE question_deliveries SET gone_at = $1 WHERE session <> '' AND delivered_at IS NULL AND gone_at IS NULL";
+    UPDATE question_deliveries SET gone_at = $1 \
+    WHERE session <> '' AND stream = '' AND delivered_at IS NULL AND gone_at IS NULL";
+
+const BACK: &str = "\
+    UPDATE question_deliveries SET gone_at = NULL WHERE session = $1 AND delivered_at IS NULL AND gone_at IS NOT NULL";
+
+const ASKED_IN: &str =
+    "SELECT question, asker FROM question_deliveries WHERE session = $1 AND delivered_at IS NULL";
 
 /// Tells whether an asker is among those who get a question's outcome.
 pub(crate) async fn is_delivery(store: &Store, question: &str, asker: &str) -> Result<bool, Error> {
@@ -201,6 +209,24 @@ fn gone_verb<'a>(
     })
 }
 
+/// Notes that the client of a session is back; returns how many outcomes it waits for again.
+pub(crate) async fn back(store: &Store, session: &str) -> Result<u64, Error> {
+    store.write(session.to_owned(), back_verb).await
+}
+
+fn back_verb<'a>(
+    connection: &'a mut AnyConnection,
+    session: &'a String,
+) -> BoxFuture<'a, Result<u64, sqlx::Error>> {
+    Box::pin(async move { Ok(sqlx::query(BACK).bind(session).execute(connection).await?.rows_affected()) })
+}
+
+/// Returns the questions that a session asked and whose outcome it was not told, and as whom it asked each.
+pub(crate) async fn asked_in(store: &Store, session: &str) -> Result<Vec<(String, String)>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(ASKED_IN).bind(session).fetch_all(&mut *connection).await?)
+}
+
 /// Notes that every session has ended, as at the start of the only hub.
 pub(crate) async fn all_gone(store: &Store, now: Millis) -> Result<u64, Error> {
     store.write(now, all_gone_verb).await
@@ -214,5 +240,19 @@ fn all_gone_verb<'a>(
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] =
-    &[IS_DELIVERY, UNDELIVERED, ASKERS, HERE, LEFT, DELIVERED, UNNUMBERED, NUMBER, DUE, SENT, GONE, ALL_GONE];
+pub(super) const STATEMENTS: &[&str] = &[
+    IS_DELIVERY,
+    UNDELIVERED,
+    ASKERS,
+    HERE,
+    LEFT,
+    DELIVERED,
+    UNNUMBERED,
+    NUMBER,
+    DUE,
+    SENT,
+    GONE,
+    ALL_GONE,
+    BACK,
+    ASKED_IN,
+];

@@ -59,8 +59,8 @@ fn client_row(client: &Client, now: SystemTime) -> Value {
         revision => client.revision.as_deref(),
         transport => match client.transport {
             Transport::Stdio => "stdio",
-            Transport::Socket => "socket",
-            Transport::Http => "HTTP",
+            Transport::Socket | Transport::Script => "socket",
+            Transport::Http | Transport::HttpSession => "HTTP",
         },
         server => client.server,
         pid => client.pid,

@@ -193,6 +193,35 @@ impl Person {
         serde_json::from_str(&line).unwrap()
     }
 
+    /// A person who looks on.
+    pub(super) fn watch(home: &Home) -> Self {
+        let mut person = Self::enter(home);
+        person.0.get_mut().write_all(b"{\"popups\":\"follow\"}\n").unwrap();
+        person
+    }
+
+    /// Looks on until so many wait for the answer to a question with this title, and returns it.
+    pub(super) fn asked_by(&mut self, title: &str, deliveries: u32) -> Value {
+        loop {
+            let told = self.hear();
+            let question = &told["part"]["question"];
+            if question["title"] == json!(title) && question["deliveries"] == json!(deliveries) {
+                return question.clone();
+            }
+        }
+    }
+
+    /// Looks on until a question has ended, and says how.
+    pub(super) fn outcome_of(&mut self, question: &Value) -> Value {
+        loop {
+            let told = self.hear();
+            let gone = &told["part"]["gone"];
+            if gone["ticket"] == question["ticket"] {
+                return gone["kind"].clone();
+            }
+        }
+    }
+
     /// Does an act and returns its last answer.
     pub(super) fn act(&mut self, act: Value) -> Value {
         let answer = self.say(&json!({"popups": act}));

@@ -59,11 +59,12 @@ fn a_form_comes_back_as_its_schema_says() {
         "when": {"type": "string", "format": "date"},
         "sure": {"type": "boolean", "title": "Are you sure?"},
         "why": {"type": "string", "maxLength": 80},
+        "one": {"type": "array", "items": {"type": "string", "enum": ["x", "y"]}, "maxItems": 1},
     }});
     start(&mut peer, 1, "ask_form", json!({"title": "Form", "requestedSchema": schema}));
     let question = Person::waits_for(&hub.home, "Form");
     let fields = question["fields"].as_array().unwrap();
-    assert_eq!(fields.len(), 6);
+    assert_eq!(fields.len(), 7);
     assert_eq!((&fields[4]["label"], &fields[4]["required"]), (&json!("Are you sure?"), &json!(false)));
     let mut person = hub.person();
     let mut give = |answer: Value| {
@@ -92,11 +93,13 @@ fn a_form_comes_back_as_its_schema_says() {
     let whole = json!([
         ["why", {"text": "because"}], ["sure", {"yes_no": true}], ["when", {"date": "2026-11-21"}],
         ["count", {"number": 3.0}], ["tags", {"choices": ["a", "c"]}], ["colour", {"choices": ["g"]}],
+        ["one", {"choices": ["y"]}],
     ]);
     give(whole);
     let result = peer.receive()["result"]["structuredContent"].clone();
     let content = json!({
         "colour": "g", "tags": ["a", "c"], "count": 3, "when": "2026-11-21", "sure": true, "why": "because",
+        "one": ["y"],
     });
     assert_eq!((&result["content"], &result["note"]), (&content, &json!("be quick")));
 }

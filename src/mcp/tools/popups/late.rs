@@ -13,8 +13,7 @@ use crate::mcp::dialect::Revision;
 /// Answers that go with one result; more go with the next.
 const AT_ONCE: u32 = 5;
 
-/// Adds what the caller did not hear yet to a tool's result. Where the result goes to the wire as prepared bytes
-/// nothing is added; the next one may take it.
+/// Adds what the caller did not hear yet to a tool's result.
 pub(crate) async fn with_late_answers(
     handler: &Handler,
     revision: Revision,
@@ -22,9 +21,10 @@ pub(crate) async fn with_late_answers(
     answer: CallToolResponse,
 ) -> CallToolResponse {
     // Without a name there is no telling one client over HTTP from another.
-    let named = handler.connected().transport != Transport::Http || handler.connected().says_its_name();
+    let over_http = matches!(handler.connected().transport, Transport::Http | Transport::HttpSession);
+    let named = !over_http || handler.connected().says_its_name();
     let CallToolResponse::Complete(mut result) = answer else { return answer };
-    if !handler.server().has_popups() || !named || result.content.is_empty() || context.ct.is_cancelled() {
+    if !handler.server().has_popups() || !named || context.ct.is_cancelled() {
         return CallToolResponse::Complete(result);
     }
     let (popups, key) = (&handler.app().popups, handler.asker().key);
@@ -35,6 +35,15 @@ pub(crate) async fn with_late_answers(
             return CallToolResponse::Complete(result);
         }
     };
+    if !late.is_empty() && result.content.is_empty() {
+        // It was to go to the wire as bytes; what is added makes it an answer like any other.
+        let prepared = handler.connection().and_then(|connection| connection.take_prepared(&context.id));
+        let Some(whole) = prepared.and_then(|prepared| prepared.unpacked()) else {
+            return CallToolResponse::Complete(result);
+        };
+        result.content = whole.content;
+        result.structured_content = whole.structured_content;
+    }
     let mut told = Vec::new();
     for question in late {
         if popups.delivered(&key, &question.ticket).await {
