@@ -175,7 +175,7 @@ async fn run(shared: Shared, door: Door, routes: Router) {
     let sweeper = {
         let shared = shared.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {
-            shared.registry.sweep(&shared.callers, &shared.streams, &shared.app.popups).await
+            shared.registry.sweep(&shared.callers, &shared.streams, &shared.app.popups).await;
         }))
     };
     let limit = app.config.http.body_limit;

@@ -447,3 +447,27 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn the_history_keeps_what_its_settings_say_and_no_pending_question_goes() {
+    let keep = Duration::from_hours(24);
+    let desk = desk(PopupsConfig { keep, ..at_once() });
+    let old = desk.ask(asker("codex"), yes_or_no("Old")).await.unwrap();
+    let waits = desk
+        .ask(asker("codex"), Draft { timeout: Some(Duration::from_hours(100)), ..yes_or_no("Waits") })
+        .await
+        .unwrap();
+    answer(&desk, &old.ticket, "yes").await.unwrap();
+    desk.0.clock.skip(24 * 60 * MINUTE - MINUTE);
+    let young = desk.ask(asker("codex"), yes_or_no("Young")).await.unwrap();
+    answer(&desk, &young.ticket, "yes").await.unwrap();
+    desk.0.prune().await.unwrap();
+    assert_eq!(desk.history(&Filter::default(), None, 9).await.unwrap().total, 2, "one more minute");
+    desk.0.clock.skip(2 * MINUTE);
+    desk.0.prune().await.unwrap();
+    let left = desk.history(&Filter::default(), None, 9).await.unwrap();
+    assert_eq!(left.questions.iter().map(|q| q.title.as_str()).collect::<Vec<_>>(), ["Young"]);
+    assert!(matches!(desk.get(&old.ticket).await, Err(Error::Unknown { .. })));
+    assert!(desk.happened(&old.ticket).await.unwrap().is_empty(), "its audit goes with it");
+    assert_eq!(desk.get(&waits.ticket).await.unwrap().state, State::Pending);
+}

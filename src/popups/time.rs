@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::decide::nobody;
@@ -15,6 +16,8 @@ use crate::store::{Millis, popups};
 const AT_ONCE: u32 = 100;
 /// The longest that nobody looks, for what another hub entered.
 const LONGEST: Duration = Duration::from_mins(1);
+/// How often old questions are looked for.
+const PRUNE_EVERY: Duration = Duration::from_hours(1);
 /// How long the desk waits for a store that did not answer.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -28,7 +31,14 @@ impl Desk {
         if let Err(error) = self.decided_now("").await {
             tracing::warn!(%error, "who waits for an outcome could not be read");
         }
+        let mut prune_at = Instant::now();
         loop {
+            if Instant::now() >= prune_at {
+                prune_at = Instant::now() + PRUNE_EVERY;
+                if let Err(error) = self.prune().await {
+                    tracing::warn!(%error, "old questions could not be removed");
+                }
+            }
             let woken = self.wake.notified();
             let pause = match self.look().await {
                 Ok(pause) => pause,
@@ -43,6 +53,13 @@ impl Desk {
                 () = stop.cancelled() => return,
             }
         }
+    }
+
+    /// Removes what was decided longer ago than the settings keep it.
+    pub(super) async fn prune(&self) -> Result<(), Error> {
+        let since = self.clock.now().saturating_sub(rows::millis(self.settings.keep));
+        while popups::prune(&self.store, since).await? > 0 {}
+        Ok(())
     }
 
     /// Does what is due now; returns how long nothing else is.

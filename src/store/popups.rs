@@ -23,6 +23,7 @@ mod decide;
 mod deliver;
 mod desk;
 mod due;
+mod prune;
 mod read;
 mod show;
 
@@ -34,6 +35,7 @@ pub(crate) use deliver::{
 };
 pub(crate) use desk::{desk, set_desk};
 pub(crate) use due::{due_now, next_due};
+pub(crate) use prune::prune;
 pub(crate) use read::{count_history, count_pending, get, history, next, pending, place};
 pub(crate) use show::{Seen, seen, snooze, wake};
 
@@ -117,6 +119,7 @@ pub(super) const STATEMENTS: &[&[&str]] = &[
     deliver::STATEMENTS,
     desk::STATEMENTS,
     due::STATEMENTS,
+    prune::STATEMENTS,
     read::STATEMENTS,
     show::STATEMENTS,
 ];

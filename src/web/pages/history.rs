@@ -79,7 +79,7 @@ pub(in crate::web) async fn list(
         kind => &search.kind,
         kinds => kinds.collect::<Vec<_>>(),
         total => found.total,
-        questions => found.questions.iter().map(|question| words::row(question, now)).collect::<Vec<Value>>(),
+        questions => found.questions.iter().map(|question| words::row(question, None, now)).collect::<Vec<Value>>(),
         next => found.next,
         first => search.before.is_none(),
     };

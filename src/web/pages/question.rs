@@ -4,7 +4,7 @@
 //! within a moment of the page's making is shown again instead of taken, and one that is taken can be taken back
 //! until its undo window is over.
 
-mod facts;
+pub(super) mod facts;
 mod form;
 pub(super) mod words;
 
@@ -191,14 +191,16 @@ async fn page(
             after => when::length(default.after),
         }
     });
+    let happened = app.popups.happened(&question.ticket).await.map_err(Failure::internal)?;
     let values = context! {
         csrf => csrf::token()?,
+        happened => words::happened(&happened, now),
         made => millis(now).to_string(),
         ticket => question.ticket.as_str(),
         title => &question.title,
         message => Value::from_safe_string(markdown::html(&question.message)),
         hidden_characters => crate::visible::count(&question.message) + crate::visible::count(&question.title),
-        who => words::who(question),
+        who => words::who(question, None),
         facts => facts::of(app, &question.workspace).await,
         asked => when::time(instant(question.asked_at), now),
         deadline => stamp(instant(question.deadline)),

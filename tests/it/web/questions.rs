@@ -49,6 +49,11 @@ fn a_question_shows_what_is_asked_and_what_the_hub_sees() {
     assert!(overview.body.contains("Waiting for you <span class=\"count\">1</span>"), "{}", overview.body);
     assert!(overview.body.contains("1 <span class=\"unseen\">waiting"), "the badge counts");
     assert_strict("/questions", &desk.get("/questions"));
+    until(&desk, "/questions", "<code class=\"branch\">main</code>");
+    desk.post(&path, &form(&desk, &path, "act=decline"));
+    for happened in ["<li>Shown first in the browser <span", "<li>Declined in the browser <span"] {
+        until(&desk, &path, happened);
+    }
 }
 
 #[test]

@@ -12,21 +12,15 @@ use crate::git::Facts;
 /// A page does not wait longer than this for git; the look goes on, and the page's next version has it.
 const PATIENCE: Duration = Duration::from_millis(150);
 
-/// Returns the facts about a folder; none where no folder was named.
+/// Returns the facts about a folder, for a page; none where no folder was named.
 pub(super) async fn of(app: &Arc<App>, workspace: &str) -> Option<Value> {
     if workspace.is_empty() {
         return None;
     }
-    let folder = PathBuf::from(workspace);
-    let look = tokio::spawn({
-        let app = app.clone();
-        async move { app.facts(&folder).await }
-    });
-    let (waiting, fault, facts) = match tokio::time::timeout(PATIENCE, look).await {
-        Err(_) => (true, None, Facts::default()),
-        Ok(Err(_)) => (false, Some("it could not be looked at".to_owned()), Facts::default()),
-        Ok(Ok(Err(fault))) => (false, Some(fault), Facts::default()),
-        Ok(Ok(Ok(facts))) => (false, None, facts),
+    let (waiting, fault, facts) = match look(app, workspace, PATIENCE).await {
+        None => (true, None, Facts::default()),
+        Some(Err(fault)) => (false, Some(fault), Facts::default()),
+        Some(Ok(facts)) => (false, None, facts),
     };
     Some(context! {
         waiting,
@@ -39,4 +33,19 @@ pub(super) async fn of(app: &Arc<App>, workspace: &str) -> Option<Value> {
         insertions => facts.insertions,
         deletions => facts.deletions,
     })
+}
+
+/// Looks at a folder; `None` when git has not answered within `patience`.
+pub(in crate::web::pages) async fn look(
+    app: &Arc<App>,
+    folder: &str,
+    patience: Duration,
+) -> Option<Result<Facts, String>> {
+    let folder = PathBuf::from(folder);
+    let look = tokio::spawn({
+        let app = app.clone();
+        async move { app.facts(&folder).await }
+    });
+    let seen = tokio::time::timeout(patience, look).await.ok()?;
+    Some(seen.unwrap_or_else(|_| Err("it could not be looked at".to_owned())))
 }

@@ -7,19 +7,22 @@ use sha2::{Digest, Sha256};
 
 use crate::clock::instant;
 use crate::config::env;
-use crate::popups::{Answer, By, Field, Given, Input, Kind, Level, Outcome, Presenter, Question};
+use crate::popups::{Answer, By, Field, Given, Happened, Input, Kind, Level, Outcome, Presenter, Question};
 use crate::web::when;
+
+/// Events of one question that its page shows.
+const HAPPENED: usize = 40;
 
 /// Colours of identity; `static/style.css` has as many.
 const HUES: u8 = 12;
 
-/// Returns what a list shows of a question.
-pub(in crate::web::pages) fn row(question: &Question, now: SystemTime) -> Value {
+/// Returns what a list shows of a question, with the branch that its folder is on where that is known.
+pub(in crate::web::pages) fn row(question: &Question, branch: Option<&str>, now: SystemTime) -> Value {
     let snoozed = question.snoozed_until.map(instant).filter(|until| *until > now);
     context! {
         ticket => question.ticket.as_str(),
         title => &question.title,
-        who => who(question),
+        who => who(question, branch),
         asked => when::time(instant(question.asked_at), now),
         snoozed => snoozed.map(|until| when::span(now, until)),
         high => question.level == Level::High,
@@ -28,12 +31,14 @@ pub(in crate::web::pages) fn row(question: &Question, now: SystemTime) -> Value 
     }
 }
 
-/// Returns who asks: the client's name, its workspace, and the colour that both always have together.
-pub(in crate::web::pages) fn who(question: &Question) -> Value {
+/// Returns who asks: the client's name, its workspace with the branch that the hub sees there, and the colour that name
+/// and workspace always have together.
+pub(in crate::web::pages) fn who(question: &Question, branch: Option<&str>) -> Value {
     let digest = Sha256::digest(format!("{}\0{}", question.client, question.workspace));
     context! {
         client => if question.client.is_empty() { "an agent without a name" } else { &question.client },
         workspace => (!question.workspace.is_empty()).then(|| env::short(question.workspace.as_ref())),
+        branch,
         hue => digest[0] % HUES,
     }
 }
@@ -76,6 +81,45 @@ pub(in crate::web::pages) fn outcome(outcome: &Outcome, fields: &[Field], now: S
         note => outcome.note.as_deref(),
         answers => outcome.answer.as_ref().map(|answer| answers(answer, fields)).unwrap_or_default(),
     }
+}
+
+/// Returns what happened to a question, the latest of it, in the words of a person.
+pub(in crate::web::pages) fn happened(events: &[Happened], now: SystemTime) -> Vec<Value> {
+    let shown = &events[events.len().saturating_sub(HAPPENED)..];
+    let event = |event: &Happened| {
+        let what = match event.kind.as_str() {
+            "asked" => "Asked",
+            "asked_again" => "Asked again",
+            "rung" => "Rang",
+            "seen" => "Shown first",
+            "snoozed" => "Put off",
+            "answered" => "Answered",
+            "taken_back" => "Taken back",
+            "default" => "Answered by its default",
+            "declined" => "Declined",
+            "dismissed" => "Dismissed",
+            "timed_out" => "Timed out",
+            "cancelled" => "Withdrawn",
+            "client_gone" => "Left behind",
+            "final" => "Final",
+            "refused" => "Refused: a wrong passphrase",
+            "form_closed" => "The client's form was closed",
+            "unfit" => "The client's form came back without an answer",
+            "delivered" => "Told to who asked",
+            // An event of a later version.
+            other => other,
+        };
+        let place = match event.who.as_str() {
+            "browser" => " in the browser",
+            "terminal" => " in the terminal",
+            "notification" => " through a notification",
+            "phone" => " on the phone",
+            // Of its form it is said already, and an asker's name stands above.
+            _ => "",
+        };
+        context! { what => format!("{what}{place}"), at => when::time(instant(event.at), now) }
+    };
+    shown.iter().map(event).collect()
 }
 
 /// Returns an answer as pairs of a field's label and what was given, in the person's words and not the program's.
