@@ -3,6 +3,7 @@
 //! [`Agents`] is the room's face. A delegation is a row before it is acknowledged; the worker loop
 //! ([`Agents::work`]) claims rows, runs them below a supervisor and records what the hub saw.
 
+mod ask;
 pub(crate) mod bundled;
 pub(crate) mod caller;
 pub(crate) mod catalogue;
@@ -41,6 +42,7 @@ use crate::config::delegation::Delegation;
 use crate::events::Events;
 use crate::store::Store;
 use crate::store::tasks::Filter;
+pub(crate) use ask::Question;
 pub(crate) use caller::{Caller, Link, Origin, Viewer};
 pub(crate) use delegate::Request;
 use engine::Engine;
@@ -104,6 +106,12 @@ impl Agents {
     /// where in the queue it stands.
     pub(crate) async fn delegate(&self, request: Request) -> Result<Task, Error> {
         delegate::delegate(self.definitions.clone(), &self.engine, request).await
+    }
+
+    /// Asks a runner something in this program's own name: read-only, in an empty folder. The same as
+    /// [`Self::delegate`] otherwise; [`Self::wait`] and [`Self::cancel`] for [`Viewer::Person`] see to its end.
+    pub(crate) async fn ask(&self, question: Question<'_>) -> Result<Task, Error> {
+        ask::ask(&self.engine, question).await
     }
 
     /// Returns a task of `viewer`'s, with its outcome when it has ended. Does not count as fetching the outcome.

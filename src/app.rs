@@ -7,6 +7,7 @@ pub(crate) mod clients;
 mod doorbell;
 mod facts;
 mod notices;
+pub(crate) mod planning;
 mod workspaces;
 
 use std::net::SocketAddr;
@@ -72,7 +73,8 @@ impl App {
         let assistant = Assistant::new(store.clone(), events.clone());
         let codex = Codex::new(config.codex.clone(), store.clone(), events.clone());
         let popups = Popups::new(config.popups.clone(), store.clone(), events.clone());
-        let agents = Agents::new(&config.agents, config.delegation.clone(), selector, store, events.clone());
+        let tasks = config.delegation.database.clone().map_or(store, Store::new);
+        let agents = Agents::new(&config.agents, config.delegation.clone(), selector, tasks, events.clone());
         let activity = Arc::<Activity>::default();
         Arc::new(Self {
             clients: Arc::new(Clients::new(events.clone(), activity.clone())),

@@ -1,6 +1,7 @@
 //! The checked configuration: ready values, each from the command line, else `config.toml`, else a default.
 
 pub(crate) mod agents;
+pub(crate) mod assistant;
 pub(crate) mod channels;
 pub(crate) mod codex;
 mod database;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agents::{AgentRoot, AgentsConfig, Program};
+use assistant::AssistantConfig;
 use codex::CodexConfig;
 pub(crate) use database::Database;
 use delegation::Delegation;
@@ -73,6 +75,7 @@ pub(crate) struct Config {
     pub(crate) home: PathBuf,
     pub(crate) prompts: PromptsConfig,
     pub(crate) agents: AgentsConfig,
+    pub(crate) assistant: AssistantConfig,
     pub(crate) delegation: Delegation,
     pub(crate) delivery: delivery::Delivery,
     pub(crate) popups: popups::PopupsConfig,

@@ -18,7 +18,6 @@ mod app;
 
 // Rooms.
 mod agents;
-#[cfg_attr(not(test), expect(dead_code, reason = "a model proposes plans once it is asked"))]
 mod assistant;
 mod codex;
 mod popups;
@@ -31,6 +30,7 @@ mod config;
 mod events;
 mod folders;
 mod git;
+mod llm;
 mod names;
 mod outbound;
 mod process;

@@ -24,6 +24,8 @@ pub(crate) struct Call<'a> {
     pub(crate) headers: Vec<(&'static str, String)>,
     /// Sent as HTTP's Basic authentication.
     pub(crate) login: Option<&'a Login>,
+    /// Sent as HTTP's Bearer authentication.
+    pub(crate) token: Option<&'a Token>,
     pub(crate) body: String,
     /// Bytes of the answer's body at most.
     pub(crate) largest: usize,
@@ -41,6 +43,16 @@ pub(crate) struct Login {
 impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Login").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A secret that a server gave out. It is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Token(pub(crate) String);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token")
     }
 }
 
@@ -87,7 +99,7 @@ pub(crate) enum Error {
 /// # Errors
 /// Fails where there is no whole answer in time; a status that says no is an answer.
 pub(crate) async fn send(call: Call<'_>) -> Result<Answer, Error> {
-    let Call { method, url, headers, login, body, largest, patience } = call;
+    let Call { method, url, headers, login, token, body, largest, patience } = call;
     let url = Url::parse(url).map_err(|_| Error::Address)?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Error::Address);
@@ -100,6 +112,9 @@ pub(crate) async fn send(call: Call<'_>) -> Result<Answer, Error> {
     }
     if let Some(Login { name, password }) = login {
         request = request.basic_auth(name, Some(password));
+    }
+    if let Some(Token(token)) = token {
+        request = request.bearer_auth(token);
     }
     if !body.is_empty() {
         request = request.body(body);
@@ -152,7 +167,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
-    use super::{Call, Error, Login, send};
+    use super::{Call, Error, Login, Token, send};
 
     /// Answers one connection with these bytes and returns what it was asked.
     async fn server(answer: &'static str) -> (String, tokio::task::JoinHandle<String>) {
@@ -174,6 +189,7 @@ mod tests {
             url,
             headers: vec![("depth", "1".to_owned())],
             login: None,
+            token: None,
             body: String::new(),
             largest: 100,
             patience: Duration::from_secs(20),
@@ -195,7 +211,7 @@ mod tests {
             asked.contains("depth: 1\r\n") && asked.contains("authorization: basic yw5uonnly3jlda=="),
             "{asked}"
         );
-        assert!(!format!("{login:?}").contains("secret"));
+        assert!(!format!("{login:?} {:?}", Token("secret".to_owned())).contains("secret"));
     }
 
     #[tokio::test]

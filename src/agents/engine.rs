@@ -31,6 +31,7 @@ use crate::events::{Event, Events};
 use crate::names::near_names;
 use crate::process::{self, Ancestry, Canceller};
 use crate::store::{Millis, Store, tasks};
+pub(super) use attempt::make_private;
 
 /// Tasks of one tree that are looked at together.
 const TREE: u32 = 1_000;
@@ -96,6 +97,11 @@ impl Engine {
     /// Returns the folder of a task: its runs, its worktree.
     pub(super) fn folder(&self, task: &str) -> PathBuf {
         self.spool.join(task)
+    }
+
+    /// Returns the folder for runs that need none; no task has that name.
+    pub(super) fn empty_folder(&self) -> PathBuf {
+        self.spool.join("empty")
     }
 
     /// Says which of the tasks that run here a process belongs to.

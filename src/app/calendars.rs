@@ -188,7 +188,7 @@ fn call<'a>(
     body: String,
 ) -> Call<'a> {
     let login = place.login.as_ref();
-    Call { method, url: &place.url, headers, login, body, largest: LARGEST, patience: PATIENCE }
+    Call { method, url: &place.url, headers, login, token: None, body, largest: LARGEST, patience: PATIENCE }
 }
 
 /// The part of an address that a person knows it by; nothing of a query, which may hold a secret.

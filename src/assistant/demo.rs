@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use super::event::CalendarSource;
 use super::import::Origin;
 use super::planner::quiet_at;
+use super::planning::Which;
 use super::user::ChannelPreference;
 use super::{Assistant, Error, Preferences, User, UserId, Zone};
 
@@ -59,7 +60,7 @@ impl Assistant {
             name: "Example week".to_owned(),
         };
         self.import(&origin, week(now, &zone), "demo", now).await?;
-        self.plan(&id, None, false, now).await.map(drop)
+        self.plan(&id, None, Which::Unplanned, now).await.map(drop)
     }
 }
 

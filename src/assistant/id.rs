@@ -24,12 +24,6 @@ macro_rules! ids {
                 random().map(|letters| Self(format!(concat!($prefix, "-{}"), letters)))
             }
 
-            /// Takes what somebody wrote; `None` where nothing can have that name.
-            pub(crate) fn parse(text: &str) -> Option<Self> {
-                let fits = !text.is_empty() && text.len() <= LONGEST && !text.contains(char::is_control);
-                fits.then(|| Self(text.to_owned()))
-            }
-
             pub(crate) fn as_str(&self) -> &str {
                 &self.0
             }
@@ -43,6 +37,19 @@ macro_rules! ids {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(&self.0)
+            }
+        }
+    )*};
+}
+
+/// Gives the names that people and clients write a way in.
+macro_rules! written {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// Takes what somebody wrote; `None` where nothing can have that name.
+            pub(crate) fn parse(text: &str) -> Option<Self> {
+                let fits = !text.is_empty() && text.len() <= LONGEST && !text.contains(char::is_control);
+                fits.then(|| Self(text.to_owned()))
             }
         }
     )*};
@@ -62,6 +69,8 @@ ids! {
     /// Names a notification. A mail's Message-ID is made of it, so that a second try is seen as the same mail.
     NotificationId = "notification";
 }
+
+written!(UserId, EventId, RuleId, NotificationId);
 
 impl NotificationId {
     /// The step that follows this one when nobody acknowledges it.

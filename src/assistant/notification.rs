@@ -89,7 +89,18 @@ pub(crate) struct Planned {
 
 words! {
     /// Who proposed a plan; the verifier decided.
-    PlanSource { Policy = "policy", Model = "model", Runner = "runner", Client = "client" }
+    PlanSource {
+        /// Ours, and nobody else gave an answer that would have to be taken for one.
+        Policy = "policy",
+        /// A model behind a server.
+        Model = "model",
+        /// A coding-agent CLI.
+        Runner = "runner",
+        /// The model of the client that planned.
+        Client = "client",
+        /// Ours, because nothing of what the others answered could be used: asking again would be for nothing.
+        Fallback = "fallback",
+    }
 }
 
 /// A plan for one occurrence.

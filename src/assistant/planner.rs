@@ -3,9 +3,7 @@
 //! [`plan`] is pure: the same situation gives the same decision. Nothing that is not decided here is ever sent.
 
 mod policy;
-#[cfg_attr(not(test), expect(dead_code, reason = "whoever asks a model is built on it next"))]
 pub(crate) mod prompt;
-#[cfg_attr(not(test), expect(dead_code, reason = "whoever asks a model is built on it next"))]
 pub(crate) mod proposal;
 mod rules;
 mod times;
@@ -19,7 +17,7 @@ use jiff::Timestamp;
 
 use proposal::Proposal;
 
-use super::event::{Event, Occurrence};
+use super::event::{Event, EventStatus, Occurrence};
 use super::notification::{Channel, Notification, Planned, Reason};
 use super::user::{QuietHours, Rule, User};
 use super::zone::Zone;
@@ -58,6 +56,13 @@ pub(super) fn quiet_at(quiet: QuietHours, at: Timestamp, zone: &Zone) -> bool {
 /// Decides by the policy that needs nobody: no model, no network.
 pub(crate) fn plan(situation: &Situation<'_>) -> Decision {
     verify::verify(situation, &policy::propose(situation), "policy")
+}
+
+/// Tells whether there is anything to propose: nobody is asked about what has begun, or what a rule keeps silent.
+pub(crate) fn is_open(situation: &Situation<'_>) -> bool {
+    situation.event.status == EventStatus::Confirmed
+        && situation.occurrence.starts_at > situation.now
+        && rules::settle(situation).silent.is_none()
 }
 
 /// Decides what becomes of somebody's proposal. `by` names them in the reasons: `model`, `runner`, `client`. Whatever

@@ -1,19 +1,21 @@
 //! Plans notifications for what is to come, and keeps them true as things change.
 
-use std::collections::HashMap;
+mod outline;
 
 use jiff::{SignedDuration, Timestamp};
-use sha2::{Digest as _, Sha256};
 
-use super::agenda::{Happening, Span, hex};
+use super::agenda::Happening;
 use super::event::EventStatus;
-use super::notification::{Channel, Notification, PlanSource, Status};
+use super::notification::{Channel, Notification, PlanSource, Reason, Status};
+use super::planner::proposal::Proposal;
 use super::planner::{self, Decision, Situation};
 use super::rows::{self, json, millis};
 use super::{Assistant, Error, Event, EventId, NotificationId, Occurrence, PlanId, Rule, User, UserId};
 use crate::events::Event as Happened;
 use crate::store::assistant::notifications;
 use crate::store::assistant::plans::{self, NewPlan, PlanRow};
+pub(crate) use outline::{Inquiry, Outline};
+use outline::{Open, plan_key};
 
 /// How far ahead is planned.
 pub(crate) const HORIZON: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -33,87 +35,114 @@ pub(crate) struct Planning {
     /// Notifications that were planned before and are not any more.
     pub(crate) superseded: u64,
     /// Each occurrence that nothing new was planned for, and why.
-    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) skipped: Vec<Remark>,
+    /// Each occurrence that the policy planned though somebody was asked, and why.
+    pub(crate) fell_back: Vec<Remark>,
     /// Whether there was more to plan than one call takes.
     pub(crate) more: bool,
 }
 
-/// An occurrence that nothing new was planned for.
+/// What is to be said about one occurrence.
 #[derive(Clone, Debug)]
-pub(crate) struct Skipped {
+pub(crate) struct Remark {
     pub(crate) event: EventId,
     pub(crate) title: String,
     pub(crate) occurrence: String,
     pub(crate) why: String,
 }
 
+impl Remark {
+    fn new(happening: &Happening, why: String) -> Self {
+        Self {
+            event: happening.event.id.clone(),
+            title: happening.event.title.clone(),
+            occurrence: happening.occurrence.key.clone(),
+            why,
+        }
+    }
+}
+
+/// Which occurrences are planned. A plan is one for the same event, preferences, rules and policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Those without a plan.
+    Unplanned,
+    /// Those as well whose plan is the policy's own: somebody may be asked about them now.
+    Unadvised,
+    /// All; what stands is changed by the difference.
+    All,
+}
+
+/// What somebody else says about one occurrence. The default: nobody was asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Advice {
+    pub(crate) proposal: Option<(PlanSource, Proposal)>,
+    /// Why there is no proposal, or none of whoever is asked before.
+    pub(crate) reasons: Vec<Reason>,
+    /// How far those got who were asked.
+    pub(crate) heard: Heard,
+}
+
+/// Whether somebody who was asked answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Nobody was asked, or the answer is still to come.
+    #[default]
+    Nobody,
+    /// Nobody could be reached; another time they may be.
+    Unreached,
+    /// There was an answer.
+    Somebody,
+}
+
 impl Assistant {
-    /// Plans what a user is told about the coming 30 days, or about one event of theirs. What is planned for the same
-    /// event, preferences, rules and policy already stays as it is; `force` decides anew, and applies the difference.
+    /// Plans what a user is told about the coming 30 days, or about one event of theirs, by the policy alone. What is
+    /// planned for the same event, preferences, rules and policy already stays as it is, unless `which` says more.
     pub(crate) async fn plan(
         &self,
         user: &UserId,
         event: Option<&EventId>,
-        force: bool,
+        which: Which,
         now: Timestamp,
     ) -> Result<Planning, Error> {
-        let user = self.user(user).await?;
-        let until = now.saturating_add(HORIZON).unwrap_or(Timestamp::MAX);
-        let (happenings, more) = if let Some(id) = event {
-            let event = self.event(id).await?;
-            if event.user != user.id {
-                return Err(Error::Unknown { what: "event", id: id.to_string() });
-            }
-            let occurrences = self.occurrences(id, now, until, MOST).await?;
-            let happening = |occurrence| Happening { event: event.clone(), occurrence };
-            (occurrences.into_iter().map(happening).collect(), false)
-        } else {
-            let span = Span { user: Some(user.id.clone()), from: now, until };
-            self.happenings(&span, MOST).await?
-        };
-        let rules = self.rules(&user.id).await?.into_iter().filter(|rule| rule.enabled).collect::<Vec<_>>();
-        let (from, to) = (millis(now), millis(until));
-        let keys: HashMap<(String, String), String> = plans::keys(&self.store, user.id.as_str(), from, to)
-            .await?
-            .into_iter()
-            .map(|(event, occurrence, key)| ((event, occurrence), key))
-            .collect();
-        let mut history: HashMap<(String, String), Vec<Notification>> = HashMap::new();
-        for row in notifications::history(&self.store, user.id.as_str(), from, to).await? {
-            let slot = history.entry((row.event_id.clone(), row.occurrence.clone())).or_default();
-            slot.push(rows::notification(row)?);
-        }
+        let outline = self.outline(user, event, which, now).await?;
+        self.settle(outline, Vec::new()).await
+    }
 
-        let mut planning = Planning { more, ..Planning::default() };
+    /// Decides and keeps what an outline holds. `advice` is about the occurrences by their places in it; where it is
+    /// missing nobody was asked.
+    pub(crate) async fn settle(&self, mut outline: Outline, advice: Vec<Advice>) -> Result<Planning, Error> {
+        let mut planning = std::mem::take(&mut outline.planning);
+        let mut advice = advice.into_iter();
         let mut made = Vec::new();
-        for happening in &happenings {
-            let Happening { event, occurrence } = happening;
-            planning.processed += 1;
-            let place = (event.id.as_str().to_owned(), occurrence.key.clone());
-            let skip = |why: String| Skipped {
-                event: event.id.clone(),
-                title: event.title.clone(),
-                occurrence: occurrence.key.clone(),
-                why,
+        for open in &outline.open {
+            let advice = advice.next().unwrap_or_default();
+            let remark = || {
+                let why = advice.reasons.iter().map(|reason| format!("{}: {}", reason.by, reason.why));
+                Remark::new(&open.happening, why.collect::<Vec<_>>().join("; "))
             };
-            if event.status != EventStatus::Confirmed {
-                planning.skipped.push(skip(format!("the event is {}", event.status.name())));
+            if advice.proposal.is_none() && advice.heard != Heard::Nobody {
+                planning.fell_back.push(remark());
+            }
+            // The policy would say the same again.
+            if open.stands && outline.which != Which::All && advice.heard == Heard::Nobody {
+                planning.leave(open);
                 continue;
             }
-            let key = plan_key(&user, event, occurrence);
-            let before = history.get(&place).map(Vec::as_slice).unwrap_or_default();
-            if !force && keys.get(&place) == Some(&key) {
-                let gone = |one: &&Notification| matches!(one.status, Status::Cancelled | Status::Superseded);
-                planning.kept += before.iter().filter(|one| !gone(one)).count() as u64;
-                planning.skipped.push(skip("it is planned already".to_owned()));
-                continue;
-            }
-            let decision = decide(&user, &rules, happening, before, now);
+            let situation = outline.situation(open);
+            let (source, mut decision) = match &advice.proposal {
+                Some((source, proposal)) => (*source, planner::decide(&situation, proposal, source.name())),
+                None if advice.heard == Heard::Somebody => (PlanSource::Fallback, planner::plan(&situation)),
+                None => (PlanSource::Policy, planner::plan(&situation)),
+            };
+            decision.reasons.splice(0..0, advice.reasons);
             if decision.notifications.is_empty() {
                 let why = decision.reasons.iter().map(|reason| reason.why.as_str()).collect::<Vec<_>>();
-                planning.skipped.push(skip(why.join("; ")));
+                planning.skipped.push(Remark::new(&open.happening, why.join("; ")));
             }
-            made.push(new_plan(&user, event, occurrence, key, &decision, now)?);
+            let Happening { event, occurrence } = &open.happening;
+            let plan = PlanOf { user: &outline.user, event, occurrence, source, now: outline.now };
+            made.push(plan.row(open.key.clone(), &decision)?);
         }
         if !made.is_empty() {
             for applied in plans::apply(&self.store, made).await? {
@@ -149,8 +178,9 @@ impl Assistant {
                 let happening = Happening { event: event.clone(), occurrence: occurrence.clone() };
                 let before: Vec<Notification> =
                     past.iter().filter(|one| one.occurrence == occurrence.key).cloned().collect();
-                let decision = decide(&user, &rules, &happening, &before, now);
-                new_plan(&user, event, occurrence, plan_key(&user, event, occurrence), &decision, now)
+                let decision = planner::plan(&situation(&user, &rules, &happening, &before, now));
+                let plan = PlanOf { user: &user, event, occurrence, source: PlanSource::Policy, now };
+                plan.row(plan_key(&user, event, occurrence), &decision)
             })
             .collect()
     }
@@ -166,59 +196,52 @@ impl Assistant {
     }
 }
 
-fn decide(
-    user: &User,
-    rules: &[Rule],
-    happening: &Happening,
-    history: &[Notification],
-    now: Timestamp,
-) -> Decision {
-    planner::plan(&Situation {
-        user,
-        event: &happening.event,
-        occurrence: &happening.occurrence,
-        rules,
-        history,
-        channels: Channel::ALL,
-        now,
-    })
+impl Planning {
+    /// Notes that a plan stays as it is.
+    fn leave(&mut self, open: &Open) {
+        let gone = |one: &&Notification| matches!(one.status, Status::Cancelled | Status::Superseded);
+        self.kept += open.history.iter().filter(|one| !gone(one)).count() as u64;
+        self.skipped.push(Remark::new(&open.happening, "it is planned already".to_owned()));
+    }
 }
 
-/// The same key is the same plan: it holds all that [`planner::plan`] looks at but the time.
-fn plan_key(user: &User, event: &Event, occurrence: &Occurrence) -> String {
-    let parts = (
-        planner::POLICY,
-        user.id.as_str(),
-        user.revision,
-        event.digest.as_str(),
-        occurrence.key.as_str(),
-        millis(occurrence.starts_at),
-    );
-    hex(&Sha256::digest(json(&parts)))
+fn situation<'a>(
+    user: &'a User,
+    rules: &'a [Rule],
+    happening: &'a Happening,
+    history: &'a [Notification],
+    now: Timestamp,
+) -> Situation<'a> {
+    let Happening { event, occurrence } = happening;
+    Situation { user, event, occurrence, rules, history, channels: Channel::ALL, now }
 }
 
-fn new_plan(
-    user: &User,
-    event: &Event,
-    occurrence: &Occurrence,
-    key: String,
-    decision: &Decision,
+/// Whose plan it is, for what, and who proposed it.
+struct PlanOf<'a> {
+    user: &'a User,
+    event: &'a Event,
+    occurrence: &'a Occurrence,
+    source: PlanSource,
     now: Timestamp,
-) -> Result<NewPlan, Error> {
-    let plan = PlanRow {
-        id: PlanId::new()?.as_str().to_owned(),
-        user_id: user.id.as_str().to_owned(),
-        event_id: event.id.as_str().to_owned(),
-        occurrence: occurrence.key.clone(),
-        plan_key: key,
-        source: PlanSource::Policy.name().to_owned(),
-        reasons: json(&decision.reasons),
-        made_at: millis(now),
-    };
-    let notifications = decision
-        .notifications
-        .iter()
-        .map(|planned| Ok(rows::planned(planned, &plan, &NotificationId::new()?)))
-        .collect::<Result<Vec<_>, Error>>()?;
-    Ok(NewPlan { plan, notifications })
+}
+
+impl PlanOf<'_> {
+    fn row(&self, key: String, decision: &Decision) -> Result<NewPlan, Error> {
+        let plan = PlanRow {
+            id: PlanId::new()?.as_str().to_owned(),
+            user_id: self.user.id.as_str().to_owned(),
+            event_id: self.event.id.as_str().to_owned(),
+            occurrence: self.occurrence.key.clone(),
+            plan_key: key,
+            source: self.source.name().to_owned(),
+            reasons: json(&decision.reasons),
+            made_at: millis(self.now),
+        };
+        let notifications = decision
+            .notifications
+            .iter()
+            .map(|planned| Ok(rows::planned(planned, &plan, &NotificationId::new()?)))
+            .collect::<Result<Vec<_>, Error>>()?;
+        Ok(NewPlan { plan, notifications })
+    }
 }

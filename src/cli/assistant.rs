@@ -2,6 +2,7 @@
 //! runs on the same database sees what they do within half a minute.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use clap::Args;
 use tracing::level_filters::LevelFilter;
@@ -34,14 +35,14 @@ pub(super) fn with<T, W>(
 where
     W: Future<Output = Result<T, Failure>>,
 {
-    with_config(common, place, |room, _| work(room))
+    with_app(common, place, |app| work(app.assistant.clone()))
 }
 
-/// Runs `work` with the room and what is configured.
-pub(super) fn with_config<T, W>(
+/// Runs `work` with the application that the room is in.
+pub(super) fn with_app<T, W>(
     common: Common,
     place: &Place,
-    work: impl FnOnce(Assistant, Config) -> W,
+    work: impl FnOnce(Arc<App>) -> W,
 ) -> Result<T, Failure>
 where
     W: Future<Output = Result<T, Failure>>,
@@ -50,12 +51,11 @@ where
     let database = place.database.as_deref().map(Database::named).transpose().map_err(Failure::usage)?;
     let overrides = Overrides { home: common.home, database, ..Overrides::default() };
     let config = Config::load(overrides, Roots::User)?;
-    let told = config.clone();
     let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let app = App::new(config, runners);
-        let done = work(app.assistant.clone(), told).await;
+        let done = work(app.clone()).await;
         app.assistant.close().await;
         done
     })

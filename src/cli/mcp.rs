@@ -19,6 +19,7 @@ use crate::agents::select::configured;
 use crate::agents::{Form, Selector};
 use crate::app::App;
 use crate::app::clients::Transport;
+use crate::config::assistant::Adviser;
 use crate::config::runners::RunnersConfig;
 use crate::config::{Config, Database, Overrides, Roots};
 use crate::mcp;
@@ -95,8 +96,11 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
             common.start_log(LevelFilter::WARN)?;
             let database = database.as_deref().map(Database::named).transpose().map_err(Failure::usage)?;
             let overrides = Overrides { home: common.home, database, ..Overrides::default() };
-            let config = Config::load(overrides, Roots::User)?;
-            let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;
+            let mut config = Config::load(overrides, Roots::User)?;
+            // What it asks a runner is this process's own, and goes with it; the hub's tasks stay the hub's.
+            config.delegation.database = Some(Database::Memory);
+            config.delegation.spool = None;
+            let runners = Selector::new(&config.runners, None, Form::Own).map_err(Failure::new)?;
             (mcp::Server::Assistant, config, runners)
         }
         Server::Codex { codex } => {
@@ -123,6 +127,7 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
             (mcp::Server::Agents, config, runners)
         }
     };
+    let asks_runners = config.assistant.advisers.contains(&Adviser::Runner);
     let app = App::new(config, runners);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -139,6 +144,9 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
                 stop.cancelled().await;
                 app_of_work.codex.close().await;
             })),
+            mcp::Server::Assistant if asks_runners => {
+                Some(tokio::spawn(async move { app_of_work.agents.work(stop).await }))
+            }
             mcp::Server::Assistant | mcp::Server::Popup | mcp::Server::Prompts => None,
         };
         // Without work of its own the process may end at once, as it does by itself at a signal.

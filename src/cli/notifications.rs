@@ -10,8 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::Common;
-use super::assistant::{ACTOR, Place, user, with};
+use super::assistant::{ACTOR, Place, user, with_app};
 use super::output::{self, Failure};
+use crate::app::App;
+use crate::app::planning::{self, Asking, Client};
 use crate::assistant::notices::{Due, Verdict};
 use crate::assistant::notification::Status;
 use crate::assistant::{Assistant, EventId, NotificationId, UserId, Zone};
@@ -116,13 +118,14 @@ fn verdict() -> impl TypedValueParser<Value = Verdict> {
 /// Runs one of the commands.
 pub(super) fn run(args: NotificationsArgs, common: Common) -> Result<ExitCode, Failure> {
     let NotificationsArgs { place, command } = args;
-    with(common, &place, |room| async move {
+    with_app(common, &place, |app| async move {
+        let room = app.assistant.clone();
         match command {
             Command::List { user, status, days_back, days_forward, json } => {
                 list(&room, user, status, (days_back, days_forward), json).await?;
             }
             Command::Show { id, json } => show(&room, &id, json).await?,
-            Command::Plan { user, event, force, json } => plan(&room, &user, event, force, json).await?,
+            Command::Plan { user, event, force, json } => plan(&app, &user, event, force, json).await?,
             Command::Simulate(args) => simulate::run(&args, &room).await?,
             Command::Retry { id } => {
                 room.retry(&id, ACTOR, Timestamp::now()).await?;
@@ -224,7 +227,7 @@ async fn show(room: &Assistant, id: &NotificationId, json: bool) -> Result<(), F
 }
 
 async fn plan(
-    room: &Assistant,
+    app: &App,
     user: &UserId,
     event: Option<String>,
     force: bool,
@@ -233,10 +236,19 @@ async fn plan(
     let unknown = |id: String| Failure::new(format!("unknown event `{id}`"));
     let event = event.map(|id| EventId::parse(&id).ok_or_else(|| unknown(id))).transpose()?;
     let (now, started) = (Timestamp::now(), std::time::Instant::now());
-    let planning = room.plan(user, event.as_ref(), force, now).await?;
+    let room = &app.assistant;
+    // No tasks run in this process, and nobody stands behind it who could be asked.
+    let asking = Asking {
+        config: &app.config.assistant,
+        agents: None,
+        client: &Client::default(),
+        cancelled: &app.shutdown,
+    };
+    let planned = planning::plan(room, asking, (user, event.as_ref()), force, now).await?.unwrap_or_default();
+    let planning = &planned.planning;
     let zone = room.user(user).await?.preferences.zone;
     if json {
-        return output::json(&tell::planning(&planning, now, started.elapsed(), &zone, &[]));
+        return output::json(&tell::planning(planning, now, started.elapsed(), &zone, &[]));
     }
     output::data(&format!(
         "{} planned, {} as before, {} withdrawn, for {} events",
@@ -244,6 +256,9 @@ async fn plan(
     ))?;
     for skipped in &planning.skipped {
         output::note(format!("  nothing new for {}: {}", line(&skipped.title), line(&skipped.why)));
+    }
+    for other in &planning.fell_back {
+        output::note(format!("  planned by the policy: {}: {}", line(&other.title), line(&other.why)));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::Common;
-use super::assistant::{ACTOR, Place, user, with_config};
+use super::assistant::{ACTOR, Place, user, with_app};
 use super::output::{self, Failure};
 use crate::assistant::notification::Channel;
 use crate::assistant::user::{ChannelPreference, QuietHours, RuleKind, WeekendPolicy};
@@ -217,7 +217,8 @@ fn set<T>(place: &mut T, value: Option<T>) {
 /// Runs one of the commands.
 pub(super) fn run(args: UsersArgs, common: Common) -> Result<ExitCode, Failure> {
     let UsersArgs { place, command } = args;
-    with_config(common, &place, |room, config| async move {
+    with_app(common, &place, |app| async move {
+        let room = app.assistant.clone();
         match command {
             Command::List { json } => list(&room, json).await?,
             Command::Show { id, json } => show(&room, &id, json).await?,
@@ -233,7 +234,7 @@ pub(super) fn run(args: UsersArgs, common: Common) -> Result<ExitCode, Failure> 
                 room.remove_user(&id, ACTOR, Timestamp::now()).await?;
                 output::note(format!("removed `{id}` with all that was theirs"));
             }
-            Command::Feed { id, new, off } => feed(&room, &config, &id, new, off).await?,
+            Command::Feed { id, new, off } => feed(&room, &app.config, &id, new, off).await?,
             Command::Rule { id, kind, terms, priority, remove } => match (remove, kind) {
                 (Some(rule), _) => {
                     let unknown = || Error::Unknown { what: "rule", id: rule.clone() };

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::Database;
+
 /// The limits of delegation, and the folder that runs keep their files in.
 #[derive(Clone, Debug)]
 pub(crate) struct Delegation {
@@ -48,6 +50,8 @@ pub(crate) struct Delegation {
     pub(crate) keep_undelivered: Duration,
     /// Ended tasks that stay at most.
     pub(crate) keep_count: u32,
+    /// Where tasks are kept, if not with everything else.
+    pub(crate) database: Option<Database>,
     /// Where runs and worktrees have their folders. `None`: below the system's folder for temporary files, one for
     /// this process.
     pub(crate) spool: Option<PathBuf>,
@@ -77,6 +81,7 @@ impl Default for Delegation {
             keep_delivered: Duration::from_hours(7 * 24),
             keep_undelivered: Duration::from_hours(30 * 24),
             keep_count: 5000,
+            database: None,
             spool: None,
         }
     }

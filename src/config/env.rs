@@ -31,6 +31,13 @@ pub(crate) fn log_filter() -> Option<String> {
     std::env::var("ADJUTANT_LOG").ok().filter(|filter| !filter.is_empty())
 }
 
+/// Returns a variable that the configuration names, for it holds a secret that no file does.
+pub(super) fn variable(name: &str) -> Option<String> {
+    // Such a name would be a mistake of the system's call, not a variable that is not set.
+    let fit = !name.is_empty() && !name.contains(['=', '\0']);
+    if fit { std::env::var(name).ok() } else { None }
+}
+
 /// Tells whether the person asked for output without colour (<https://no-color.org>).
 pub(crate) fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())

@@ -37,6 +37,8 @@ pub(super) struct File {
     #[serde(default)]
     agents: Agents,
     #[serde(default)]
+    assistant: super::assistant::File,
+    #[serde(default)]
     tasks: Tasks,
     #[serde(default)]
     codex: Codex,
@@ -280,9 +282,11 @@ impl File {
         set(&mut config.http.sessions, self.http.sessions);
         set(&mut config.http.session_idle, self.http.session_idle_seconds.map(Duration::from_secs));
         set(&mut config.channels.desktop, self.notify.desktop);
+        let invalid = |reason: String| Error::Invalid { path: config.home.join("config.toml"), reason };
         if let Some(reason) = self.phone.as_ref().and_then(channels::Phone::fault) {
-            return Err(Error::Invalid { path: config.home.join("config.toml"), reason });
+            return Err(invalid(reason));
         }
+        self.assistant.apply(&mut config.assistant, &config.home).map_err(invalid)?;
         config.channels.phone = self.phone;
         config.runners.runners = self.runners;
         config.runners.runner_cooldown_minutes = self.runner_cooldown_minutes;

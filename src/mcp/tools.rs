@@ -24,7 +24,7 @@ pub(crate) async fn list(handler: &Handler, revision: Revision) -> Vec<Tool> {
         tools.extend(agents::tools(revision, &*handler.agents().await));
     }
     if server.has_assistant() {
-        tools.extend(assistant::tools(revision));
+        tools.extend(assistant::tools(revision, &handler.app().config.assistant));
     }
     if server.has_codex() {
         tools.extend(codex::tools(revision));
@@ -72,7 +72,7 @@ async fn one(
         return answer;
     }
     if server.has_assistant()
-        && let Some(answer) = assistant::call(handler, revision, name, &arguments).await
+        && let Some(answer) = assistant::call(handler, revision, name, &arguments, context).await
     {
         return answer.map(CallToolResponse::from);
     }

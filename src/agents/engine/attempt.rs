@@ -351,7 +351,8 @@ pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
+/// Makes a folder that only this user may enter; one that is there stays as it is.
+pub(in crate::agents) fn make_private(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

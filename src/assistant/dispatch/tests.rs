@@ -6,6 +6,7 @@ use super::*;
 use crate::assistant::event::CalendarSource;
 use crate::assistant::import::Origin;
 use crate::assistant::notices::{Due, Verdict};
+use crate::assistant::planning::Which;
 use crate::assistant::{Preferences, User, UserId, Zone};
 use crate::config::Database;
 use crate::events::Events;
@@ -43,7 +44,7 @@ async fn room() -> (Assistant, UserId, Timestamp) {
         name: "a".to_owned(),
     };
     room.import(&origin, CALENDAR.to_owned(), "test", now).await.unwrap();
-    let planning = room.plan(&id, None, false, now).await.unwrap();
+    let planning = room.plan(&id, None, Which::Unplanned, now).await.unwrap();
     assert_eq!(planning.planned, 1, "{planning:?}");
     (room, id, now)
 }

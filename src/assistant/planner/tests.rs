@@ -54,7 +54,7 @@ impl Case {
             event: Event {
                 id: EventId::parse("event-1").unwrap(),
                 user: UserId::parse("ann").unwrap(),
-                calendar: CalendarId::parse("calendar-1").unwrap(),
+                calendar: CalendarId::of_row("calendar-1".to_owned()),
                 uid: "1@example.org".to_owned(),
                 replaces: None,
                 title: "Budget".to_owned(),
@@ -207,7 +207,7 @@ fn what_was_told_counts_and_is_not_told_again() {
     let mut case = Case::new("2026-11-25T13:00:00Z");
     let history = |offset: i64, channel, status| Notification {
         id: NotificationId::parse(&format!("notification-{offset}")).unwrap(),
-        plan: PlanId::parse("plan-1").unwrap(),
+        plan: PlanId::of_row("plan-1".to_owned()),
         user: case.user.id.clone(),
         event: case.event.id.clone(),
         occurrence: case.occurrence.key.clone(),
@@ -365,7 +365,7 @@ proptest! {
         case.now = starts_at - ahead.seconds();
         case.history = (0..told).map(|n| Notification {
             id: NotificationId::parse(&n.to_string()).unwrap(),
-            plan: PlanId::parse("plan").unwrap(),
+            plan: PlanId::of_row("plan".to_owned()),
             user: case.user.id.clone(),
             event: case.event.id.clone(),
             occurrence: String::new(),

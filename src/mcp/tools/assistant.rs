@@ -1,21 +1,23 @@
 //! The five tools of the assistant contract: users, events, notifications, and planning.
 
 mod arguments;
+mod plan;
 mod schemas;
 pub(crate) mod tell;
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
 
 use crate::assistant::agenda::Span;
 use crate::assistant::notices::Due;
 use crate::assistant::notification::Status;
-use crate::assistant::{Error, EventId, UserId, Zone};
-use crate::mcp::arguments::{Fault, boolean, choice};
+use crate::assistant::{Error, UserId, Zone};
+use crate::mcp::arguments::{Fault, choice};
 use crate::mcp::dialect::Revision;
 use crate::mcp::{Handler, error};
 pub(crate) use schemas::tools;
@@ -32,9 +34,6 @@ pub(crate) const NAMES: [&str; 5] = [USER, EVENT, EVENTS, NOTIFICATIONS, PLAN];
 /// Entries of one answer; `more` says that there are others.
 pub(crate) const MOST: u32 = 500;
 
-/// How long one call may take.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// Days that `listEvents` looks back and ahead, when nobody says, and at most.
 const BACK: (u32, u32) = (2, 30);
 const FORWARD: (u32, u32) = (30, 90);
@@ -46,6 +45,8 @@ enum Refused {
     Argument(Fault),
     /// By what the named argument names.
     Room(&'static str, Error),
+    /// The client does not want the answer any more.
+    TakenBack,
 }
 
 impl From<Fault> for Refused {
@@ -60,26 +61,31 @@ pub(crate) async fn call(
     revision: Revision,
     name: &str,
     arguments: &Map<String, Value>,
+    context: &RequestContext<RoleServer>,
 ) -> Option<Result<CallToolResult, ErrorData>> {
     let now = Timestamp::now();
+    let config = &handler.app().config.assistant;
+    let asks = name == PLAN && !config.advisers.is_empty();
+    let patience = config.call_timeout + if asks { config.planning } else { Duration::ZERO };
     let work = async {
         match name {
             USER => user(handler, arguments).await,
             EVENT => event(handler, arguments).await,
             EVENTS => events(handler, arguments, now).await,
             NOTIFICATIONS => notifications(handler, arguments, now).await,
-            PLAN => plan(handler, arguments, now).await,
+            PLAN => plan::plan(handler, revision, arguments, context).await,
             _ => Ok(Value::Null),
         }
     };
     if !NAMES.contains(&name) {
         return None;
     }
-    Some(match tokio::time::timeout(PATIENCE, work).await {
+    Some(match tokio::time::timeout(patience, work).await {
         Ok(Ok(value)) => Ok(answer(value, revision)),
         Ok(Err(Refused::Argument(fault))) => fault.answer(revision),
         Ok(Err(Refused::Room(argument, refused))) => failed(argument, &refused, revision),
-        Err(_) => error::tool_timed_out(revision, name, PATIENCE),
+        Ok(Err(Refused::TakenBack)) => Err(error::cancelled()),
+        Err(_) => error::tool_timed_out(revision, name, patience),
     })
 }
 
@@ -201,28 +207,4 @@ async fn notifications(
         value["more"] = Value::from("there are more; ask for fewer days, or for one user");
     }
     Ok(value)
-}
-
-async fn plan(handler: &Handler, arguments: &Map<String, Value>, now: Timestamp) -> Result<Value, Refused> {
-    let user = arguments::that_user(arguments)?;
-    let event = arguments::event(arguments)?;
-    let force = boolean(arguments, "force_replan")?;
-    let refused = |refused| Refused::Room("user_id", refused);
-    let zone = zone(handler, Some(&user)).await.map_err(refused)?;
-    let started = std::time::Instant::now();
-    let planning = handler.app().assistant.plan(&user, event.as_ref(), force, now).await;
-    let planning = planning.map_err(|refused| {
-        let of_event = matches!(&refused, Error::Unknown { what: "event", .. });
-        Refused::Room(if of_event { "event_id" } else { "user_id" }, refused)
-    })?;
-    let coming: Due = {
-        let (from, until) = window(now, 0, FORWARD.0);
-        Due { user: Some(user), status: Some(Status::Planned), from, until }
-    };
-    let found = handler.app().assistant.notifications(&coming, MOST).await;
-    let (found, _) = found.map_err(refused)?;
-    let of = |id: &EventId| event.as_ref().is_none_or(|event| event == id);
-    let told: Vec<Value> =
-        found.iter().filter(|one| of(&one.event)).map(|one| tell::notification(one, &zone)).collect();
-    Ok(tell::planning(&planning, now, started.elapsed(), &zone, &told))
 }

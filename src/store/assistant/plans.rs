@@ -55,7 +55,7 @@ const CURRENT: &str =
 
 /// The plans that stand for what a user has within a window.
 const KEYS: &str = "\
-    SELECT p.event_id, p.occurrence, p.plan_key FROM plans p \
+    SELECT p.event_id, p.occurrence, p.plan_key, p.source FROM plans p \
     JOIN occurrences o ON o.event_id = p.event_id AND o.occurrence = p.occurrence \
     WHERE p.superseded_at IS NULL AND o.user_id = $1 AND o.starts_at >= $2 AND o.starts_at < $3";
 
@@ -154,13 +154,13 @@ pub(crate) async fn current(store: &Store, event: &str, occurrence: &str) -> Res
     Ok(sqlx::query_as(CURRENT).bind(event).bind(occurrence).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns event, occurrence and key of the plans that stand for what a user has from `from` to before `until`.
+/// Returns event, occurrence, key and source of the plans that stand for what a user has from `from` to before `until`.
 pub(crate) async fn keys(
     store: &Store,
     user: &str,
     from: Millis,
     until: Millis,
-) -> Result<Vec<(String, String, String)>, Error> {
+) -> Result<Vec<(String, String, String, String)>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(KEYS).bind(user).bind(from).bind(until).fetch_all(&mut *connection).await?)
 }

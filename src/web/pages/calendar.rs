@@ -16,6 +16,7 @@ use minijinja::{Value, context};
 use serde::Deserialize;
 
 use crate::app::App;
+use crate::app::planning::Client;
 use crate::assistant::agenda::{Happening, Span};
 use crate::assistant::notices::Due;
 use crate::assistant::notification::Status;
@@ -85,7 +86,8 @@ pub(in crate::web) async fn plan(
     csrf::check(&fields)?;
     let name = fields.iter().find(|(name, _)| name == "user").map_or("", |(_, value)| value);
     let user = find(&app, name).await?;
-    app.assistant.plan(&user.id, None, false, Timestamp::now()).await.map_err(Failure::internal)?;
+    let nobody = Client::default();
+    app.plan(&nobody, &app.shutdown, (&user.id, None), false).await.map_err(Failure::internal)?;
     Ok(back(&user))
 }
 

@@ -3,7 +3,12 @@
 use serde_json::{Map, Value};
 
 use crate::assistant::{EventId, UserId};
-use crate::mcp::arguments::{Fault, integer, string};
+use crate::mcp::arguments::{Fault, array, integer, mistyped, string};
+
+/// What a client's model answers by.
+pub(super) const ANSWERS: &str = "proposals";
+/// Answers of one call.
+pub(super) const MOST_ANSWERS: usize = 100;
 
 /// Returns the user that the call names, if it names one.
 pub(super) fn user(arguments: &Map<String, Value>) -> Result<Option<UserId>, Fault> {
@@ -65,4 +70,34 @@ pub(super) fn days(
             validator_value: Value::from(most),
         }),
     }
+}
+
+/// Returns what a client's model answers: questions by their ids, and each answer as the model wrote it.
+pub(super) fn answers(arguments: &Map<String, Value>) -> Result<Option<Vec<(String, String)>>, Fault> {
+    let Some(all) = array(arguments, ANSWERS)? else { return Ok(None) };
+    if all.len() > MOST_ANSWERS {
+        return Err(Fault {
+            message: format!("argument `{ANSWERS}` must have at most {MOST_ANSWERS} entries"),
+            path: vec![ANSWERS.to_owned()],
+            validator: "maxItems",
+            validator_value: Value::from(MOST_ANSWERS),
+        });
+    }
+    let answer = |(place, entry): (usize, &Value)| {
+        let place = place.to_string();
+        let below = |fault: Fault| fault.below(&[ANSWERS, &place]);
+        let entry = entry.as_object().ok_or_else(|| mistyped(&place, "object").below(&[ANSWERS]))?;
+        let question = string(entry, "question", true).map_err(below)?.unwrap_or_default();
+        let proposal = match entry.get("proposal") {
+            // A model that wrote JSON into a string meant the same.
+            Some(Value::String(text)) => text.clone(),
+            Some(proposal @ Value::Object(_)) => proposal.to_string(),
+            Some(_) => return Err(below(mistyped("proposal", "object"))),
+            None => {
+                return string(entry, "proposal", true).map(|_| Default::default()).map_err(below);
+            }
+        };
+        Ok((question.to_owned(), proposal))
+    };
+    all.iter().enumerate().map(answer).collect::<Result<Vec<_>, _>>().map(Some)
 }

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
+use super::arguments::{ANSWERS, MOST_ANSWERS};
 use super::{AHEAD, BACK, EVENT, EVENTS, FORWARD, NOTIFICATIONS, PLAN, USER};
 use crate::assistant::notification::Status;
+use crate::assistant::planner::proposal;
+use crate::config::assistant::{Adviser, AssistantConfig};
 use crate::mcp::dialect::Revision;
 
-/// The tools as `revision` shows them.
-pub(crate) fn tools(revision: Revision) -> Vec<Tool> {
+/// The tools as `revision` shows them. Planning takes answers where the client's own model may be asked.
+pub(crate) fn tools(revision: Revision, config: &AssistantConfig) -> Vec<Tool> {
     let user = || json!({"type": "string", "description": "User ID"});
     let event = || json!({"type": "string", "description": "Event ID"});
     let days = |least: u32, (usual, most): (u32, u32), description: &str| json!({"type": "integer", "description": description, "minimum": least, "maximum": most, "default": usual});
@@ -51,14 +54,39 @@ pub(crate) fn tools(revision: Revision) -> Vec<Tool> {
         tool(
             revision,
             (PLAN, "Plan notifications", "Plan notifications for user events using LLM policy"),
-            json!({"type": "object", "properties": {
-                "user_id": user(),
-                "event_id": event(),
-                "force_replan": {"type": "boolean", "description": "Plan anew what is planned already", "default": false},
-            }, "required": ["user_id"]}),
+            planning(takes_answers(revision, config)),
             told(&["notifications_planned", "events_processed", "plan_time"], &["notifications", "skipped"]),
         ),
     ]
+}
+
+/// Whether the client's own model may answer by a second call. The contract of 2024-11-05 has no argument for it.
+pub(super) fn takes_answers(revision: Revision, config: &AssistantConfig) -> bool {
+    revision != Revision::V2024_11_05 && config.advisers.contains(&Adviser::Client)
+}
+
+fn planning(takes_answers: bool) -> Value {
+    let mut input = json!({"type": "object", "properties": {
+        "user_id": {"type": "string", "description": "User ID"},
+        "event_id": {"type": "string", "description": "Event ID"},
+        "force_replan": {"type": "boolean", "description": "Plan anew what is planned already", "default": false},
+    }, "required": ["user_id"]});
+    if takes_answers {
+        input["properties"][ANSWERS] = json!({
+            "type": "array",
+            "description": "Your answers to the questions that an earlier call handed out under `ask`",
+            "maxItems": MOST_ANSWERS,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "question": {"type": "string", "description": "The question's id"},
+                    "proposal": proposal::schema(),
+                },
+                "required": ["question", "proposal"],
+            },
+        });
+    }
+    input
 }
 
 fn tool(

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use crate::assistant::event::Attendee;
 use crate::assistant::notification::Offset;
-use crate::assistant::planning::{Planning, Skipped};
+use crate::assistant::planning::{Planning, Remark};
 use crate::assistant::{Event, Notification, Occurrence, Preferences, Reason, Rule, User, Zone};
 
-/// Occurrences that one answer names as skipped.
-const SKIPPED: usize = 100;
+/// Occurrences that one answer names for one reason.
+const REMARKS: usize = 100;
 
 /// An instant in RFC 3339 with the offset of a zone.
 pub(crate) fn time(at: Timestamp, zone: &Zone) -> String {
@@ -161,12 +161,12 @@ pub(crate) fn planning(
     zone: &Zone,
     coming: &[Value],
 ) -> Value {
-    let skipped = |skipped: &Skipped| {
+    let remark = |remark: &Remark| {
         json!({
-            "event_id": skipped.event.as_str(),
-            "title": skipped.title,
-            "occurrence": skipped.occurrence,
-            "why": skipped.why,
+            "event_id": remark.event.as_str(),
+            "title": remark.title,
+            "occurrence": remark.occurrence,
+            "why": remark.why,
         })
     };
     let mut value = json!({
@@ -178,8 +178,12 @@ pub(crate) fn planning(
         "kept": planning.kept,
         "superseded": planning.superseded,
         "notifications": coming,
-        "skipped": planning.skipped.iter().take(SKIPPED).map(skipped).collect::<Vec<_>>(),
+        "skipped": planning.skipped.iter().take(REMARKS).map(remark).collect::<Vec<_>>(),
     });
+    if !planning.fell_back.is_empty() {
+        let fell_back = planning.fell_back.iter().take(REMARKS).map(remark);
+        value["fell_back"] = fell_back.collect::<Vec<_>>().into();
+    }
     if planning.more {
         value["more"] = Value::from("there was more to plan than one call takes; call again");
     }

@@ -1,0 +1,164 @@
+//! Whoever the configuration names is asked what to tell before an event; the assistant's room decides.
+//!
+//! A proposal goes through its schema and the verifier, whoever made it. Where nobody proposes anything that can be
+//! used, the policy plans, and the plan says why. The client's own model may answer by a second call: until it does,
+//! the policy's plan stands.
+
+mod round;
+
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use super::App;
+use crate::agents::Agents;
+use crate::assistant::notification::{PlanSource, Reason};
+use crate::assistant::planner::proposal::{self, Fault};
+use crate::assistant::planning::{Advice, Heard, Inquiry, Planning, Which};
+use crate::assistant::{Assistant, Error, EventId, UserId};
+use crate::config::assistant::AssistantConfig;
+use round::Round;
+
+/// Questions that are under way at once.
+const AT_ONCE: usize = 4;
+
+/// Asks the client's model: instructions, and what was said by turns, ours first. The error is a sentence fragment.
+pub(crate) type Sampler =
+    Arc<dyn Fn(String, Vec<String>) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
+
+/// Who may be asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Asking<'a> {
+    pub(crate) config: &'a AssistantConfig,
+    /// Where this process runs tasks.
+    pub(crate) agents: Option<&'a Agents>,
+    pub(crate) client: &'a Client,
+    /// Nobody wants the plan any more.
+    pub(crate) cancelled: &'a CancellationToken,
+}
+
+/// The client that plans, and the ways to its model.
+#[derive(Clone, Default)]
+pub(crate) struct Client {
+    /// It may answer questions by a second call.
+    pub(crate) answers: bool,
+    pub(crate) sampler: Option<Sampler>,
+}
+
+/// What planning did, and what is asked of the client.
+#[derive(Debug, Default)]
+pub(crate) struct Planned {
+    pub(crate) planning: Planning,
+    /// Questions for the client's model.
+    pub(crate) inquiries: Vec<Inquiry>,
+    /// Occurrences that nobody was asked about, for one call asks about so many.
+    pub(crate) unasked: usize,
+}
+
+/// A client's answer that cannot be used.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// The question that it is about, as the client wrote it.
+    pub(crate) id: String,
+    pub(crate) why: Why,
+}
+
+/// Why an answer cannot be used.
+#[derive(Debug)]
+pub(crate) enum Why {
+    /// It does not keep the schema.
+    Faults(Vec<Fault>),
+    /// The question is not asked, or not any more: the event, the preferences or the rules have changed.
+    Stale,
+}
+
+impl App {
+    /// Plans what a user is told, as [`plan`] does, in a process that runs tasks.
+    pub(crate) async fn plan(
+        &self,
+        client: &Client,
+        cancelled: &CancellationToken,
+        (user, event): (&UserId, Option<&EventId>),
+        force: bool,
+    ) -> Result<Option<Planned>, Error> {
+        let asking = Asking { config: &self.config.assistant, agents: Some(&self.agents), client, cancelled };
+        plan(&self.assistant, asking, (user, event), force, Timestamp::now()).await
+    }
+}
+
+/// Plans what a user is told about the coming 30 days, or about one event of theirs. `force` decides anew what is
+/// planned already. `None` when the call was taken back, and then nothing has changed.
+pub(crate) async fn plan(
+    room: &Assistant,
+    asking: Asking<'_>,
+    (user, event): (&UserId, Option<&EventId>),
+    force: bool,
+    now: Timestamp,
+) -> Result<Option<Planned>, Error> {
+    let config = asking.config;
+    let which = match (force, config.advisers.is_empty()) {
+        (true, _) => Which::All,
+        (false, true) => Which::Unplanned,
+        (false, false) => Which::Unadvised,
+    };
+    let outline = room.outline(user, event, which, now).await?;
+    if config.advisers.is_empty() {
+        let planning = room.settle(outline, Vec::new()).await?;
+        return Ok(Some(Planned { planning, ..Planned::default() }));
+    }
+    let mut inquiries: Vec<Inquiry> = outline.inquiries().collect();
+    let unasked = inquiries.len().saturating_sub(config.questions);
+    inquiries.truncate(config.questions);
+    let mut advice = vec![Advice::default(); outline.len()];
+    let round = Round::new(asking);
+    let asked: Vec<_> = inquiries.iter().map(|inquiry| round.about(&inquiry.question)).collect();
+    let heard: Vec<_> = futures::stream::iter(asked).buffered(AT_ONCE).collect().await;
+    if asking.cancelled.is_cancelled() {
+        return Ok(None);
+    }
+    let mut for_client = Vec::new();
+    for (inquiry, heard) in inquiries.into_iter().zip(heard) {
+        advice[inquiry.place] = heard.advice;
+        if heard.handed_out {
+            for_client.push(inquiry);
+        }
+    }
+    let planning = room.settle(outline, advice).await?;
+    Ok(Some(Planned { planning, inquiries: for_client, unasked }))
+}
+
+/// Takes what a client's model answered to questions of [`plan`]: each by the question's id, and the answer as text.
+/// Only what is about these is planned.
+pub(crate) async fn answered(
+    room: &Assistant,
+    (user, event): (&UserId, Option<&EventId>),
+    answers: Vec<(String, String)>,
+    now: Timestamp,
+) -> Result<(Planning, Vec<Refused>), Error> {
+    let mut outline = room.outline(user, event, Which::All, now).await?;
+    let mut refused = Vec::new();
+    let mut proposals = Vec::new();
+    for (id, answer) in answers {
+        match proposal::read(&answer) {
+            Ok(proposal) => proposals.push((id, proposal)),
+            Err(faults) => refused.push(Refused { id, why: Why::Faults(faults) }),
+        }
+    }
+    outline.only(&proposals.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>());
+    let place = |id: &str| proposals.iter().position(|(of, _)| of == id);
+    // The last of several answers to one question would not be the first one's better.
+    let advice = outline.ids().filter_map(place).map(|place| Advice {
+        proposal: Some((PlanSource::Client, proposals[place].1.clone())),
+        reasons: Vec::<Reason>::new(),
+        heard: Heard::Somebody,
+    });
+    let advice: Vec<Advice> = advice.collect();
+    let known: Vec<String> = outline.ids().map(str::to_owned).collect();
+    let stale = proposals.into_iter().filter(|(id, _)| !known.contains(id));
+    refused.extend(stale.map(|(id, _)| Refused { id, why: Why::Stale }));
+    let planning = room.settle(outline, advice).await?;
+    Ok((planning, refused))
+}
