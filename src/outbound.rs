@@ -84,7 +84,7 @@ pub(crate) enum Error {
     Address,
     #[error("{host} cannot be reached")]
     Unreachable { host: String },
-    #[error("{host} did not answer within {} seconds", patience.as_secs())]
+    #[error("{host} did not answer within {} s", patience.as_millis().div_ceil(1000))]
     Late { host: String, patience: Duration },
     #[error("{host} answers with more than {largest} bytes")]
     TooLarge { host: String, largest: usize },

@@ -1,5 +1,6 @@
 //! The assistant's contract at 2024-11-05 and at newer revisions, on SQLite and on PostgreSQL; and what is sent.
 
+mod advice;
 mod delivery;
 mod dispatch;
 

@@ -5,6 +5,7 @@ pub(crate) mod delegation;
 pub(crate) mod desktop;
 pub(crate) mod model;
 pub(crate) mod ntfy;
+pub(crate) mod oracle;
 pub(crate) mod postgres;
 pub(crate) mod processes;
 pub(crate) mod real;

@@ -155,7 +155,7 @@ impl<'a> Round<'a> {
             }
             Model::Client(sampler) => {
                 let said = sampler(system.to_owned(), turns.to_vec());
-                let late = || format!("it did not answer within {} seconds", left.as_secs());
+                let late = || format!("it did not answer within {} s", seconds(left));
                 tokio::time::timeout(left, said).await.map_err(|_| late())?
             }
         }
@@ -184,8 +184,8 @@ impl<'a> Round<'a> {
         };
         let Some(outcome) = ended.outcome else {
             agents.cancel(&Viewer::Person, &ended.id).await.map_err(away)?;
-            let seconds = timeout.as_secs();
-            return Err(Silence::Away(format!("task {} did not end within {seconds} seconds", ended.id)));
+            let seconds = seconds(timeout);
+            return Err(Silence::Away(format!("task {} did not end within {seconds} s", ended.id)));
         };
         agents.delivered(&ended.id).await;
         let message = outcome.message.as_deref().unwrap_or_default();
@@ -222,6 +222,10 @@ fn source(adviser: Adviser) -> PlanSource {
         Adviser::Runner => PlanSource::Runner,
         Adviser::Client | Adviser::Sampling => PlanSource::Client,
     }
+}
+
+fn seconds(time: Duration) -> u128 {
+    time.as_millis().div_ceil(1000)
 }
 
 /// Where an answer breaks the schema, without its words.

@@ -1,0 +1,68 @@
+//! Who is asked what to tell: a model behind a server, one of the runners, the client's own model. Whatever they say, what is planned
+//! keeps the rules, and where they say nothing of use the policy plans and says why.
+
+mod client;
+mod endpoint;
+mod runner;
+
+use serde_json::{Value, json};
+
+use super::{calendar, told, tool};
+use crate::support::{Home, Peer};
+
+/// A home with one user to whom nothing is quiet, and two events, of 26 and of 50 hours from now.
+fn home(config: &str) -> Home {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", config);
+    let user =
+        ["users", "add", "Ann", "--id", "ann", "--email", "ann@example.org", "--phone", "+15550100200"];
+    run(&home, &[&user[..], &["--quiet", "none", "--weekend", "both", "--channels", "both"]].concat());
+    home.write("work.ics", calendar(&[("review", 26 * 60), ("lunch", 50 * 60)]));
+    run(&home, &["events", "import", "ann", "work.ics"]);
+    home
+}
+
+fn run(home: &Home, arguments: &[&str]) -> String {
+    let finished = home.run(arguments, "");
+    assert!(finished.status.success(), "{arguments:?}: {}", finished.stderr);
+    finished.stdout
+}
+
+fn assistant(home: &Home) -> Peer {
+    Peer::start(&mut home.adjutant(["mcp", "assistant"]))
+}
+
+fn plan(peer: &mut Peer) -> Value {
+    told(&tool(peer, "planNotifications", json!({"user_id": "ann"})))
+}
+
+/// A proposal with these steps: minutes before the start, way, words.
+fn proposal(steps: &[(i64, &str, &str)]) -> Value {
+    let step = |(before, channel, text): &(i64, &str, &str)| {
+        json!({
+            "before": before, "unit": "minutes", "channel": channel, "urgency": "normal", "subject": "",
+            "text": text, "speech": "",
+        })
+    };
+    let plan: Vec<Value> = steps.iter().map(step).collect();
+    json!({"notify": true, "reasoning": "because I think so", "plan": plan})
+}
+
+/// What is planned for an event of this title: minutes before the start, and way.
+fn planned(answer: &Value, title: &str) -> Vec<(i64, String)> {
+    let all = answer["notifications"].as_array().unwrap();
+    let of = all.iter().filter(|one| one["subject"].as_str().unwrap().contains(title));
+    of.map(|one| (one["offset_minutes"].as_i64().unwrap(), one["channel"].as_str().unwrap().to_owned()))
+        .collect()
+}
+
+/// What the policy plans for each event of this user.
+fn policys() -> Vec<(i64, String)> {
+    vec![(-60, "email".to_owned()), (-15, "call".to_owned())]
+}
+
+/// Why those who were asked did not decide, one for each event.
+fn fell_back(answer: &Value) -> Vec<String> {
+    let all = answer["fell_back"].as_array().map(Vec::as_slice).unwrap_or_default();
+    all.iter().map(|one| one["why"].as_str().unwrap().to_owned()).collect()
+}

@@ -1,0 +1,199 @@
+//! The client's own model: by a second call of the tool, or by sampling while the call waits.
+
+use serde_json::{Value, json};
+
+use super::{assistant, fell_back, home, planned, policys, proposal, run};
+use crate::assistant::{calendar, told, tool};
+use crate::support::{Home, Peer};
+
+const ASKS: &str = "[assistant]\nplanner = ['client']\n";
+const SAMPLES: &str = "[assistant]\nplanner = ['sampling']\n";
+
+/// A client of this revision, with these capabilities.
+fn client(home: &Home, revision: &str, capabilities: Value) -> Peer {
+    let mut peer = assistant(home);
+    let info = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info});
+    peer.call("init", "initialize", params);
+    peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    peer
+}
+
+fn arguments_of_plan(peer: &mut Peer) -> Value {
+    let tools = peer.call("tools", "tools/list", json!({}))["result"]["tools"].clone();
+    assert_eq!(tools.as_array().unwrap().len(), 5);
+    tools[4]["inputSchema"]["properties"].clone()
+}
+
+fn answer(peer: &mut Peer, proposals: Value) -> Value {
+    told(&tool(peer, "planNotifications", json!({"user_id": "ann", "proposals": proposals})))
+}
+
+#[test]
+fn planning_hands_out_prompt_and_schema_and_a_second_call_returns_the_plan() {
+    let home = home(ASKS);
+    let mut peer = client(&home, "2025-11-25", json!({}));
+    let declared = arguments_of_plan(&mut peer);
+    assert_eq!(declared["proposals"]["items"]["properties"]["proposal"]["properties"]["plan"]["maxItems"], 3);
+
+    let first = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    // Until there is an answer, the person is told what the policy tells.
+    assert_eq!((planned(&first, "review"), planned(&first, "lunch")), (policys(), policys()));
+    let ask = &first["ask"];
+    assert!(ask["how"].as_str().unwrap().contains("proposals") && ask["schema"]["type"] == "object", "{ask}");
+    assert!(ask["instructions"].as_str().unwrap().starts_with("You are a scheduling policy agent"));
+    let questions = ask["questions"].as_array().unwrap();
+    assert_eq!((questions.len(), &questions[0]["title"]), (2, &json!("review")));
+    let data: Value = serde_json::from_str(questions[0]["prompt"].as_str().unwrap()).unwrap();
+    assert_eq!(data["event"]["location"], "Room 4");
+    let (review, lunch) = (questions[0]["question"].clone(), questions[1]["question"].clone());
+
+    let mut broken = proposal(&[(90, "email", "")]);
+    broken["plan"][0]["send_at"] = json!("2026-11-25T03:00:00Z");
+    let told_back = answer(
+        &mut peer,
+        json!([
+            {"question": review, "proposal": proposal(&[(90, "email", "Bring the numbers.")])},
+            {"question": lunch, "proposal": broken},
+            {"question": "0123456789abcdef", "proposal": proposal(&[])},
+        ]),
+    );
+    assert_eq!(planned(&told_back, "review"), [(-90, "email".to_owned())]);
+    assert_eq!(planned(&told_back, "lunch"), policys());
+    assert_eq!((&told_back["events_processed"], &told_back["superseded"]), (&json!(1), &json!(2)));
+    let refused = told_back["refused"].as_array().unwrap();
+    assert_eq!(refused[0]["faults"][0]["validator"], "additionalProperties", "{refused:?}");
+    assert_eq!(refused[0]["faults"][0]["path"], "/plan/0");
+    assert!(refused[1]["why"].as_str().unwrap().starts_with("this is not asked"), "{refused:?}");
+    let one = &told_back["notifications"].as_array().unwrap()[0];
+    assert_eq!(one["reasons"][0]["by"], "client");
+
+    // What is answered is not asked again; what is not is, and may be answered as text.
+    let again = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    let left = again["ask"]["questions"].as_array().unwrap();
+    assert_eq!((left.len(), &left[0]["question"]), (1, &lunch));
+    assert_eq!(planned(&again, "review"), [(-90, "email".to_owned())]);
+    let text = format!("Here:\n```json\n{}\n```", proposal(&[(10_000, "email", ""), (30, "call", "")]));
+    let told_back = answer(&mut peer, json!([{"question": lunch, "proposal": text}]));
+    // The first step lies in the past.
+    assert_eq!(planned(&told_back, "lunch"), [(-30, "call".to_owned())], "{told_back}");
+    let again = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    assert_eq!(again.get("ask"), None, "{again}");
+
+    // A question is about the event as it was.
+    home.write("work.ics", calendar(&[("review", 28 * 60), ("lunch", 50 * 60)]));
+    run(&home, &["events", "import", "ann", "work.ics"]);
+    let late = answer(&mut peer, json!([{"question": review, "proposal": proposal(&[(5, "call", "")])}]));
+    assert_eq!((&late["events_processed"], late["refused"].as_array().unwrap().len()), (&json!(0), 1));
+    assert_eq!(planned(&late, "review"), policys());
+    let again = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    assert_ne!(again["ask"]["questions"][0]["question"], review);
+}
+
+#[test]
+fn answers_are_checked_and_taken_where_they_were_asked_for() {
+    let home = home(ASKS);
+    let mut peer = client(&home, "2025-06-18", json!({}));
+    let question = json!({"question": "x", "proposal": proposal(&[])});
+    for (proposals, path, validator) in [
+        (json!("x"), json!(["proposals"]), "type"),
+        (json!([5]), json!(["proposals", "0"]), "type"),
+        (json!([{"proposal": {}}]), json!(["proposals", "0", "question"]), "required"),
+        (json!([{"question": "x"}]), json!(["proposals", "0", "proposal"]), "required"),
+        (json!([question, {"question": "x", "proposal": 5}]), json!(["proposals", "1", "proposal"]), "type"),
+        (json!(vec![question.clone(); 101]), json!(["proposals"]), "maxItems"),
+    ] {
+        let answer = tool(&mut peer, "planNotifications", json!({"user_id": "ann", "proposals": proposals}));
+        let data = &answer["error"]["data"];
+        assert_eq!((&data["path"], &data["validator"]), (&path, &json!(validator)), "{answer}");
+    }
+    // The contract has three arguments, and a client that was asked nothing has nothing to answer.
+    let contract = client(&home, "2024-11-05", json!({}));
+    home.write(".adjutant/config.toml", "");
+    let unasked = client(&home, "2025-06-18", json!({}));
+    for (mut peer, steps) in [(contract, 1), (unasked, 0)] {
+        let declared = arguments_of_plan(&mut peer);
+        assert_eq!(declared.as_object().unwrap().len(), 3, "{declared}");
+        let arguments = json!({"user_id": "ann", "proposals": [question]});
+        let answer = tool(&mut peer, "planNotifications", arguments);
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        assert_eq!(answer["error"]["data"]["validator"], "additionalProperties");
+        let answer = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+        assert_eq!((planned(&answer, "review"), answer.get("ask")), (policys(), None));
+        assert_eq!(fell_back(&answer).len(), 2 * steps, "{answer}");
+    }
+}
+
+/// Calls the tool and answers each `sampling/createMessage` on the way by `say`; returns the tool's answer.
+fn sampled(peer: &mut Peer, mut say: impl FnMut(&Value) -> Value) -> Value {
+    let params = json!({"name": "planNotifications", "arguments": {"user_id": "ann"}});
+    peer.send(&json!({"jsonrpc": "2.0", "id": "plan", "method": "tools/call", "params": params}));
+    loop {
+        let message = peer.receive();
+        if message["method"] == "sampling/createMessage" {
+            let mut reply = say(&message["params"]);
+            reply["jsonrpc"] = json!("2.0");
+            reply["id"] = message["id"].clone();
+            peer.send(&reply);
+        } else if message["id"] == "plan" {
+            return told(&message);
+        }
+    }
+}
+
+fn says(text: &str) -> Value {
+    let content = json!({"type": "text", "text": text});
+    json!({"result": {"role": "assistant", "content": content, "model": "the client's", "stopReason": "endTurn"}})
+}
+
+#[test]
+fn a_client_that_declared_sampling_is_asked_while_its_call_waits() {
+    for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
+        let home = home(SAMPLES);
+        let mut peer = client(&home, revision, json!({"sampling": {}}));
+        let good = proposal(&[(75, "email", "")]).to_string();
+        let mut asked = 0;
+        let answer = sampled(&mut peer, |params| {
+            asked += 1;
+            assert!(
+                params["systemPrompt"].as_str().unwrap().starts_with("You are a scheduling policy agent")
+            );
+            let messages = params["messages"].as_array().unwrap();
+            assert_eq!(messages[0]["role"], "user");
+            if messages.len() == 1 {
+                return says("With pleasure!");
+            }
+            assert_eq!(messages[1]["content"]["text"], "With pleasure!");
+            assert_eq!((&messages[1]["role"], &messages[2]["role"]), (&json!("assistant"), &json!("user")));
+            says(&good)
+        });
+        assert_eq!((planned(&answer, "review"), asked), (vec![(-75, "email".to_owned())], 4), "{revision}");
+        assert_eq!(answer["notifications"][0]["reasons"][0]["by"], "client");
+    }
+}
+
+#[test]
+fn a_client_that_refuses_or_cannot_sample_leaves_it_to_the_policy() {
+    let home = home(SAMPLES);
+    let mut peer = client(&home, "2025-06-18", json!({"sampling": {}}));
+    let refusal = json!({"error": {"code": -1, "message": "User rejected sampling request"}});
+    let answer = sampled(&mut peer, |_| refusal.clone());
+    assert_eq!(planned(&answer, "review"), policys());
+    assert_eq!(fell_back(&answer), ["client: the client refuses to sample"; 2]);
+
+    let mut peer = client(&home, "2025-06-18", json!({}));
+    let answer = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    assert_eq!(fell_back(&answer), ["client: whoever plans here has not declared sampling"; 2]);
+    assert_eq!(planned(&answer, "review"), policys());
+}
+
+#[test]
+fn who_is_asked_first_stands_first() {
+    let home = home(
+        "[assistant]\nplanner = ['endpoint', 'sampling']\n[assistant.endpoint]\nbase_url = 'http://127.0.0.1:1'\nmodel = 'm'\n",
+    );
+    let mut peer = client(&home, "2025-06-18", json!({"sampling": {}}));
+    let good = proposal(&[(75, "email", "")]).to_string();
+    let answer = sampled(&mut peer, |_| says(&good));
+    assert_eq!((planned(&answer, "review"), fell_back(&answer)), (vec![(-75, "email".to_owned())], vec![]));
+}

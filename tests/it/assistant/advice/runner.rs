@@ -1,0 +1,118 @@
+//! One of the coding-agent CLIs, here one of a test's own.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use super::{assistant, fell_back, home, plan, planned, policys, proposal};
+use crate::assistant::{told, tool};
+use crate::support::processes::{runs_in, until_none};
+use crate::support::{Home, Peer};
+
+/// A home whose one runner answers its questions by this shell text. Its prompts are kept one a file.
+fn home_with(text: &str) -> Home {
+    let home = home("");
+    let program = home.path().join("bin/oracle");
+    let config = format!(
+        "[assistant]\nplanner = ['runner']\n[assistant.runner]\nname = 'oracle'\n\
+         [[runners]]\nname = 'oracle'\ncommand = ['{}']\nstdin = 'prompt'\nfinal_message = 'stdout'\n\
+         levels = ['read-only']\n",
+        program.display()
+    );
+    home.write(".adjutant/config.toml", config);
+    let seen = home.path().join("seen");
+    std::fs::create_dir(&seen).unwrap();
+    let text = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && exec echo 1.0\nprompt=$(mktemp {}/XXXXXX)\npwd >\"$prompt.folder\"\nls -A >>\"$prompt.folder\"\ncat >\"$prompt\"\n{text}\n",
+        seen.display()
+    );
+    home.write("bin/oracle", text);
+    std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    home
+}
+
+/// What the runner was asked, and the folder it stood in with its content.
+fn seen(home: &Home) -> (Vec<String>, Vec<String>) {
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    let all = std::fs::read_dir(home.path().join("seen")).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, prompts): (Vec<_>, Vec<_>) = all.partition(|path| path.extension().is_some());
+    (prompts.iter().map(|path| read(path)).collect(), folders.iter().map(|path| read(path)).collect())
+}
+
+#[test]
+fn a_runner_proposes_from_an_empty_folder() {
+    let home = home_with(&format!("echo '{}'", proposal(&[(45, "email", "Bring the numbers.")])));
+    let mut peer = assistant(&home);
+    let answer = plan(&mut peer);
+    assert_eq!((planned(&answer, "review"), fell_back(&answer)), (vec![(-45, "email".to_owned())], vec![]));
+    assert_eq!(answer["notifications"][0]["reasons"][0]["by"], "runner");
+    let (prompts, folders) = seen(&home);
+    assert_eq!(prompts.len(), 2, "one for each event");
+    for prompt in &prompts {
+        assert!(prompt.starts_with("You are a scheduling policy agent"), "{prompt}");
+        assert!(prompt.contains("\n\nTask: {") && prompt.contains("\"maxItems\":3"), "{prompt}");
+    }
+    for folder in &folders {
+        assert_eq!(folder.lines().count(), 1, "there is nothing to be read: {folder}");
+        assert!(!folder.starts_with(home.path().to_str().unwrap()), "{folder}");
+    }
+    let (status, stderr) = peer.finish();
+    assert!(status.success(), "{stderr}");
+    until_none("runs", || runs_in(home.path()));
+}
+
+#[test]
+fn a_runner_that_talks_is_corrected_once_and_then_left() {
+    let home = home_with("echo 'I would remind them the evening before.'");
+    let answer = plan(&mut assistant(&home));
+    assert_eq!(planned(&answer, "review"), policys());
+    for why in fell_back(&answer) {
+        assert!(why.starts_with("runner: the answer of task ") && why.ends_with(" after a repair"), "{why}");
+    }
+    assert_eq!((fell_back(&answer).len(), seen(&home).0.len()), (2, 4));
+}
+
+#[test]
+fn a_runner_that_fails_or_hangs_leaves_it_to_the_policy() {
+    let home = home_with("echo 'no such model' >&2; exit 3");
+    let answer = plan(&mut assistant(&home));
+    assert_eq!(planned(&answer, "review"), policys());
+    assert!(fell_back(&answer)[0].contains("ended with "), "{answer}");
+
+    let home = home_with("sleep 300");
+    let config = std::fs::read_to_string(home.path().join(".adjutant/config.toml")).unwrap();
+    home.write(
+        ".adjutant/config.toml",
+        config.replace("name = 'oracle'\n[[", "name = 'oracle'\ntimeout_seconds = 1\n[["),
+    );
+    let mut peer = assistant(&home);
+    let answer = plan(&mut peer);
+    assert_eq!(planned(&answer, "review"), policys());
+    assert_eq!(fell_back(&answer).len(), 2, "{answer}");
+    until_none("runs", || runs_in(home.path()));
+
+    // A call that is taken back takes its questions with it, and plans nothing.
+    let home = home_with("sleep 300");
+    let mut peer = assistant(&home);
+    let params = json!({"name": "planNotifications", "arguments": {"user_id": "ann"}});
+    peer.send(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}));
+    crate::assistant::eventually("the question", || (!seen(&home).0.is_empty()).then_some(()));
+    peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}));
+    let answer = peer.receive();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32005)), "{answer}");
+    until_none("runs", || runs_in(home.path()));
+    let listed = told(&tool(&mut peer, "listNotifications", json!({"user_id": "ann"})));
+    assert_eq!(listed["count"], 0, "{listed}");
+}
+
+#[test]
+fn a_runner_that_is_not_there_is_named() {
+    let home = home(
+        "[assistant]\nplanner = ['runner']\n[[runners]]\nname = 'gone'\ncommand = ['/no/such/program']\nlevels = ['read-only']\n",
+    );
+    let mut peer: Peer = assistant(&home);
+    let answer: Value = plan(&mut peer);
+    assert_eq!(planned(&answer, "review"), policys());
+    let why = fell_back(&answer);
+    assert!(why[0].contains("no runner can be tried: gone is not installed"), "{why:?}");
+}
