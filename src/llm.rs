@@ -1,4 +1,4 @@
-//! Language models behind a server that speaks OpenAI's chat completions: one talk in, the next words out.
+//! Language models behind a server that speaks `OpenAI`'s chat completions: one talk in, the next words out.
 //!
 //! What a model says is text and nothing more. Whoever asked holds it against a schema of theirs.
 

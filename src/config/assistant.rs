@@ -33,7 +33,7 @@ pub(crate) struct AssistantConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Adviser {
-    /// A server that speaks OpenAI's chat completions.
+    /// A server that speaks `OpenAI`'s chat completions.
     Endpoint,
     /// One of the coding-agent CLIs on this machine.
     Runner,
@@ -43,7 +43,7 @@ pub(crate) enum Adviser {
     Sampling,
 }
 
-/// A server that speaks OpenAI's chat completions.
+/// A server that speaks `OpenAI`'s chat completions.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
     /// Without a slash at its end; `/chat/completions` follows.

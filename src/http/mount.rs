@@ -33,6 +33,8 @@ use crate::http::callers::Callers;
 use crate::http::caught::Caught;
 use crate::http::sessions::{Denied, IN_FLIGHT, Registry, Session, Sessions};
 use crate::mcp;
+use crate::mcp::assistant::enclosed::enclose;
+use crate::mcp::dialect::Revision;
 use crate::mcp::edge::envelope::{self, Envelope};
 use crate::mcp::edge::message;
 use crate::mcp::error::{self, Refusal};
@@ -186,10 +188,32 @@ impl<H: ServerHandler> Mount<H> {
         {
             return popups::post(&self.shared, &parts, id, params).await;
         }
-        match message::typed(envelope) {
+        let message = match message::typed(envelope) {
+            Ok(Some(message)) => self.shaped(&parts, message, session.as_deref()).map(Some),
+            typed => typed,
+        };
+        match message {
             Ok(Some(message)) => self.message(parts, message, session.as_deref()).await,
             Ok(None) => accepted(),
             Err(refusal) => refused(&refusal),
+        }
+    }
+
+    /// The message as the handler gets it: what the contract of 2024-11-05 answers in its own shape is enclosed.
+    fn shaped(
+        &self,
+        parts: &request::Parts,
+        message: ClientJsonRpcMessage,
+        session: Option<&Session>,
+    ) -> Result<ClientJsonRpcMessage, Refusal> {
+        let told = || parts.headers.get(REVISION).and_then(|value| value.to_str().ok());
+        let revision = match session {
+            Some(session) => session.revision(),
+            None => Revision::parse(told().unwrap_or(FIRST_REVISION)),
+        };
+        match (mcp::Server::from_name(self.name), revision) {
+            (Some(server), Some(revision)) => enclose(server, revision, message),
+            _ => Ok(message),
         }
     }
 

@@ -132,9 +132,14 @@ impl Session {
         state.last = Instant::now();
     }
 
+    /// What the handshake agreed on; `None` until it has.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        self.lock().revision
+    }
+
     /// Says whether the handshake agreed on the one revision that has batches.
     pub(crate) fn takes_batches(&self) -> bool {
-        self.lock().revision == Some(Revision::V2025_03_26)
+        self.revision() == Some(Revision::V2025_03_26)
     }
 
     /// How long nothing has run here; `None` while something does.

@@ -1,11 +1,11 @@
 //! What the assistant contract has beside its tools: resources and prompts, and their shapes at 2024-11-05.
 
+pub(crate) mod enclosed;
 mod prompts;
 mod resources;
 
+use rmcp::ErrorData;
 use rmcp::model::{ClientRequest, RequestMetaObject};
-use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
 use crate::mcp::dialect::Revision;
@@ -19,14 +19,15 @@ pub(crate) use resources::{is_ours, listed as resources, read, templates};
 pub(crate) async fn contract(
     handler: &Handler,
     request: &ClientRequest,
-    context: &RequestContext<RoleServer>,
+    revision: Revision,
+    meta: &RequestMetaObject,
 ) -> Option<Result<Value, ErrorData>> {
-    if !handler.server().has_assistant() || Revision::of(context) != Revision::V2024_11_05 {
+    if !handler.server().has_assistant() || revision != Revision::V2024_11_05 {
         return None;
     }
     match request {
         ClientRequest::ReadResourceRequest(request) if is_ours(handler, &request.params.uri) => {
-            Some(resources::contract(handler, &request.params.uri, &context.meta).await)
+            Some(resources::contract(handler, &request.params.uri, meta).await)
         }
         ClientRequest::GetPromptRequest(request) if prompts::is_ours(handler, &request.params.name) => {
             Some(prompts::contract(&request.params))

@@ -412,6 +412,10 @@ impl ServerHandler for Handler {
             self.admit(&context);
             return popups::trigger(self, request.params, &context).await.map(CustomResult);
         }
+        // On a stream the service gives the contract its shapes, and nobody but a client can have sent this.
+        if request.method == assistant::enclosed::METHOD && self.connection.is_none() {
+            return assistant::enclosed::answer(self, &request, context).await.map(CustomResult);
+        }
         Err(error::unknown_method(&request.method))
     }
 

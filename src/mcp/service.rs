@@ -36,7 +36,9 @@ impl Service {
             ClientRequest::InitializeRequest(request) => Some(request.params.clone()),
             _ => None,
         };
-        if let Some(answer) = assistant::contract(&self.handler, &request, &context).await {
+        if let Some(answer) =
+            assistant::contract(&self.handler, &request, Revision::of(&context), &context.meta).await
+        {
             return answer.map(|value| ServerResult::CustomResult(CustomResult(value)));
         }
         let result = rmcp::Service::handle_request(&self.handler, request, context).await?;

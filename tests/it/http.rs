@@ -1,5 +1,6 @@
 //! The HTTP door: who may come in, what is served to whom, and that nothing else is.
 
+mod assistant;
 mod battery;
 mod client;
 mod delegation;

@@ -1,4 +1,4 @@
-//! A model behind a server that speaks OpenAI's chat completions.
+//! A model behind a server that speaks `OpenAI`'s chat completions.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{assistant, fell_back, home, plan, planned, policys, proposal, run};
 use crate::assistant::{calendar, told, tool};
 use crate::support::Peer;
-use crate::support::oracle::{Oracle, Reply};
+use crate::support::oracle::{Asked, Oracle, Reply};
 
 /// A configuration that asks a server alone.
 fn asks(base_url: &str, more: &str) -> String {
@@ -93,7 +93,7 @@ fn answers_of_no_use_are_repaired_twice_and_then_left() {
         assert_eq!(fell_back(&told), [why.clone(), why], "{answer:.80}");
         let asked = oracle.asked();
         assert_eq!(asked.len(), 6, "two events, each asked once and repaired twice");
-        let last = asked.iter().map(|asked| asked.texts()).max_by_key(Vec::len).unwrap();
+        let last = asked.iter().map(Asked::texts).max_by_key(Vec::len).unwrap();
         assert_eq!(last.len(), 6, "system, question, and twice an answer with its repair");
         assert!(last[3].starts_with("The answer does not keep the schema:\n- at `"), "{}", last[3]);
         assert!(last[2].chars().count() <= 8_000);
