@@ -40,6 +40,7 @@ use select::Plan;
 use crate::config::agents::AgentsConfig;
 use crate::config::delegation::Delegation;
 use crate::events::Events;
+use crate::recorder::Recorder;
 use crate::store::Store;
 use crate::store::tasks::Filter;
 pub(crate) use ask::Question;
@@ -67,8 +68,9 @@ impl Agents {
         selector: Selector,
         store: Store,
         events: Events,
+        recorder: Recorder,
     ) -> Self {
-        let engine = Arc::new(Engine::new(settings, selector, store, events));
+        let engine = Arc::new(Engine::new(settings, selector, store, events, recorder));
         Self { definitions: Arc::new(Definitions::new(agents)), engine }
     }
 

@@ -24,6 +24,7 @@ use crate::config::Config;
 use crate::events::{Event, Events};
 use crate::popups::Popups;
 use crate::prompts::Prompts;
+use crate::recorder::Recorder;
 use crate::store::Store;
 use activity::{Activity, What};
 use clients::Clients;
@@ -40,6 +41,7 @@ pub(crate) struct App {
     pub(crate) codex: Codex,
     pub(crate) popups: Popups,
     pub(crate) prompts: Prompts,
+    pub(crate) recorder: Recorder,
     /// Who is connected now.
     pub(crate) clients: Arc<Clients>,
     /// What happened lately, newest last, bounded.
@@ -71,10 +73,12 @@ impl App {
         let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits);
         let store = Store::new(config.database.clone());
         let assistant = Assistant::new(store.clone(), events.clone());
-        let codex = Codex::new(config.codex.clone(), store.clone(), events.clone());
+        let recorder = Recorder::new(config.log.clone());
+        let codex = Codex::new(config.codex.clone(), store.clone(), events.clone(), recorder.clone());
         let popups = Popups::new(config.popups.clone(), store.clone(), events.clone());
         let tasks = config.delegation.database.clone().map_or(store, Store::new);
-        let agents = Agents::new(&config.agents, config.delegation.clone(), selector, tasks, events.clone());
+        let settings = config.delegation.clone();
+        let agents = Agents::new(&config.agents, settings, selector, tasks, events.clone(), recorder.clone());
         let activity = Arc::<Activity>::default();
         Arc::new(Self {
             clients: Arc::new(Clients::new(events.clone(), activity.clone())),
@@ -92,6 +96,7 @@ impl App {
             codex,
             popups,
             prompts,
+            recorder,
         })
     }
 

@@ -13,6 +13,7 @@ mod examples;
 #[cfg(feature = "fixture")]
 mod fixture;
 mod inbox;
+mod log;
 mod man;
 mod mcp;
 mod notifications;
@@ -26,6 +27,7 @@ mod serve;
 mod status;
 mod stop;
 mod supervise;
+mod tap;
 mod tasks;
 mod users;
 mod usual;
@@ -147,6 +149,10 @@ enum Command {
     Notifications(notifications::NotificationsArgs),
     /// Give Codex a prompt and watch what it does
     Codex(codex::CodexArgs),
+    /// Read what passed between this program and others, hand it on, play it again
+    Log(log::LogArgs),
+    /// Stand between a client and its server, and record what passes
+    Tap(tap::TapArgs),
     /// Open the console in the browser, logged in
     Open(open::OpenArgs),
     /// Say which hub runs, where it listens and who is connected
@@ -196,6 +202,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Events(args) => events::run(args, common),
         Command::Notifications(args) => notifications::run(args, common),
         Command::Codex(args) => codex::run(args, common),
+        Command::Log(args) => log::run(args, common),
+        Command::Tap(args) => tap::run(args, common),
         Command::Open(args) => open::run(&args, common),
         Command::Status(args) => status::run(&args, common),
         Command::Completions(args) => completions::run(&args),

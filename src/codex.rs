@@ -27,7 +27,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::codex::CodexConfig;
+use crate::config::log::Edge;
 use crate::events::Events;
+use crate::recorder::{Recorder, Subject};
 use crate::store::Store;
 use crate::store::codex as rows;
 pub(crate) use crate::store::codex::Query;
@@ -52,6 +54,7 @@ struct Inner {
     config: CodexConfig,
     store: Store,
     events: Events,
+    recorder: Recorder,
     probe: Probe,
     /// By thread. One whose task has ended is left until somebody looks.
     sessions: Mutex<HashMap<String, Session>>,
@@ -84,11 +87,12 @@ pub(crate) struct Listed {
 
 impl Codex {
     /// Does no I/O.
-    pub(crate) fn new(config: CodexConfig, store: Store, events: Events) -> Self {
+    pub(crate) fn new(config: CodexConfig, store: Store, events: Events, recorder: Recorder) -> Self {
         Self(Arc::new(Inner {
             config,
             store,
             events,
+            recorder,
             probe: Probe::default(),
             sessions: Mutex::default(),
             asked: broadcast::Sender::new(APPROVALS),
@@ -229,12 +233,19 @@ impl Codex {
         // Codex takes a folder that is not there; then its process stands elsewhere, and Codex says so itself.
         let folder =
             start.cwd.as_deref().map(PathBuf::from).filter(|folder| folder.is_absolute() && folder.is_dir());
+        let back = installed.back.as_str();
+        let tape = self.0.recorder.tape_of(Subject {
+            edge: Edge::Codex,
+            about: format!("codex {back} {}", installed.version),
+            command: vec![installed.program.display().to_string(), back.to_owned()],
+        });
         let plan = Plan {
             installed,
             start,
             resume,
             workdir: folder.unwrap_or_else(|| PathBuf::from("/")),
             spool,
+            tape: tape.clone(),
             approval_timeout: self.0.config.approval_timeout,
             idle: self.0.config.idle,
         };
@@ -248,6 +259,7 @@ impl Codex {
         let (session, task) = Session::start(plan, outside, answer).await?;
         self.0.tasks.spawn(task);
         let thread = session.id().await?;
+        tape.note(&format!("thread {thread}"));
         self.live().insert(thread.clone(), session.clone());
         Ok(Begun { thread, session, after: 0, ahead: 0, answer: answered })
     }

@@ -10,6 +10,7 @@ pub(crate) mod delivery;
 pub(crate) mod env;
 mod file;
 pub(crate) mod folders;
+pub(crate) mod log;
 pub(crate) mod popups;
 pub(crate) mod prompts;
 pub(crate) mod runners;
@@ -81,6 +82,8 @@ pub(crate) struct Config {
     pub(crate) popups: popups::PopupsConfig,
     pub(crate) channels: channels::ChannelsConfig,
     pub(crate) codex: CodexConfig,
+    /// The flight recorder's share.
+    pub(crate) log: log::LogConfig,
     /// Where rows are kept.
     pub(crate) database: Database,
     /// The runners of `config.toml`; none means the usual ones.
@@ -204,6 +207,7 @@ impl Config {
                     config.delivery.speech = ["espeak-ng", "-v", "{voice}", "-w"].map(str::to_owned).to_vec();
                     config.codex.spool = Some(home.join("spool"));
                 }
+                config.log.folder = Some(home.join("logs").join("recordings"));
                 config.popups.passphrase = Some(home.join("desk-passphrase"));
                 config.home = home;
                 configured = file::File::read(&config.home)?.apply(&mut config)?;

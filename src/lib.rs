@@ -34,6 +34,7 @@ mod llm;
 mod names;
 mod outbound;
 mod process;
+mod recorder;
 mod store;
 mod telemetry;
 mod visible;

@@ -31,6 +31,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::app::clients::Transport;
+use crate::config::log::Edge as Recorded;
+use crate::recorder::Taped;
+use crate::recorder::entry::Direction;
 use connection::Connection;
 use edge::Edge;
 pub(crate) use handler::Handler;
@@ -116,6 +119,11 @@ pub(crate) async fn serve_stream(
     let stop = app.shutdown.clone();
     let connection = Arc::new(Connection::of(server));
     let connected = Arc::new(app.clients.enter(transport, server.name(), pid));
+    let edge = if transport == Transport::Stdio { Recorded::Stdio } else { Recorded::Socket };
+    let about = pid.map_or_else(String::new, |pid| format!(", process {pid}"));
+    let tape = app.recorder.tape(edge, &format!("server {}{about}", server.name()));
+    let input = Taped::new(input, tape.clone(), Direction::C2s);
+    let output = Taped::new(output, tape, Direction::S2c);
     let handler = Handler::new(app.clone(), server, connected).with_connection(connection.clone());
     let session = handler.asker().session;
     let edge = Edge::new(input, connection.clone(), grace, stop);

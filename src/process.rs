@@ -5,6 +5,7 @@
 
 mod again;
 mod ancestry;
+mod between;
 mod browser;
 mod hub;
 mod lost;
@@ -21,11 +22,12 @@ use std::ffi::OsStr;
 
 pub(crate) use again::{run_own, start_detached};
 pub(crate) use ancestry::{Ancestry, ancestry, is_marked, parent, program, supervisors_above};
+pub(crate) use between::{become_child, start_between};
 pub(crate) use browser::open_browser;
 pub(crate) use hub::{Canceller, Running, start, start_known, start_live};
 pub(crate) use peer::peer_below;
 pub(crate) use resume::{Resumed, resume};
-pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, Timeouts};
+pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts};
 pub(crate) use short::{Short, short};
 pub(crate) use supervise::{enter, read_command, supervise};
 

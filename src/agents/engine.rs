@@ -30,6 +30,7 @@ use crate::config::delegation::Delegation;
 use crate::events::{Event, Events};
 use crate::names::near_names;
 use crate::process::{self, Ancestry, Canceller};
+use crate::recorder::Recorder;
 use crate::store::{Millis, Store, tasks};
 pub(super) use attempt::make_private;
 
@@ -43,6 +44,7 @@ pub(super) struct Engine {
     pub(super) selector: Selector,
     pub(super) store: Store,
     pub(super) events: Events,
+    pub(super) recorder: Recorder,
     /// This process, for its claims: another one with each start.
     hub: String,
     /// Where runs have their folders.
@@ -72,7 +74,13 @@ struct Running {
 }
 
 impl Engine {
-    pub(super) fn new(settings: Delegation, selector: Selector, store: Store, events: Events) -> Self {
+    pub(super) fn new(
+        settings: Delegation,
+        selector: Selector,
+        store: Store,
+        events: Events,
+        recorder: Recorder,
+    ) -> Self {
         // A clock and a number: unique among the starts on one machine, which is all that a claim needs.
         let hub = format!("{}-{}", std::process::id(), now());
         let spool =
@@ -82,6 +90,7 @@ impl Engine {
             selector,
             store,
             events,
+            recorder,
             hub,
             spool,
             environment: Environment::of_this_process(),

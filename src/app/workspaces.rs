@@ -41,6 +41,7 @@ impl App {
             agents: self.agents.with_agents(&config.agents),
             popups: self.popups.clone(),
             prompts: Prompts::new(config.prompts.roots.clone(), config.prompts.limits),
+            recorder: self.recorder.clone(),
             config,
             events: self.events.clone(),
             clients: self.clients.clone(),

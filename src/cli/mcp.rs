@@ -167,6 +167,7 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
         }
         Ok::<_, Failure>(())
     })?;
+    app.recorder.flush();
     stdio::close();
     // What is left are threads that wait for a disk or a terminal; nobody waits for them.
     runtime.shutdown_background();

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 
 use crate::config::{self, env};
+use crate::recorder;
 use crate::relay;
 use crate::socket;
 use crate::visible::plain;
@@ -103,6 +104,21 @@ impl From<socket::person::Error> for Failure {
     }
 }
 
+impl From<recorder::read::Error> for Failure {
+    fn from(error: recorder::read::Error) -> Self {
+        let failure = Self::new(&error);
+        match error {
+            recorder::read::Error::Unknown(_) | recorder::read::Error::Several { .. } => {
+                failure.hint("adjutant log list names them all")
+            }
+            recorder::read::Error::Nothing => {
+                failure.hint("Codex sessions are recorded; [log] record in config.toml names other edges")
+            }
+            _ => failure,
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::new(error)
@@ -121,6 +137,16 @@ pub(crate) fn data(line: &str) -> Result<(), Failure> {
             Err(Failure::new(format!("cannot write to stdout: {error}")))
         }
         Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Writes bytes to stdout as they are, at once; tells whether anybody reads them.
+pub(crate) fn raw(bytes: &[u8]) -> Result<bool, Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::new(format!("cannot write to stdout: {error}"))),
     }
 }
 

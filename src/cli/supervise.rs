@@ -31,6 +31,13 @@ pub(super) fn run(args: &SuperviseArgs) -> Result<ExitCode, Failure> {
             Failure::new(format!("the program cannot be executed: {error}")).report();
             Ok(ExitCode::from(NOT_EXECUTED))
         }
+        [stage, words @ ..] if stage == "--become" => {
+            let program = words.get(1).map(|program| Path::new(program).display().to_string());
+            let error = process::become_child(words.iter().cloned());
+            let program = program.unwrap_or_default();
+            Failure::new(format!("`{program}` cannot be executed: {error}")).report();
+            Ok(ExitCode::from(NOT_EXECUTED))
+        }
         [start] if start == "--start" => {
             let command = process::read_command().map_err(Failure::new)?;
             be_hub(async { process::start(command).await.map(Resumed::Running) })

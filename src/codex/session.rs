@@ -84,6 +84,7 @@ pub(super) struct Plan {
     pub(super) resume: Option<String>,
     pub(super) workdir: PathBuf,
     pub(super) spool: PathBuf,
+    pub(super) tape: crate::recorder::Tape,
     pub(super) approval_timeout: Duration,
     pub(super) idle: Duration,
 }

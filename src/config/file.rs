@@ -12,6 +12,7 @@ use super::codex::{Backend, CodexConfig};
 use super::delegation::Delegation;
 use super::delivery::{self, Delivery, Mail};
 use super::folders::Root;
+use super::log::{Edge, LogConfig};
 use super::runners::RunnerEntry;
 use super::{Auth, Config, Database, Error, Switch};
 
@@ -42,6 +43,8 @@ pub(super) struct File {
     tasks: Tasks,
     #[serde(default)]
     codex: Codex,
+    #[serde(default)]
+    log: Log,
     #[serde(default)]
     runners: Vec<RunnerEntry>,
     runner_cooldown_minutes: Option<u64>,
@@ -161,6 +164,29 @@ impl Codex {
         set(&mut config.approval_timeout, self.approval_timeout_seconds.map(Duration::from_secs));
         set(&mut config.idle, self.idle_seconds.map(Duration::from_secs));
         set(&mut config.most_sessions, self.max_sessions);
+    }
+}
+
+/// `[log]`: what the flight recorder keeps.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Log {
+    /// `codex`, `http`, `runner`, `socket`, `stdio`; an empty list records nothing.
+    record: Option<Vec<Edge>>,
+    largest_recording_bytes: Option<u64>,
+    keep_bytes: Option<u64>,
+    keep_count: Option<usize>,
+    keep_days: Option<u64>,
+}
+
+impl Log {
+    fn apply(self, config: &mut LogConfig) {
+        set(&mut config.record, self.record);
+        set(&mut config.largest, self.largest_recording_bytes);
+        set(&mut config.keep_bytes, self.keep_bytes);
+        set(&mut config.keep_count, self.keep_count);
+        let days = |days: u64| Duration::from_hours(days.saturating_mul(24));
+        set(&mut config.keep_for, self.keep_days.map(days));
     }
 }
 
@@ -300,6 +326,7 @@ impl File {
         self.tasks.apply(&mut config.delegation);
         self.notifications.apply(&mut config.delivery, &config.home)?;
         self.codex.apply(&mut config.codex);
+        self.log.apply(&mut config.log);
         let prompts = self.prompts.folders.into_iter();
         let prompts =
             prompts.map(|folder| Root { folder: Some(config.home.join(&folder)), ..Root::named(folder) });

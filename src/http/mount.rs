@@ -8,9 +8,10 @@
 mod alone;
 mod batch;
 mod popups;
+mod record;
 mod within;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, Request};
@@ -38,6 +39,7 @@ use crate::mcp::dialect::Revision;
 use crate::mcp::edge::envelope::{self, Envelope};
 use crate::mcp::edge::message;
 use crate::mcp::error::{self, Refusal};
+use crate::recorder::Tape;
 
 const SESSION_ID: &str = "mcp-session-id";
 const REVISION: &str = "mcp-protocol-version";
@@ -99,6 +101,8 @@ struct Mount<H> {
     asks: bool,
     shared: Shared,
     manager: Arc<Sessions>,
+    /// Takes what no session has.
+    tape: OnceLock<Tape>,
     sessions: StreamableHttpService<Caught<H>, Sessions>,
     alone: StreamableHttpService<Caught<H>, NeverSessionManager>,
 }
@@ -134,10 +138,10 @@ where
     let alone = config.with_legacy_session_mode(false);
     let alone = StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), alone);
     let asks = mcp::Server::from_name(name).is_some_and(mcp::Server::has_popups);
-    let mount = Arc::new(Mount { name, asks, shared, manager, sessions, alone });
+    let mount = Arc::new(Mount { name, asks, shared, manager, tape: OnceLock::new(), sessions, alone });
     any(move |request: Request| {
         let mount = mount.clone();
-        async move { mount.answer(request).await }
+        async move { mount.recorded(request).await }
     })
 }
 

@@ -24,6 +24,7 @@ use crate::http::callers::Callers;
 use crate::http::mount::Streams;
 use crate::mcp::dialect::Revision;
 use crate::popups::Popups;
+use crate::recorder::Tape;
 use wire::Wire;
 
 /// Requests in flight in one session; as on a stream.
@@ -50,6 +51,8 @@ pub(crate) struct Session {
     state: Mutex<Use>,
     /// The desk, and what this session is called there.
     asks_as: OnceLock<(Popups, String)>,
+    /// Takes what its client says and is told, from the handshake on.
+    pub(crate) tape: OnceLock<Tape>,
 }
 
 /// A session that can be found.
@@ -89,7 +92,7 @@ pub(crate) enum Denied {
 impl Session {
     fn new(id: SessionId, mount: &'static str) -> Self {
         let state = Use { in_flight: HashMap::new(), streams: 0, last: Instant::now(), revision: None };
-        Self { id, mount, state: Mutex::new(state), asks_as: OnceLock::new() }
+        Self { id, mount, state: Mutex::new(state), asks_as: OnceLock::new(), tape: OnceLock::new() }
     }
 
     /// Says what this session is called at the desk, so that its end is noticed there.

@@ -138,7 +138,9 @@ async fn listen(
                 }
             }
             event = hear(&mut input, &mut bytes), if waiting.is_none() => match event {
-                Some(Event::Line { text, cut, missed }) => waiting = Some(OutputLine { text, cut, missed }),
+                Some(Event::Line { text, raw, cut, missed }) => {
+                    waiting = Some(OutputLine { text, raw, cut, missed });
+                }
                 Some(Event::Ended { outcome }) => return Told::Ended(outcome),
                 Some(Event::Started { .. } | Event::Refused { .. }) => {}
                 None => return Told::Nothing,

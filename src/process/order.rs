@@ -100,6 +100,8 @@ pub(super) enum Event {
     /// A line of the runner's stdout, see [`super::run::OutputLine`].
     Line {
         text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raw: Option<Vec<u8>>,
         #[serde(default, skip_serializing_if = "is_zero")]
         cut: u64,
         #[serde(default, skip_serializing_if = "is_zero")]

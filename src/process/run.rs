@@ -62,6 +62,8 @@ pub(crate) enum OnHubExit {
 pub(crate) struct OutputLine {
     /// The line, at most 1 MiB of it.
     pub(crate) text: String,
+    /// The same as it was written, where `text` is not.
+    pub(crate) raw: Option<Vec<u8>>,
     /// Bytes of this line that were left out at its end.
     pub(crate) cut: u64,
     /// Bytes of stdout that were lost before this line, because they fell out of the spool before they were read.

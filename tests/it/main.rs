@@ -29,6 +29,7 @@ mod process;
 mod prompts;
 mod prompts_cli;
 mod protocol;
+mod recorder;
 mod store;
 mod tasks_cli;
 mod web;

@@ -14,7 +14,10 @@ use crate::agents::runner::{Form, Leaves, Prepared, Refused, Request, Runner, Sc
 use crate::agents::schema;
 use crate::agents::select::Choice;
 use crate::agents::task::What;
+use crate::config::log::Edge;
 use crate::process::{self, Cause, Command, Exit, OnHubExit, Resumed, Timeouts};
+use crate::recorder::entry::Direction;
+use crate::recorder::{Subject, Tape};
 use crate::store::tasks;
 
 /// Bytes of stderr that are read at the end of a run, and that go into a receipt.
@@ -84,6 +87,7 @@ impl Engine {
             let report = failed(Class::Refused, format!("the working directory {fault}"));
             return Some(work.attempted(report, None));
         }
+        let tape = self.tape(work, turn.choice.runner.name(), &prepared);
         let command = self.command(work, prepared.argv, prepared.env, prepared.stdin, spool.clone());
         let running = match process::start_known(command, |pid| self.note_supervisor(work.row, pid)).await {
             Ok(running) => running,
@@ -97,7 +101,7 @@ impl Engine {
         let mut version = pin!(self.versions.of(&turn.choice.program, &self.environment, &probe));
         let mut told = None;
         let report = {
-            let mut follow = pin!(self.follow(work, running, prepared.reader, &prepared.leaves));
+            let mut follow = pin!(self.follow(work, running, prepared.reader, &prepared.leaves, &tape));
             loop {
                 tokio::select! {
                     version = &mut version, if told.is_none() => told = Some(version),
@@ -145,6 +149,18 @@ impl Engine {
             }
             Some(_) | None => Ok(prepared),
         }
+    }
+
+    /// The recording of a run, with what it is given.
+    fn tape(&self, work: &Work<'_>, runner: &str, prepared: &Prepared) -> Tape {
+        let words = prepared.argv.iter().map(|word| word.to_string_lossy().into_owned());
+        let about = format!("{runner}, task {}", work.row.id);
+        let tape = self.recorder.tape_of(Subject { edge: Edge::Runner, about, command: words.collect() });
+        if let Some(input) = &prepared.stdin {
+            tape.whole(Direction::C2s, input);
+            tape.end(Direction::C2s);
+        }
+        tape
     }
 
     fn command(
@@ -200,7 +216,9 @@ impl Engine {
         let Ok(prepared) = prepared else { return Err("its runner cannot be asked the same way any more") };
         match process::resume(spool).await {
             Ok(Resumed::Running(running)) => {
-                Ok(self.follow(work, running, prepared.reader, &prepared.leaves).await)
+                let again = Prepared { stdin: None, ..prepared };
+                let tape = self.tape(work, name, &again);
+                Ok(self.follow(work, running, again.reader, &again.leaves, &tape).await)
             }
             Ok(Resumed::Ended(outcome)) if outcome.cause == Cause::Lost => {
                 Err("the hub that ran it ended, and so did the run's supervisor")
@@ -233,6 +251,7 @@ impl Engine {
         mut running: process::Running,
         mut reader: Reader,
         leaves: &Leaves,
+        tape: &Tape,
     ) -> Option<Report> {
         self.note_supervisor(work.row, running.supervisor);
         if let Some(entry) = self.running().get_mut(&work.row.id) {
@@ -247,6 +266,7 @@ impl Engine {
             tokio::select! {
                 line = running.lines.recv() => match line {
                     Some(line) => {
+                        record(tape, &line);
                         reader.gap(line.missed);
                         journal.extend(reader.line(&line.text));
                         reader.gap(line.cut);
@@ -276,6 +296,10 @@ impl Engine {
                 }
             }
         };
+        tape.bytes(Direction::Err, outcome.stderr.tail(STDERR).as_bytes());
+        if let Some(code) = code(outcome.exit) {
+            tape.exited(code);
+        }
         if let Some(entry) = self.running().get_mut(&work.row.id) {
             (entry.run, entry.supervisor) = (None, None);
         }
@@ -331,6 +355,17 @@ impl Work<'_> {
             receipt.stderr_tail = outcome.stderr.tail(TAIL);
         }
         self.attempted(report, Some(outcome))
+    }
+}
+
+/// Puts a line of the runner on the tape, as it was.
+fn record(tape: &Tape, line: &process::OutputLine) {
+    if line.missed > 0 {
+        tape.note(&format!("{} bytes were lost before the next line", line.missed));
+    }
+    tape.whole(Direction::S2c, line.raw.as_deref().unwrap_or(line.text.as_bytes()));
+    if line.cut > 0 {
+        tape.note(&format!("{} bytes of the last line were cut", line.cut));
     }
 }
 

@@ -159,6 +159,7 @@ async fn live(
     if let Some(path) = app.listening.socket.get() {
         let _ = std::fs::remove_file(path);
     }
+    app.recorder.flush();
     drop(claim);
     Ok(code)
 }

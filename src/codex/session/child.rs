@@ -10,9 +10,12 @@ use crate::codex::error::Error;
 use crate::codex::installed::environment;
 use crate::codex::peer::Lines;
 use crate::process::{self, Command, Exit, OnHubExit, Running, Timeouts};
+use crate::recorder::Tape;
+use crate::recorder::entry::Direction;
 
-/// Bytes of its stderr that are kept, and of its end that are told.
+/// Bytes of its stderr that are kept, of its end that are recorded, and that are told.
 const STDERR: u64 = 256 << 10;
+const RECORDED: usize = 64 << 10;
 const TOLD: usize = 600;
 /// Bytes read at once.
 const CHUNK: usize = 64 << 10;
@@ -24,6 +27,8 @@ pub(super) struct Child {
     pub(super) lines: Lines,
     buffer: Vec<u8>,
     spool: std::path::PathBuf,
+    /// Takes what passes, as it was.
+    tape: Tape,
 }
 
 /// What became of waiting for the child.
@@ -53,21 +58,27 @@ impl Child {
         let (running, stream) = process::start_live(command).await?;
         let (input, output) = stream.into_split();
         let (lines, buffer) = (Lines::default(), vec![0; CHUNK]);
-        Ok(Self { running: Some(running), input, output, lines, buffer, spool: plan.spool.clone() })
+        let tape = plan.tape.clone();
+        Ok(Self { running: Some(running), input, output, lines, buffer, spool: plan.spool.clone(), tape })
     }
 
     /// Reads what comes, or writes what waits in `out`. May be given up at any time.
     pub(super) async fn next(&mut self, out: &mut Vec<u8>) -> Said {
         tokio::select! {
             read = self.input.read(&mut self.buffer) => match read {
-                Ok(0) | Err(_) => Said::Ended,
+                Ok(0) | Err(_) => {
+                    self.tape.end(Direction::S2c);
+                    Said::Ended
+                }
                 Ok(length) => {
+                    self.tape.bytes(Direction::S2c, &self.buffer[..length]);
                     self.lines.push(&self.buffer[..length]);
                     Said::Read
                 }
             },
             written = self.output.write(out), if !out.is_empty() => match written {
                 Ok(length) => {
+                    self.tape.bytes(Direction::C2s, &out[..length]);
                     out.drain(..length);
                     Said::Wrote
                 }
@@ -81,6 +92,12 @@ impl Child {
         let running = self.running.take()?;
         running.cancel();
         let outcome = running.ended().await;
+        self.tape.bytes(Direction::Err, outcome.stderr.tail(RECORDED).as_bytes());
+        match outcome.exit {
+            Exit::Code(code) => self.tape.exited(code),
+            Exit::Signal(signal) => self.tape.exited(128 + signal),
+            Exit::NotStarted | Exit::Unknown => {}
+        }
         let stderr = outcome.stderr.tail(TOLD);
         let stderr = stderr.trim();
         let how = match outcome.exit {

@@ -206,11 +206,15 @@ impl Lines {
     }
 
     fn finish(&mut self) -> Event {
-        if self.line.last() == Some(&b'\r') {
-            self.line.pop();
+        let line = std::mem::take(&mut self.line);
+        let text = line.strip_suffix(b"\r").unwrap_or(&line);
+        let text = String::from_utf8_lossy(text).into_owned();
+        let raw = (text.as_bytes() != line).then_some(line);
+        Event::Line {
+            text,
+            raw,
+            cut: std::mem::take(&mut self.cut),
+            missed: std::mem::take(&mut self.missed),
         }
-        let text = String::from_utf8_lossy(&self.line).into_owned();
-        self.line = Vec::new();
-        Event::Line { text, cut: std::mem::take(&mut self.cut), missed: std::mem::take(&mut self.missed) }
     }
 }

@@ -1,0 +1,123 @@
+//! `adjutant log export`.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::{Filter, Wanted, content, title};
+use crate::cli::output::{self, Failure};
+use crate::recorder::entry::{Entry, Header};
+use crate::recorder::{read, redact};
+use crate::visible::{line, plain};
+
+/// Arguments of `adjutant log export`.
+#[derive(Debug, Args)]
+pub(super) struct ExportArgs {
+    /// A file, a name or a part of one, or a thread's id [default: the last used]
+    #[arg(value_name = "RECORDING")]
+    recording: Option<String>,
+    #[command(flatten)]
+    wanted: Wanted,
+    /// jsonl, which `show` and `replay` read again, or markdown [default: jsonl]
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = format(), hide_default_value = true)]
+    format: Format,
+    /// Write it here instead of to stdout; the file must not be there yet
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Format {
+    Jsonl,
+    Markdown,
+}
+
+fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(["jsonl", "markdown"])
+        .map(|name| if name == "markdown" { Format::Markdown } else { Format::Jsonl })
+}
+
+/// Writes a recording as one text.
+pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<ExitCode, Failure> {
+    let found = read::find(folder, args.recording.as_deref())?;
+    let mut header = read::header(&found)?;
+    let mut filter = Filter::new(&args.wanted);
+    let mut body = String::new();
+    let mut hidden = 0;
+    read::entries(&found, |mut entry| {
+        if let Some(redacted) = filter.pass(&mut entry) {
+            hidden += usize::from(redacted);
+            match args.format {
+                Format::Jsonl => {
+                    body.push_str(&serde_json::to_string(&entry).unwrap_or_default());
+                    body.push('\n');
+                }
+                Format::Markdown => section(&mut body, &entry),
+            }
+        }
+        true
+    })?;
+    if !args.wanted.secrets {
+        header.redacted = Some(header.redacted.unwrap_or(0) + hidden);
+        header.about = redact::text(&header.about).into_owned();
+        for word in &mut header.command {
+            *word = redact::text(word).into_owned();
+        }
+    }
+    let head = match args.format {
+        Format::Jsonl => serde_json::to_string(&header).map_err(Failure::new)? + "\n",
+        Format::Markdown => page(&header),
+    };
+    let text = head + &body;
+    match &args.output {
+        None => {
+            output::raw(text.as_bytes())?;
+        }
+        Some(file) => {
+            let written = read::create(file).and_then(|mut made| made.write_all(text.as_bytes()));
+            written.map_err(|error| Failure::new(format!("{}: {error}", file.display())))?;
+            output::note(format!("{} ({hidden} lines with secrets redacted)", file.display()));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn page(header: &Header) -> String {
+    let mut page = format!("# Recording {}\n\n", line(&header.session));
+    let redacted = header.redacted.map(|lines| format!("{lines} lines")).unwrap_or_default();
+    let command = header.command.join(" ");
+    let rows = [
+        ("edge", header.edge.as_str()),
+        ("of", &header.about),
+        ("command", &command),
+        ("began", &header.started),
+        ("recorded by", &format!("adjutant {}", header.adjutant)),
+        ("secrets redacted in", &redacted),
+    ];
+    page.push_str("| | |\n|---|---|\n");
+    for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
+        let _ = writeln!(page, "| {name} | {} |", line(value).replace('|', "\\|"));
+    }
+    page
+}
+
+/// Writes an entry as a section: what it is, and its text in a fence that nothing in it can end.
+fn section(page: &mut String, entry: &Entry<'_>) {
+    let message = entry.message();
+    let title = message.as_ref().map(title).unwrap_or_default().replace(['`', '<', '*', '#'], " ");
+    let (seconds, micros) = (entry.us / 1_000_000, entry.us % 1_000_000);
+    let _ = write!(page, "\n## {} · {} · +{seconds}.{micros:06} s", entry.seq, entry.dir.as_str());
+    let _ = writeln!(page, "{}{}\n", if title.is_empty() { "" } else { " · " }, title.trim());
+    let (language, text) = match &message {
+        Some(message) => ("json", serde_json::to_string_pretty(message).unwrap_or_default()),
+        None => ("text", content(entry)),
+    };
+    let text = plain(&text);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let _ = writeln!(page, "{fence}{language}\n{text}\n{fence}");
+}

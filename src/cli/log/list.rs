@@ -1,0 +1,55 @@
+//! `adjutant log list`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::cli::output::{self, Failure};
+use crate::clock::stamp;
+use crate::recorder::read;
+use crate::visible::line;
+
+/// Arguments of `adjutant log list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints what is recorded. A file that is none of ours is left out.
+pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<ExitCode, Failure> {
+    let all = read::list(folder).map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
+    let known = all.iter().filter_map(|found| Some((found, read::header(found).ok()?)));
+    if args.json {
+        let rows: Vec<_> = known
+            .map(|(found, header)| {
+                json!({
+                    "session": found.name,
+                    "edge": header.edge,
+                    "about": header.about,
+                    "started": header.started,
+                    "modified": stamp(found.modified),
+                    "bytes": found.bytes,
+                    "files": found.files,
+                })
+            })
+            .collect();
+        output::json(&rows)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows: Vec<[String; 4]> = known
+        .map(|(found, header)| {
+            let kib = found.bytes.div_ceil(1024);
+            [line(&found.name), line(&header.about), format!("{kib} KiB"), stamp(found.modified)]
+        })
+        .collect();
+    if rows.is_empty() {
+        output::note(format!("nothing is recorded in {}", folder.display()));
+    } else {
+        output::table(["SESSION", "OF", "SIZE", "LAST"], 1, &rows)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

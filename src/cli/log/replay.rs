@@ -1,0 +1,175 @@
+//! `adjutant log replay`: one side of a recording, played on stdin and stdout, or to a command.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead as _, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use crate::cli::output::{self, Failure};
+use crate::process;
+use crate::recorder::read;
+use crate::recorder::replay::{Due, Player, Role};
+use crate::visible::line;
+
+/// Bytes of a line; a longer one is not compared.
+const LONGEST: usize = 32 << 20;
+/// Lines of a command that are read ahead.
+const AHEAD: usize = 64;
+/// The longest pause that is kept with `--paced`.
+const PAUSE: Duration = Duration::from_mins(1);
+/// How long a command may take to end once its input has.
+const END: Duration = Duration::from_secs(5);
+
+/// Arguments of `adjutant log replay`.
+#[derive(Debug, Args)]
+pub(super) struct ReplayArgs {
+    /// A file, a name or a part of one, or a thread's id
+    #[arg(value_name = "RECORDING")]
+    recording: String,
+    /// Play the client to this command; without one, play the server on stdin and stdout
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+    /// Do not compare members with this name; may be repeated
+    #[arg(long, value_name = "MEMBER")]
+    ignore: Vec<String>,
+    /// Keep the pauses of the recording
+    #[arg(long)]
+    paced: bool,
+    /// As the client, wait so long for what the recording says comes next
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    patience: u64,
+    /// Write what was not as recorded here too, for a client that shows no stderr
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+/// Plays to the end; exit code 1 when something was not as it was recorded.
+pub(super) fn run(args: &ReplayArgs, folder: &Path) -> Result<ExitCode, Failure> {
+    let found = read::find(folder, Some(&args.recording))?;
+    let role = if args.command.is_empty() { Role::Server } else { Role::Client };
+    let mut player = Player::new(role, &found, &args.ignore)?;
+    let exit = match role {
+        Role::Server => serve(&mut player, args)?,
+        Role::Client => drive(&mut player, args)?,
+    };
+    let report = player.report();
+    write_report(&player, args)?;
+    output::note(report.iter().map(|text| line(text)).collect::<Vec<_>>().join("\n"));
+    // The code of a server that ended by itself is part of what it did.
+    Ok(ExitCode::from(exit.unwrap_or(u8::from(report.len() > 1))))
+}
+
+/// Writes what is known up to now: a client may end its server by a signal.
+fn write_report(player: &Player, args: &ReplayArgs) -> Result<(), Failure> {
+    let Some(file) = &args.report else { return Ok(()) };
+    let text: String = player.report().iter().map(|text| line(text) + "\n").collect();
+    std::fs::write(file, text).map_err(|error| Failure::new(format!("{}: {error}", file.display())))
+}
+
+/// Is the server: answers what comes on stdin. Returns the code that the recording's server ended with, where it did so
+/// before its client.
+fn serve(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> {
+    let mut stdin = BufReader::new(io::stdin().lock());
+    let mut line = Vec::new();
+    loop {
+        while let Some(due) = player.due() {
+            pause(&due, args);
+            if !output::raw(&[&due.bytes[..], b"\n"].concat())? {
+                return Ok(None);
+            }
+        }
+        if let Some(code) = player.exit.filter(|_| player.is_done()) {
+            return Ok(u8::try_from(code & 0xff).ok());
+        }
+        write_report(player, args)?;
+        line.clear();
+        if stdin.read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        if let Some(answer) = heard(player, &line) {
+            output::raw(&[&answer[..], b"\n"].concat())?;
+        }
+    }
+}
+
+/// Is the client of a command: says what the recording's client said, when it did.
+fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> {
+    let failed = |error: io::Error| Failure::new(format!("the command cannot be started: {error}"));
+    let mut child = process::start_between(&args.command, Stdio::inherit()).map_err(failed)?;
+    let mut input = child.stdin.take();
+    let lines = child.stdout.take().map(lines_of).ok_or_else(|| Failure::new("the command has no stdout"))?;
+    let patience = Duration::from_secs(args.patience);
+    loop {
+        while let Some(due) = player.due() {
+            pause(&due, args);
+            say(&mut input, &due.bytes);
+        }
+        if player.is_done() {
+            break;
+        }
+        match lines.recv_timeout(patience) {
+            Ok(line) => {
+                if let Some(answer) = heard(player, &line) {
+                    say(&mut input, &answer);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) if player.waits_for().is_some() => player.give_up(),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    drop(input);
+    let end = Instant::now() + END;
+    // What comes after the last answer was recorded as well.
+    while let Ok(line) = lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        heard(player, &line);
+    }
+    if child.try_wait()?.is_none() && Instant::now() >= end {
+        child.kill()?;
+    }
+    child.wait()?;
+    Ok(None)
+}
+
+/// Gives the player a line without its end; nothing where it is blank.
+fn heard(player: &mut Player, line: &[u8]) -> Option<Vec<u8>> {
+    let line = line.trim_ascii();
+    if line.is_empty() || line.len() > LONGEST { None } else { player.hear(line) }
+}
+
+fn say(input: &mut Option<impl Write>, line: &[u8]) {
+    let said = input.as_mut().map(|input| {
+        input.write_all(&[line, b"\n"].concat())?;
+        input.flush()
+    });
+    // A command that reads no more is told nothing more; what is missing then is found at the end.
+    if let Some(Err(_)) = said {
+        *input = None;
+    }
+}
+
+/// Reads lines on a thread of their own, which ends with the command.
+fn lines_of(output: impl io::Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (send, lines) = sync_channel(AHEAD);
+    std::thread::spawn(move || {
+        let mut output = BufReader::new(output);
+        loop {
+            let mut line = Vec::new();
+            match output.read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) if send.send(line).is_err() => return,
+                Ok(_) => {}
+            }
+        }
+    });
+    lines
+}
+
+fn pause(due: &Due, args: &ReplayArgs) {
+    if args.paced {
+        std::thread::sleep(Duration::from_micros(due.after).min(PAUSE));
+    }
+}

@@ -1,0 +1,177 @@
+//! `adjutant tap -- COMMAND`: stands between a client and a server on stdin and stdout, and records what passes.
+//!
+//! Nobody should notice: bytes go on as they come, the end of one side is the end of the other, signals are handed on,
+//! and so is the exit code. Each direction has a thread, because a read of stdin cannot be given up.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read, Write};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::{Child, ExitCode, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use clap::Args;
+use rustix::process::{Pid, Signal, kill_process};
+use tracing::level_filters::LevelFilter;
+
+use super::Common;
+use super::output::Failure;
+use super::stop::Stop;
+use crate::config::Roots;
+use crate::config::log::{Edge, LogConfig};
+use crate::process;
+use crate::recorder::entry::Direction;
+use crate::recorder::{Recorder, Subject, Tape};
+
+/// Bytes that are passed on at once.
+const CHUNK: usize = 64 << 10;
+/// How long what a server left behind may hold its output, once the server itself has ended.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Arguments of `adjutant tap`.
+#[derive(Debug, Args)]
+pub(super) struct TapArgs {
+    /// Record into this file, which must not be there yet [default: one in the home folder; see `adjutant log list`]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The server's command
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Runs the command; its exit code is ours.
+pub(super) fn run(args: TapArgs, common: Common) -> Result<ExitCode, Failure> {
+    common.start_log(LevelFilter::WARN)?;
+    let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
+    let subject = Subject { edge: Edge::Tap, about: words.join(" "), command: words };
+    let (recorder, tape) = if let Some(file) = args.output {
+        let file = std::path::absolute(file)?;
+        if file.exists() {
+            return Err(Failure::usage(format!("{} is there already", file.display())));
+        }
+        let recorder = Recorder::new(LogConfig::default());
+        let tape = recorder.tape_into(subject, file);
+        (recorder, tape)
+    } else {
+        let config = LogConfig { record: vec![Edge::Tap], ..common.config(Roots::User)?.log };
+        let recorder = Recorder::new(config);
+        let tape = recorder.tape_of(subject);
+        (recorder, tape)
+    };
+    let status = between(&args.command, &tape)?;
+    let code = code(status);
+    tape.exited(code);
+    drop(tape);
+    recorder.flush();
+    Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+}
+
+/// Passes everything on until the command has ended.
+fn between(command: &[OsString], tape: &Tape) -> Result<ExitStatus, Failure> {
+    let failed = |error: io::Error| Failure::new(format!("the command cannot be started: {error}"));
+    // A terminal stays the server's: what it draws there is no line of anybody.
+    let terminal = io::stderr().is_terminal();
+    let stderr = if terminal { Stdio::inherit() } else { Stdio::piped() };
+    // Signals are ours before there is anybody who could miss them.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut stop = runtime.block_on(async { Stop::new() })?;
+    let mut child = process::start_between(command, stderr).map_err(failed)?;
+    let (send, ended) = channel();
+    if let Some(to) = child.stdin.take() {
+        let (tape, mut from) = (tape.clone(), unbuffered(&io::stdin())?);
+        std::thread::spawn(move || {
+            pass(&mut from, to, &tape, Direction::C2s);
+            drop(from);
+            // A client that goes on is to see that nobody reads.
+            let _ = File::open("/dev/null").map(rustix::stdio::dup2_stdin);
+        });
+    }
+    if let Some(mut from) = child.stdout.take() {
+        let (tape, send, to) = (tape.clone(), send.clone(), unbuffered(&io::stdout())?);
+        std::thread::spawn(move || {
+            pass(&mut from, to, &tape, Direction::S2c);
+            // Both ends learn that the other one reads no more.
+            drop(from);
+            let _ = File::options().write(true).open("/dev/null").map(rustix::stdio::dup2_stdout);
+            drop(send);
+        });
+    }
+    if let Some(mut from) = child.stderr.take() {
+        let (tape, send, to) = (tape.clone(), send.clone(), unbuffered(&io::stderr())?);
+        std::thread::spawn(move || {
+            pass(&mut from, to, &tape, Direction::Err);
+            drop(send);
+        });
+    }
+    drop(send);
+    let status = runtime.block_on(wait(&mut child, &mut stop))?;
+    last_words(&ended);
+    Ok(status)
+}
+
+/// Waits for the command's end, and hands signals on meanwhile.
+async fn wait(child: &mut Child, stop: &mut Stop) -> io::Result<ExitStatus> {
+    let pid = Pid::from_child(child);
+    // A terminal tells the whole group of an interrupt; told twice, a server would leave what it wanted to finish.
+    let terminal = io::stdin().is_terminal();
+    let mut ends = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child())?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        tokio::select! {
+            _ = ends.recv() => {}
+            signal = stop.asked() => {
+                let signal = match signal {
+                    1 => Signal::HUP,
+                    2 if terminal => continue,
+                    2 => Signal::INT,
+                    _ => Signal::TERM,
+                };
+                // It may have ended in this moment.
+                let _ = kill_process(pid, signal);
+            }
+        }
+    }
+}
+
+/// Waits until all that was written has been passed on.
+fn last_words(ended: &Receiver<()>) {
+    // Nothing is ever sent: the threads let go of their ends.
+    if let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LAST_WORDS) {
+        tracing::debug!("something that the server started still holds its output");
+    }
+}
+
+/// Passes bytes on as they come, until one side ends.
+fn pass(from: &mut impl Read, mut to: impl Write, tape: &Tape, direction: Direction) {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => {
+                // Before it goes on, or the answer to it could be recorded first. This waits for nothing.
+                tape.bytes(direction, &buffer[..length]);
+                if to.write_all(&buffer[..length]).and_then(|()| to.flush()).is_err() {
+                    break;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    tape.end(direction);
+}
+
+/// The stream itself, without the buffer that the standard library puts around it.
+fn unbuffered(stream: &impl AsFd) -> io::Result<File> {
+    Ok(File::from(stream.as_fd().try_clone_to_owned()?))
+}
+
+/// How a shell would say it.
+fn code(status: ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt as _;
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}

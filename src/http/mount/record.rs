@@ -1,0 +1,82 @@
+//! What passes over HTTP, for the flight recorder: bodies, and no headers, so no token is ever in a recording.
+
+use std::sync::OnceLock;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, Method, Response};
+use http_body_util::BodyExt as _;
+use rmcp::ServerHandler;
+
+use super::{Mount, Named};
+use crate::config::log::Edge;
+use crate::recorder::Tape;
+use crate::recorder::entry::Direction;
+
+impl<H: ServerHandler> Mount<H> {
+    /// Answers a request, with both on the tape where this edge is recorded.
+    pub(super) async fn recorded(&self, request: Request) -> Response<Body> {
+        if !self.shared.app.recorder.records(Edge::Http) {
+            return self.answer(request).await;
+        }
+        let (parts, body) = request.into_parts();
+        // The body was read whole before; see `Mount::answer`.
+        let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+        let named = self.session(&parts.headers);
+        let tape = match &named {
+            Named::Session(session) => self.tape(&session.tape),
+            Named::Nothing | Named::Gone => self.tape(&self.tape),
+        };
+        let opens = parts.method == Method::POST
+            && matches!(named, Named::Nothing)
+            && memchr::memmem::find(&bytes, b"\"initialize\"").is_some();
+        // Whether a session is opened is known by the answer.
+        let tape = if opens { self.new_tape() } else { tape };
+        if parts.method == Method::POST {
+            tape.whole(Direction::C2s, &bytes);
+        } else {
+            tape.note(parts.method.as_str());
+        }
+        let response = self.answer(Request::from_parts(parts, Body::from(bytes))).await;
+        if opens && let Named::Session(session) = self.session(response.headers()) {
+            let _ = session.tape.set(tape.clone());
+        }
+        self.record(response, tape).await
+    }
+
+    /// Puts an answer on the tape: one in one piece as it is, an event stream as it comes.
+    async fn record(&self, response: Response<Body>, tape: Tape) -> Response<Body> {
+        if !response.status().is_success() {
+            tape.note(&format!("HTTP {}", response.status()));
+        }
+        let (parts, body) = response.into_parts();
+        if is_stream(&parts.headers) {
+            let told = body.map_frame(move |frame| {
+                if let Some(bytes) = frame.data_ref() {
+                    tape.bytes(Direction::S2c, bytes);
+                }
+                frame
+            });
+            return Response::from_parts(parts, Body::new(told));
+        }
+        let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_else(|_| Bytes::new());
+        if !bytes.is_empty() {
+            tape.whole(Direction::S2c, &bytes);
+        }
+        Response::from_parts(parts, Body::from(bytes))
+    }
+
+    fn tape(&self, place: &OnceLock<Tape>) -> Tape {
+        place.get_or_init(|| self.new_tape()).clone()
+    }
+
+    fn new_tape(&self) -> Tape {
+        self.shared.app.recorder.tape(Edge::Http, &format!("server {}", self.name))
+    }
+}
+
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+}

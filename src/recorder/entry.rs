@@ -1,0 +1,171 @@
+//! What a recording is on disk: a line of JSON that says what it is of, then a line of JSON for each that passed.
+//!
+//! The format is a promise: a recording that is sent to somebody else is read there by another version.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::config::log::Edge;
+
+/// The number of the format, in every header.
+pub(crate) const FORMAT: u32 = 1;
+
+/// Which way a line went. Who sends requests first is the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Direction {
+    /// From the client to the server.
+    C2s,
+    /// From the server to the client.
+    S2c,
+    /// What the server wrote to stderr.
+    Err,
+    /// Nobody's line: what the recorder itself has to say.
+    Note,
+}
+
+impl Direction {
+    /// How many there are.
+    pub(super) const COUNT: usize = 4;
+
+    /// The word in the file and on the command line.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::C2s => "c2s",
+            Self::S2c => "s2c",
+            Self::Err => "err",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// The first line of each file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Header {
+    /// [`FORMAT`].
+    pub(crate) recording: u32,
+    /// The version that recorded it.
+    pub(crate) adjutant: String,
+    pub(crate) edge: Edge,
+    /// The name of the recording.
+    pub(crate) session: String,
+    pub(crate) about: String,
+    /// RFC 3339.
+    pub(crate) started: String,
+    /// The process that recorded it.
+    pub(crate) pid: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) command: Vec<String>,
+    /// Counts the files of one recording from 0; those between the first and the last two are gone.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) part: u32,
+    /// Lines in which secrets were replaced, in an export.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) redacted: Option<usize>,
+}
+
+/// A line that passed, or something else that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry<'a> {
+    /// Counts from 1 in a recording; the order in which they passed here.
+    pub(crate) seq: u64,
+    /// When its end passed, in milliseconds since 1970.
+    pub(crate) at: i64,
+    /// The same on a clock that nobody sets, in microseconds since the recording began.
+    pub(crate) us: u64,
+    pub(crate) dir: Direction,
+    /// The line without its end.
+    #[serde(default, skip_serializing_if = "Option::is_none", borrow)]
+    pub(crate) line: Option<Cow<'a, str>>,
+    /// The line in hexadecimal digits, where it is no UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) hex: Option<String>,
+    /// No line end came after it: the next entry of this direction goes on with it, or nothing came at all.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) more: bool,
+    /// Nothing will come in this direction any more.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) end: bool,
+    /// So many bytes passed before this that could not be kept.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) missed: u64,
+    /// How the server's process ended, as a shell would say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) exit: Option<i32>,
+}
+
+impl<'a> Entry<'a> {
+    /// An entry without a line.
+    pub(crate) fn new(seq: u64, at: i64, us: u64, dir: Direction) -> Self {
+        Self { seq, at, us, dir, line: None, hex: None, more: false, end: false, missed: 0, exit: None }
+    }
+
+    /// The same with the bytes of a line.
+    pub(crate) fn with_bytes(self, bytes: &'a [u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self { line: Some(text.into()), ..self },
+            Err(_) => Self { hex: Some(to_hex(bytes)), ..self },
+        }
+    }
+
+    /// The bytes of its line, as they passed; `None` where it has none.
+    pub(crate) fn bytes(&self) -> Option<Cow<'_, [u8]>> {
+        match (&self.line, &self.hex) {
+            (Some(line), _) => Some(Cow::Borrowed(line.as_bytes())),
+            (None, Some(hex)) => Some(Cow::Owned(from_hex(hex))),
+            (None, None) => None,
+        }
+    }
+
+    /// What it says as JSON: the line, or the data of an event of an event stream.
+    pub(crate) fn message(&self) -> Option<Value> {
+        let line = self.line.as_deref()?.trim();
+        let json = line.strip_prefix("data:").unwrap_or(line).trim_start();
+        json.starts_with(['{', '[']).then(|| serde_json::from_str(json).ok()).flatten()
+    }
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut hex = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+/// Reads what [`to_hex`] wrote; a pair that is none is left out.
+fn from_hex(hex: &str) -> Vec<u8> {
+    let pairs = hex.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok());
+    pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+
+    use super::{Direction, Entry};
+
+    proptest! {
+        #[test]
+        fn any_bytes_come_back(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+            let entry = Entry::new(1, 2, 3, Direction::C2s).with_bytes(&bytes);
+            let json = serde_json::to_string(&entry).unwrap();
+            let again: Entry<'_> = serde_json::from_str(&json).unwrap();
+            prop_assert_eq!(&again, &entry);
+            let bytes_again = again.bytes().unwrap().into_owned();
+            prop_assert_eq!(bytes_again, bytes);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The files of recordings: a head, the last two of what follows it, and what is kept of all.
+//!
+//! `NAME.jsonl` takes half of what one recording may have. What comes after goes to `NAME.1.jsonl` and so on, a quarter
+//! each, of which the last two are kept. Every file can be read alone.
+
+use std::collections::HashMap;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::entry::Header;
+use crate::config::log::LogConfig;
+
+/// After a failure nothing is tried for so long: a full disk would be asked thousands of times a second.
+const PAUSE: Duration = Duration::from_secs(5);
+const EXTENSION: &str = ".jsonl";
+
+/// The files of one recording, as they are written.
+#[derive(Debug)]
+pub(super) struct Parts {
+    /// Of the head.
+    path: PathBuf,
+    header: Header,
+    /// Bytes of all that is kept.
+    largest: u64,
+    file: Option<File>,
+    /// Bytes in the current file; only whole entries are left there.
+    written: u64,
+    /// Bytes that could not be written.
+    lost: u64,
+    not_before: Option<Instant>,
+    told: bool,
+}
+
+impl Parts {
+    /// Does no I/O: the first entry makes the file.
+    pub(super) fn new(path: PathBuf, header: Header, largest: u64) -> Self {
+        Self { path, header, largest, file: None, written: 0, lost: 0, not_before: None, told: false }
+    }
+
+    /// Appends whole entries. Returns how many bytes were lost before them, once it works again; what cannot be
+    /// written is counted and dropped.
+    pub(super) fn write(&mut self, entries: &[u8]) -> Option<u64> {
+        if self.not_before.is_some_and(|until| Instant::now() < until) {
+            self.lost += entries.len() as u64;
+            return None;
+        }
+        match self.append(entries) {
+            Ok(()) => {
+                self.not_before = None;
+                Some(std::mem::take(&mut self.lost)).filter(|lost| *lost > 0)
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.told, true) {
+                    tracing::warn!(%error, session = self.header.session, "a recording cannot be written");
+                }
+                // Half an entry would hide the next one.
+                if let Some(file) = &self.file {
+                    let _ = file.set_len(self.written);
+                }
+                self.lost += entries.len() as u64;
+                self.not_before = Some(Instant::now() + PAUSE);
+                None
+            }
+        }
+    }
+
+    fn append(&mut self, entries: &[u8]) -> io::Result<()> {
+        let limit = if self.header.part == 0 { self.largest / 2 } else { self.largest / 4 };
+        if self.written > 0 && self.written + entries.len() as u64 > limit {
+            self.header.part += 1;
+            (self.file, self.written) = (None, 0);
+            if self.header.part > 2 {
+                let old = part(&self.path, self.header.part - 2);
+                // Somebody may have cleared it away.
+                let _ = std::fs::remove_file(old);
+            }
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(create(&part(&self.path, self.header.part))?),
+        };
+        let mut bytes = Vec::new();
+        if self.written == 0 {
+            serde_json::to_writer(&mut bytes, &self.header)?;
+            bytes.push(b'\n');
+        }
+        if bytes.is_empty() {
+            file.write_all(entries)?;
+        } else {
+            bytes.extend_from_slice(entries);
+            file.write_all(&bytes)?;
+        }
+        self.written += (bytes.len().max(entries.len())) as u64;
+        Ok(())
+    }
+}
+
+/// Makes a file that only its owner may read, where there is none: what is recorded is as secret as what was said.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)
+}
+
+fn part(head: &Path, number: u32) -> PathBuf {
+    if number == 0 { head.to_owned() } else { head.with_extension(format!("{number}{EXTENSION}")) }
+}
+
+/// A recording in the folder.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) name: String,
+    /// In their order.
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) bytes: u64,
+    /// When something was added to it.
+    pub(crate) modified: SystemTime,
+}
+
+/// Returns the recordings in a folder, the last used first; none where there is no folder.
+pub(crate) fn list(folder: &Path) -> io::Result<Vec<Found>> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut found: HashMap<String, Vec<(u32, PathBuf, u64, SystemTime)>> = HashMap::new();
+    for entry in entries.flatten() {
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let Some(stem) = file.strip_suffix(EXTENSION) else { continue };
+        let (name, number) = stem.split_once('.').unwrap_or((stem, "0"));
+        // It may have gone in between.
+        let (Ok(number), Ok(about)) = (number.parse(), entry.metadata()) else { continue };
+        if about.is_file() {
+            let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            let files = found.entry(name.to_owned()).or_default();
+            files.push((number, entry.path(), about.len(), modified));
+        }
+    }
+    let mut found: Vec<Found> = found
+        .into_iter()
+        .map(|(name, mut files)| {
+            files.sort();
+            let bytes = files.iter().map(|(_, _, bytes, _)| bytes).sum();
+            let modified = files.iter().map(|(_, _, _, modified)| *modified).max();
+            let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
+            Found { name, bytes, modified, files: files.into_iter().map(|(_, path, _, _)| path).collect() }
+        })
+        .collect();
+    found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.name.cmp(&a.name)));
+    Ok(found)
+}
+
+/// Removes what is too old or too much, but nothing of the last minute: that may still be written.
+pub(super) fn prune(folder: &Path, config: &LogConfig, now: SystemTime) {
+    let Ok(found) = list(folder) else { return };
+    let mut bytes = 0;
+    for (place, recording) in found.iter().enumerate() {
+        bytes += recording.bytes;
+        let age = now.duration_since(recording.modified).unwrap_or_default();
+        let too_much = bytes > config.keep_bytes || place >= config.keep_count;
+        if age > config.keep_for || (too_much && age > Duration::from_mins(1)) {
+            for file in &recording.files {
+                // Another process may do the same at this moment.
+                let _ = std::fs::remove_file(file);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::{Duration, SystemTime};
+
+    use super::super::entry::{FORMAT, Header};
+    use super::{LogConfig, Parts, list, prune};
+    use crate::config::log::Edge;
+
+    fn parts(folder: &Path, name: &str, largest: u64) -> Parts {
+        let header = Header {
+            recording: FORMAT,
+            adjutant: String::new(),
+            edge: Edge::Codex,
+            session: name.to_owned(),
+            about: String::new(),
+            started: String::new(),
+            pid: 1,
+            command: Vec::new(),
+            part: 0,
+            redacted: None,
+        };
+        Parts::new(folder.join(format!("{name}.jsonl")), header, largest)
+    }
+
+    #[test]
+    fn a_long_recording_keeps_its_head_and_its_end_within_the_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("made/on/demand");
+        let mut parts = parts(&folder, "a", 40_000);
+        for number in 0..1000 {
+            assert_eq!(parts.write(format!("{number:099}\n").as_bytes()), None);
+        }
+        let found = list(&folder).unwrap();
+        let [found] = found.as_slice() else { panic!("{found:?}") };
+        assert!(found.bytes <= 40_000, "{}", found.bytes);
+        let names: Vec<_> =
+            found.files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+        assert!(names.len() == 3 && names[0] == "a.jsonl", "{names:?}");
+        let text: String = found.files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+        let numbers: Vec<u32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        assert_eq!((numbers[0], numbers[150], *numbers.last().unwrap()), (0, 150, 999));
+        assert_eq!(
+            text.lines().filter(|line| line.starts_with('{')).count(),
+            3,
+            "each file says what it is of"
+        );
+    }
+
+    #[test]
+    fn the_oldest_go_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let hour = Duration::from_hours(1);
+        let now = SystemTime::now();
+        for (age, name) in ["new", "hour", "two", "three"].iter().enumerate() {
+            parts(folder.path(), name, 4000).write(&[b'x'; 500]);
+            let file =
+                std::fs::File::options().append(true).open(folder.path().join(format!("{name}.jsonl")));
+            file.unwrap().set_modified(now - hour * u32::try_from(age).unwrap()).unwrap();
+        }
+        let left = || list(folder.path()).unwrap().into_iter().map(|found| found.name).collect::<Vec<_>>();
+        let config = LogConfig { keep_for: hour * 5 / 2, ..LogConfig::default() };
+        prune(folder.path(), &config, now);
+        assert_eq!(left(), ["new", "hour", "two"]);
+        prune(folder.path(), &LogConfig { keep_bytes: 1500, ..LogConfig::default() }, now);
+        assert_eq!(left(), ["new", "hour"]);
+        prune(folder.path(), &LogConfig { keep_count: 0, ..LogConfig::default() }, now);
+        assert_eq!(left(), ["new"], "one that was just written may still be open");
+    }
+}

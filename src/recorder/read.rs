@@ -1,0 +1,131 @@
+//! Recordings, found by their names and read again.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::entry::{Entry, FORMAT, Header};
+pub(crate) use super::parts::{Found, create, list};
+
+/// Bytes of a recording's beginning in which a session's own name is looked for.
+const HEAD: u64 = 1 << 20;
+
+/// Why there is nothing to read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("there is no recording `{0}`")]
+    Unknown(String),
+    #[error("`{wanted}` is in the names of {found} recordings")]
+    Several { wanted: String, found: usize },
+    #[error("nothing is recorded yet")]
+    Nothing,
+    #[error("{0} is no recording: its first line does not say what it is of")]
+    NoHeader(PathBuf),
+    #[error("{path} has the format {format}, and this version reads {FORMAT}")]
+    Newer { path: PathBuf, format: u32 },
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// Finds a recording: by its file, its name or a part of it, or by what its session is called by others, as a thread's
+/// id is; without any, the last one.
+pub(crate) fn find(folder: &Path, wanted: Option<&str>) -> Result<Found, Error> {
+    if let Some(file) = wanted.map(Path::new).filter(|file| file.is_file()) {
+        let about = file.metadata().map_err(|source| Error::Io { path: file.to_owned(), source })?;
+        let modified = about.modified().unwrap_or(std::time::SystemTime::UNIX_EPOCH);
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        return Ok(Found { name, files: vec![file.to_owned()], bytes: about.len(), modified });
+    }
+    let all = list(folder).map_err(|source| Error::Io { path: folder.to_owned(), source })?;
+    let Some(wanted) = wanted else { return all.into_iter().next().ok_or(Error::Nothing) };
+    if let Some(found) = all.iter().find(|found| found.name == wanted) {
+        return Ok(found.clone());
+    }
+    let named: Vec<&Found> = all.iter().filter(|found| found.name.contains(wanted)).collect();
+    match named.as_slice() {
+        [found] => Ok((*found).clone()),
+        [] => all
+            .into_iter()
+            .find(|found| mentions(found, wanted))
+            .ok_or_else(|| Error::Unknown(wanted.to_owned())),
+        several => Err(Error::Several { wanted: wanted.to_owned(), found: several.len() }),
+    }
+}
+
+/// Tells whether the beginning of a recording holds a text.
+fn mentions(found: &Found, wanted: &str) -> bool {
+    let head = || {
+        let mut bytes = Vec::new();
+        File::open(found.files.first()?).ok()?.take(HEAD).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    };
+    !wanted.is_empty() && head().is_some_and(|head| memchr::memmem::find(&head, wanted.as_bytes()).is_some())
+}
+
+/// Reads what a recording is of.
+pub(crate) fn header(found: &Found) -> Result<Header, Error> {
+    let path = found.files.first().cloned().unwrap_or_default();
+    let mut line = Vec::new();
+    File::open(&path)
+        .and_then(|file| BufReader::new(file).take(HEAD).read_until(b'\n', &mut line))
+        .map_err(|source| Error::Io { path: path.clone(), source })?;
+    let header: Header = serde_json::from_slice(&line).map_err(|_| Error::NoHeader(path.clone()))?;
+    match header.recording {
+        FORMAT => Ok(header),
+        format => Err(Error::Newer { path, format }),
+    }
+}
+
+/// Gives the entries of a recording to `take`, in their order, until it says stop.
+pub(crate) fn entries(found: &Found, mut take: impl FnMut(Entry<'_>) -> bool) -> Result<(), Error> {
+    header(found)?;
+    for path in &found.files {
+        let mut following = Following::of(path.clone());
+        if !following.read(&mut take)? {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// A file of a recording that may still grow.
+#[derive(Debug)]
+pub(crate) struct Following {
+    path: PathBuf,
+    /// Up to where it was read.
+    at: u64,
+}
+
+impl Following {
+    /// From its beginning.
+    pub(crate) fn of(path: PathBuf) -> Self {
+        Self { path, at: 0 }
+    }
+
+    /// Gives what was added since the last call to `take`, until that says stop; tells whether it did not. The last
+    /// line may be half written; it is left for the next call.
+    pub(crate) fn read(&mut self, mut take: impl FnMut(Entry<'_>) -> bool) -> Result<bool, Error> {
+        let failed = |source| Error::Io { path: self.path.clone(), source };
+        let mut file = match File::open(&self.path) {
+            // It was in the middle of a recording, and that has gone on.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            file => file.map_err(failed)?,
+        };
+        file.seek(SeekFrom::Start(self.at)).map_err(failed)?;
+        let mut file = BufReader::with_capacity(256 << 10, file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            file.read_until(b'\n', &mut line).map_err(failed)?;
+            if line.last() != Some(&b'\n') {
+                return Ok(true);
+            }
+            self.at += line.len() as u64;
+            // The header, or a line of a version that knows more.
+            let Ok(entry) = serde_json::from_slice::<Entry<'_>>(&line) else { continue };
+            if !take(entry) {
+                return Ok(false);
+            }
+        }
+    }
+}

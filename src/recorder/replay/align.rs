@@ -1,0 +1,197 @@
+//! Two messages held against each other: what differs, and what only differs because it is new with each run.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+
+use serde_json::Value;
+
+/// A number from here on is an instant or made of one, and so is its counterpart.
+const INSTANT: f64 = 1e9;
+/// Characters of a name that somebody made up, at least.
+const OPAQUE: usize = 16;
+/// Characters of a value that is shown.
+const SHOWN: usize = 120;
+
+/// A value that is not what it was.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Difference {
+    /// The members on the way to it, with dots.
+    path: String,
+    /// As JSON; `None` where there was none.
+    recorded: Option<String>,
+    actual: Option<String>,
+}
+
+/// What other names things have in this run.
+#[derive(Debug, Default)]
+pub(super) struct Learned {
+    names: BTreeMap<String, String>,
+    taken: HashSet<String>,
+    /// Tokens of progress may be numbers, which say nothing elsewhere.
+    tokens: HashMap<String, Value>,
+    ignored: HashSet<String>,
+}
+
+impl Learned {
+    /// Does not compare members with these names.
+    pub(super) fn ignoring(names: &[String]) -> Self {
+        Self { ignored: names.iter().cloned().collect(), ..Self::default() }
+    }
+
+    /// Returns what differs, and learns the names that are new. `ids` are the other side's by those of the recording.
+    pub(super) fn compare(
+        &mut self,
+        recorded: &Value,
+        actual: &Value,
+        ids: &HashMap<String, Value>,
+    ) -> Vec<Difference> {
+        let mut found = Vec::new();
+        self.walk(&mut Vec::new(), recorded, actual, ids, &mut found);
+        found
+    }
+
+    /// Puts the names of this run into a message of the recording; tells whether there were any.
+    pub(super) fn apply(&self, message: &mut Value, ids: &HashMap<String, Value>) -> bool {
+        match message {
+            Value::String(text) => {
+                let now = self.renamed(text);
+                let changed = now != *text;
+                *text = now;
+                changed
+            }
+            Value::Array(values) => {
+                values.iter_mut().fold(false, |changed, value| self.apply(value, ids) | changed)
+            }
+            Value::Object(members) => members.iter_mut().fold(false, |changed, (name, value)| {
+                let known = match name.as_str() {
+                    "progressToken" => self.tokens.get(&value.to_string()),
+                    "requestId" => ids.get(&value.to_string()),
+                    _ => None,
+                };
+                match known {
+                    Some(now) => {
+                        *value = now.clone();
+                        true
+                    }
+                    None => self.apply(value, ids) | changed,
+                }
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
+    fn walk<'a>(
+        &mut self,
+        path: &mut Vec<&'a str>,
+        recorded: &'a Value,
+        actual: &'a Value,
+        ids: &HashMap<String, Value>,
+        found: &mut Vec<Difference>,
+    ) {
+        match (recorded, actual) {
+            (Value::Object(then), Value::Object(now)) => {
+                let added = now.keys().filter(|name| !then.contains_key(*name));
+                for name in then.keys().chain(added) {
+                    let envelope = path.is_empty() && matches!(name.as_str(), "id" | "jsonrpc");
+                    if envelope || self.ignored.contains(name) {
+                        continue;
+                    }
+                    path.push(name);
+                    match (then.get(name), now.get(name)) {
+                        (Some(then), Some(now)) => self.walk(path, then, now, ids, found),
+                        (then, now) => found.push(difference(path, then, now)),
+                    }
+                    path.pop();
+                }
+            }
+            (Value::Array(then), Value::Array(now)) if then.len() == now.len() => {
+                for (then, now) in then.iter().zip(now) {
+                    path.push("[]");
+                    self.walk(path, then, now, ids, found);
+                    path.pop();
+                }
+            }
+            (then, now) if then == now => {}
+            (then, now) => {
+                let known = match path.last().copied() {
+                    Some("progressToken") => {
+                        self.tokens.insert(then.to_string(), now.clone());
+                        true
+                    }
+                    Some("requestId") => ids.get(&then.to_string()) == Some(now),
+                    _ => false,
+                };
+                if !known && !self.is_same(then, now) {
+                    found.push(difference(path, Some(then), Some(now)));
+                }
+            }
+        }
+    }
+
+    /// Whether two values only differ as two runs do.
+    fn is_same(&mut self, then: &Value, now: &Value) -> bool {
+        match (then, now) {
+            (Value::Number(then), Value::Number(now)) => {
+                [then, now].iter().all(|number| number.as_f64().is_some_and(|number| number >= INSTANT))
+            }
+            (Value::String(then), Value::String(now)) => {
+                if self.renamed(then) == *now || (is_instant(then) && is_instant(now)) {
+                    return true;
+                }
+                let new = is_opaque(then) && is_opaque(now) && then.len() == now.len();
+                if !new || self.names.contains_key(then) || !self.taken.insert(now.clone()) {
+                    return false;
+                }
+                self.names.insert(then.clone(), now.clone());
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A text with all names of the recording replaced.
+    fn renamed(&self, text: &str) -> String {
+        if let Some(now) = self.names.get(text) {
+            return now.clone();
+        }
+        let known = self.names.iter().filter(|(then, _)| text.contains(then.as_str()));
+        known.fold(text.to_owned(), |text, (then, now)| text.replace(then, now))
+    }
+}
+
+/// Whether a text is a name that was made up for a run: long, of one word, with digits.
+fn is_opaque(text: &str) -> bool {
+    text.len() >= OPAQUE
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        && text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a text begins as an instant of RFC 3339 does.
+fn is_instant(text: &str) -> bool {
+    let shape = b"dddd-dd-ddTdd:dd:dd";
+    text.len() >= shape.len()
+        && text.bytes().zip(shape).all(|(byte, shape)| match shape {
+            b'd' => byte.is_ascii_digit(),
+            other => byte == *other,
+        })
+}
+
+fn difference(path: &[&str], recorded: Option<&Value>, actual: Option<&Value>) -> Difference {
+    let text = |value: &Value| {
+        let text = value.to_string();
+        if text.chars().count() <= SHOWN { text } else { text.chars().take(SHOWN).chain(['…']).collect() }
+    };
+    Difference { path: path.join("."), recorded: recorded.map(text), actual: actual.map(text) }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, recorded, actual } = self;
+        match (recorded, actual) {
+            (Some(then), Some(now)) => write!(f, "{path} was {then}, is {now}"),
+            (Some(then), None) => write!(f, "{path} was {then}, is missing"),
+            (None, Some(now)) => write!(f, "{path} is {now}, was not there"),
+            (None, None) => f.write_str(path),
+        }
+    }
+}

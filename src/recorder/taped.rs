@@ -1,0 +1,69 @@
+//! A stream whose bytes are recorded as they pass.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::Tape;
+use super::entry::Direction;
+
+/// A reader or a writer; what the other side got or gave is on the tape, and nothing else is.
+#[derive(Debug)]
+pub(crate) struct Taped<S> {
+    stream: S,
+    tape: Tape,
+    direction: Direction,
+}
+
+impl<S> Taped<S> {
+    pub(crate) fn new(stream: S, tape: Tape, direction: Direction) -> Self {
+        Self { stream, tape, direction }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Taped<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let room = buffer.remaining();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if matches!(read, Poll::Ready(Ok(()))) {
+            let _order = self.tape.in_order();
+            match &buffer.filled()[before..] {
+                [] if room > 0 => self.tape.end(self.direction),
+                [] => {}
+                bytes => self.tape.bytes(self.direction, bytes),
+            }
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Taped<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let Self { stream, tape, direction } = &mut *self;
+        let _order = tape.in_order();
+        let written = Pin::new(stream).poll_write(cx, bytes);
+        if let Poll::Ready(Ok(length)) = written {
+            tape.bytes(*direction, &bytes[..length]);
+        }
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let shut = Pin::new(&mut self.stream).poll_shutdown(cx);
+        if shut.is_ready() {
+            self.tape.end(self.direction);
+        }
+        shut
+    }
+}

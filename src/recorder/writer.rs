@@ -1,0 +1,201 @@
+//! The thread that writes all recordings of a process.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::time::{Duration, SystemTime};
+
+use super::OVERHEAD;
+use super::entry::{Direction, Entry, Header};
+use super::lines::{self, Lines};
+use super::parts::{Parts, prune};
+use crate::config::log::LogConfig;
+
+/// Bytes that are gathered before they are written, where more follow at once.
+const GATHER: usize = 256 << 10;
+
+/// What the thread is asked.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// A recording begins; in `file`, or in the folder of all.
+    Open {
+        tape: u64,
+        header: Box<Header>,
+        file: Option<PathBuf>,
+    },
+    Take {
+        tape: u64,
+        at: SystemTime,
+        since: Duration,
+        direction: Direction,
+        missed: u64,
+        what: What,
+    },
+    Close {
+        tape: u64,
+    },
+    /// Answers when all before it is written.
+    Flush(SyncSender<()>),
+}
+
+/// What is to be recorded.
+#[derive(Debug)]
+pub(super) enum What {
+    Bytes(Vec<u8>),
+    /// One message, whatever is in it.
+    Whole(Vec<u8>),
+    End,
+    Exit(i32),
+}
+
+impl What {
+    /// Its bytes.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) | Self::Whole(bytes) => bytes.len(),
+            Self::End | Self::Exit(_) => 0,
+        }
+    }
+}
+
+/// The recordings that are open.
+pub(super) struct Writer {
+    config: LogConfig,
+    waiting: Arc<AtomicUsize>,
+    open: HashMap<u64, Open>,
+}
+
+struct Open {
+    parts: Parts,
+    lines: [Lines; Direction::COUNT],
+    seq: u64,
+    /// Entries that are not written yet.
+    out: Vec<u8>,
+    /// The last instant of each clock.
+    at: i64,
+    us: u64,
+}
+
+impl Writer {
+    /// `waiting` counts the bytes that were handed over and not taken yet.
+    pub(super) fn new(config: LogConfig, waiting: Arc<AtomicUsize>) -> Self {
+        Self { config, waiting, open: HashMap::new() }
+    }
+
+    /// Writes until nobody can ask any more.
+    pub(super) fn run(mut self, jobs: &Receiver<Job>) {
+        while let Ok(job) = jobs.recv() {
+            self.job(job);
+            while let Ok(job) = jobs.try_recv() {
+                self.job(job);
+            }
+            self.open.values_mut().for_each(Open::write);
+        }
+    }
+
+    fn job(&mut self, job: Job) {
+        match job {
+            Job::Open { tape, header, file } => {
+                let folder = self.config.folder.clone().unwrap_or_default();
+                let apart = file.is_some();
+                let path = file.unwrap_or_else(|| folder.join(format!("{}.jsonl", header.session)));
+                if !apart {
+                    let now = SystemTime::now();
+                    prune(&folder, &self.config, now);
+                }
+                self.open.insert(tape, Open::new(Parts::new(path, *header, self.config.largest)));
+            }
+            Job::Take { tape, at, since, direction, missed, what } => {
+                self.waiting.fetch_sub(what.weight() + OVERHEAD, Ordering::Relaxed);
+                if let Some(open) = self.open.get_mut(&tape) {
+                    let at = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+                    open.at = i64::try_from(at.as_millis()).unwrap_or(i64::MAX);
+                    open.us = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
+                    open.take(direction, missed, what);
+                }
+            }
+            Job::Close { tape } => {
+                if let Some(mut open) = self.open.remove(&tape) {
+                    open.rest();
+                    open.write();
+                }
+            }
+            Job::Flush(done) => {
+                self.open.values_mut().for_each(Open::write);
+                let _ = done.send(());
+            }
+        }
+    }
+}
+
+impl Open {
+    fn new(parts: Parts) -> Self {
+        Self { parts, lines: Default::default(), seq: 0, out: Vec::new(), at: 0, us: 0 }
+    }
+
+    fn take(&mut self, direction: Direction, missed: u64, what: What) {
+        let mut lines = std::mem::take(&mut self.lines[direction as usize]);
+        if missed > 0 {
+            lines.rest(|line, more| self.line(direction, line, more));
+            self.entry(direction, |entry| entry.missed = missed);
+        }
+        match what {
+            What::Bytes(bytes) => lines.push(&bytes, |line, more| self.line(direction, line, more)),
+            What::Whole(bytes) => {
+                lines::pieces(&bytes, &mut |line, more| self.line(direction, line, more));
+            }
+            What::End => {
+                lines.rest(|line, more| self.line(direction, line, more));
+                self.entry(direction, |entry| entry.end = true);
+            }
+            What::Exit(code) => self.entry(direction, |entry| entry.exit = Some(code)),
+        }
+        self.lines[direction as usize] = lines;
+    }
+
+    /// Notes what came after the last line end of each direction.
+    fn rest(&mut self) {
+        for direction in [Direction::C2s, Direction::S2c, Direction::Err] {
+            let mut lines = std::mem::take(&mut self.lines[direction as usize]);
+            lines.rest(|line, more| self.line(direction, line, more));
+        }
+    }
+
+    fn entry(&mut self, direction: Direction, fill: impl FnOnce(&mut Entry<'_>)) {
+        let mut entry = Entry::new(self.seq + 1, self.at, self.us, direction);
+        fill(&mut entry);
+        self.put(&entry);
+    }
+
+    fn line(&mut self, direction: Direction, line: &[u8], more: bool) {
+        let entry = Entry::new(self.seq + 1, self.at, self.us, direction).with_bytes(line);
+        self.put(&Entry { more, ..entry });
+    }
+
+    fn put(&mut self, entry: &Entry<'_>) {
+        self.seq += 1;
+        // Writing JSON into a vector fails for no value that is made here.
+        let _ = serde_json::to_writer(&mut self.out, entry);
+        self.out.push(b'\n');
+        if self.out.len() > GATHER {
+            self.write();
+        }
+    }
+
+    fn write(&mut self) {
+        if self.out.is_empty() {
+            return;
+        }
+        if let Some(lost) = self.parts.write(&self.out) {
+            // They were given numbers; what is missing shows.
+            let entry = Entry { missed: lost, ..Entry::new(self.seq + 1, self.at, self.us, Direction::Note) };
+            self.out.clear();
+            self.put(&entry);
+            let _ = self.parts.write(&self.out);
+        }
+        self.out.clear();
+        self.out.shrink_to(GATHER);
+    }
+}

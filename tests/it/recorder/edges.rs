@@ -1,0 +1,113 @@
+//! What is recorded of each edge, and what is not unless it is asked for.
+
+use serde_json::json;
+
+use super::{bytes, read, recording, recordings, wait_for};
+use crate::support::Home;
+use crate::support::delegation::Desk;
+use crate::support::serving::Serving;
+
+const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+
+fn home_recording(edges: &str) -> Home {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", format!("[log]\nrecord = [{edges}]\n"));
+    home
+}
+
+#[test]
+fn a_client_on_stdin_is_recorded_where_that_is_asked_for() {
+    let home = Home::new();
+    let sent = format!("not json\r\n\n{LIST}");
+    let silent = home.run(["mcp", "prompts"], &sent);
+    assert!(recordings(&home).is_empty(), "only Codex is recorded unless more is asked for");
+    home.write(".adjutant/config.toml", "[log]\nrecord = [\"stdio\"]\n");
+    let run = home.run(["mcp", "prompts"], &sent);
+    assert_eq!(run.stdout, silent.stdout);
+    let (header, entries) = read(&recording(&home, "stdio"));
+    assert_eq!(header["about"], "server prompts");
+    assert_eq!(bytes(&entries, "c2s"), sent.as_bytes());
+    assert_eq!(bytes(&entries, "s2c"), run.stdout.as_bytes());
+    assert_eq!(entries.iter().filter(|entry| entry["end"] == true).count(), 2);
+}
+
+#[test]
+fn a_client_of_the_socket_is_recorded_by_the_hub() {
+    let home = home_recording(r#""socket""#);
+    let _hub = Serving::socket_hub(&home);
+    let run = home.run(["connect", "prompts"], format!("{LIST}\n"));
+    let file = wait_for("the recording", || {
+        let file = recordings(&home).pop()?;
+        let text = std::fs::read_to_string(&file).unwrap();
+        (text.matches(r#""end":true"#).count() == 2 && text.ends_with('\n')).then_some(file)
+    });
+    let (header, entries) = read(&file);
+    assert_eq!(header["edge"], "socket");
+    assert!(header["about"].as_str().unwrap().starts_with("server prompts, process "), "{header}");
+    assert_eq!(bytes(&entries, "c2s"), format!("{LIST}\n").as_bytes());
+    assert_eq!(bytes(&entries, "s2c"), run.stdout.as_bytes());
+}
+
+#[test]
+fn a_client_of_http_is_recorded_by_its_bodies_and_never_its_token() {
+    let home = home_recording(r#""http""#);
+    let hub = Serving::hub(&home);
+    let post = |session: Option<&str>, body: &str| {
+        let mut curl = std::process::Command::new("curl");
+        curl.args(["-sS", "-i", "-X", "POST", &hub.url("/mcp/prompts"), "--data-binary", body]);
+        curl.args([
+            "-H",
+            "content-type: application/json",
+            "-H",
+            &format!("authorization: Bearer {}", hub.token()),
+        ]);
+        curl.args(["-H", "accept: application/json, text/event-stream"]);
+        if let Some(session) = session {
+            curl.args(["-H", &format!("mcp-session-id: {session}")]);
+        }
+        let answer = curl.output().unwrap();
+        assert!(answer.status.success(), "{answer:?}");
+        String::from_utf8(answer.stdout).unwrap()
+    };
+    let alone = post(None, LIST);
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params":
+        {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+    let hello = serde_json::to_string_pretty(&hello).unwrap();
+    let opened = post(None, &hello);
+    let id = opened.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim().to_owned();
+    let listed = post(Some(&id), LIST);
+    let files = wait_for("both recordings", || {
+        let files = recordings(&home);
+        let text: String = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+        (files.len() == 2 && text.matches("\"s2c\"").count() >= 3).then_some(files)
+    });
+    let body = |answer: &str| answer.split_once("\r\n\r\n").unwrap().1.to_owned();
+    let (_, first) = read(&files[0]);
+    assert_eq!(bytes(&first, "c2s"), format!("{LIST}\n").as_bytes());
+    assert_eq!(bytes(&first, "s2c"), format!("{}\n", body(&alone)).as_bytes());
+    // A session has a recording of its own, from its handshake on; a body of several lines is one message.
+    let (_, second) = read(&files[1]);
+    assert_eq!(bytes(&second, "c2s"), format!("{hello}\n{LIST}\n").as_bytes());
+    let told = String::from_utf8(bytes(&second, "s2c")).unwrap();
+    assert!(told.contains(body(&opened).trim()) && told.contains(body(&listed).trim()), "{told}");
+    for file in files {
+        assert!(!std::fs::read_to_string(file).unwrap().contains(&hub.token()));
+    }
+}
+
+#[test]
+fn a_runner_is_recorded_with_what_it_was_given_and_what_it_wrote() {
+    let desk = Desk::new();
+    desk.configure("[log]\nrecord = [\"runner\"]", &["fake"]);
+    desk.program("fake", "#!/bin/sh\ncat > /dev/null\nprintf 'one\\377\\r\\n{\"two\":2}\\n'\necho no >&2\n");
+    let mut peer = desk.alone("fake");
+    peer.call(1, "tools/call", json!({"name": "delegate_task", "arguments": desk.task("look at it")}));
+    peer.finish();
+    let (header, entries) = read(&recording(&desk.home, "runner"));
+    assert!(header["about"].as_str().unwrap().starts_with("fake, task "), "{header}");
+    assert!(header["command"][0].as_str().unwrap().ends_with("bin/fake"), "{header}");
+    assert_eq!(bytes(&entries, "c2s"), b"You review.\n\nTask: look at it\n");
+    assert_eq!(bytes(&entries, "s2c"), b"one\xff\r\n{\"two\":2}\n");
+    assert_eq!(bytes(&entries, "err"), b"no\n");
+    assert!(entries.iter().any(|entry| entry["exit"] == 0), "{entries:?}");
+}

@@ -1,0 +1,57 @@
+//! A recorder that cannot record is nobody's problem but the reader's.
+
+use std::process::Command;
+
+use super::{bytes, read, recording, recordings};
+use crate::support::{DEADLINE, Home, Peer, wait};
+
+#[test]
+fn a_full_disk_breaks_no_session_and_leaves_a_recording_that_can_be_read() {
+    let home = Home::new();
+    // A limit on the size of files stands for the disk; with the signal ignored it is an error like a full disk's.
+    let script = "trap '' XFSZ; ulimit -f 512; exec \"$@\"";
+    let given = home.adjutant(["tap", "--", "cat"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh"]).arg(given.get_program()).args(given.get_args()).env_clear();
+    command.envs(given.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(home.path());
+    let mut peer = Peer::start(&mut command);
+    let line = "x".repeat(1000);
+    for _ in 0..500 {
+        peer.write(format!("{line}\n"));
+        assert_eq!(peer.line(), line);
+    }
+    peer.close();
+    assert!(wait(&mut peer.child, DEADLINE).success());
+    let (_, stderr) = peer.finish();
+    assert_eq!(stderr.matches("a recording cannot be written").count(), 1, "{stderr}");
+    let (_, entries) = read(&recording(&home, "tap"));
+    let kept = bytes(&entries, "c2s");
+    assert!((1000..260_000).contains(&kept.len()), "{} bytes", kept.len());
+    assert!(home.run(["log", "show"], "").status.success());
+}
+
+#[test]
+fn a_recording_is_bounded_and_begins_with_its_handshake() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[log]\nlargest_recording_bytes = 100000\nkeep_count = 2\n");
+    let mut input = String::from("{\"id\":1,\"method\":\"hello\"}\n");
+    for number in 0..20_000 {
+        input += &format!("{{\"method\":\"count\",\"params\":{number}}}\n");
+    }
+    let run = home.run(["tap", "--", "cat"], &input);
+    assert!(run.stdout == input);
+    let kept: u64 = recordings(&home).iter().map(|file| file.metadata().unwrap().len()).sum();
+    assert!(kept < 1_000_000, "{kept}");
+    let shown = home.run(["log", "show", "--json"], "").lines();
+    assert_eq!(shown[0]["line"], "{\"id\":1,\"method\":\"hello\"}");
+    assert_eq!(shown.last().unwrap()["exit"], 0);
+}
+
+#[test]
+fn a_wrong_edge_in_the_configuration_is_told() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[log]\nrecord = [\"codexx\"]\n");
+    let run = home.run(["log", "list"], "");
+    assert_eq!(run.status.code(), Some(1));
+    assert!(run.stderr.contains("unknown variant `codexx`"), "{}", run.stderr);
+}

@@ -1,0 +1,118 @@
+//! `adjutant tap`: nobody notices it, and it has seen everything.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+use super::{bytes, read, recording, recordings, wait_for};
+use crate::support::{DEADLINE, Home, wait};
+
+fn tap(home: &Home, command: &[&str]) -> Command {
+    let mut tap = home.adjutant([["tap", "--"].as_slice(), command].concat());
+    tap.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    tap
+}
+
+#[test]
+fn every_byte_of_both_directions_goes_through_and_is_recorded() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[log]\nlargest_recording_bytes = 200000000\n");
+    let mut sent = b"{\"id\":1}\r\n\n\xff\xfe not UTF-8\n".to_vec();
+    sent.extend(std::iter::repeat_n(b'x', 17 << 20));
+    sent.extend("\nan end without a line end: ü".as_bytes());
+    let mut child = tap(&home, &["sh", "-c", "cat; echo complaint >&2"]).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let written = sent.clone();
+    let writer = std::thread::spawn(move || input.write_all(&written).unwrap());
+    let mut came = Vec::new();
+    child.stdout.take().unwrap().read_to_end(&mut came).unwrap();
+    writer.join().unwrap();
+    assert!(came == sent, "{} of {} bytes", came.len(), sent.len());
+    assert!(wait(&mut child, DEADLINE).success());
+
+    let file = recording(&home, "tap");
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+    let (header, entries) = read(&file);
+    assert_eq!((&header["edge"], &header["command"][0]), (&"tap".into(), &"sh".into()));
+    assert!(bytes(&entries, "c2s") == sent && bytes(&entries, "s2c") == sent);
+    assert_eq!(bytes(&entries, "err"), b"complaint\n");
+    let numbers: Vec<_> = entries.iter().map(|entry| entry["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=entries.len() as u64).collect::<Vec<_>>());
+    let clock: Vec<_> = entries.iter().map(|entry| entry["us"].as_u64().unwrap()).collect();
+    assert!(clock.windows(2).all(|pair| pair[0] <= pair[1] + 1_000_000), "roughly in the order of time");
+    assert_eq!(entries.last().unwrap()["exit"], 0);
+}
+
+#[test]
+fn the_exit_code_is_passed_on_and_so_is_a_signal() {
+    let home = Home::new();
+    let run = home.run(["tap", "--", "sh", "-c", "echo said; exit 7"], "");
+    assert_eq!((run.stdout.as_str(), run.status.code()), ("said\n", Some(7)));
+    let run = home.run(["tap", "--", "no-such-program"], "");
+    assert_eq!(run.status.code(), Some(127));
+    assert!(run.stderr.starts_with("error: `no-such-program` cannot be executed: "), "{}", run.stderr);
+
+    // The server decides what a signal means.
+    let mut child =
+        tap(&home, &["sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do read -r line; done"])
+            .spawn()
+            .unwrap();
+    let mut first = [0; 6];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(wait(&mut child, DEADLINE).code(), Some(9));
+}
+
+#[test]
+fn the_end_of_one_side_is_the_end_of_the_other() {
+    let home = Home::new();
+    // The client goes: the server sees the end of its input, and of who reads its output.
+    let mut child = tap(&home, &["sh", "-c", "cat > /dev/null; echo last words; exit 3"]).spawn().unwrap();
+    drop(child.stdin.take());
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((said.as_str(), wait(&mut child, DEADLINE).code()), ("last words\n", Some(3)));
+    let mut child = tap(&home, &["yes"]).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(!wait(&mut child, DEADLINE).success(), "`yes` ends when nobody reads it");
+
+    // The server goes: a client that still holds its end open sees the end of its input.
+    let mut child = tap(&home, &["true"]).spawn().unwrap();
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(wait(&mut child, DEADLINE).success());
+
+    // The client kills what it takes for the server: the server is gone too.
+    let mut child = tap(&home, &["sh", "-c", "echo $$; exec sleep 1000"]).spawn().unwrap();
+    let mut pid = String::new();
+    let mut stdout = child.stdout.take().unwrap();
+    while !pid.ends_with('\n') {
+        let mut byte = [0];
+        stdout.read_exact(&mut byte).unwrap();
+        pid.push(char::from(byte[0]));
+    }
+    let server = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_for("the server's end", || test_kill_process(server).err());
+}
+
+#[test]
+fn it_records_where_it_is_told_and_over_nothing() {
+    let home = Home::new();
+    let run = home.run(["tap", "--output", "bug.jsonl", "--", "cat"], "hello\n");
+    assert_eq!(run.stdout, "hello\n");
+    assert_eq!(bytes(&read(&home.path().join("bug.jsonl")).1, "s2c"), b"hello\n");
+    assert!(recordings(&home).is_empty());
+    let run = home.run(["tap", "--output", "bug.jsonl", "--", "cat"], "hello\n");
+    assert_eq!((run.status.code(), run.stdout.as_str()), (Some(2), ""));
+    // Without a place to record, the session goes on all the same.
+    let run = home.run(["tap", "--output", "bug.jsonl/x", "--", "cat"], "hello\n");
+    assert_eq!((run.status.code(), run.stdout.as_str()), (Some(0), "hello\n"));
+    assert!(run.stderr.contains("a recording cannot be written"), "{}", run.stderr);
+    let run = home.run(["tap"], "");
+    assert_eq!(run.status.code(), Some(2));
+}
