@@ -4,10 +4,11 @@ mod browser;
 mod drop_in;
 mod faults;
 mod pages;
+mod recorded;
 mod versions;
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
@@ -106,6 +107,16 @@ fn threads(home: &Home) -> Vec<Value> {
 /// The lines that are not a notification's.
 fn said(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with("[mcp ")).collect()
+}
+
+/// The recordings of the sessions of a home, the oldest first.
+fn recordings(home: &Home) -> Vec<PathBuf> {
+    let Ok(folder) = std::fs::read_dir(home.path().join(".adjutant/logs/recordings")) else {
+        return Vec::new();
+    };
+    let mut files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
 }
 
 /// Whether a process of ours, or below one, still works in the home.

@@ -1,8 +1,10 @@
 //! A Codex that misbehaves: a script in its place.
 
-use super::{codex, install, processes_of, said, threads};
-use crate::support::Home;
+use serde_json::json;
+
+use super::{Running, codex, install, processes_of, said, threads};
 use crate::support::serving::Serving;
+use crate::support::{Home, Peer};
 
 /// A shell script that speaks app-server: the thread begins, then `turn` happens. `$turn` is the id of the request
 /// that started the turn.
@@ -23,6 +25,11 @@ cat > /dev/null
 "#
     )
 }
+
+/// A turn that asks for a command, says what was decided, and ends.
+pub(super) const ASKS: &str = r#"
+line '{"id":"q","method":"item/commandExecution/requestApproval","params":{"threadId":"t-1","turnId":"u-1","itemId":"i","command":"rm -rf build","cwd":"/"}}'
+read -r decided; say "$(printf '%s' "$decided" | tr '"' "'")"; done_"#;
 
 fn home_with(turn: &str) -> (Home, Serving) {
     let home = Home::new();
@@ -108,4 +115,102 @@ fn no_codex_no_thread_and_no_backend_are_told_with_what_to_do() {
     let run = codex(&home, &["hello"]);
     assert!(run.stderr.starts_with("error: codex was not found at `"), "{run}");
     assert_eq!(codex(&home, &["hello", "--config", "x"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_codex_that_is_too_old_is_told_with_its_version() {
+    let home = Home::new();
+    install(&home, "#!/bin/sh\necho codex-cli 0.77.1\n", "app-server");
+    let _hub = Serving::socket_hub(&home);
+    let run = codex(&home, &["hello"]);
+    assert!(run.stderr.starts_with("error: codex 0.77.1 has no `app-server`\nhint: "), "{run}");
+    install(&home, "#!/bin/sh\necho something else\n", "auto");
+    let run = codex(&home, &["hello"]);
+    assert!(run.stderr.starts_with("error: ") && run.stderr.contains("names none"), "{run}");
+}
+
+#[test]
+fn a_model_server_that_is_down_is_told_and_the_turn_can_be_ended() {
+    if crate::support::real::without("npm") {
+        return;
+    }
+    let home = Home::new();
+    super::versions::installed(&home, "@openai/codex", "auto");
+    let model = crate::support::model::Model::start(crate::support::model::Script::Answer);
+    super::versions::configure(&home, &model);
+    // Its port is closed from here on. Codex waits for the network as long as it is let.
+    drop(model);
+    let _hub = Serving::socket_hub(&home);
+    let mut running = Running::start(&home, &["hello", "--approval-policy", "never"]);
+    let told = running.wait_for("[mcp error]");
+    assert!(told.contains("Connection failed") || told.contains("error sending request"), "{told}");
+    running.interrupt();
+    let (text, code) = running.end();
+    assert_eq!((said(&text), code), (vec!["[turn interrupted]"], Some(130)), "{text}");
+    let thread = &threads(&home)[0];
+    assert_eq!((&thread["state"], &thread["last_end"]), (&"idle".into(), &"interrupted".into()));
+}
+
+#[test]
+fn two_replies_to_one_thread_at_once_are_turns_one_after_the_other() {
+    // Each further turn says its own prompt; the first one waits until both have been handed in.
+    let (home, _hub) = home_with(
+        r#"say first; done_
+for id in 4 5; do
+  read -r asked; prompt=$(printf '%s' "$asked" | sed 's/.*"text":"\([^"]*\)".*/\1/')
+  line '{"id":'$id',"result":{"turn":{"id":"u-'$id'"}}}'
+  line '{"method":"turn/started","params":{"threadId":"t-1","turn":{"id":"u-'$id'"}}}'
+  if [ $id = 4 ]; then line '{"method":"waits"}'; while [ ! -e go ]; do :; done; fi
+  say "$prompt"
+  line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-'$id'","status":"completed"}}}'
+done"#,
+    );
+    assert_eq!(said(&codex(&home, &["begin"]).stdout), ["first"]);
+    let mut one = Running::start(&home, &["--thread", "t-1", "one"]);
+    one.wait_for("[mcp waits]");
+    let two = Running::start(&home, &["--thread", "t-1", "two"]);
+    home.write("work/go", "");
+    let (one, two) = (one.end(), two.end());
+    assert_eq!((said(&one.0).last(), one.1), (Some(&"one"), Some(0)), "{}", one.0);
+    assert_eq!((said(&two.0).last(), two.1), (Some(&"two"), Some(0)), "{}", two.0);
+}
+
+#[test]
+fn a_terminal_that_goes_away_during_an_approval_leaves_it_to_be_answered_elsewhere() {
+    let (home, _hub) = home_with(ASKS);
+    let mut running = Running::start(&home, &["clean up"]);
+    let approval = running.wait_for_approval("rm -rf build");
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    let waiting = codex(&home, &["--approvals"]);
+    assert!(waiting.stdout.contains("rm -rf build"), "{waiting}");
+    assert!(codex(&home, &["--deny", &approval]).status.success());
+    let end = std::time::Instant::now() + crate::support::DEADLINE;
+    while threads(&home)[0]["last_end"] != "completed" {
+        assert!(std::time::Instant::now() < end, "{:?}", threads(&home));
+        std::thread::park_timeout(std::time::Duration::from_millis(10));
+    }
+    assert!(codex(&home, &["--approvals"]).stdout.is_empty());
+}
+
+#[test]
+fn a_client_that_goes_away_during_an_approval_takes_its_session_along_and_nothing_is_done() {
+    let home = Home::new();
+    let asks = format!("{ASKS}\necho \"$decided\" > decided");
+    install(&home, &app_server(&asks), "auto");
+    let mut client = Peer::start(home.adjutant(["mcp", "codex"]).current_dir(home.path().join("work")));
+    client.initialize("2024-11-05");
+    let arguments = json!({"prompt": "clean up", "cwd": home.path().join("work")});
+    client.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "codex", "arguments": arguments}}));
+    while client.receive()["method"] != "elicitation/create" {}
+    client.close();
+    assert!(crate::support::wait(&mut client.child, crate::support::DEADLINE).success());
+    let end = std::time::Instant::now() + crate::support::DEADLINE;
+    while !processes_of(home.path()).is_empty() {
+        assert!(std::time::Instant::now() < end, "{:?}", processes_of(home.path()));
+        std::thread::park_timeout(std::time::Duration::from_millis(10));
+    }
+    let decided = std::fs::read_to_string(home.path().join("work/decided")).unwrap_or_default();
+    assert!(!decided.contains("accept"), "{decided}");
 }

@@ -5,6 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Instant;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::{DEADLINE, Home};
 
 /// A process of ours that listens on a free port of loopback.
@@ -46,6 +48,12 @@ impl Serving {
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Ends it in order, as a person does, and waits until it has.
+    pub(crate) fn stop(mut self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        super::wait(&mut self.child, DEADLINE);
     }
 
     /// Its process.
