@@ -140,7 +140,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "events import",
         &[
             ("adjutant events import ann calendar.ics", ""),
-            ("adjutant events import ann https://example.org/ann/ --caldav", "what changed since the last time"),
+            (
+                "adjutant events import ann https://example.org/ann/ --caldav",
+                "what changed since the last time",
+            ),
         ],
     ),
     ("events export", &[("adjutant events export ann --to ann.ics", "")]),
@@ -158,6 +161,46 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("adjutant codex \"Why does the build take so long?\" --sandbox read-only", ""),
             ("adjutant codex --thread 0199 \"And the tests?\"", "go on in that thread"),
             ("adjutant codex --approvals", "what Codex waits for"),
+        ],
+    ),
+    ("log", &[("adjutant log list", ""), ("adjutant log tail --method turn/completed", "")]),
+    ("log list", &[("adjutant log list", ""), ("adjutant log list --json", "for a program")]),
+    (
+        "log tail",
+        &[
+            ("adjutant log tail", "all that is recorded, as it passes"),
+            ("adjutant log tail codex --direction s2c --json", ""),
+        ],
+    ),
+    (
+        "log show",
+        &[
+            ("adjutant log show", "the recording that was used last"),
+            ("adjutant log show 0199 --method 'item/*'", "of that thread"),
+        ],
+    ),
+    (
+        "log export",
+        &[
+            ("adjutant log export 0199 --output bug.jsonl", "a bug report is one file"),
+            ("adjutant log export --format markdown", "to be read"),
+        ],
+    ),
+    (
+        "log replay",
+        &[
+            ("adjutant log replay bug.jsonl", "be the server, on stdin and stdout"),
+            ("adjutant log replay bug.jsonl -- codex app-server", "be the client, and say what differs"),
+        ],
+    ),
+    (
+        "tap",
+        &[
+            (
+                "adjutant tap -- npx some-mcp-server",
+                "in a client's configuration, before the server's command",
+            ),
+            ("adjutant tap --output bug.jsonl -- ./server", ""),
         ],
     ),
     ("open", &[("adjutant open", ""), ("adjutant open --print", "the link alone, for another browser")]),
