@@ -12,7 +12,9 @@ mod events;
 mod examples;
 #[cfg(feature = "fixture")]
 mod fixture;
+mod hook;
 mod inbox;
+mod install;
 mod log;
 mod man;
 mod mcp;
@@ -153,6 +155,13 @@ enum Command {
     Log(log::LogArgs),
     /// Stand between a client and its server, and record what passes
     Tap(tap::TapArgs),
+    /// Put the hub into Codex, Claude, VS Code and others, after showing what changes
+    Install(install::InstallArgs),
+    /// Take the hub out of another program again
+    Uninstall(install::UninstallArgs),
+    /// Expand the prompt commands of a prompt as a client sends it
+    #[command(hide = true)]
+    Hook(hook::HookArgs),
     /// Open the console in the browser, logged in
     Open(open::OpenArgs),
     /// Say which hub runs, where it listens and who is connected
@@ -204,6 +213,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Codex(args) => codex::run(args, common),
         Command::Log(args) => log::run(args, common),
         Command::Tap(args) => tap::run(args, common),
+        Command::Install(args) => install::run(&args, common),
+        Command::Uninstall(args) => install::remove(&args, common),
+        Command::Hook(args) => hook::run(&args, common),
         Command::Open(args) => open::run(&args, common),
         Command::Status(args) => status::run(&args, common),
         Command::Completions(args) => completions::run(&args),

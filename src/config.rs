@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod assistant;
 pub(crate) mod channels;
+pub(crate) mod clients;
 pub(crate) mod codex;
 mod database;
 pub(crate) mod delegation;
@@ -249,6 +250,11 @@ impl Config {
         }
         Ok(config)
     }
+}
+
+/// Whether that is the home that a process finds without being told.
+pub(crate) fn is_usual_home(home: &Path) -> bool {
+    env::person().is_some_and(|person| person.join(".adjutant") == home)
 }
 
 /// Returns the nearest folder with `.adjutant/prompts` or `.adjutant/agents`, else with agents of another program, from the current one up to the repository's. Outside a

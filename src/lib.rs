@@ -20,6 +20,7 @@ mod app;
 mod agents;
 mod assistant;
 mod codex;
+mod install;
 mod popups;
 mod prompts;
 

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod bundled;
+pub(crate) mod commands;
 mod engine;
 mod expand;
 pub(crate) mod export;

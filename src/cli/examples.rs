@@ -203,6 +203,21 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("adjutant tap --output bug.jsonl -- ./server", ""),
         ],
     ),
+    (
+        "install",
+        &[
+            ("adjutant install", "into every program that is found here"),
+            ("adjutant install codex claude --dry-run", "what would change, and nothing written"),
+            ("adjutant install --link", "links for Cursor and VS Code that install with one click"),
+        ],
+    ),
+    (
+        "uninstall",
+        &[
+            ("adjutant uninstall codex", ""),
+            ("adjutant uninstall --all --yes", "out of every program, without a question"),
+        ],
+    ),
     ("open", &[("adjutant open", ""), ("adjutant open --print", "the link alone, for another browser")]),
     ("status", &[("adjutant status", ""), ("adjutant status --json", "for a program")]),
     (

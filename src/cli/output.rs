@@ -162,6 +162,11 @@ pub(crate) fn note(line: impl Display) {
     }
 }
 
+/// Writes a question to stderr, for an answer on the same line.
+pub(crate) fn prompt(question: &str) {
+    to_stderr(question);
+}
+
 /// Writes a table to stdout; the column numbered `yields` gives way where a terminal is too narrow.
 pub(crate) fn table<const N: usize>(
     head: [&str; N],

@@ -6,11 +6,12 @@
 use std::ffi::OsString;
 
 use super::connect::ConnectArgs;
+use super::hook::{CLIENTS, HookArgs};
 use super::mcp::McpArgs;
 use super::supervise::SuperviseArgs;
 use super::{Cli, Command, Common};
 
-/// Reads `mcp prompts [--prompts-dir DIR]...`, `connect [SERVER] [--no-start]` and `supervise`, which starts before
+/// Reads `mcp prompts [--prompts-dir DIR]...`, `connect [SERVER] [--no-start]`, `hook CLIENT` and `supervise`, which starts before
 /// every runner.
 pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
     let (_program, words) = arguments.split_first()?;
@@ -21,6 +22,9 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
                 _ => None,
             });
             Command::Mcp(McpArgs::prompts(folders.collect::<Option<_>>()?))
+        }
+        [command, client] if command == "hook" && CLIENTS.iter().any(|name| client == name) => {
+            Command::Hook(HookArgs { client: client.to_str()?.to_owned() })
         }
         [command, rest @ ..] if command == "connect" => {
             let (server, rest) = match rest {

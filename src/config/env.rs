@@ -63,6 +63,7 @@ fn is_program(file: &Path) -> bool {
     rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok() && file.is_file()
 }
 
-fn path(variable: &str) -> Option<PathBuf> {
+/// Returns the absolute path that a variable holds.
+pub(super) fn path(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

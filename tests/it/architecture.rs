@@ -17,6 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "config",
             "folders",
             "http",
+            "install",
             "mcp",
             "names",
             "outbound",
@@ -96,6 +97,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("assistant", &["config", "events", "process", "store"]),
     ("codex", &["config", "events", "process", "recorder", "store", "visible"]),
+    ("install", &["config"]),
     ("popups", &["clock", "config", "events", "store"]),
     ("prompts", &["config", "folders", "names", "yaml"]),
     // Ground.
@@ -123,6 +125,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("axum", &["http", "web"]),
     ("clap", &["cli"]),
     ("indicatif", &["cli"]),
+    ("jsonc_parser", &["install"]),
     ("calcard", &["assistant"]),
     ("lettre", &["assistant"]),
     ("rrule", &["assistant"]),
@@ -135,6 +138,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("serde_saphyr", &["yaml"]),
     ("sqlx", &["store"]),
     ("toml", &["agents", "config"]),
+    ("toml_edit", &["install"]),
 ];
 
 fn sources() -> Vec<(String, PathBuf, String)> {

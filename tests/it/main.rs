@@ -24,6 +24,7 @@ mod edge;
 mod http;
 mod hub;
 mod inbox;
+mod install;
 mod popups;
 mod process;
 mod prompts;

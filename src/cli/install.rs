@@ -1,0 +1,255 @@
+//! `adjutant install` and `adjutant uninstall`: the hub in the configuration of other programs.
+
+mod show;
+
+use std::io::{self, BufRead, IsTerminal};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde_json::{Value, json};
+use tracing::level_filters::LevelFilter;
+
+use super::Common;
+use super::output::{self, Failure};
+use crate::clock;
+use crate::config::clients::ClientFolders;
+use crate::config::{self, Roots, env};
+use crate::install::{self, Backups, Change, Client, Kind, Launch, Wish, link};
+use crate::visible::plain;
+
+/// Arguments of `adjutant install`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  adjutant install                     every program that is found here
+  adjutant install codex --dry-run     what would change, and nothing written
+  adjutant install --link              links for Cursor and VS Code")]
+pub(super) struct InstallArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Do not expand `:command` as a prompt is sent; the model calls a tool for it
+    #[arg(long)]
+    no_hook: bool,
+    /// Take the place of another server that is called `adjutant`
+    #[arg(long)]
+    force: bool,
+    /// Print links that install with one click, and write nothing
+    #[arg(long, conflicts_with_all = ["dry_run", "force", "no_hook"])]
+    link: bool,
+    #[command(flatten)]
+    handling: Handling,
+}
+
+/// Arguments of `adjutant uninstall`.
+#[derive(Debug, Args)]
+pub(super) struct UninstallArgs {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    handling: Handling,
+}
+
+#[derive(Debug, Args)]
+struct Which {
+    /// The programs; all that are found here without a name
+    #[arg(value_name = "CLIENT", value_parser = client())]
+    clients: Vec<Client>,
+    /// All that are found here
+    #[arg(long, conflicts_with = "clients")]
+    all: bool,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+struct Handling {
+    /// Show what would change and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask before writing
+    #[arg(long, short)]
+    yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn client() -> impl TypedValueParser<Value = Client> {
+    let named = |client: Client| PossibleValue::new(client.name()).help(client.title());
+    PossibleValuesParser::new(Client::ALL.map(named))
+        .try_map(|name| Client::ALL.into_iter().find(|client| client.name() == name).ok_or("no such client"))
+}
+
+/// Shows and writes our entry.
+pub(super) fn run(args: &InstallArgs, common: Common) -> Result<ExitCode, Failure> {
+    common.start_log(LevelFilter::WARN)?;
+    let config = common.config(Roots::User)?;
+    let launch = launch(&config.home)?;
+    let folders = folders()?;
+    if args.link {
+        return links(&args.which, &launch, args.handling);
+    }
+    let wish = Wish::Installed { launch: &launch, hook: !args.no_hook, force: args.force };
+    all(&args.which.of(&folders)?, &folders, &config.home, wish, args.handling)
+}
+
+/// Takes our entry out again.
+pub(super) fn remove(args: &UninstallArgs, common: Common) -> Result<ExitCode, Failure> {
+    common.start_log(LevelFilter::WARN)?;
+    let config = common.config(Roots::User)?;
+    let folders = folders()?;
+    all(&args.which.of(&folders)?, &folders, &config.home, Wish::Removed, args.handling)
+}
+
+impl Which {
+    fn of(&self, folders: &ClientFolders) -> Result<Vec<Client>, Failure> {
+        if !self.clients.is_empty() {
+            return Ok(self.clients.clone());
+        }
+        let here: Vec<_> = Client::ALL.into_iter().filter(|client| client.is_here(folders)).collect();
+        if here.is_empty() {
+            let names = Client::ALL.map(Client::name).join(", ");
+            return Err(Failure::new("none of the programs that this can install into is here")
+                .hint(format!("name one that shall get it all the same: {names}")));
+        }
+        Ok(here)
+    }
+}
+
+/// Goes through all clients. One that fails does not keep the others from theirs.
+fn all(
+    clients: &[Client],
+    folders: &ClientFolders,
+    home: &Path,
+    wish: Wish<'_>,
+    handling: Handling,
+) -> Result<ExitCode, Failure> {
+    let backups = Backups::of(home);
+    let mut entries = Vec::new();
+    let mut failed = false;
+    for client in clients {
+        let done = one(*client, folders, &backups, wish, handling);
+        failed |= done.is_err();
+        match done {
+            Ok(entry) => entries.push(entry),
+            Err(failure) if handling.json => {
+                entries
+                    .push(json!({"client": client.name(), "error": failure.message, "hints": failure.hints}));
+            }
+            Err(failure) => {
+                failure.report();
+            }
+        }
+    }
+    if handling.json {
+        output::json(&json!({"dry_run": handling.dry_run, "clients": entries}))?;
+    } else if handling.dry_run {
+        output::note("dry run, nothing was written");
+    }
+    Ok(ExitCode::from(u8::from(failed)))
+}
+
+fn one(
+    client: Client,
+    folders: &ClientFolders,
+    backups: &Backups,
+    wish: Wish<'_>,
+    handling: Handling,
+) -> Result<Value, Failure> {
+    let changes = install::plan(client, folders, backups, wish)?;
+    if !handling.json {
+        changes.iter().try_for_each(|change| show::change(client, change))?;
+    }
+    let differs = changes.iter().any(|change| change.kind() != Kind::Unchanged);
+    let write = differs && !handling.dry_run && (handling.json || handling.yes || agreed()?);
+    let mut copies = Vec::new();
+    for change in &changes {
+        copies.push(if write { change.write(backups, wish, &stamp())? } else { None });
+    }
+    if write && !handling.json {
+        for copy in copies.iter().flatten() {
+            output::note(format!("kept what was there as {}", plain(&env::short(copy))));
+        }
+        if matches!(wish, Wish::Installed { .. }) {
+            output::note(format!("{}: {}", client.title(), install::advice(client)));
+        }
+    }
+    let files: Vec<_> =
+        changes.iter().zip(&copies).map(|(change, copy)| entry(change, copy.as_deref(), write)).collect();
+    Ok(json!({"client": client.name(), "files": files}))
+}
+
+fn entry(change: &Change, copy: Option<&Path>, written: bool) -> Value {
+    json!({
+        "file": change.path,
+        "link_to": change.linked_to(),
+        "outcome": change.kind().word(),
+        "written": written && change.kind() != Kind::Unchanged,
+        "diff": show::diff(change),
+        "backup": copy,
+    })
+}
+
+/// Asks the person on a terminal. Where nobody can be asked, naming the command was the consent.
+fn agreed() -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Ok(true);
+    }
+    output::prompt("Write this? [Y/n] ");
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(matches!(line.trim().to_lowercase().as_str(), "" | "y" | "yes"))
+}
+
+/// Prints a link for each editor that has them.
+fn links(which: &Which, launch: &Launch, handling: Handling) -> Result<ExitCode, Failure> {
+    let wanted = if which.clients.is_empty() { &Client::ALL[..] } else { &which.clients };
+    let links: Vec<_> =
+        wanted.iter().filter_map(|client| Some((*client, link::link(*client, launch)?))).collect();
+    if links.is_empty() {
+        return Err(Failure::usage("only Cursor and VS Code have links that install"));
+    }
+    if handling.json {
+        let links = links.iter().map(|(client, link)| (client.name().to_owned(), json!(link)));
+        output::json(&Value::Object(links.collect()))?;
+    } else {
+        links.iter().try_for_each(|(_, link)| output::data(link))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns what clients shall start: the place on the `PATH` where that is this program, since a new version will be
+/// there, too; else where this program is.
+fn launch(home: &Path) -> Result<Launch, Failure> {
+    let own = std::env::current_exe()?;
+    let is_own =
+        |found: &Path| matches!((found.canonicalize(), own.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    let found = env::on_path("adjutant").filter(|found| found.is_absolute() && is_own(found));
+    let text = |path: &Path| {
+        path.to_str().map(str::to_owned).ok_or_else(|| {
+            Failure::new(format!("{} is not UTF-8, and configuration files are", path.display()))
+        })
+    };
+    let home = if config::is_usual_home(home) { None } else { Some(text(home)?) };
+    Ok(Launch { program: text(found.as_deref().unwrap_or(&own))?, home })
+}
+
+fn folders() -> Result<ClientFolders, Failure> {
+    ClientFolders::from_env().ok_or_else(|| Failure::new("no home folder: HOME is not an absolute path"))
+}
+
+/// Returns a mark for copies, in order of time.
+fn stamp() -> String {
+    clock::stamp(SystemTime::now()).replace([':', '-'], "")
+}
+
+impl From<install::Error> for Failure {
+    fn from(error: install::Error) -> Self {
+        let failure = Self::new(plain(&error.to_string()));
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What changes in a file, as a person reads it.
+
+use std::fmt::Write as _;
+use std::io;
+
+use similar::{ChangeTag, TextDiff};
+
+use super::super::output::{self, Failure};
+use crate::config::env;
+use crate::install::{Change, Client, Kind};
+use crate::visible::plain;
+
+/// Lines around a change.
+const AROUND: usize = 2;
+/// Of a line longer than this only the part that changes is shown, with this much around it.
+const LONGEST: usize = 240;
+const BESIDE: usize = 40;
+
+/// Prints one file's change to stdout.
+pub(super) fn change(client: Client, change: &Change) -> Result<(), Failure> {
+    let mut head = format!("{}: {} {}", client.title(), env::short(&change.path), change.kind().word());
+    if let Some(target) = change.linked_to() {
+        head = format!("{head} (a link to {}, which is what changes)", target.display());
+    }
+    output::data(&plain(&head))?;
+    let colour = output::colour(&io::stdout());
+    for line in diff(change).lines() {
+        let line = plain(line);
+        match line.as_bytes().first() {
+            Some(b'+') if colour => output::data(&format!("  \x1b[32m{line}\x1b[0m"))?,
+            Some(b'-') if colour => output::data(&format!("  \x1b[31m{line}\x1b[0m"))?,
+            _ => output::data(&format!("  {line}"))?,
+        }
+    }
+    Ok(())
+}
+
+/// Returns the difference as a unified diff without a head; empty when there is none.
+pub(super) fn diff(change: &Change) -> String {
+    if change.kind() == Kind::Unchanged {
+        return String::new();
+    }
+    let after = change.after.as_deref().unwrap_or_default();
+    let (before, after) = (change.before().replace("\r\n", "\n"), after.replace("\r\n", "\n"));
+    let diff = TextDiff::from_lines(&before, &after);
+    let mut text = String::new();
+    for hunk in diff.unified_diff().context_radius(AROUND).iter_hunks() {
+        let _ = writeln!(text, "{}", hunk.header());
+        let lines: Vec<_> =
+            hunk.iter_changes().map(|line| (line.tag(), line.value().trim_end_matches('\n'))).collect();
+        for (number, (tag, line)) in lines.iter().enumerate() {
+            let sign = match tag {
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+                ChangeTag::Equal => ' ',
+            };
+            // The line that this one takes the place of, or that takes its place.
+            let other = match tag {
+                ChangeTag::Delete => lines.get(number + 1),
+                ChangeTag::Insert => number.checked_sub(1).and_then(|number| lines.get(number)),
+                ChangeTag::Equal => None,
+            };
+            let other = other.filter(|(other, _)| other != tag && *other != ChangeTag::Equal);
+            let _ = writeln!(text, "{sign}{}", shortened(line, other.map_or("", |(_, line)| line)));
+        }
+    }
+    text
+}
+
+/// Leaves out what a long line has in common with the other.
+fn shortened(line: &str, other: &str) -> String {
+    let characters: Vec<char> = line.chars().collect();
+    if characters.len() <= LONGEST {
+        return line.to_owned();
+    }
+    let same = line.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let rest = characters.len().min(other.chars().count()) - same;
+    let same_end = line.chars().rev().zip(other.chars().rev()).take(rest).take_while(|(a, b)| a == b).count();
+    let begin = same.saturating_sub(BESIDE);
+    let end = (characters.len() - same_end + BESIDE).min(characters.len());
+    let middle: String = characters[begin..end].iter().collect();
+    let mark = |cut: bool| if cut { "…" } else { "" };
+    format!("{}{middle}{}", mark(begin > 0), mark(end < characters.len()))
+}

@@ -1,0 +1,58 @@
+//! Where other programs keep their configuration: their own variables first, then the platform's usual place.
+
+use std::path::PathBuf;
+
+use super::env;
+
+/// The folders that the supported clients read, whether they exist or not.
+#[derive(Clone, Debug)]
+pub(crate) struct ClientFolders {
+    /// `$CLAUDE_CONFIG_DIR`, else `~/.claude`: the folder of `settings.json`.
+    pub(crate) claude: PathBuf,
+    /// `.claude.json`, where the servers stand: in `$CLAUDE_CONFIG_DIR` when that is set, else beside `~/.claude`.
+    pub(crate) claude_state: PathBuf,
+    /// Of the desktop application.
+    pub(crate) claude_desktop: PathBuf,
+    /// `$CODEX_HOME`, else `~/.codex`.
+    pub(crate) codex: PathBuf,
+    /// `$COPILOT_HOME`, else `~/.copilot`.
+    pub(crate) copilot: PathBuf,
+    pub(crate) cursor: PathBuf,
+    /// `.gemini` in `$GEMINI_CLI_HOME`, else in the home.
+    pub(crate) gemini: PathBuf,
+    /// `$OPENCODE_CONFIG_DIR`, else `opencode` in the platform-independent configuration folder.
+    pub(crate) opencode: PathBuf,
+    /// `$OPENCODE_CONFIG`: one file that wins over those of the folder.
+    pub(crate) opencode_file: Option<PathBuf>,
+    /// The `User` folders of VS Code and its siblings, the usual one first.
+    pub(crate) vscode: [PathBuf; 3],
+    pub(crate) zed: PathBuf,
+}
+
+impl ClientFolders {
+    /// Reads the environment; `None` without a home.
+    pub(crate) fn from_env() -> Option<Self> {
+        let home = env::person()?;
+        let xdg = env::path("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+        let applications = if cfg!(target_os = "macos") {
+            home.join("Library").join("Application Support")
+        } else {
+            xdg.clone()
+        };
+        let claude = env::path("CLAUDE_CONFIG_DIR");
+        let code = |name: &str| applications.join(name).join("User");
+        Some(Self {
+            claude_state: claude.as_ref().unwrap_or(&home).join(".claude.json"),
+            claude: claude.unwrap_or_else(|| home.join(".claude")),
+            claude_desktop: applications.join("Claude"),
+            codex: env::path("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
+            copilot: env::path("COPILOT_HOME").unwrap_or_else(|| home.join(".copilot")),
+            cursor: home.join(".cursor"),
+            gemini: env::path("GEMINI_CLI_HOME").unwrap_or_else(|| home.clone()).join(".gemini"),
+            opencode: env::path("OPENCODE_CONFIG_DIR").unwrap_or_else(|| xdg.join("opencode")),
+            opencode_file: env::path("OPENCODE_CONFIG"),
+            vscode: [code("Code"), code("Code - Insiders"), code("VSCodium")],
+            zed: if cfg!(target_os = "macos") { home.join(".config") } else { xdg }.join("zed"),
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! What was there before: a copy of each file that is changed, and a receipt of what it was changed to, so that
+//! `uninstall` can put back the very bytes. Both live in the home and not beside the file, because clients read whole
+//! folders, and what is copied may hold their secrets.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::Error;
+use super::client::Client;
+use super::file::Seen;
+
+/// The folder of copies and receipts.
+#[derive(Clone, Debug)]
+pub(crate) struct Backups {
+    folder: PathBuf,
+}
+
+/// What is known of the last change of a file.
+#[derive(Debug)]
+pub(super) struct Receipt {
+    /// The copy of what was there before; `None` when there was no file.
+    pub(super) before: Option<PathBuf>,
+    /// The digest of what was written.
+    after: String,
+}
+
+impl Backups {
+    /// The backups of a home; the folder need not exist.
+    pub(crate) fn of(home: &Path) -> Self {
+        Self { folder: home.join("backups") }
+    }
+
+    /// Returns the receipt of a file, if it was changed for that client.
+    pub(super) fn receipt(&self, client: Client, file: &Path) -> Option<Receipt> {
+        let text = fs::read_to_string(self.receipt_file(client, file)).ok()?;
+        let receipt: Value = serde_json::from_str(&text).ok()?;
+        if receipt["file"].as_str() != file.to_str() {
+            return None;
+        }
+        let before = receipt["before"].as_str().map(|name| self.folder.join(name));
+        Some(Receipt { before, after: receipt["after"].as_str()?.to_owned() })
+    }
+
+    /// Keeps what `seen` holds and notes what is about to be written. A file that is still as we left it keeps its
+    /// older copy: that one is what was there before us. `stamp` tells copies apart. Returns the new copy.
+    pub(super) fn keep(
+        &self,
+        client: Client,
+        seen: &Seen,
+        after: &str,
+        stamp: &str,
+    ) -> Result<Option<PathBuf>, Error> {
+        let failed = |error: std::io::Error| Error::Unwritable {
+            path: self.folder.clone(),
+            reason: error.to_string(),
+        };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
+        let known = self.receipt(client, &seen.path).filter(|receipt| receipt.is_of(seen));
+        let name = format!("{}-{}.{stamp}", client.name(), file_name(&seen.path));
+        let (before, copy) = match (&known, &seen.text) {
+            (Some(receipt), _) => (receipt.before.clone(), None),
+            (None, None) => (None, None),
+            (None, Some(text)) => {
+                let copy = self.folder.join(&name);
+                write_private(&copy, text).map_err(failed)?;
+                (Some(copy.clone()), Some(copy))
+            }
+        };
+        let before = before.as_ref().and_then(|copy| copy.file_name()).map(|name| name.to_string_lossy());
+        let receipt = json!({"file": seen.path, "before": before, "after": digest(after)});
+        write_private(&self.receipt_file(client, &seen.path), &format!("{receipt:#}\n")).map_err(failed)?;
+        Ok(copy)
+    }
+
+    /// Forgets the receipt of a file. Copies stay: they are the person's.
+    pub(super) fn forget(&self, client: Client, file: &Path) -> Result<(), Error> {
+        let receipt = self.receipt_file(client, file);
+        match fs::remove_file(&receipt) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(Error::Unwritable { path: receipt, reason: error.to_string() })
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    fn receipt_file(&self, client: Client, file: &Path) -> PathBuf {
+        self.folder.join(format!("{}-{}.receipt.json", client.name(), file_name(file)))
+    }
+}
+
+impl Receipt {
+    /// Whether nobody has changed the file since.
+    pub(super) fn is_of(&self, seen: &Seen) -> bool {
+        seen.text.as_ref().is_some_and(|text| digest(text) == self.after)
+    }
+}
+
+fn file_name(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().trim_start_matches('.').to_owned()
+}
+
+fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
+/// Writes a file for its owner alone, over an older one.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}

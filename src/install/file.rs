@@ -1,0 +1,130 @@
+//! Reads and replaces a configuration file of another program: whole or not at all, and never by surprise.
+
+use std::fs::{self, File, Permissions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use super::Error;
+
+/// Most bytes of a file that is changed. Claude Code's own state is the largest of them, with a few MB.
+const LARGEST: u64 = 32 * 1024 * 1024;
+
+/// What a byte-order mark is in UTF-8.
+const MARK: char = '\u{feff}';
+
+/// A file as it was when it was looked at.
+#[derive(Debug)]
+pub(super) struct Seen {
+    /// The file itself: where the links lead.
+    pub(super) path: PathBuf,
+    /// Whether the path that was asked for is a link, or leads through one.
+    pub(super) linked: bool,
+    /// Without a byte-order mark; `None` when there is no file.
+    pub(super) text: Option<String>,
+    marked: bool,
+}
+
+/// Reads a file that may be missing, through any links.
+pub(super) fn read(path: &Path) -> Result<Seen, Error> {
+    let unreadable = |reason: String| Error::Unreadable { path: path.to_owned(), reason };
+    let (target, linked) = resolved(path)?;
+    let file = match File::open(&target) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(Seen { path: target, linked, text: None, marked: false });
+        }
+        Err(error) => return Err(unreadable(error.to_string())),
+    };
+    let about = file.metadata().map_err(|error| unreadable(error.to_string()))?;
+    if !about.is_file() {
+        return Err(unreadable("it is not a file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(unreadable(format!("it is over {LARGEST} bytes")));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = good.split(|byte| *byte == b'\n').count();
+        unreadable(format!("line {line} is not UTF-8"))
+    })?;
+    let (marked, text) = match text.strip_prefix(MARK) {
+        Some(rest) => (true, rest.to_owned()),
+        None => (false, text),
+    };
+    Ok(Seen { path: target, linked, text: Some(text), marked })
+}
+
+impl Seen {
+    /// Puts `text` in the place of what was seen, or removes the file for `None`. A reader sees the old file or the
+    /// new one; mode bits stay. Nothing is written when the file has changed meanwhile, or may not be written.
+    pub(super) fn replace(&self, text: Option<&str>) -> Result<(), Error> {
+        let failed =
+            |error: std::io::Error| Error::Unwritable { path: self.path.clone(), reason: error.to_string() };
+        if read(&self.path)?.text != self.text {
+            return Err(Error::Changed { path: self.path.clone() });
+        }
+        let Some(text) = text else { return fs::remove_file(&self.path).map_err(failed) };
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(folder).map_err(failed)?;
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let fresh = folder.join(format!(".{name}.{}.new", std::process::id()));
+        let written = (|| {
+            // What stands there may be a secret of the client's, so a new file is for its owner alone.
+            let mut file = File::options().write(true).create_new(true).mode(0o600).open(&fresh)?;
+            if let Some(mode) = self.mode()? {
+                file.set_permissions(mode)?;
+            }
+            if self.marked {
+                file.write_all(MARK.encode_utf8(&mut [0; 3]).as_bytes())?;
+            }
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&fresh, &self.path)
+        })();
+        written.map_err(|error| {
+            // The first error is the one to tell.
+            let _ = fs::remove_file(&fresh);
+            failed(error)
+        })
+    }
+
+    /// Fails when the file may not be written: replacing it would only need the folder's permission, and whoever took
+    /// the file's away meant something by it.
+    pub(super) fn writable(&self) -> Result<(), Error> {
+        let read_only =
+            || Error::Unwritable { path: self.path.clone(), reason: "it is read-only".to_owned() };
+        let mode = self.mode().map_err(|_| read_only())?;
+        let refused = mode.is_some_and(|mode| {
+            mode.mode() & 0o222 == 0 || rustix::fs::access(&self.path, rustix::fs::Access::WRITE_OK).is_err()
+        });
+        if refused { Err(read_only()) } else { Ok(()) }
+    }
+
+    fn mode(&self) -> std::io::Result<Option<Permissions>> {
+        if self.text.is_none() {
+            return Ok(None);
+        }
+        // Only the bits that say who may do what.
+        let mode = fs::metadata(&self.path)?.permissions().mode() & 0o777;
+        Ok(Some(Permissions::from_mode(mode)))
+    }
+}
+
+/// Follows the links of a path, whose last part may be missing.
+fn resolved(path: &Path) -> Result<(PathBuf, bool), Error> {
+    match fs::canonicalize(path) {
+        Ok(target) => {
+            let linked = fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink());
+            Ok((target, linked))
+        }
+        Err(_) if fs::symlink_metadata(path).is_ok() => {
+            let reason = "it is a link that leads nowhere".to_owned();
+            Err(Error::Unreadable { path: path.to_owned(), reason })
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok((path.to_owned(), false)),
+        Err(error) => Err(Error::Unreadable { path: path.to_owned(), reason: error.to_string() }),
+    }
+}

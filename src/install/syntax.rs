@@ -1,0 +1,16 @@
+//! What two ways of writing a configuration have in common: what can be wrong with the text.
+
+/// Why a text cannot be changed. Lines and columns count from 1.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Fault {
+    #[error("line {line}, column {column}: {reason}")]
+    Syntax { line: usize, column: usize, reason: String },
+    #[error("line {line}: {} is not {expected}", named(.key))]
+    Shape { line: usize, key: String, expected: &'static str },
+    #[error("line {line}: `{key}` stands there a second time")]
+    Twice { line: usize, key: String },
+}
+
+fn named(key: &str) -> String {
+    if key.is_empty() { "what the file holds".to_owned() } else { format!("`{key}`") }
+}

@@ -1,0 +1,128 @@
+//! Prompt commands in a message as a person writes it: `:name` where a word begins.
+
+use std::ops::Range;
+
+/// Most commands of one message; nobody writes more on purpose.
+const MOST: usize = 8;
+
+/// One command and the text that goes with it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Command<'a> {
+    pub(crate) name: &'a str,
+    /// What follows, up to the next command, without white space around it.
+    pub(crate) input: &'a str,
+}
+
+/// Whether a message may hold a command: cheap, so that nothing need be read for those that do not.
+pub(crate) fn may_hold_any(message: &str) -> bool {
+    words(message).next().is_some()
+}
+
+/// Finds the commands of a message. `is_known` says which names there are; anything else that begins with a colon is
+/// ordinary text, and so is everything in code.
+pub(crate) fn find<'a>(message: &'a str, is_known: impl Fn(&str) -> bool) -> Vec<Command<'a>> {
+    let known: Vec<_> =
+        words(message).filter(|word| is_known(&message[word.start + 1..word.end])).take(MOST).collect();
+    let ends = known.iter().skip(1).map(|next| next.start).chain([message.len()]);
+    let command = |(word, end): (&Range<usize>, usize)| Command {
+        name: &message[word.start + 1..word.end],
+        input: message[word.end..end].trim(),
+    };
+    known.iter().zip(ends).map(command).collect()
+}
+
+/// Returns the words that begin with a colon and stand outside of code.
+fn words(message: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let rest = &message[at..];
+            let start = at + (rest.len() - rest.trim_start().len());
+            let word = message[start..].split(char::is_whitespace).next().filter(|word| !word.is_empty())?;
+            at = match ticks(word) {
+                // Code ends at as many ticks as it began with; ticks that nothing closes are text.
+                (before, count) if count > 0 => {
+                    let open = start + before + count;
+                    closing(&message[open..], count).map_or(open, |end| open + end)
+                }
+                _ => start + word.len(),
+            };
+            let after_space = start == 0 || message[..start].ends_with(char::is_whitespace);
+            if after_space && word.len() > 1 && word.starts_with(':') && !word.contains('`') {
+                return Some(start..start + word.len());
+            }
+        }
+    })
+}
+
+/// Returns where the first ticks of a word begin, and how many there are.
+fn ticks(word: &str) -> (usize, usize) {
+    let before = word.find('`').unwrap_or(word.len());
+    let rest = &word[before..];
+    (before, rest.len() - rest.trim_start_matches('`').len())
+}
+
+/// Returns the place behind the next run of exactly `count` ticks.
+fn closing(text: &str, count: usize) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = text[at..].find('`') {
+        let begin = at + found;
+        let run = text[begin..].len() - text[begin..].trim_start_matches('`').len();
+        at = begin + run;
+        if run == count {
+            return Some(at);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(message: &str, expected: &[(&str, &str)]) {
+        let known = ["research", "team/review", "a"];
+        let found = find(message, |name| known.contains(&name));
+        let found: Vec<_> = found.iter().map(|command| (command.name, command.input)).collect();
+        assert_eq!(found, expected, "{message}");
+    }
+
+    #[test]
+    fn commands_stand_where_words_begin() {
+        check(":research how bees sleep", &[("research", "how bees sleep")]);
+        check("please\n:team/review \"the draft\"\nand more", &[("team/review", "\"the draft\"\nand more")]);
+        check("\u{a0}:a :research x", &[("a", ""), ("research", "x")]);
+        check(":a", &[("a", "")]);
+    }
+
+    #[test]
+    fn other_colons_are_text() {
+        for message in [
+            "at 10:30",
+            "a:research",
+            "::research",
+            ":research:",
+            ":Research",
+            ":",
+            "",
+            "http://a :) \\:a",
+            "x:a :b",
+        ] {
+            check(message, &[]);
+        }
+        check("`:a x` and ``` :a\n:a ``` :research y", &[("research", "y")]);
+        check("a ` tick :a", &[("a", "")]);
+        check("```\n:a\n```", &[]);
+        check("``a` :a ``", &[]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read(message in "[ :a`\n\\\\é]{0,40}") {
+            for command in find(&message, |_| true) {
+                proptest::prop_assert!(message.contains(command.name) && message.contains(command.input));
+            }
+        }
+    }
+}

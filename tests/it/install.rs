@@ -1,0 +1,16 @@
+//! `adjutant install` and `uninstall`, and the hook that they put there.
+
+mod faults;
+mod golden;
+mod hook;
+mod places;
+mod real;
+
+use crate::support::{Finished, Home};
+
+/// Runs a command that must do what it is asked for.
+fn done(home: &Home, arguments: &[&str]) -> Finished {
+    let finished = home.run(arguments, "");
+    assert!(finished.status.success(), "{arguments:?}\n{finished}");
+    finished
+}

@@ -1,0 +1,217 @@
+//! Configurations that are broken, guarded, linked, somebody else's, or changing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::done;
+use crate::support::Home;
+use crate::support::terminal::Terminal;
+
+/// Every file below the home with its content, to see that nothing was written.
+fn tree(home: &Home) -> BTreeMap<String, Vec<u8>> {
+    fn walk(folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.is_symlink() {
+                walk(&path, found);
+            }
+            let name = path.to_string_lossy().into_owned();
+            found.insert(name, fs::read(&path).unwrap_or_default());
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk(home.path(), &mut found);
+    found
+}
+
+/// Asserts that a command fails with these words and writes nothing.
+#[track_caller]
+fn refused(home: &Home, arguments: &[&str], words: &[&str]) {
+    let before = tree(home);
+    let finished = home.run(arguments, "");
+    assert_eq!(finished.status.code(), Some(1), "{finished}");
+    for word in words {
+        assert!(finished.stderr.contains(word), "{word:?} is not in\n{finished}");
+    }
+    assert_eq!(tree(home), before, "{arguments:?}");
+}
+
+#[test]
+fn a_broken_file_is_told_with_its_line_and_left_alone() {
+    let home = Home::new();
+    home.write(".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\" 1\n  }\n}\n");
+    refused(&home, &["install", "cursor"], &[".cursor/mcp.json cannot be changed", "line 3, column 9", "hint:"]);
+    refused(&home, &["uninstall", "cursor"], &["line 3, column 9"]);
+    home.write(".codex/config.toml", "model = \"o\"\n[mcp_servers\n");
+    refused(&home, &["install", "codex"], &["config.toml cannot be changed", "line 2"]);
+    home.write(".codex/config.toml", "model = \"o\"\nmcp_servers = 3\n");
+    refused(&home, &["install", "codex"], &["line 2: `mcp_servers` is not a table"]);
+    home.write(".cursor/mcp.json", "{\"mcpServers\": {},\n\"mcpServers\": {}}");
+    refused(&home, &["install", "cursor"], &["line 2: `mcpServers` stands there a second time"]);
+    home.write(".cursor/mcp.json", b"{\n\"a\": \"\xff\"}");
+    refused(&home, &["install", "cursor"], &["line 2 is not UTF-8"]);
+    // The file of hooks counts as well: what cannot be done whole is not begun.
+    home.write(".codex/config.toml", "model = \"o\"\n");
+    home.write(".codex/hooks.json", "{\"hooks\": [");
+    refused(&home, &["install", "codex"], &["hooks.json cannot be changed: line 1"]);
+}
+
+#[test]
+fn one_that_fails_does_not_keep_the_others_from_theirs() {
+    let home = Home::new();
+    home.write(".cursor/mcp.json", "{");
+    home.write(".config/zed/settings.json", "{}");
+    let finished = home.run(["install", "cursor", "zed", "--json"], "");
+    assert_eq!(finished.status.code(), Some(1), "{finished}");
+    let told: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert!(told["clients"][0]["error"].as_str().unwrap().contains("line 1"), "{told:#}");
+    let zed = &told["clients"][1]["files"][0];
+    assert_eq!((&zed["outcome"], &zed["written"]), (&json!("changed"), &json!(true)));
+    assert!(zed["diff"].as_str().unwrap().contains("+  \"context_servers\": {"), "{told:#}");
+    assert!(fs::read_to_string(zed["backup"].as_str().unwrap()).unwrap().starts_with("{}"));
+    assert!(fs::read_to_string(home.path().join(".config/zed/settings.json")).unwrap().contains("connect"));
+}
+
+#[test]
+fn another_server_of_our_name_gives_way_by_force_only() {
+    let home = Home::new();
+    for (client, file, text) in [
+        ("cursor", ".cursor/mcp.json", r#"{"mcpServers": {"adjutant": {"command": "/opt/army", "args": ["march"]}}}"#),
+        ("codex", ".codex/config.toml", "[mcp_servers.adjutant]\ncommand = \"/opt/army\"\nargs = [\"march\"]\n"),
+        ("opencode", ".config/opencode/opencode.json", r#"{"mcp": {"adjutant": {"command": ["/opt/army", "march"]}}}"#),
+        ("gemini", ".gemini/settings.json", r#"{"mcpServers": {"adjutant": {"httpUrl": "https://army.example/mcp"}}}"#),
+    ] {
+        let path = home.write(file, text);
+        refused(&home, &["install", client], &["another server of the name `adjutant`", "army", "--force"]);
+        done(&home, &["uninstall", client]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "it is not ours to remove");
+        done(&home, &["install", client, "--force"]);
+        let new = fs::read_to_string(&path).unwrap();
+        assert!(new.contains("connect") && !new.contains("army"), "{new}");
+        done(&home, &["uninstall", client]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_link_stays_a_link_and_is_told() {
+    let home = Home::new();
+    let real = home.write("dotfiles/codex.toml", "model = \"o\"\n");
+    fs::create_dir(home.path().join(".codex")).unwrap();
+    let link = home.path().join(".codex/config.toml");
+    symlink("../dotfiles/codex.toml", &link).unwrap();
+    let told = done(&home, &["install", "codex"]);
+    let target = real.canonicalize().unwrap();
+    assert!(told.stdout.contains(&format!("a link to {}", target.display())), "{told}");
+    assert!(link.is_symlink() && fs::read_to_string(&real).unwrap().contains("[mcp_servers.adjutant]"));
+    done(&home, &["uninstall", "codex"]);
+    assert!(link.is_symlink() && fs::read_to_string(&real).unwrap() == "model = \"o\"\n");
+    fs::remove_file(&real).unwrap();
+    refused(&home, &["install", "codex"], &["it is a link that leads nowhere"]);
+}
+
+#[test]
+fn what_may_not_be_written_is_not() {
+    let home = Home::new();
+    let file = home.write(".cursor/mcp.json", "{}\n");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    refused(&home, &["install", "cursor"], &["cannot write", ".cursor/mcp.json: it is read-only"]);
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    refused(&home, &["install", "cursor"], &["it is not a file"]);
+}
+
+#[test]
+fn who_may_read_it_stays_as_it_was() {
+    let home = Home::new();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let file = home.write(".cursor/mcp.json", "{}\n");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    done(&home, &["install", "cursor", "codex"]);
+    assert_eq!(mode(&file), 0o640);
+    // What is new, and what was copied, may hold secrets.
+    assert_eq!(mode(&home.path().join(".codex/config.toml")), 0o600);
+    let backups = home.path().join(".adjutant/backups");
+    assert_eq!(mode(&backups), 0o700);
+    let kept: Vec<_> = fs::read_dir(&backups).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(kept.len() >= 2 && kept.iter().all(|file| mode(file) == 0o600), "{kept:?}");
+    // A byte-order mark stays, too.
+    let marked = home.write(".config/zed/settings.json", "\u{feff}{}\n");
+    done(&home, &["install", "zed"]);
+    assert!(fs::read_to_string(&marked).unwrap().starts_with("\u{feff}{\n  \"context_servers\""));
+}
+
+#[test]
+fn others_changes_since_then_stay() {
+    let home = Home::new();
+    let file = home.write(".claude.json", "{\n  \"numStartups\": 1\n}\n");
+    done(&home, &["install", "claude"]);
+    let text = fs::read_to_string(&file).unwrap().replace("\"numStartups\": 1", "\"numStartups\": 2");
+    fs::write(&file, text).unwrap();
+    done(&home, &["uninstall", "claude"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{\n  \"numStartups\": 2\n}\n");
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let home = Home::new();
+    home.write(".codex/config.toml", "model = \"o\"\n");
+    home.write(".claude.json", "{\"secret\":\"s\",\"oauth\":{\"x\":1}}");
+    let before = tree(&home);
+    let told = done(&home, &["install", "--dry-run"]);
+    assert_eq!(tree(&home), before);
+    assert!(told.stdout.contains("+[mcp_servers.adjutant]"), "{told}");
+    assert!(told.stdout.contains("Claude Code: ~/.claude.json changed"), "{told}");
+    assert!(told.stderr.contains("nothing was written"), "{told}");
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked_and_a_file_that_changed_meanwhile_is_left() {
+    let home = Home::new();
+    let file = home.write(".cursor/mcp.json", "{}\n");
+    let mut terminal = Terminal::start(&home, &["install", "cursor"], 100, 30, &[]);
+    terminal.until(|screen| screen.contains("Write this? [Y/n]"));
+    terminal.write("n\r");
+    assert!(terminal.ends().success());
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{}\n");
+    let mut terminal = Terminal::start(&home, &["install", "cursor"], 100, 30, &[]);
+    terminal.until(|screen| screen.contains("Write this? [Y/n]"));
+    fs::write(&file, "{\"mcpServers\": {}}\n").unwrap();
+    terminal.write("\r");
+    terminal.until(|screen| screen.contains("changed while it was looked at"));
+    assert!(!terminal.ends().success());
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{\"mcpServers\": {}}\n");
+}
+
+#[test]
+fn what_hides_or_steers_in_a_file_is_shown() {
+    let home = Home::new();
+    home.write(".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\\u0000\u{202e}\": \"\u{1b}[2J\"\n  }\n}\n".replace("\\u0000", ""));
+    let finished = home.run(["install", "cursor", "--dry-run"], "");
+    assert!(!finished.stdout.contains('\u{202e}') && !finished.stdout.contains('\u{1b}'), "{finished:?}", finished = finished.stdout);
+}
+
+#[test]
+fn a_hostile_project_changes_nothing() {
+    let home = Home::new();
+    let evil = r#"{"mcpServers": {"adjutant": {"command": "/evil", "args": ["connect"]}}}"#;
+    for file in [".mcp.json", ".cursor/mcp.json", ".gemini/settings.json", ".vscode/mcp.json", "opencode.json"] {
+        home.write(&format!("project/{file}"), evil);
+    }
+    home.write("project/.codex/config.toml", "[mcp_servers.adjutant]\ncommand = \"/evil\"\n");
+    let project = home.path().join("project");
+    let before = tree(&home);
+    let clients = ["claude", "codex", "cursor", "gemini", "opencode", "vscode"];
+    let output = home.adjutant(["install"].iter().chain(&clients)).current_dir(&project).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let after = tree(&home);
+    for (file, text) in &before {
+        assert_eq!(after.get(file), Some(text), "{file}");
+    }
+    assert!(!after.values().any(|text| String::from_utf8_lossy(text).contains("/evil\"") && !before.values().any(|old| old == text)));
+    assert!(home.path().join(".claude.json").exists() && home.path().join(".codex/config.toml").exists());
+}

@@ -1,0 +1,202 @@
+//! Every client's files before and after, byte for byte: installed, installed again, taken out with and without the
+//! copy of what was there.
+//!
+//! `golden/CLIENT.golden` has a part for each case (`####`), with the files before, after, and once our entry is out
+//! again where that differs from before. A carriage return is shown as `␍`, a tab as `␉`, a missing line end as `⏎`.
+//! `INSTA_UPDATE=always` writes what comes out into the file, for a person to read.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::done;
+use crate::support::Home;
+
+/// Files by their path below the home.
+type Files = BTreeMap<String, String>;
+
+struct Case {
+    name: String,
+    before: Files,
+    after: Files,
+    /// What `uninstall` leaves where that is not what was before.
+    without: Files,
+}
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_adjutant");
+
+fn golden_file(client: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/install/golden/{client}.golden"))
+}
+
+fn shown(text: &str) -> String {
+    let text = text.replace(PROGRAM, "/bin/adjutant").replace('\r', "␍").replace('\t', "␉");
+    if text.ends_with('\n') { text } else { text + "⏎\n" }
+}
+
+fn meant(text: &str) -> String {
+    let text = text.strip_suffix("⏎\n").unwrap_or(text);
+    text.replace("/bin/adjutant", PROGRAM)
+        .replace('␍', "\r")
+        .replace('␉', "\t")
+        .replace(&format!("/old{PROGRAM}"), "/old/bin/adjutant")
+}
+
+fn read(client: &str) -> Vec<Case> {
+    let text = fs::read_to_string(golden_file(client)).unwrap();
+    let cases = text.split("#### ").skip(1).map(|part| {
+        let (name, files) = part.split_once('\n').unwrap();
+        let mut case =
+            Case { name: name.to_owned(), before: Files::new(), after: Files::new(), without: Files::new() };
+        for file in files.split("==== ").skip(1) {
+            let (label, text) = file.split_once('\n').unwrap();
+            let (when, path) = label.split_once(' ').unwrap();
+            let files = match when {
+                "before" => &mut case.before,
+                "after" => &mut case.after,
+                "without" => &mut case.without,
+                other => panic!("{other}?"),
+            };
+            files.insert(path.to_owned(), meant(text));
+        }
+        case
+    });
+    cases.collect()
+}
+
+fn written(cases: &[Case]) -> String {
+    let mut text = String::new();
+    for case in cases {
+        text += &format!("#### {}\n", case.name);
+        for (when, files) in [("before", &case.before), ("after", &case.after), ("without", &case.without)] {
+            for (path, content) in files {
+                text += &format!("==== {when} {path}\n{}", shown(content));
+            }
+        }
+    }
+    text
+}
+
+/// All files below the home but our own.
+fn files(home: &Home) -> Files {
+    fn walk(root: &Path, folder: &Path, found: &mut Files) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            if path.is_dir() && name != ".adjutant" {
+                walk(root, &path, found);
+            } else if path.is_file() {
+                found.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    let mut found = Files::new();
+    walk(home.path(), home.path(), &mut found);
+    found
+}
+
+#[track_caller]
+fn check(client: &str) {
+    let update = std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always");
+    let mut cases = read(client);
+    assert!(cases.len() >= 9, "{client} has few cases");
+    for case in &mut cases {
+        let at = format!("{client}, {}", case.name);
+        let home = Home::new();
+        for (path, text) in &case.before {
+            home.write(path, text);
+        }
+        done(&home, &["install", client]);
+        let after = files(&home);
+        let again = done(&home, &["install", client]);
+        assert_eq!(files(&home), after, "{at}: installed again");
+        assert!(!again.stdout.contains('+'), "{at}: {}", again.stdout);
+
+        done(&home, &["uninstall", client]);
+        let without = files(&home);
+        let gone = done(&home, &["uninstall", client]);
+        assert!(gone.stdout.lines().all(|line| line.ends_with("unchanged")), "{at}: {}", gone.stdout);
+
+        // Somebody else's change makes the copy useless: then the entry alone goes, and says the same.
+        for (path, text) in &after {
+            home.write(path, text);
+        }
+        done(&home, &["uninstall", client]);
+        for (path, text) in files(&home) {
+            let before = without.get(&path).map_or("", String::as_str);
+            assert_eq!(meaning(&path, &text), meaning(&path, before), "{at}: {path} without a receipt");
+            let emptied = ["no file", "nothing", "an empty", "no servers", "ours"]
+                .iter()
+                .any(|word| case.name.contains(word));
+            if !emptied && case.before.contains_key(&path) {
+                assert_eq!(text.trim_end(), before.trim_end(), "{at}: {path} without a receipt");
+            }
+        }
+
+        let without = if without == case.before { Files::new() } else { without };
+        if update {
+            (case.after, case.without) = (after, without);
+        } else {
+            assert_eq!(after, case.after, "{at}: installed");
+            assert_eq!(without, case.without, "{at}: taken out");
+        }
+    }
+    if update {
+        fs::write(golden_file(client), written(&cases)).unwrap();
+    }
+}
+
+/// What a configuration says, without its white space and comments, and without what says nothing.
+fn meaning(path: &str, text: &str) -> String {
+    let comment = if path.ends_with(".toml") { "#" } else { "//" };
+    let lines = text.lines().map(|line| line.split(comment).next().unwrap_or_default());
+    let text: String = lines.flat_map(str::chars).filter(|c| !c.is_whitespace()).collect();
+    // Copilot's file of hooks says this besides.
+    let text = text.replace("\"version\":1", "").replace(",}", "}");
+    if text == "{}" { String::new() } else { text }
+}
+
+#[test]
+fn claude_code() {
+    check("claude");
+}
+
+#[test]
+fn claude_desktop() {
+    check("claude-desktop");
+}
+
+#[test]
+fn codex() {
+    check("codex");
+}
+
+#[test]
+fn copilot() {
+    check("copilot");
+}
+
+#[test]
+fn cursor() {
+    check("cursor");
+}
+
+#[test]
+fn gemini() {
+    check("gemini");
+}
+
+#[test]
+fn opencode() {
+    check("opencode");
+}
+
+#[test]
+fn vscode() {
+    check("vscode");
+}
+
+#[test]
+fn zed() {
+    check("zed");
+}
