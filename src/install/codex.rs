@@ -245,9 +245,8 @@ mod tests {
             "point = { x = 1 }",
         ]);
         let end = prop::sample::select(vec!["\n", "\r\n"]);
-        (prop::collection::vec(line, 0..8), end).prop_map(|(lines, end)| {
-            lines.iter().map(|line| format!("{}{end}", line.replace('\n', end))).collect()
-        })
+        (prop::collection::vec(line, 0..8), end)
+            .prop_map(|(lines, end)| lines.iter().map(|line| line.replace('\n', end) + end).collect())
     }
 
     proptest! {

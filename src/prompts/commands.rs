@@ -20,7 +20,7 @@ pub(crate) fn may_hold_any(message: &str) -> bool {
 
 /// Finds the commands of a message. `is_known` says which names there are; anything else that begins with a colon is
 /// ordinary text, and so is everything in code.
-pub(crate) fn find<'a>(message: &'a str, is_known: impl Fn(&str) -> bool) -> Vec<Command<'a>> {
+pub(crate) fn find(message: &str, is_known: impl Fn(&str) -> bool) -> Vec<Command<'_>> {
     let known: Vec<_> =
         words(message).filter(|word| is_known(&message[word.start + 1..word.end])).take(MOST).collect();
     let ends = known.iter().skip(1).map(|next| next.start).chain([message.len()]);

@@ -97,7 +97,7 @@ fn texts() -> impl Strategy<Value = String> {
     let member = (gap.clone(), gap.clone(), value, gap.clone(), gap.clone());
     (prop::collection::vec(member, 0..4), gap.clone(), prop::bool::ANY).prop_map(|(members, end, comma)| {
         let count = members.len();
-        let members: String = members
+        let members: Vec<String> = members
             .into_iter()
             .enumerate()
             .map(|(n, (a, b, value, c, d))| {
@@ -105,7 +105,7 @@ fn texts() -> impl Strategy<Value = String> {
                 format!("{a}\"m{n}\"{b}:{c}{value}{d}{closing}")
             })
             .collect();
-        format!("{{{members}{end}}}")
+        format!("{{{}{end}}}", members.concat())
     })
 }
 

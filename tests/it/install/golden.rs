@@ -148,7 +148,7 @@ fn check(client: &str) {
 
 /// What a configuration says, without its white space and comments, and without what says nothing.
 fn meaning(path: &str, text: &str) -> String {
-    let comment = if path.ends_with(".toml") { "#" } else { "//" };
+    let comment = if path == ".codex/config.toml" { "#" } else { "//" };
     let lines = text.lines().map(|line| line.split(comment).next().unwrap_or_default());
     let text: String = lines.flat_map(str::chars).filter(|c| !c.is_whitespace()).collect();
     // Copilot's file of hooks says this besides.

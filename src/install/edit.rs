@@ -1,0 +1,138 @@
+//! The two things that stand in a configuration: our server's entry, and the hook.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::client::{Client, Hook};
+use super::entry::{Found, Launch, NAME, OUTDATED, is_our_hook};
+use super::syntax::Fault;
+use super::{Error, Wish, codex, jsonc};
+
+/// What of ours stands in a file.
+pub(super) enum Part {
+    Entry,
+    Hook(Box<Hook>),
+}
+
+impl Part {
+    /// Returns the text of a file with this part as it is wished for.
+    pub(super) fn edited(
+        &self,
+        client: Client,
+        path: &Path,
+        text: &str,
+        wish: Wish<'_>,
+    ) -> Result<String, Error> {
+        match self {
+            Self::Entry => set_entry(client, path, text, wish),
+            Self::Hook(hook) => {
+                let wanted = matches!(wish, Wish::Installed { hook: true, .. });
+                set_hook(client, hook, text, wanted)
+                    .map_err(|fault| Error::Text { path: path.to_owned(), fault })
+            }
+        }
+    }
+}
+
+fn found(client: Client, path: &Path, text: &str) -> Result<Option<Found>, Error> {
+    let at = |fault| Error::Text { path: path.to_owned(), fault };
+    if client == Client::Codex {
+        return codex::get(text, NAME).map_err(at);
+    }
+    Ok(jsonc::get(text, &[client.servers_key(), NAME]).map_err(at)?.as_ref().map(Found::of))
+}
+
+fn set_entry(client: Client, path: &Path, text: &str, wish: Wish<'_>) -> Result<String, Error> {
+    let at = |fault| Error::Text { path: path.to_owned(), fault };
+    let found = found(client, path, text)?;
+    let (launch, force) = match (wish, &found) {
+        (Wish::Removed, Some(found)) if found.is_ours() => {
+            return without_entry(client, text).map_err(at);
+        }
+        // Another's server of our name is not ours to remove.
+        (Wish::Removed, _) => return Ok(text.to_owned()),
+        (Wish::Installed { launch, force, .. }, _) => (launch, force),
+    };
+    let ours = found.as_ref().filter(|found| found.is_ours());
+    let mut text = text.to_owned();
+    if let (Some(other), None) = (&found, ours) {
+        if !force {
+            return Err(Error::Foreign { path: path.to_owned(), shown: other.shown() });
+        }
+        text = without_entry(client, &text).map_err(at)?;
+    }
+    if client == Client::Codex {
+        return codex::set(&text, NAME, &launch.program, &launch.arguments(ours)).map_err(at);
+    }
+    set_members(client, text, launch, ours).map_err(at)
+}
+
+fn without_entry(client: Client, text: &str) -> Result<String, Fault> {
+    match client {
+        Client::Codex => codex::remove(text, NAME),
+        _ => jsonc::remove(text, &[client.servers_key(), NAME]),
+    }
+}
+
+/// Sets the members of an entry that make it ours, one by one: what a person added stays.
+fn set_members(
+    client: Client,
+    mut text: String,
+    launch: &Launch,
+    ours: Option<&Found>,
+) -> Result<String, Fault> {
+    let members = launch.members(client, ours);
+    if ours.is_none() {
+        let entry = members.into_iter().chain(Launch::more(client));
+        let entry: Value =
+            entry.map(|(name, value)| (name.to_owned(), value)).collect::<serde_json::Map<_, _>>().into();
+        return jsonc::set(&text, &[client.servers_key(), NAME], &entry);
+    }
+    for (name, value) in members {
+        let path = [client.servers_key(), NAME, name];
+        if jsonc::get(&text, &path)?.as_ref() != Some(&value) {
+            text = jsonc::set(&text, &path, &value)?;
+        }
+    }
+    for name in OUTDATED {
+        text = jsonc::remove(&text, &[client.servers_key(), NAME, name])?;
+    }
+    Ok(text)
+}
+
+/// Puts our hook into the list of hooks, or takes it out; there is one of it, and it stays when it says the same.
+fn set_hook(client: Client, hook: &Hook, text: &str, wanted: bool) -> Result<String, Fault> {
+    let [outer, event] = hook.path;
+    let elements = jsonc::get(text, &hook.path)?;
+    let elements = elements.as_ref().and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    if wanted && elements.contains(&hook.element) {
+        return Ok(text.to_owned());
+    }
+    let mut text = text.to_owned();
+    // From the last to the first, so that numbers stay true.
+    for (number, element) in elements.iter().enumerate().rev() {
+        let number = number.to_string();
+        let line = |handler: &Value| {
+            let line = handler.get("command").or_else(|| handler.get("bash"));
+            line.and_then(Value::as_str).is_some_and(|line| is_our_hook(line, client))
+        };
+        if line(element) {
+            text = jsonc::remove(&text, &[outer, event, &number])?;
+        }
+        let handlers = element["hooks"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for (inner, _) in handlers.iter().enumerate().rev().filter(|(_, handler)| line(handler)) {
+            text = jsonc::remove(&text, &[outer, event, &number, "hooks", &inner.to_string()])?;
+        }
+    }
+    if !wanted {
+        return Ok(text);
+    }
+    if let Some((name, value)) = &hook.head
+        && jsonc::get(&text, &[name])?.is_none()
+    {
+        text = jsonc::set(&text, &[name], value)?;
+    }
+    let end = elements.len().to_string();
+    jsonc::set(&text, &[outer, event, &end], &hook.element)
+}
