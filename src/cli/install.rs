@@ -22,11 +22,6 @@ use crate::visible::plain;
 
 /// Arguments of `adjutant install`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  adjutant install                     every program that is found here
-  adjutant install codex --dry-run     what would change, and nothing written
-  adjutant install --link              links for Cursor and VS Code")]
 pub(super) struct InstallArgs {
     #[command(flatten)]
     which: Which,

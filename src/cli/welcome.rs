@@ -39,7 +39,7 @@ fn steps(config: &Config, hub: Option<&Status>) -> Vec<(&'static str, &'static s
         (hub.is_none(), ("adjutant serve --background --open", "start the hub, and look at it")),
         (
             hub.is_none_or(|hub| hub.clients.is_empty()),
-            ("adjutant connect --help", "how an agent is connected"),
+            ("adjutant install", "put the hub into the agents you use"),
         ),
         (
             !has_files("prompts"),

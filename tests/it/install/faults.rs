@@ -44,7 +44,11 @@ fn refused(home: &Home, arguments: &[&str], words: &[&str]) {
 fn a_broken_file_is_told_with_its_line_and_left_alone() {
     let home = Home::new();
     home.write(".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\" 1\n  }\n}\n");
-    refused(&home, &["install", "cursor"], &[".cursor/mcp.json cannot be changed", "line 3, column 9", "hint:"]);
+    refused(
+        &home,
+        &["install", "cursor"],
+        &[".cursor/mcp.json cannot be changed", "line 3, column 9", "hint:"],
+    );
     refused(&home, &["uninstall", "cursor"], &["line 3, column 9"]);
     home.write(".codex/config.toml", "model = \"o\"\n[mcp_servers\n");
     refused(&home, &["install", "codex"], &["config.toml cannot be changed", "line 2"]);
@@ -80,10 +84,26 @@ fn one_that_fails_does_not_keep_the_others_from_theirs() {
 fn another_server_of_our_name_gives_way_by_force_only() {
     let home = Home::new();
     for (client, file, text) in [
-        ("cursor", ".cursor/mcp.json", r#"{"mcpServers": {"adjutant": {"command": "/opt/army", "args": ["march"]}}}"#),
-        ("codex", ".codex/config.toml", "[mcp_servers.adjutant]\ncommand = \"/opt/army\"\nargs = [\"march\"]\n"),
-        ("opencode", ".config/opencode/opencode.json", r#"{"mcp": {"adjutant": {"command": ["/opt/army", "march"]}}}"#),
-        ("gemini", ".gemini/settings.json", r#"{"mcpServers": {"adjutant": {"httpUrl": "https://army.example/mcp"}}}"#),
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            r#"{"mcpServers": {"adjutant": {"command": "/opt/army", "args": ["march"]}}}"#,
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[mcp_servers.adjutant]\ncommand = \"/opt/army\"\nargs = [\"march\"]\n",
+        ),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            r#"{"mcp": {"adjutant": {"command": ["/opt/army", "march"]}}}"#,
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            r#"{"mcpServers": {"adjutant": {"httpUrl": "https://army.example/mcp"}}}"#,
+        ),
     ] {
         let path = home.write(file, text);
         refused(&home, &["install", client], &["another server of the name `adjutant`", "army", "--force"]);
@@ -174,32 +194,34 @@ fn a_person_at_a_terminal_is_asked_and_a_file_that_changed_meanwhile_is_left() {
     let home = Home::new();
     let file = home.write(".cursor/mcp.json", "{}\n");
     let mut terminal = Terminal::start(&home, &["install", "cursor"], 100, 30, &[]);
-    terminal.until(|screen| screen.contains("Write this? [Y/n]"));
-    terminal.write("n\r");
-    assert!(terminal.ends().success());
+    terminal.shows("Write this? [Y/n]");
+    terminal.send("n\r");
+    assert_eq!(terminal.ended(), 0);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{}\n");
     let mut terminal = Terminal::start(&home, &["install", "cursor"], 100, 30, &[]);
-    terminal.until(|screen| screen.contains("Write this? [Y/n]"));
+    terminal.shows("Write this? [Y/n]");
     fs::write(&file, "{\"mcpServers\": {}}\n").unwrap();
-    terminal.write("\r");
-    terminal.until(|screen| screen.contains("changed while it was looked at"));
-    assert!(!terminal.ends().success());
+    terminal.send("\r");
+    terminal.shows("changed while it was looked at");
+    assert_eq!(terminal.ended(), 1);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"mcpServers\": {}}\n");
 }
 
 #[test]
 fn what_hides_or_steers_in_a_file_is_shown() {
     let home = Home::new();
-    home.write(".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\\u0000\u{202e}\": \"\u{1b}[2J\"\n  }\n}\n".replace("\\u0000", ""));
-    let finished = home.run(["install", "cursor", "--dry-run"], "");
-    assert!(!finished.stdout.contains('\u{202e}') && !finished.stdout.contains('\u{1b}'), "{finished:?}", finished = finished.stdout);
+    home.write(".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\u{202e}\": \"b\" // \u{1b}[2J\n  }\n}\n");
+    let told = done(&home, &["install", "cursor", "--dry-run"]).stdout;
+    assert!(told.contains("+    \"adjutant\": {") && !told.contains(['\u{202e}', '\u{1b}']), "{told:?}");
 }
 
 #[test]
 fn a_hostile_project_changes_nothing() {
     let home = Home::new();
     let evil = r#"{"mcpServers": {"adjutant": {"command": "/evil", "args": ["connect"]}}}"#;
-    for file in [".mcp.json", ".cursor/mcp.json", ".gemini/settings.json", ".vscode/mcp.json", "opencode.json"] {
+    for file in
+        [".mcp.json", ".cursor/mcp.json", ".gemini/settings.json", ".vscode/mcp.json", "opencode.json"]
+    {
         home.write(&format!("project/{file}"), evil);
     }
     home.write("project/.codex/config.toml", "[mcp_servers.adjutant]\ncommand = \"/evil\"\n");
@@ -212,6 +234,8 @@ fn a_hostile_project_changes_nothing() {
     for (file, text) in &before {
         assert_eq!(after.get(file), Some(text), "{file}");
     }
-    assert!(!after.values().any(|text| String::from_utf8_lossy(text).contains("/evil\"") && !before.values().any(|old| old == text)));
+    for (file, text) in after.iter().filter(|(file, _)| !before.contains_key(*file)) {
+        assert!(!String::from_utf8_lossy(text).contains("/evil"), "{file}");
+    }
     assert!(home.path().join(".claude.json").exists() && home.path().join(".codex/config.toml").exists());
 }

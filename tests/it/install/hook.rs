@@ -1,1 +1,149 @@
+//! `adjutant hook CLIENT`: JSON in, JSON or nothing out, and never in the way.
 
+use std::io::{Read, Write};
+use std::process::Stdio;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::support::{DEADLINE, Finished, Home, wait};
+
+const EXPANDED: &str = "You are a focused researcher.\n\nTopic:\nhow bees sleep";
+
+fn home() -> Home {
+    let home = Home::new();
+    home.write(".adjutant/prompts/research.md", "You are a focused researcher.\n\nTopic:\n{{input}}\n");
+    home
+}
+
+fn hooked(home: &Home, client: &str, prompt: &str) -> Finished {
+    let asked = json!({"session_id": "s", "hook_event_name": "UserPromptSubmit", "cwd": home.path(), "prompt": prompt});
+    let finished = home.run(["hook", client], asked.to_string());
+    assert!(finished.status.success(), "{finished}");
+    finished
+}
+
+/// What a client adds to the prompt.
+fn added(home: &Home, client: &str, prompt: &str) -> String {
+    let finished = hooked(home, client, prompt);
+    let [answer] = &finished.lines()[..] else { panic!("{finished}") };
+    let context =
+        answer.pointer("/hookSpecificOutput/additionalContext").or_else(|| answer.get("additionalContext"));
+    context.unwrap().as_str().unwrap().to_owned()
+}
+
+#[test]
+fn each_client_gets_the_prompt_where_it_looks_for_it() {
+    let home = home();
+    for (client, event) in
+        [("claude", "UserPromptSubmit"), ("codex", "UserPromptSubmit"), ("gemini", "BeforeAgent")]
+    {
+        let lines = hooked(&home, client, ":research how bees sleep").lines();
+        assert_eq!(lines[0]["hookSpecificOutput"]["hookEventName"], event);
+        assert_eq!(lines[0].as_object().unwrap().len(), 1);
+        let text = lines[0]["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
+        assert!(text.contains("`:research`") && text.ends_with(EXPANDED), "{text}");
+    }
+    let lines = hooked(&home, "copilot", ":research how bees sleep").lines();
+    assert!(lines[0]["additionalContext"].as_str().unwrap().ends_with(EXPANDED));
+    assert!(!home.path().join(".adjutant/hub.sock").exists(), "no hub is started for it");
+}
+
+#[test]
+fn a_prompt_without_a_command_is_left_alone() {
+    let home = home();
+    for prompt in
+        ["hello", "at 10:30", ":smile:", ":unknown x", "`:research x`", "", "a\n```\n:research x\n```\n"]
+    {
+        let finished = hooked(&home, "claude", prompt);
+        assert_eq!((&*finished.stdout, &*finished.stderr), ("", ""), "{prompt:?}");
+    }
+}
+
+#[test]
+fn several_commands_share_the_text() {
+    let home = home();
+    home.write(".adjutant/prompts/team/tone.md", "Write plainly.\n");
+    let text = added(&home, "claude", "First :research tides :team/tone and be brief");
+    assert!(text.contains("Topic:\ntides\n\nThe prompt command `:team/tone`"), "{text}");
+    assert!(text.ends_with("Write plainly.\n\nand be brief"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_expanded_is_said_to_the_model() {
+    let home = home();
+    home.write(
+        ".adjutant/prompts/deploy.md",
+        "---\narguments:\n  - name: place\n    required: true\n---\nTo {{place}}.\n",
+    );
+    let text = added(&home, "claude", ":deploy");
+    assert!(
+        text.contains("`:deploy` in the user's message was not expanded") && text.contains("place"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_prompt_that_a_client_would_cut_is_left_to_the_tool() {
+    let home = home();
+    home.write(".adjutant/prompts/long.md", "word ".repeat(3_000));
+    for client in ["claude", "codex"] {
+        let text = added(&home, client, ":long tides :research how bees sleep");
+        assert!(text.len() < 10_000 && text.contains("call expand_prompt with the command `long`"), "{text}");
+        assert!(text.ends_with(EXPANDED), "the short one fits: {text}");
+    }
+    assert!(added(&home, "gemini", ":long tides").len() > 15_000);
+}
+
+#[test]
+fn whatever_goes_wrong_the_prompt_goes_on() {
+    let home = home();
+    for input in ["", "{", "[1]", "{\"cwd\": \"/\"}", "null", "{\"prompt\": 3}"] {
+        let finished = home.run(["hook", "claude"], input);
+        assert!(finished.status.success() && finished.stdout.is_empty(), "{input}: {finished}");
+        assert!(finished.stderr.starts_with("error: "), "{input}: {finished}");
+    }
+    home.write(".adjutant/config.toml", "nonsense");
+    let finished = hooked(&home, "claude", ":research x");
+    assert!(finished.stdout.is_empty() && finished.stderr.contains("config.toml"), "{finished}");
+    let finished = home.run(["hook", "claude"], r#"{"prompt": "hello", "cwd": "/nowhere/at/all"}"#);
+    assert_eq!((&*finished.stdout, &*finished.stderr), ("", ""));
+}
+
+#[test]
+fn a_client_that_keeps_the_pipe_open_is_answered() {
+    let home = home();
+    let mut child =
+        home.adjutant(["hook", "gemini"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let began = Instant::now();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(json!({"prompt": ":research how bees sleep"}).to_string().as_bytes()).unwrap();
+    assert!(wait(&mut child, DEADLINE).success());
+    assert!(began.elapsed() < DEADLINE);
+    let mut answer = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut answer).unwrap();
+    assert!(serde_json::from_str::<Value>(&answer).unwrap().to_string().contains("how bees sleep"));
+    drop(stdin);
+}
+
+#[test]
+fn a_projects_own_prompt_is_marked_and_runs_nothing() {
+    let home = home();
+    let mark = home.path().join("ran");
+    let body = format!("!`touch {0}`\n{{{{ '`touch {0}`' }}}} $(touch {0})\n{{{{input}}}}\n", mark.display());
+    home.write("project/.git/HEAD", "ref: refs/heads/main\n");
+    home.write("project/.adjutant/prompts/research.md", &body);
+    home.write(
+        "project/.adjutant/prompts/other.md",
+        format!("---\nengine: jinja\n---\n{{% include '/etc/passwd' %}}\n"),
+    );
+    let cwd = home.path().join("project/src");
+    std::fs::create_dir(&cwd).unwrap();
+    let asked = json!({"cwd": cwd, "prompt": ":research tides :other"});
+    let finished = home.run(["hook", "claude"], asked.to_string());
+    let text = &finished.lines()[0]["hookSpecificOutput"]["additionalContext"];
+    let text = text.as_str().unwrap();
+    assert!(text.contains("stands for the prompt below (from a file of this project)"), "{text}");
+    assert!(text.contains("touch") && text.contains("`:other`") && !text.contains("root:"), "{text}");
+    assert!(!mark.exists());
+}

@@ -1,1 +1,163 @@
+//! Which clients are found, where their files are, and what they are told to start.
 
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::done;
+use crate::support::Home;
+
+fn output(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn a_clients_own_variables_say_where_its_files_are() {
+    let home = Home::new();
+    let at = |name: &str| home.path().join("elsewhere").join(name);
+    let all = ["claude", "codex", "copilot", "gemini", "opencode", "zed", "vscode"];
+    let mut command = home.adjutant(["install"].iter().chain(&all));
+    for variable in [
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "COPILOT_HOME",
+        "GEMINI_CLI_HOME",
+        "OPENCODE_CONFIG_DIR",
+        "XDG_CONFIG_HOME",
+    ] {
+        command.env(variable, at(variable));
+    }
+    output(&mut command);
+    for file in [
+        "CLAUDE_CONFIG_DIR/.claude.json",
+        "CLAUDE_CONFIG_DIR/settings.json",
+        "CODEX_HOME/config.toml",
+        "CODEX_HOME/hooks.json",
+        "COPILOT_HOME/mcp-config.json",
+        "COPILOT_HOME/hooks/adjutant.json",
+        "GEMINI_CLI_HOME/.gemini/settings.json",
+        "OPENCODE_CONFIG_DIR/opencode.json",
+        "XDG_CONFIG_HOME/zed/settings.json",
+        "XDG_CONFIG_HOME/Code/User/mcp.json",
+    ] {
+        assert!(read(&at(file)).contains("adjutant"), "{file}");
+    }
+    // The home itself got nothing but our own folder.
+    let names: Vec<_> = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.iter().all(|name| name == ".adjutant" || name == "elsewhere"), "{names:?}");
+    let one = home.path().join("mine.jsonc");
+    output(home.adjutant(["install", "opencode"]).env("OPENCODE_CONFIG", &one));
+    assert!(read(&one).contains("connect"));
+}
+
+#[test]
+fn without_a_name_every_client_that_is_here_gets_it() {
+    let home = Home::new();
+    let nothing = home.adjutant(["install"]).env("PATH", home.path()).output().unwrap();
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("hint: name one"));
+    home.write(".gemini/keep", "");
+    home.write(".config/Code - Insiders/User/keep", "");
+    let program = home.write("bin/codex", "#!/bin/sh\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(program, mode).unwrap();
+    let told = output(home.adjutant(["install", "--json"]).env("PATH", home.path().join("bin")));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let names: Vec<_> = told["clients"].as_array().unwrap().iter().map(|client| &client["client"]).collect();
+    assert_eq!(names, ["codex", "gemini", "vscode"]);
+    assert!(home.path().join(".config/Code - Insiders/User/mcp.json").exists());
+    let gone = output(home.adjutant(["uninstall", "--all", "--json"]).env("PATH", home.path().join("bin")));
+    let gone: Value = serde_json::from_str(&gone).unwrap();
+    assert!(
+        gone["clients"].as_array().unwrap().iter().all(|client| client["files"][0]["outcome"] == "removed")
+    );
+}
+
+#[test]
+fn what_is_started_is_an_absolute_path_that_outlives_a_new_version() {
+    let home = Home::new();
+    let bin = home.path().join("my bin");
+    fs::create_dir(&bin).unwrap();
+    symlink(env!("CARGO_BIN_EXE_adjutant"), bin.join("adjutant")).unwrap();
+    output(home.adjutant(["install", "claude"]).env("PATH", &bin));
+    let state: Value = serde_json::from_str(&read(&home.path().join(".claude.json"))).unwrap();
+    let program = bin.join("adjutant");
+    assert_eq!(state["mcpServers"]["adjutant"]["command"], json!(program));
+    let settings: Value = serde_json::from_str(&read(&home.path().join(".claude/settings.json"))).unwrap();
+    let hook = &settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"];
+    assert_eq!(*hook, json!(format!("'{}' hook claude", program.display())));
+    // A shell reads it as it is meant.
+    let line = hook.as_str().unwrap();
+    let mut shell = Command::new("sh");
+    let ran = shell
+        .args(["-c", line])
+        .env("HOME", home.path())
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    // Another program of that name on the PATH is not this one.
+    fs::remove_file(&program).unwrap();
+    fs::write(&program, "#!/bin/sh\n").unwrap();
+    output(home.adjutant(["install", "claude"]).env("PATH", &bin));
+    let state: Value = serde_json::from_str(&read(&home.path().join(".claude.json"))).unwrap();
+    assert_eq!(state["mcpServers"]["adjutant"]["command"], json!(env!("CARGO_BIN_EXE_adjutant")));
+}
+
+#[test]
+fn another_home_goes_along() {
+    let home = Home::new();
+    let desk = home.path().join("desk");
+    let desk = desk.to_str().unwrap();
+    done(&home, &["install", "codex", "--home", desk]);
+    let config = read(&home.path().join(".codex/config.toml"));
+    assert!(config.contains(&format!("args = [\"connect\", \"--home\", \"{desk}\"]")), "{config}");
+    let hooks = read(&home.path().join(".codex/hooks.json"));
+    assert!(hooks.contains(&format!(" hook codex --home {desk}\"")), "{hooks}");
+    assert!(Path::new(desk).join("backups").exists());
+    done(&home, &["install", "codex"]);
+    assert!(read(&home.path().join(".codex/config.toml")).contains("args = [\"connect\"]"));
+    assert_eq!(read(&home.path().join(".codex/hooks.json")).matches("hook codex").count(), 1);
+}
+
+#[test]
+fn the_hook_can_be_left_out() {
+    let home = Home::new();
+    done(&home, &["install", "gemini", "codex"]);
+    done(&home, &["install", "gemini", "codex", "--no-hook"]);
+    assert!(!read(&home.path().join(".gemini/settings.json")).contains("hook"));
+    assert!(!read(&home.path().join(".codex/hooks.json")).contains("hook codex"));
+}
+
+#[test]
+fn links_hold_what_they_install() {
+    let home = Home::new();
+    let links = done(&home, &["install", "--link"]).stdout;
+    let [cursor, vscode] = links.lines().collect::<Vec<_>>()[..] else { panic!("{links}") };
+    let config =
+        cursor.strip_prefix("cursor://anysphere.cursor-deeplink/mcp/install?name=adjutant&config=").unwrap();
+    // Base64 is checked by a decoder that is not ours.
+    let script =
+        "import base64, sys, urllib.parse as u; print(base64.b64decode(u.unquote(sys.argv[1])).decode())";
+    let decoded = output(Command::new("python3").args(["-c", script, config]));
+    let server = json!({"command": env!("CARGO_BIN_EXE_adjutant"), "args": ["connect"]});
+    assert_eq!(serde_json::from_str::<Value>(&decoded).unwrap(), server);
+    let config = vscode.strip_prefix("vscode:mcp/install?").unwrap();
+    assert!(config.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte)), "{config}");
+    let script = "import sys, urllib.parse as u; print(u.unquote(sys.argv[1]))";
+    let decoded: Value =
+        serde_json::from_str(&output(Command::new("python3").args(["-c", script, config]))).unwrap();
+    assert_eq!((&decoded["name"], &decoded["args"]), (&json!("adjutant"), &json!(["connect"])));
+    let none = home.run(["install", "codex", "--link"], "");
+    assert_eq!(none.status.code(), Some(2), "{none}");
+    assert!(fs::read_dir(home.path()).unwrap().next().is_none(), "a link writes nothing");
+}
