@@ -135,7 +135,7 @@ fn a_projects_own_prompt_is_marked_and_runs_nothing() {
     home.write("project/.adjutant/prompts/research.md", &body);
     home.write(
         "project/.adjutant/prompts/other.md",
-        format!("---\nengine: jinja\n---\n{{% include '/etc/passwd' %}}\n"),
+        "---\nengine: jinja\n---\n{% include '/etc/passwd' %}\n",
     );
     let cwd = home.path().join("project/src");
     std::fs::create_dir(&cwd).unwrap();
