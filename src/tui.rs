@@ -17,7 +17,7 @@ mod wrap;
 
 use std::path::PathBuf;
 
-pub(crate) use plain::{Reader, run as run_plain};
+pub(crate) use plain::{Hidden, Reader, run as run_plain};
 pub(crate) use screen::{Fault, run};
 pub(crate) use theme::Theme;
 

@@ -4,13 +4,13 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Args;
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use super::output::{self, Failure};
 use super::{Common, person};
 use crate::config::Roots;
 use crate::socket::Start;
 use crate::socket::person::popups::Secret;
+use crate::tui::Hidden;
 
 /// Arguments of `adjutant passphrase`.
 #[derive(Debug, Args)]
@@ -36,16 +36,12 @@ pub(super) fn run(_args: &PassphraseArgs, common: Common) -> Result<ExitCode, Fa
 
 /// Reads a line that the terminal does not show.
 fn ask(prompt: &str) -> Result<String, Failure> {
-    let shown = tcgetattr(io::stdin()).map_err(io::Error::from)?;
-    let mut hidden = shown.clone();
-    hidden.local_modes.remove(LocalModes::ECHO);
     write!(io::stderr(), "{prompt}")?;
     io::stderr().flush()?;
-    tcsetattr(io::stdin(), OptionalActions::Flush, &hidden).map_err(io::Error::from)?;
+    let hidden = Hidden::new()?;
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
-    // Also after a failure: a terminal that stays silent is worse.
-    tcsetattr(io::stdin(), OptionalActions::Now, &shown).map_err(io::Error::from)?;
+    drop(hidden);
     writeln!(io::stderr())?;
     read?;
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())

@@ -6,13 +6,17 @@ use std::time::{Duration, Instant};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::sheet::{Gone, Sheet, Step};
+use crate::clock;
 use crate::git::Facts;
-use crate::popups::Kind;
+use crate::popups::{Availability, Kind};
 use crate::socket::person::popups::{Act, Done, Shown, Update};
 use crate::visible;
 
 /// How often the hub is told that a question is still on the screen.
 const SEEN: Duration = Duration::from_secs(5);
+
+/// For how long the keys say that the person is away, in milliseconds.
+const HOUR: i64 = 3_600_000;
 
 /// How long a sentence about what happened stays.
 const SAID: Duration = Duration::from_secs(8);
@@ -68,6 +72,10 @@ pub(super) struct Inbox {
     pub(super) questions: Vec<Shown>,
     /// How many there are, with those that are not told.
     pub(super) total: u64,
+    /// Whether agents may ask now.
+    pub(super) availability: Availability,
+    /// What the keys set is whether they may.
+    pub(super) choosing: bool,
     /// The hub has told everything once.
     pub(super) current: bool,
     pub(super) selected: usize,
@@ -146,8 +154,20 @@ impl Inbox {
                 Step::Send(act) => Some(Wish::Act(act)),
             };
         }
+        if std::mem::take(&mut self.choosing) {
+            let until = Some(now.millis + HOUR);
+            let availability = match key.code {
+                KeyCode::Char('1') => Availability::Here,
+                KeyCode::Char('2') => Availability::DoNotDisturb { until },
+                KeyCode::Char('3') => Availability::Away { until },
+                KeyCode::Char('4') => Availability::Away { until: None },
+                _ => return None,
+            };
+            return Some(Wish::Act(Act::Availability(availability)));
+        }
         let last = self.questions.len().saturating_sub(1);
         match key.code {
+            KeyCode::Char('a') => self.choosing = true,
             KeyCode::Char('q') => return Some(Wish::Quit),
             KeyCode::Up | KeyCode::Char('k') => self.selected = self.selected.saturating_sub(1),
             KeyCode::Down | KeyCode::Char('j') => self.selected = (self.selected + 1).min(last),
@@ -212,8 +232,9 @@ impl Inbox {
             Update::Facts { workspace, facts } => {
                 self.facts.insert(workspace, facts);
             }
-            Update::Current { total } => {
+            Update::Current { total, availability } => {
                 self.total = total;
+                self.availability = availability;
                 self.current = true;
             }
         }
@@ -252,6 +273,10 @@ impl Inbox {
                 }
                 self.say(format!("put off for {minutes} min"), now);
             }
+            (Ok(Done::Available(availability)), _) => {
+                self.availability = availability;
+                self.say(presence(availability, now.millis), now);
+            }
             (Ok(Done::Noted), _) => {
                 // Taken back: the question opens again as it was filled in.
                 if let Some(undo) = self.undo.take() {
@@ -270,8 +295,8 @@ impl Inbox {
                 self.say(ended(Gone { kind, by, through }), now);
             }
             (Ok(Done::Unfit { reason, .. }) | Err(reason), Some(sheet)) => sheet.refused(reason),
-            (Ok(Done::Passphrase { reason }), Some(sheet)) => sheet.wants_passphrase(reason),
-            (Ok(Done::Unfit { reason, .. } | Done::Passphrase { reason }) | Err(reason), None) => {
+            (Ok(Done::Passphrase { reason, .. }), Some(sheet)) => sheet.wants_passphrase(reason),
+            (Ok(Done::Unfit { reason, .. } | Done::Passphrase { reason, .. }) | Err(reason), None) => {
                 self.say(reason, now);
             }
         }
@@ -340,6 +365,22 @@ pub(super) fn ended(gone: Gone) -> String {
     }
 }
 
+/// Says whether agents may ask, and for how long that holds.
+pub(super) fn presence(availability: Availability, now: i64) -> String {
+    let what = match availability {
+        Availability::Here => return "you take questions".to_owned(),
+        Availability::DoNotDisturb { .. } => "not to be disturbed",
+        Availability::Away { .. } => "away",
+    };
+    match availability.until() {
+        Some(until) => {
+            let left = Duration::from_millis(u64::try_from(until - now).unwrap_or_default());
+            format!("{what}, {} left", clock::span(left))
+        }
+        None => format!("{what}, until you say that you are here"),
+    }
+}
+
 fn word(kind: Kind) -> &'static str {
     match kind {
         Kind::Answered => "answered",
@@ -354,7 +395,7 @@ fn word(kind: Kind) -> &'static str {
 /// Returns the question that an act is about.
 pub(super) fn ticket(act: &Act) -> Option<&str> {
     match act {
-        Act::Follow => None,
+        Act::Follow | Act::Availability(_) => None,
         Act::Seen { ticket }
         | Act::Answer { ticket, .. }
         | Act::TakeBack { ticket }

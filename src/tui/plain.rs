@@ -2,19 +2,27 @@
 //! readers; `adjutant inbox --help` describes the form.
 
 mod answer;
+mod secret;
 
-use std::io::{self, BufRead, Write};
+use std::collections::HashMap;
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
-use super::inbox::{Input, ended, ticket};
+use super::inbox::{Input, ended, presence, ticket};
 use super::screen::Fault;
 use super::sheet::Gone;
 use super::{Hub, reach};
 use crate::clock;
-use crate::popups::{Choice, Field, Input as Wanted, Level};
-use crate::socket::person::popups::{Act, Done, Shown, Update};
+use crate::popups::{Availability, Choice, Field, Input as Wanted, Level};
+use crate::socket::person::popups::{Act, Done, Secret, Shown, Update};
 use crate::visible;
+use answer::{Known, Read};
+
+pub(crate) use secret::Hidden;
+
+/// Questions decided here that may be taken back.
+const DECIDED: usize = 16;
 
 /// Lines and updates that wait to be handled.
 const WAITING: usize = 256;
@@ -49,6 +57,13 @@ struct Session<'a> {
     acts: SyncSender<Act>,
     reader: Reader,
     questions: Vec<Shown>,
+    /// What was decided here lately, youngest last.
+    decided: Vec<Shown>,
+    /// Notes that go with the next decision of a question, by its ticket.
+    notes: HashMap<String, String>,
+    /// An answer that lacks the passphrase, which the next line is.
+    guarded: Option<(Act, Hidden)>,
+    availability: Availability,
     /// Everything that was pending at the start has been printed, so that lines can name it.
     current: bool,
     /// Lines that came before.
@@ -83,6 +98,10 @@ pub(crate) fn run(
         acts,
         reader,
         questions: Vec::new(),
+        decided: Vec::new(),
+        notes: HashMap::new(),
+        guarded: None,
+        availability: Availability::Here,
         current: false,
         early: Vec::new(),
         open_acts: 0,
@@ -148,8 +167,12 @@ impl Session<'_> {
                 }
             }
             Update::Facts { .. } => {}
-            Update::Current { .. } => {
+            Update::Current { availability, .. } => {
                 self.current = true;
+                if availability != self.availability {
+                    self.availability = availability;
+                    self.print(&format!("DESK {}", presence(availability, now())))?;
+                }
                 for line in std::mem::take(&mut self.early) {
                     self.line(&line)?;
                 }
@@ -159,21 +182,67 @@ impl Session<'_> {
     }
 
     fn line(&mut self, line: &str) -> io::Result<()> {
+        if let Some((act, hidden)) = self.guarded.take() {
+            drop(hidden);
+            return self.proven(act, line);
+        }
         if line.trim().is_empty() {
             return Ok(());
         }
-        match answer::read(line, &self.questions) {
-            Ok(act) => {
-                // What becomes of it is told by its own answer, not as something that happened elsewhere.
-                if let Some(ticket) = answer::decides(&act) {
-                    self.questions.retain(|question| question.ticket != ticket);
-                }
-                self.open_acts += 1;
-                self.send(act)
+        let known = Known { questions: &self.questions, decided: &self.decided, now: now() };
+        match answer::read(line, &known) {
+            Ok(Read::Act(act)) => self.decide(act),
+            Ok(Read::Note { ticket, note }) => {
+                self.print(&format!("NOTED {} it goes with what you decide", short(&ticket)))?;
+                self.notes.insert(ticket, note);
+                Ok(())
             }
             Err(reason) => {
                 self.refused = true;
                 self.print(&format!("REFUSED {reason}"))
+            }
+        }
+    }
+
+    fn decide(&mut self, mut act: Act) -> io::Result<()> {
+        if let Act::Answer { ticket, note, .. } | Act::Decline { ticket, note } = &mut act
+            && note.is_none()
+        {
+            *note = self.notes.remove(ticket);
+        }
+        // What becomes of it is told by its own answer, not as something that happened elsewhere.
+        if let Some(ticket) = answer::decides(&act)
+            && let Some(at) = self.questions.iter().position(|question| question.ticket == ticket)
+        {
+            let question = self.questions.remove(at);
+            self.decided.retain(|known| known.ticket != question.ticket);
+            if self.decided.len() >= DECIDED {
+                self.decided.remove(0);
+            }
+            self.decided.push(question);
+        }
+        self.open_acts += 1;
+        self.send(act)
+    }
+
+    /// Sends an answer again, with the passphrase; an empty line gives it up.
+    fn proven(&mut self, act: Act, line: &str) -> io::Result<()> {
+        let Act::Answer { ticket, answer, note, .. } = act else { return Ok(()) };
+        if line.is_empty() {
+            self.refused = true;
+            self.again(&ticket);
+            return self.print(&format!("REFUSED {} nothing was sent", short(&ticket)));
+        }
+        let passphrase = Some(Secret(line.to_owned()));
+        self.decide(Act::Answer { ticket, answer, note, passphrase })
+    }
+
+    /// A question that was not decided after all waits again.
+    fn again(&mut self, ticket: &str) {
+        if let Some(at) = self.decided.iter().position(|question| question.ticket == ticket) {
+            let question = self.decided.remove(at);
+            if self.questions.iter().all(|known| known.ticket != question.ticket) {
+                self.questions.push(question);
             }
         }
     }
@@ -183,13 +252,35 @@ impl Session<'_> {
     }
 
     fn done(&mut self, act: &Act, done: Result<Done, String>) -> io::Result<()> {
-        let Some(ticket) = ticket(act).map(short) else { return Ok(()) };
         if matches!(act, Act::Seen { .. }) {
             return Ok(());
         }
         self.open_acts = self.open_acts.saturating_sub(1);
+        let whole = ticket(act).unwrap_or_default().to_owned();
+        let ticket = short(&whole);
+        if matches!(done, Ok(Done::Unfit { .. } | Done::Passphrase { .. }) | Err(_)) {
+            self.again(&whole);
+        }
         let line = match done {
-            Ok(Done::Decided { kind, .. }) => format!("DONE {ticket} {}", kind.as_str()),
+            Ok(Done::Decided { kind, until: Some(until) }) => {
+                let left = u64::try_from(until - now()).unwrap_or_default().div_ceil(1000);
+                format!("DONE {ticket} {}; {ticket} /undo takes it back for {left} s", kind.as_str())
+            }
+            Ok(Done::Decided { kind, until: None }) => format!("DONE {ticket} {}", kind.as_str()),
+            Ok(Done::Available(availability)) => {
+                self.availability = availability;
+                format!("DONE {}", presence(availability, now()))
+            }
+            // A passphrase that came through a pipe would stand in some script.
+            Ok(Done::Passphrase { reason, is_set: true })
+                if self.reader == Reader::Person && io::stdin().is_terminal() =>
+            {
+                // Before it is asked for: a quick hand must not be seen.
+                self.guarded = Some((act.clone(), Hidden::new()?));
+                return self.print(&format!(
+                    "PASSPHRASE {ticket} {reason}; type it, it is not shown, or an empty line"
+                ));
+            }
             Ok(Done::Snoozed { .. }) => format!("DONE {ticket} put off"),
             Ok(Done::Noted) => format!("DONE {ticket} taken back"),
             Ok(Done::Before { kind, by, through }) => {
@@ -200,7 +291,7 @@ impl Session<'_> {
                 self.refused = true;
                 format!("REFUSED {ticket} {field}: {reason}")
             }
-            Ok(Done::Passphrase { reason }) => {
+            Ok(Done::Passphrase { reason, .. }) => {
                 self.refused = true;
                 format!("REFUSED {ticket} {reason}; answer it with `adjutant inbox` in a terminal")
             }

@@ -10,7 +10,9 @@ use super::inbox::{Inbox, Input, Now, Wish};
 use super::theme::Theme;
 use super::view;
 use crate::git::Facts;
-use crate::popups::{Answer, By, Choice, Default, Field, Given, Input as Wanted, Kind, Level, Presenter};
+use crate::popups::{
+    Answer, Availability, By, Choice, Default, Field, Given, Input as Wanted, Kind, Level, Presenter,
+};
 use crate::socket::person::popups::{Act, Done, Secret, Shown, Update};
 
 /// An inbox with a clock that stands until it is moved.
@@ -37,7 +39,7 @@ impl Desk {
             desk.on(Input::Told(Update::Question(Box::new(question))));
             total += 1;
         }
-        desk.on(Input::Told(Update::Current { total }));
+        desk.on(Input::Told(Update::Current { total, availability: Availability::Here }));
         desk
     }
 
@@ -283,7 +285,7 @@ fn high_asks_for_the_passphrase_and_never_shows_it() {
     assert!(!format!("{acts:?}").contains("wrong"), "{acts:?}");
     let Act::Answer { passphrase, .. } = &acts[0] else { panic!("{acts:?}") };
     assert_eq!(*passphrase, Some(Secret("wrong".into())));
-    desk.done(&acts[0], Done::Passphrase { reason: "that is not the desk passphrase".into() });
+    desk.done(&acts[0], Done::Passphrase { reason: "that is not the desk passphrase".into(), is_set: true });
     assert!(desk.frame().contains("! that is not the desk passphrase"), "{}", desk.frame());
     let again = desk.press("right Enter");
     assert!(matches!(&again[0], Act::Answer { passphrase: Some(Secret(text)), .. } if text == "right"));
@@ -368,4 +370,24 @@ fn the_colour_of_an_agent_is_always_the_same_and_none_where_none_is_wanted() {
     let plain = Theme { colour: false };
     let colours = [plain.agent("codex", "/a"), plain.alarm(), plain.added(), plain.quiet(), plain.good()];
     assert!(colours.iter().all(|style| style.fg.is_none() && style.bg.is_none()));
+}
+
+#[test]
+fn a_person_says_by_keys_that_agents_should_not_ask() {
+    let mut desk = Desk::with([question('a', "Deploy?", vec![field("answer", Wanted::YesNo)])]);
+    assert!(desk.press("a").is_empty());
+    let frame = desk.frame();
+    assert!(frame.contains("3 away for 1 h"), "{frame}");
+    assert!(desk.press("Esc").is_empty() && !desk.frame().contains("3 away"));
+    let until = Some(desk.now.millis + 3_600_000);
+    let away = Availability::Away { until };
+    assert_eq!(desk.press("a 3"), [Act::Availability(away)]);
+    desk.on(Input::Done(Act::Availability(away), Ok(Done::Available(away))));
+    desk.pass(60_000);
+    let frame = desk.frame();
+    assert!(frame.contains("Adjutant inbox · away, 59 min left · 1 question"), "{frame}");
+    assert_eq!(desk.press("a 1"), [Act::Availability(Availability::Here)]);
+    desk.on(Input::Told(Update::Current { total: 1, availability: Availability::Here }));
+    assert!(desk.frame().contains("Adjutant inbox · 1 question"));
+    assert_eq!(desk.press("a 4"), [Act::Availability(Availability::Away { until: None })]);
 }

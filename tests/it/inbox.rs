@@ -250,12 +250,76 @@ fn lines_in_lines_out_without_a_terminal() {
     lines.write(format!("{id} 7\n"));
     assert_eq!(lines.line(), "REFUSED `7` is none of the options: yes, no");
     lines.write(format!("{id} 2\n"));
-    assert_eq!(lines.line(), format!("DONE {id} answered"));
-    assert_eq!(asking.finish().stdout, "no\n");
+    assert_eq!(lines.line(), format!("DONE {id} answered; {id} /undo takes it back for 3 s"));
+    lines.write(format!("{id} /undo\n"));
+    let mut after = vec![lines.line()];
+    while after.last().unwrap() != "  2  no  No" {
+        after.push(lines.line());
+    }
+    assert!(after.contains(&format!("DONE {id} taken back")), "{after:?}");
+    assert!(
+        after.iter().any(|line| line.starts_with(&format!("QUESTION {id} "))),
+        "it is asked again: {after:?}"
+    );
+    lines.write(format!("{id} /note not on a Friday\n{id} no\n"));
+    assert_eq!(lines.line(), format!("NOTED {id} it goes with what you decide"));
+    assert!(lines.line().starts_with(&format!("DONE {id} answered; ")));
+    let finished = asking.finish();
+    assert_eq!(finished.stdout, "no\n");
+    assert!(finished.stderr.contains("not on a Friday"), "{}", finished.stderr);
+    lines.write("/away 30\n");
+    let away = lines.line();
+    assert!(away.starts_with("DONE away, ") && away.ends_with(" min left"), "{away}");
+    let refused = home.run(["ask", "--title", "Now?"], "");
+    assert_eq!(refused.status.code(), Some(5), "{}", refused.stderr);
+    lines.write("/here\n");
+    assert_eq!(lines.line(), "DONE you take questions");
+    lines.write("/gone\n");
+    assert!(lines.line().starts_with("REFUSED `/gone` is no command"));
     let (status, _) = lines.finish();
     assert_eq!(status.code(), Some(1), "a line was refused");
     let empty = home.run(["inbox"], "");
     assert_eq!((empty.status.code(), empty.stdout.as_str()), (Some(0), ""), "{}", empty.stderr);
+}
+
+#[test]
+fn a_passphrase_is_typed_on_a_terminal_and_never_shown() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let refused = home.run(["passphrase"], "correct horse\ncorrect horse\n");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(refused.stderr.contains("typed on a terminal"), "{}", refused.stderr);
+    let set = |keys: &[(&str, &str)], end: &str| {
+        let mut terminal = Terminal::start(&home, &["passphrase"], 80, 12, &[]);
+        for (prompt, typed) in keys {
+            terminal.shows(prompt);
+            terminal.send(&format!("{typed}\r"));
+        }
+        let screen = terminal.shows(end);
+        assert!(!screen.contains("horse") && !screen.contains("staple"), "{screen}");
+        terminal.ended()
+    };
+    let new = |again: &'static str| [("New passphrase:", "correct horse"), ("The same again:", again)];
+    assert_eq!(set(&new("correct house"), "nothing was changed"), 1);
+    assert_eq!(set(&new("correct horse"), "the desk passphrase is set"), 0);
+    let changed =
+        [("so far:", "wrong horse"), ("New passphrase:", "battery staple"), ("again:", "battery staple")];
+    assert_eq!(set(&changed, "not the desk passphrase"), 1);
+
+    // Over lines in a terminal, as with a screen reader, it is asked for; through a pipe it is not taken.
+    let high = [&DEPLOY[..], &["--high"]].concat();
+    let asking = Asking::start(&home, &high);
+    let mut lines = Terminal::start(&home, &["inbox", "--plain"], 100, 30, &[]);
+    let screen = lines.shows("QUESTION q");
+    let id = screen.split("QUESTION ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    lines.send(&format!("{id} yes\r"));
+    lines.shows(&format!("PASSPHRASE {id} this question needs the desk passphrase"));
+    lines.send("wrong horse\r");
+    lines.shows("that is not the desk passphrase");
+    lines.send("correct horse\r");
+    let screen = lines.shows(&format!("DONE {id} answered"));
+    assert!(!screen.contains("horse"), "{screen}");
+    assert_eq!(asking.finish().stdout, "yes\n");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Questions to the person: the contract's raw form, the tools of every revision, and what no fault may lose.
 
 mod bells;
+mod clocks;
 mod contract;
 mod faults;
 mod gone;

@@ -12,7 +12,8 @@ use crate::app::App;
 use crate::events::Event;
 use crate::git::Facts;
 use crate::popups::{
-    self, Answer, By, Default, Field, Kind, Level, Outcome, Presenter, Proof, Question, State, Ticket,
+    self, Answer, Availability, By, Default, Field, Kind, Level, Outcome, Presenter, Proof, Question, State,
+    Ticket,
 };
 
 /// Questions that are followed; of more only the number is told.
@@ -59,6 +60,8 @@ pub(crate) enum Act {
         ticket: String,
         minutes: u32,
     },
+    /// Says whether the person takes questions.
+    Availability(Availability),
 }
 
 /// A passphrase on its way to the hub; it is never shown.
@@ -85,6 +88,7 @@ pub(crate) enum Done {
     Snoozed {
         until: i64,
     },
+    Available(Availability),
     /// Somebody was faster.
     Before {
         kind: Kind,
@@ -96,9 +100,10 @@ pub(crate) enum Done {
         field: String,
         reason: String,
     },
-    /// The desk passphrase is missing, wrong, or not set; a sentence says which.
+    /// The desk passphrase is missing or wrong, or none `is_set`; a sentence says which.
     Passphrase {
         reason: String,
+        is_set: bool,
     },
 }
 
@@ -113,7 +118,7 @@ pub(crate) enum Update {
     /// What the hub sees of a workspace; the error is a sentence fragment.
     Facts { workspace: String, facts: Result<Facts, String> },
     /// Everything was told; so many are pending in all.
-    Current { total: u64 },
+    Current { total: u64, availability: Availability },
 }
 
 /// A pending question; instants are milliseconds since 1970.
@@ -205,6 +210,9 @@ pub(super) async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, 
                 Err(error) => Err(error),
             }
         }
+        Act::Availability(availability) => {
+            popups.set_availability(availability).await.map(|()| Done::Available(availability))
+        }
         Act::Snooze { ticket, minutes } => {
             popups.snooze(&known(&ticket)?, minutes, through).await.map(|until| Done::Snoozed { until })
         }
@@ -232,7 +240,7 @@ fn told_apart(error: popups::Error) -> Result<Done, Refusal> {
         Error::AlreadyDecided { kind, by, through } => Done::Before { kind, by, through },
         Error::Answer { field, reason } => Done::Unfit { field, reason },
         Error::NeedsPassphrase | Error::NoPassphrase | Error::WrongPassphrase | Error::Locked { .. } => {
-            Done::Passphrase { reason: error.to_string() }
+            Done::Passphrase { reason: error.to_string(), is_set: !matches!(error, Error::NoPassphrase) }
         }
         other => {
             if let Error::Store(source) = &other {
@@ -275,7 +283,8 @@ async fn follow(app: &App, out: &mut Out) -> Result<Value, Refusal> {
                 folders.push(workspace);
             }
         }
-        out.part(&Update::Current { total }).await?;
+        let availability = app.popups.availability().await.map_err(failed)?;
+        out.part(&Update::Current { total, availability }).await?;
         for workspace in folders {
             let facts = app.facts(Path::new(&workspace)).await;
             out.part(&Update::Facts { workspace, facts }).await?;

@@ -1,21 +1,85 @@
-//! One line of a person or a script: `ID VALUE`, or `ID /COMMAND`.
+//! One line of a person or a script: `ID VALUE`, `ID /COMMAND`, or `/COMMAND` for the desk as a whole.
 
 use serde_json::Value;
 
-use crate::popups::{Answer, Choice, Field, Given, Input};
+use crate::popups::{Answer, Availability, Choice, Field, Given, Input};
 use crate::socket::person::popups::{Act, Shown};
 
-/// Reads a line about one of `questions`. The error is a sentence for who wrote it.
-pub(super) fn read(line: &str, questions: &[Shown]) -> Result<Act, String> {
+/// What a line may be about.
+pub(super) struct Known<'a> {
+    pub(super) questions: &'a [Shown],
+    /// Decided here lately.
+    pub(super) decided: &'a [Shown],
+    /// Milliseconds since 1970.
+    pub(super) now: i64,
+}
+
+/// What a line says.
+#[derive(Debug)]
+pub(super) enum Read {
+    Act(Act),
+    /// A sentence for the next decision.
+    Note {
+        ticket: String,
+        note: String,
+    },
+}
+
+/// Reads a line. The error is a sentence for who wrote it.
+pub(super) fn read(line: &str, known: &Known<'_>) -> Result<Read, String> {
     let line = line.trim();
+    if let Some(command) = line.strip_prefix('/') {
+        return availability(command, known.now).map(Read::Act);
+    }
+    if let Some(id) = line.strip_suffix("/undo").filter(|id| id.ends_with(char::is_whitespace)) {
+        let ticket = named(id.trim(), known.decided, "decided here lately")?.ticket.clone();
+        return Ok(Read::Act(Act::TakeBack { ticket }));
+    }
+    if let Some((id, note)) = line.split_once(char::is_whitespace)
+        && let Some(note) = note.trim().strip_prefix("/note ")
+    {
+        let ticket = named(id, known.questions, "that waits")?.ticket.clone();
+        return Ok(Read::Note { ticket, note: note.trim().to_owned() });
+    }
+    act(line, known.questions).map(Read::Act)
+}
+
+/// Reads whether agents may ask, and for how long that holds.
+fn availability(command: &str, now: i64) -> Result<Act, String> {
+    let (word, minutes) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+    let until = match minutes.trim() {
+        "" => None,
+        minutes => match minutes.parse::<u32>() {
+            Ok(minutes) if minutes > 0 => Some(now.saturating_add(i64::from(minutes) * 60_000)),
+            _ => return Err(format!("`/{word}` takes a number of minutes, or none")),
+        },
+    };
+    Ok(Act::Availability(match word {
+        "here" => Availability::Here,
+        "away" => Availability::Away { until },
+        "do-not-disturb" => Availability::DoNotDisturb { until },
+        other => {
+            return Err(format!(
+                "`/{other}` is no command: there are /here, /away [MINUTES] and /do-not-disturb [MINUTES]"
+            ));
+        }
+    }))
+}
+
+/// Finds the question whose ticket begins so.
+fn named<'a>(id: &str, questions: &'a [Shown], which: &str) -> Result<&'a Shown, String> {
+    let mut named = questions.iter().filter(|question| question.ticket.starts_with(id));
+    match (named.next(), named.next()) {
+        (Some(question), None) => Ok(question),
+        (Some(_), Some(_)) => Err(format!("`{id}` begins several questions: write more of it")),
+        (None, _) => Err(format!("no question {which} begins with `{id}`")),
+    }
+}
+
+fn act(line: &str, questions: &[Shown]) -> Result<Act, String> {
     let (id, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
-    let mut named = questions.iter().filter(|question| question.ticket.starts_with(id));
-    let question = match (named.next(), named.next()) {
-        (Some(question), None) => question,
-        (Some(_), Some(_)) => return Err(format!("`{id}` begins several questions: write more of it")),
-        (None, _) => return Err(format!("no question that waits begins with `{id}`")),
-    };
+    let question = named(id, questions, "that waits")?;
     let ticket = question.ticket.clone();
     if let Some(command) = rest.strip_prefix('/') {
         let (command, words) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
@@ -32,7 +96,7 @@ pub(super) fn read(line: &str, questions: &[Shown]) -> Result<Act, String> {
             }
             ("differently", None) => Err("`/differently` takes a sentence that says how".to_owned()),
             (other, _) => Err(format!(
-                "`/{other}` is no command: there are /decline [WHY], /dismiss, /snooze [MINUTES] and /differently HOW; \
+                "`/{other}` is no command: there are /decline [WHY], /dismiss, /snooze [MINUTES], /differently HOW, /note TEXT and /undo; \
                  write =/{other} for that text as an answer"
             )),
         };
@@ -50,7 +114,9 @@ pub(super) fn decides(act: &Act) -> Option<&str> {
         | Act::Decline { ticket, .. }
         | Act::Dismiss { ticket }
         | Act::Redirect { ticket, .. } => Some(ticket),
-        Act::Follow | Act::Seen { .. } | Act::TakeBack { .. } | Act::Snooze { .. } => None,
+        Act::Follow | Act::Seen { .. } | Act::TakeBack { .. } | Act::Snooze { .. } | Act::Availability(_) => {
+            None
+        }
     }
 }
 

@@ -6,9 +6,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::{agent, cut, fill, place, span, styled};
-use crate::popups::Level;
+use crate::popups::{Availability, Level};
 use crate::socket::person::popups::Shown;
-use crate::tui::inbox::{Inbox, Now};
+use crate::tui::inbox::{Inbox, Now, presence};
 use crate::tui::theme::Theme;
 use crate::tui::wrap::width;
 use crate::visible;
@@ -18,7 +18,7 @@ const ROWS: usize = 2;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, inbox: &Inbox, theme: Theme, now: Now) {
     let room = usize::from(area.width);
-    let mut lines = vec![head(inbox, room), Line::default()];
+    let mut lines = vec![head(inbox, now, room), Line::default()];
     if inbox.questions.is_empty() {
         let text = match (&inbox.lost, inbox.current) {
             (Some(_), _) => "Looking for the hub.",
@@ -36,7 +36,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, inbox: &Inbox, theme: Them
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn head(inbox: &Inbox, room: usize) -> Line<'static> {
+fn head(inbox: &Inbox, now: Now, room: usize) -> Line<'static> {
     let shown = inbox.questions.len();
     let count = match inbox.total.max(shown as u64) {
         0 => String::new(),
@@ -44,7 +44,12 @@ fn head(inbox: &Inbox, room: usize) -> Line<'static> {
         total if total > shown as u64 => format!(" · {total} questions, the first {shown} here"),
         total => format!(" · {total} questions"),
     };
-    Line::from(Span::styled(fill(&cut(&format!("Adjutant inbox{count}"), room), room), Theme::strong()))
+    let presence = match inbox.availability {
+        Availability::Here => String::new(),
+        other => format!(" · {}", presence(other, now.millis)),
+    };
+    let head = format!("Adjutant inbox{presence}{count}");
+    Line::from(Span::styled(fill(&cut(&head, room), room), Theme::strong()))
 }
 
 fn rows(
@@ -90,10 +95,15 @@ fn rows(
 }
 
 pub(super) fn hints(inbox: &Inbox) -> Vec<String> {
+    if inbox.choosing {
+        let hints =
+            ["1 here", "2 do not disturb for 1 h", "3 away for 1 h", "4 away until you are back", "Esc back"];
+        return hints.map(ToOwned::to_owned).into();
+    }
     let mut hints = Vec::new();
     if !inbox.questions.is_empty() {
         hints.extend(["↑↓ choose".to_owned(), "Enter opens".to_owned()]);
     }
-    hints.push("q quits".to_owned());
+    hints.extend(["a here or away".to_owned(), "q quits".to_owned()]);
     hints
 }

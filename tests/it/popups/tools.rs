@@ -48,6 +48,67 @@ fn a_question_is_answered_at_every_revision() {
 }
 
 #[test]
+fn the_stateless_revision_is_answered_as_the_others_are() {
+    let hub = Hub::with("undo_milliseconds = 0\npatience_seconds = 1");
+    let mut peer = hub.client("popup");
+    let params =
+        |name: &str, arguments: Value| json!({"name": name, "arguments": arguments, "_meta": modern_meta()});
+    let listed = peer.call(1, "tools/list", json!({"_meta": modern_meta()}))["result"].clone();
+    assert_eq!(listed["tools"].as_array().unwrap().len(), 3, "{listed}");
+    // It blocks, and tells of progress, where it is given a token; the answer is the result.
+    let mut asked = params("triggerPopup", example("Modern"));
+    asked["_meta"]["progressToken"] = json!("p");
+    peer.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": asked}));
+    assert_eq!(peer.receive()["params"]["progressToken"], json!("p"));
+    hub.person().choose(&Person::waits_for(&hub.home, "Modern"), "yes");
+    let result = loop {
+        let message = peer.receive();
+        if message["id"] == json!(2) {
+            break message["result"].clone();
+        }
+    };
+    assert_eq!(result["structuredContent"]["selectedValue"], json!("yes"), "{result}");
+    assert_eq!(result["resultType"], json!("complete"), "{result}");
+    // Without one it gets a ticket, which it waits with, on this pipe and over HTTP alike.
+    let schema = json!({"type": "object", "properties": {"why": {"type": "string"}}, "required": ["why"]});
+    let form = params("ask_form", json!({"title": "Form", "requestedSchema": schema}));
+    let pending = peer.call(3, "tools/call", form)["result"]["structuredContent"].clone();
+    assert_eq!(pending["status"], json!("pending"), "{pending}");
+    let question = Person::waits_for(&hub.home, "Form");
+    let answer = json!([["why", {"text": "so"}]]);
+    hub.person().act(
+        json!({"answer": {"ticket": question["ticket"], "answer": answer, "note": null, "passphrase": null}}),
+    );
+    let told = peer.call(4, "tools/call", params("await_answer", json!({"ticket": pending["ticket"]})));
+    assert_eq!(told["result"]["structuredContent"]["content"], json!({"why": "so"}), "{told}");
+    // A refused argument is told to the model; the raw method works with `_meta` as without.
+    let fault = peer.call(5, "tools/call", params("triggerPopup", json!({"title": ""})))["result"].clone();
+    assert_eq!((&fault["isError"], &fault["structuredContent"]["path"]), (&json!(true), &json!(["title"])));
+    let mut raw = super::person::request("raw", "Raw");
+    raw["params"]["_meta"] = modern_meta();
+    peer.send(&raw);
+    hub.person().choose(&Person::waits_for(&hub.home, "Raw"), "no");
+    assert_eq!(peer.receive()["result"]["selectedValue"], json!("no"));
+
+    let headers = [
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "triggerPopup"),
+    ];
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params("triggerPopup", example("Over HTTP"))});
+    let (status, told) = hub.post("/mcp", &headers, &call.to_string());
+    assert_eq!((status, &told["result"]["structuredContent"]["status"]), (200, &json!("pending")), "{told}");
+    hub.person().choose(&Person::waits_for(&hub.home, "Over HTTP"), "yes");
+    let (_, told) = hub.post("/mcp", &headers, &call.to_string());
+    assert_eq!(
+        told["result"]["structuredContent"]["selectedValue"],
+        json!("yes"),
+        "asking again gets the answer"
+    );
+}
+
+#[test]
 fn a_form_comes_back_as_its_schema_says() {
     let hub = Hub::new();
     let mut peer = hub.client("all");

@@ -1,0 +1,74 @@
+//! A clock that was set between two lives of the hub: as if every instant in the store were a day later, or earlier.
+
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::person::{Hub, Person, request};
+
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// Starts the hub anew on a clock that is behind the last one's by so much; ahead, when it is less than nothing.
+fn set_back(hub: &mut Hub, millis: i64) {
+    hub.serving.kill();
+    let columns = ["asked_at", "deadline", "seen_at", "decided_at", "held_until", "snoozed_until"];
+    let shift: Vec<String> = columns.iter().map(|name| format!("{name} = {name} + {millis}")).collect();
+    let shift = format!("UPDATE questions SET {};", shift.join(", "));
+    let mut sqlite = Command::new("sqlite3");
+    sqlite.args(["-bail", "-cmd", ".timeout 10000"]).arg(hub.home.path().join(".adjutant/adjutant.db"));
+    let done = sqlite.arg(shift).stdin(Stdio::null()).status().expect("no sqlite3: apt-get install sqlite3");
+    assert!(done.success());
+    hub.crash();
+}
+
+/// Asks with a default after one second of looking, and returns the question.
+fn ask(hub: &Hub, title: &str, more: Value) -> Value {
+    let mut asked = request(title, title);
+    for (name, value) in more.as_object().unwrap() {
+        asked["params"][name] = value.clone();
+    }
+    assert_eq!(hub.post("/mcp", &[], &asked.to_string()).0, 202);
+    Person::waits_for(&hub.home, title)
+}
+
+#[test]
+fn a_clock_set_back_neither_ends_a_question_nor_keeps_it_for_ever() {
+    let mut hub = Hub::with("undo_milliseconds = 60000");
+    let waits = ask(&hub, "Waits", json!({"default": "yes", "default_after_seconds": 1}));
+    hub.person().act(json!({"seen": {"ticket": waits["ticket"]}}));
+    let held = ask(&hub, "Held", json!({}));
+    hub.person().choose(&held, "no");
+    set_back(&mut hub, DAY);
+    let pending = Person::pending(&hub.home);
+    assert_eq!(pending.len(), 1, "what waited waits, once: {pending:?}");
+    // Time that nobody looked does not count as looked at, whatever the clocks say.
+    hub.person().act(json!({"seen": {"ticket": waits["ticket"]}}));
+    assert_eq!(Person::pending(&hub.home).len(), 1);
+    let page = hub.ask("GET", &format!("/questions/{}", waits["ticket"].as_str().unwrap()), &[], "").1;
+    assert!(page.contains("1 of 1"), "its page is there: {page}");
+    // The answer in its undo window can be taken back still, and does not hang about for a day in another window.
+    hub.person().act(json!({"take_back": {"ticket": held["ticket"]}}));
+    hub.person().choose(&waits, "no");
+    assert_eq!(Person::pending(&hub.home).len(), 1);
+}
+
+#[test]
+fn a_clock_set_ahead_ends_what_is_due_and_decides_nothing() {
+    let mut hub = Hub::with("undo_milliseconds = 60000");
+    let due =
+        ask(&hub, "Due", json!({"timeout_seconds": 3600, "default": "yes", "default_after_seconds": 60}));
+    hub.person().act(json!({"seen": {"ticket": due["ticket"]}}));
+    let long = ask(&hub, "Long", json!({"timeout_seconds": 7 * 24 * 3600}));
+    hub.person().act(json!({"snooze": {"ticket": long["ticket"], "minutes": 60}}));
+    let held = ask(&hub, "Held", json!({}));
+    hub.person().choose(&held, "no");
+    set_back(&mut hub, -DAY);
+    let mut events = hub.events("/mcp", &[]);
+    let mut told = [events.next().1, events.next().1];
+    told.sort_by_key(|response| response["id"].to_string());
+    assert_eq!((&told[0]["id"], &told[0]["error"]["data"]["status"]), (&json!("Due"), &json!("timed_out")));
+    assert_eq!((&told[1]["id"], &told[1]["result"]), (&json!("Held"), &json!({"selectedValue": "no"})));
+    let back = Person::waits_for(&hub.home, "Long");
+    assert!(back["snoozed_until"].is_null(), "what was put off is back: {back}");
+    hub.person().choose(&back, "yes");
+}
