@@ -109,9 +109,10 @@ pub(crate) async fn plan(
         let planning = room.settle(outline, Vec::new()).await?;
         return Ok(Some(Planned { planning, ..Planned::default() }));
     }
-    let mut inquiries: Vec<Inquiry> = outline.inquiries().collect();
-    let unasked = inquiries.len().saturating_sub(config.questions);
-    inquiries.truncate(config.questions);
+    let askable = outline.askable();
+    let unasked = askable.len().saturating_sub(config.questions);
+    let asked = askable.into_iter().take(config.questions);
+    let inquiries: Vec<Inquiry> = asked.filter_map(|place| outline.inquiry(place)).collect();
     let mut advice = vec![Advice::default(); outline.len()];
     let round = Round::new(asking);
     let asked: Vec<_> = inquiries.iter().map(|inquiry| round.about(&inquiry.question)).collect();

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::http::callers::Callers;
 use crate::http::mount::Streams;
+use crate::mcp::Server;
 use crate::mcp::dialect::Revision;
 use crate::popups::Popups;
 use crate::recorder::Tape;
@@ -138,6 +139,12 @@ impl Session {
     /// What the handshake agreed on; `None` until it has.
     pub(crate) fn revision(&self) -> Option<Revision> {
         self.lock().revision
+    }
+
+    /// Says whether a request that its client cancelled is answered all the same, as the assistant's contract has it.
+    pub(crate) fn tells_cancelled(&self) -> bool {
+        Server::from_name(self.mount) == Some(Server::Assistant)
+            && self.revision() == Some(Revision::V2024_11_05)
     }
 
     /// Says whether the handshake agreed on the one revision that has batches.

@@ -32,12 +32,21 @@ pub(crate) async fn contract(
         ClientRequest::GetPromptRequest(request) if prompts::is_ours(handler, &request.params.name) => {
             Some(prompts::contract(&request.params))
         }
-        // The contract declares that nothing can be subscribed to, and has a code for what it does not declare.
-        ClientRequest::SubscribeRequest(_) | ClientRequest::UnsubscribeRequest(_)
-            if handler.server() == Server::Assistant =>
-        {
-            Some(Err(error::capability_not_supported("resources.subscribe")))
+        request if handler.server() == Server::Assistant => {
+            undeclared(request).map(|capability| Err(error::capability_not_supported(capability)))
         }
+        _ => None,
+    }
+}
+
+/// What a request would need that the contract declares nowhere; it has a code for that.
+fn undeclared(request: &ClientRequest) -> Option<&'static str> {
+    match request {
+        ClientRequest::SubscribeRequest(_) | ClientRequest::UnsubscribeRequest(_) => {
+            Some("resources.subscribe")
+        }
+        ClientRequest::SetLevelRequest(_) => Some("logging"),
+        ClientRequest::CompleteRequest(_) => Some("completions"),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 mod advice;
 mod delivery;
 mod dispatch;
+mod patience;
 
 use std::time::{Duration, SystemTime};
 
@@ -65,7 +66,7 @@ impl Desk {
 }
 
 /// A calendar of events that start in so many minutes and last an hour.
-fn calendar(events: &[(&str, i64)]) -> String {
+pub(crate) fn calendar(events: &[(&str, i64)]) -> String {
     // By the full hour, so that the same calendar is the same text.
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs().cast_signed();
     let entry = |(name, minutes): &(&str, i64)| entry(name, minutes * 60 - now % 3600);
@@ -358,6 +359,19 @@ fn faults(peer: &mut Peer) {
             -32001,
             data(json!([]), "capability", json!("resources.subscribe")),
         ),
+        (
+            ("logging/setLevel", json!({"level": "info"})),
+            -32001,
+            data(json!([]), "capability", json!("logging")),
+        ),
+        (
+            (
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": "ttsScript"}, "argument": {"name": "urgency", "value": ""}}),
+            ),
+            -32001,
+            data(json!([]), "capability", json!("completions")),
+        ),
         (("nope", json!({})), -32601, Value::Null),
     ];
     for ((method, params), code, data) in cases {
@@ -526,7 +540,7 @@ fn a_database_that_comes_back_is_found_again() {
 }
 
 /// Waits until `done` gives something, looking every few milliseconds.
-fn eventually<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn eventually<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
     let end = std::time::Instant::now() + crate::support::DEADLINE * 2;
     loop {
         if let Some(value) = done() {

@@ -51,19 +51,23 @@ pub(crate) struct Inquiry {
 }
 
 impl Outline {
-    /// Returns what somebody may be asked about, the nearest first.
-    pub(crate) fn inquiries(&self) -> impl Iterator<Item = Inquiry> {
-        self.open.iter().enumerate().filter_map(|(place, open)| {
-            let situation = self.situation(open);
-            let Happening { event, occurrence } = &open.happening;
-            planner::is_open(&situation).then(|| Inquiry {
-                place,
-                id: open.id().to_owned(),
-                event: event.id.clone(),
-                title: event.title.clone(),
-                occurrence: occurrence.key.clone(),
-                question: question(&situation),
-            })
+    /// Returns the places of what somebody may be asked about, the nearest first.
+    pub(crate) fn askable(&self) -> Vec<usize> {
+        let open = self.open.iter().enumerate();
+        open.filter(|(_, open)| planner::is_open(&self.situation(open))).map(|(place, _)| place).collect()
+    }
+
+    /// Puts an occurrence into words for whoever is asked about it; `None` for a place that is none.
+    pub(crate) fn inquiry(&self, place: usize) -> Option<Inquiry> {
+        let open = self.open.get(place)?;
+        let Happening { event, occurrence } = &open.happening;
+        Some(Inquiry {
+            place,
+            id: open.id().to_owned(),
+            event: event.id.clone(),
+            title: event.title.clone(),
+            occurrence: occurrence.key.clone(),
+            question: question(&self.situation(open)),
         })
     }
 

@@ -22,6 +22,7 @@ use super::{Mount, REVISION, accepted, accepts, kinds};
 use crate::http::answer;
 use crate::http::sessions::Session;
 use crate::mcp::dialect::Revision;
+use crate::mcp::error;
 
 /// How long an answer is waited for before its request gets an event stream.
 const AT_ONCE: Duration = Duration::from_millis(50);
@@ -80,7 +81,9 @@ impl<H: ServerHandler> Mount<H> {
             session.release(&id);
             return answer::no_session(Some(id));
         };
-        self.answered(stream.boxed(), patience).await
+        let stream =
+            if session.tells_cancelled() { or_cancelled(stream, id).boxed() } else { stream.boxed() };
+        self.answered(stream, patience).await
     }
 
     async fn answered(
@@ -124,6 +127,26 @@ impl<H: ServerHandler> Mount<H> {
             }
         }
     }
+}
+
+/// The events of a request, with an answer in any case: rmcp ends the stream of one that its client cancelled.
+fn or_cancelled(
+    events: impl Stream<Item = ServerSseMessage> + Send,
+    id: RequestId,
+) -> impl Stream<Item = ServerSseMessage> + Send {
+    let state = (Box::pin(events), Some(id));
+    stream::unfold(state, |(mut events, unanswered)| async move {
+        match events.next().await {
+            Some(event) => {
+                let answered = event.message.as_ref().is_some_and(is_answer);
+                Some((event, (events, unanswered.filter(|_| !answered))))
+            }
+            None => unanswered.map(|id| {
+                let answer = JsonRpcMessage::error(error::cancelled(), Some(id));
+                (ServerSseMessage::from_message(answer), (events, None))
+            }),
+        }
+    })
 }
 
 fn prefers_events(headers: &HeaderMap) -> bool {

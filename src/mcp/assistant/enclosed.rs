@@ -10,7 +10,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler as _};
 use serde_json::{Value, json};
 
-use super::contract;
+use super::{contract, undeclared};
 use crate::mcp::dialect::Revision;
 use crate::mcp::error::{self, Refusal};
 use crate::mcp::{Handler, Server, edge};
@@ -31,10 +31,7 @@ pub(crate) fn enclose(
             return Err(Refusal { id: Some(request.id.clone()), error });
         }
         ClientRequest::ReadResourceRequest(_) | ClientRequest::GetPromptRequest(_) => server.has_assistant(),
-        ClientRequest::SubscribeRequest(_) | ClientRequest::UnsubscribeRequest(_) => {
-            server == Server::Assistant
-        }
-        _ => false,
+        request => server == Server::Assistant && undeclared(request).is_some(),
     };
     if !shaped || revision != Revision::V2024_11_05 {
         return Ok(message);

@@ -16,7 +16,7 @@ fn home(config: &str) -> Home {
     home.write(".adjutant/config.toml", config);
     let user =
         ["users", "add", "Ann", "--id", "ann", "--email", "ann@example.org", "--phone", "+15550100200"];
-    run(&home, &[&user[..], &["--quiet", "none", "--weekend", "both", "--channels", "both"]].concat());
+    run(&home, &[&user[..], &["--quiet-hours", "none", "--weekend", "both", "--channels", "both"]].concat());
     home.write("work.ics", calendar(&[("review", 26 * 60), ("lunch", 50 * 60)]));
     run(&home, &["events", "import", "ann", "work.ics"]);
     home

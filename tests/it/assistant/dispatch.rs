@@ -143,7 +143,7 @@ pub(super) fn desk_of(config: &str, wishes: &[&str], entries: &[String]) -> Home
 
 /// Adds the user and plans for the events, in this place.
 pub(super) fn fill(home: &Home, wishes: &[&str], entries: &[String], place: &[&str]) {
-    let user = ["users", "add", "Ann", "--id", "ann", "--quiet", "none", "--weekend", "both"];
+    let user = ["users", "add", "Ann", "--id", "ann", "--quiet-hours", "none", "--weekend", "both"];
     run(home, &[&user[..], wishes, place].concat());
     let entries = entries.concat();
     home.write(

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::client::{Hub, initialize};
+use crate::assistant::{calendar, eventually};
+use crate::support::oracle::{Oracle, Reply};
 use crate::support::{Home, Peer};
 
 const PATHS: [&str; 2] = ["/mcp/assistant", "/mcp"];
@@ -18,6 +20,8 @@ fn home() -> Home {
 /// What the contract shows, and every way in which it says no.
 fn asked() -> Vec<(&'static str, Value)> {
     let prompt = json!({"event_title": "Review", "event_time": "10:00"});
+    let argument = json!({"name": "urgency", "value": ""});
+    let completion = json!({"ref": {"type": "ref/prompt", "name": "ttsScript"}, "argument": argument});
     vec![
         ("prompts/get", json!({"name": "ttsScript", "arguments": prompt})),
         ("prompts/get", json!({"name": "notificationPolicy", "arguments": {"event_data": "{}"}})),
@@ -43,6 +47,8 @@ fn asked() -> Vec<(&'static str, Value)> {
         ("tools/call", json!({"name": "listEvents", "arguments": {"days_back": 31}})),
         ("resources/subscribe", json!({"uri": "resources://users/ann"})),
         ("resources/unsubscribe", json!({"uri": "resources://users/ann"})),
+        ("logging/setLevel", json!({"level": "info"})),
+        ("completion/complete", completion),
         ("adjutant/contract", json!({"message": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}})),
         ("nope", json!({})),
     ]
@@ -118,4 +124,38 @@ fn newer_clients_get_the_specifications_shapes_over_http() {
         assert!(content["_meta"]["hash"].is_string() && content.get("hash").is_none(), "{revision}: {read}");
         assert_eq!(content["text"].as_str().unwrap().len(), 2, "{revision}");
     }
+}
+
+#[test]
+fn a_call_that_is_cancelled_is_answered_where_the_contract_has_a_code_for_it() {
+    let oracle = Oracle::start(|_| Reply::Silence);
+    let home = home();
+    home.write("work.ics", calendar(&[("review", 26 * 60)]));
+    let imported = home.run(["events", "import", "ann", "work.ics"], "");
+    assert!(imported.status.success(), "{}", imported.stderr);
+    let config = format!(
+        "[assistant]\nplanner = ['endpoint']\n[assistant.endpoint]\nbase_url = '{}'\nmodel = 'm'\n",
+        oracle.base_url()
+    );
+    let hub = Hub::start(home, &config, &["--auth", "none"]);
+    let opened = hub.post_to(PATHS[0], &[], &initialize("2024-11-05"));
+    let session = opened.header("mcp-session-id").to_owned();
+    let headers = [
+        ("mcp-session-id", session.as_str()),
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+    ];
+    let params = json!({"name": "planNotifications", "arguments": {"user_id": "ann"}});
+    let call = request("tools/call", &params).to_string();
+    let mut stream = hub.stream("POST", PATHS[0], &headers, &call);
+    eventually("the question to the model", || (!oracle.asked().is_empty()).then_some(()));
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "tools/call"}});
+    assert_eq!(hub.post_to(PATHS[0], &headers[..1], &cancel).status, 202);
+    let answer = stream.next().expect("the call is answered");
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("tools/call"), &json!(-32005)), "{answer}");
+    let listed = json!({"name": "listNotifications", "arguments": {"user_id": "ann"}});
+    let listed = hub.post_to(PATHS[0], &headers[..1], &request("tools/call", &listed)).message();
+    let text = listed["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{listed}"));
+    assert!(text.contains("\"count\": 0"), "what was taken back plans nothing: {text}");
 }

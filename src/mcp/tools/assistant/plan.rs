@@ -99,8 +99,10 @@ async fn told(handler: &Handler, about: &About, planning: &Planning) -> Result<V
 /// Hands out the questions that the client's model is to answer.
 fn asked(value: &mut Value, planned: &Planned) {
     if planned.unasked > 0 {
-        let why =
-            format!("{} more events are planned by the policy: one call asks about so many", planned.unasked);
+        let why = format!(
+            "nobody was asked about {} events, which the policy planned: one call asks about so many",
+            planned.unasked
+        );
         value["not_asked"] = Value::from(why);
     }
     let Some(first) = planned.inquiries.first() else { return };

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{assistant, fell_back, home, planned, policys, proposal, run};
 use crate::assistant::{calendar, told, tool};
+use crate::support::serving::Serving;
 use crate::support::{Home, Peer};
 
 const ASKS: &str = "[assistant]\nplanner = ['client']\n";
@@ -11,7 +12,10 @@ const SAMPLES: &str = "[assistant]\nplanner = ['sampling']\n";
 
 /// A client of this revision, with these capabilities.
 fn client(home: &Home, revision: &str, capabilities: Value) -> Peer {
-    let mut peer = assistant(home);
+    shaking_hands(assistant(home), revision, capabilities)
+}
+
+fn shaking_hands(mut peer: Peer, revision: &str, capabilities: Value) -> Peer {
     let info = json!({"name": "test", "version": "1"});
     let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info});
     peer.call("init", "initialize", params);
@@ -170,6 +174,17 @@ fn a_client_that_declared_sampling_is_asked_while_its_call_waits() {
         assert_eq!((planned(&answer, "review"), asked), (vec![(-75, "email".to_owned())], 4), "{revision}");
         assert_eq!(answer["notifications"][0]["reasons"][0]["by"], "client");
     }
+}
+
+#[test]
+fn a_client_of_the_hub_is_asked_through_its_relay() {
+    let home = home(SAMPLES);
+    let _hub = Serving::socket_hub(&home);
+    let relay = Peer::start(&mut home.adjutant(["connect", "assistant", "--no-start"]));
+    let mut peer = shaking_hands(relay, "2025-06-18", json!({"sampling": {}}));
+    let good = proposal(&[(75, "email", "")]).to_string();
+    let answer = sampled(&mut peer, |_| says(&good));
+    assert_eq!((planned(&answer, "review"), fell_back(&answer)), (vec![(-75, "email".to_owned())], vec![]));
 }
 
 #[test]
