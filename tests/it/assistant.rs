@@ -139,6 +139,7 @@ fn transcript(desk: &Desk) {
     resources(&mut peer, &id);
     prompts(&mut peer);
     faults(&mut peer);
+    undeclared(&mut peer);
     let (status, stderr) = peer.finish();
     assert!(status.success(), "{stderr}");
 }
@@ -279,6 +280,22 @@ fn content(peer: &mut Peer, params: Value) -> Value {
     peer.call("read", "resources/read", params)["result"]["contents"][0].clone()
 }
 
+/// What the server does not declare has a code of its own.
+fn undeclared(peer: &mut Peer) {
+    let completion = json!({"ref": {"type": "ref/prompt", "name": "ttsScript"}, "argument": {"name": "urgency", "value": ""}});
+    for (method, params, capability) in [
+        ("resources/subscribe", json!({"uri": "x"}), "resources.subscribe"),
+        ("resources/unsubscribe", json!({"uri": "x"}), "resources.subscribe"),
+        ("logging/setLevel", json!({"level": "info"}), "logging"),
+        ("completion/complete", completion, "completions"),
+    ] {
+        let answer = peer.call("undeclared", method, params);
+        assert_eq!(answer["error"]["code"], -32001, "{method}: {answer}");
+        let data = json!({"path": [], "validator": "capability", "validator_value": capability});
+        assert_eq!(answer["error"]["data"], data, "{method}");
+    }
+}
+
 /// Every fault with its code and its data.
 fn faults(peer: &mut Peer) {
     let data = |path: Value, validator: &str, value: Value| json!({"path": path, "validator": validator, "validator_value": value});
@@ -353,24 +370,6 @@ fn faults(peer: &mut Peer) {
             ("resources/read", json!({"uri": "resources://users/ann", "limit": "x"})),
             -32602,
             data(json!(["limit"]), "type", json!("integer")),
-        ),
-        (
-            ("resources/subscribe", json!({"uri": "x"})),
-            -32001,
-            data(json!([]), "capability", json!("resources.subscribe")),
-        ),
-        (
-            ("logging/setLevel", json!({"level": "info"})),
-            -32001,
-            data(json!([]), "capability", json!("logging")),
-        ),
-        (
-            (
-                "completion/complete",
-                json!({"ref": {"type": "ref/prompt", "name": "ttsScript"}, "argument": {"name": "urgency", "value": ""}}),
-            ),
-            -32001,
-            data(json!([]), "capability", json!("completions")),
         ),
         (("nope", json!({})), -32601, Value::Null),
     ];

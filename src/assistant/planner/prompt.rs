@@ -3,9 +3,11 @@
 use serde_json::{Value, json};
 
 use super::super::instructions::POLICY;
+use super::super::notification::Channel;
 use super::Situation;
 use super::proposal::{Fault, schema};
 use super::times::spoken;
+use super::verify::reaches;
 
 /// So much of an event's description a model sees, in characters.
 const DESCRIPTION: usize = 1000;
@@ -30,10 +32,13 @@ impl Question {
 
 /// Puts a situation into words for a model. Times have their weekday and zone with them; addresses are left out.
 pub(crate) fn question(situation: &Situation<'_>) -> Question {
-    let Situation { user, event, occurrence, rules, history, channels, now } = situation;
+    let Situation { user, event, occurrence, rules, history, now, .. } = situation;
     let preferences = &user.preferences;
     let zone = &preferences.zone;
     let minutes = (occurrence.starts_at.as_second() - now.as_second()) / 60;
+    // Of the ways that a proposal can name, those that lead to the user.
+    let ways = [Channel::Email, Channel::Call, Channel::Popup].into_iter();
+    let ways: Vec<Channel> = ways.filter(|way| reaches(situation, *way)).collect();
     let rules: Vec<Value> =
         rules.iter().map(|rule| json!({"kind": rule.kind, "terms": rule.terms})).collect();
     let history: Vec<Value> = history
@@ -60,7 +65,7 @@ pub(crate) fn question(situation: &Situation<'_>) -> Question {
             "urgent_within_minutes": preferences.escalation_minutes,
             "locale": preferences.locale,
         },
-        "possible_channels": channels,
+        "possible_channels": ways,
         "rules": rules,
         "told_already": history,
     });

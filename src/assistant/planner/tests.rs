@@ -303,6 +303,7 @@ fn instructions_in_an_event_are_data() {
     assert_eq!(data["event"]["title"], case.event.title);
     assert!(!question.user.contains("ann@example.org") && !question.user.contains("+15550100"));
     assert_eq!(data["now"], "Monday, 23 November 2026, 14:00 (Europe/Berlin)");
+    assert_eq!(data["possible_channels"], json!(["email", "call", "popup"]));
     // A model that obeyed them gets what the rules leave: three of ten, and none at night.
     let obeyed = (0..10).map(|n| step(11 * 60 + n * 5, Means::Call)).collect();
     let decision = decide(&case.situation(), &proposal(obeyed), "model");

@@ -180,7 +180,7 @@ fn possible(
 }
 
 /// Tells whether a way is set up here and has an address of the user.
-fn reaches(situation: &Situation<'_>, channel: Channel) -> bool {
+pub(super) fn reaches(situation: &Situation<'_>, channel: Channel) -> bool {
     let user = situation.user;
     let addressed = match channel {
         Channel::Email => user.email.is_some(),
