@@ -184,9 +184,10 @@ impl Agents {
         self.engine.undelivered(caller, limit).await
     }
 
-    /// Notes that the outcome reached its asker; call it once the answer with the outcome is on its way.
-    pub(crate) async fn delivered(&self, id: &TaskId) {
-        self.engine.delivered(id).await;
+    /// Notes that the outcome reached its asker; call it once the answer with the outcome is on its way. True for the
+    /// first to say so.
+    pub(crate) async fn delivered(&self, id: &TaskId) -> bool {
+        self.engine.delivered(id).await
     }
 
     /// Claims and runs tasks until `stop`, after taking up what a hub that is gone left. Ends when every run has

@@ -2,12 +2,15 @@
 
 pub(crate) mod activity;
 mod approvals;
+pub(crate) mod awaited;
 pub(crate) mod calendars;
 pub(crate) mod clients;
 mod doorbell;
 mod facts;
 mod notices;
 pub(crate) mod planning;
+pub(crate) mod rooms;
+pub(crate) mod timeline;
 mod workspaces;
 
 use std::net::SocketAddr;
@@ -27,8 +30,10 @@ use crate::prompts::Prompts;
 use crate::recorder::Recorder;
 use crate::store::Store;
 use activity::{Activity, What};
+use awaited::Awaited;
 use clients::Clients;
 use facts::Known;
+use rooms::Rooms;
 use workspaces::Workspaces;
 
 /// Everything a door needs, shared by all connections of one process.
@@ -48,6 +53,12 @@ pub(crate) struct App {
     pub(crate) activity: Arc<Activity>,
     /// Where others can reach this process.
     pub(crate) listening: Arc<Listening>,
+    /// Which rooms the server of all rooms has now.
+    pub(crate) rooms: Arc<Rooms>,
+    /// What calls wait for now.
+    pub(crate) awaited: Arc<Awaited>,
+    /// Where rows are kept: those of tasks may be apart.
+    stores: Vec<Store>,
     workspaces: Workspaces,
     facts: Arc<Known>,
     /// The folder of the project whose files come first, for clients that work in one.
@@ -76,7 +87,9 @@ impl App {
         let recorder = Recorder::new(config.log.clone());
         let codex = Codex::new(config.codex.clone(), store.clone(), events.clone(), recorder.clone());
         let popups = Popups::new(config.popups.clone(), store.clone(), events.clone());
-        let tasks = config.delegation.database.clone().map_or(store, Store::new);
+        let tasks = config.delegation.database.clone().map(Store::new);
+        let stores = [store.clone()].into_iter().chain(tasks.clone()).collect();
+        let tasks = tasks.unwrap_or(store);
         let settings = config.delegation.clone();
         let agents = Agents::new(&config.agents, settings, selector, tasks, events.clone(), recorder.clone());
         let activity = Arc::<Activity>::default();
@@ -84,6 +97,9 @@ impl App {
             clients: Arc::new(Clients::new(events.clone(), activity.clone())),
             activity,
             listening: Arc::default(),
+            rooms: Arc::new(Rooms::new(config.rooms.clone())),
+            awaited: Arc::default(),
+            stores,
             workspaces: Workspaces::default(),
             facts: Arc::default(),
             workspace: None,
@@ -122,6 +138,11 @@ impl App {
     pub(crate) fn session_of(&self, client: u64) -> String {
         let started = self.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         format!("{}-{client}", started.as_millis())
+    }
+
+    /// Returns a number that is another one after each change of a store; nothing where others may change one too.
+    pub(crate) fn written(&self) -> Option<u64> {
+        self.stores.iter().map(Store::written).sum()
     }
 
     /// Returns the application of each workspace that has a client now, by folder.

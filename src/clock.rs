@@ -9,6 +9,12 @@ pub(crate) fn instant(millis: i64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }
 
+/// Returns the milliseconds from 1970 to an instant; one before it counts as 1970.
+pub(crate) fn millis(at: SystemTime) -> i64 {
+    let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
 /// Returns an instant in RFC 3339. The date is counted in eras of 400 years that begin in March, so that the
 /// leap day is a year's last and needs no case of its own.
 pub(crate) fn stamp(at: SystemTime) -> String {

@@ -14,7 +14,9 @@ pub(crate) mod folders;
 pub(crate) mod log;
 pub(crate) mod popups;
 pub(crate) mod prompts;
+pub(crate) mod rooms;
 pub(crate) mod runners;
+pub(crate) mod settings;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -85,6 +87,8 @@ pub(crate) struct Config {
     pub(crate) codex: CodexConfig,
     /// The flight recorder's share.
     pub(crate) log: log::LogConfig,
+    /// Which rooms the server of all rooms has, as the file said at the start.
+    pub(crate) rooms: rooms::RoomsConfig,
     /// Where rows are kept.
     pub(crate) database: Database,
     /// The runners of `config.toml`; none means the usual ones.
@@ -94,6 +98,8 @@ pub(crate) struct Config {
     pub(crate) socket: Option<PathBuf>,
     /// How long requests in flight may go on after end of input or a stop signal.
     pub(crate) grace: Duration,
+    /// Which settings somebody set, and where.
+    pub(crate) said: settings::Said,
 }
 
 /// A setting that can be switched off.
@@ -191,8 +197,12 @@ impl Config {
     /// Puts command line, `config.toml` and defaults together. Reads that one file, and looks for the
     /// workspace's folder when `roots` asks for it.
     pub(crate) fn load(overrides: Overrides, roots: Roots) -> Result<Self, Error> {
+        let mut said = settings::Said { home: env::home_variable(), ..settings::Said::default() };
         let home = match overrides.home {
-            Some(folder) => Some(std::path::absolute(folder).map_err(|_| Error::NoHome)?),
+            Some(folder) => {
+                said.flags.push(("home", "--home"));
+                Some(std::path::absolute(folder).map_err(|_| Error::NoHome)?)
+            }
             None => env::home(),
         };
         let in_workspace = matches!(roots, Roots::Workspace);
@@ -211,12 +221,23 @@ impl Config {
                 config.log.folder = Some(home.join("logs").join("recordings"));
                 config.popups.passphrase = Some(home.join("desk-passphrase"));
                 config.home = home;
-                configured = file::File::read(&config.home)?.apply(&mut config)?;
+                let file = file::File::read(&config.home)?;
+                said.file.clone_from(&file.keys);
+                configured = file.apply(&mut config)?;
             }
             // A server that was given its folders needs no home.
             (None, Roots::Exactly(_)) => {}
             (None, Roots::User | Roots::Workspace) => return Err(Error::NoHome),
         }
+        for (set, key, flag) in [
+            (overrides.http.is_some(), "http.address", "--http"),
+            (overrides.socket.is_some(), "socket", "--socket"),
+            (overrides.auth.is_some(), "http.auth", "--auth"),
+            (overrides.database.is_some(), "database", "--database"),
+        ] {
+            said.flags.extend(set.then_some((key, flag)));
+        }
+        config.said = said;
         if let Some(address) = overrides.http {
             config.http.address = address.into_option();
             config.http.default_address = false;

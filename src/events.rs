@@ -33,6 +33,8 @@ pub(crate) enum Event {
     TasksChanged,
     /// A question came, was seen first, put off, answered or taken back, or ended; or whether the person takes any.
     QuestionsChanged,
+    /// A room was switched on or off for some client.
+    RoomsChanged,
     /// A Codex session went on, asked, or ended; sent at most a few times a second for each.
     CodexChanged,
 }

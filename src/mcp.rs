@@ -13,12 +13,14 @@ pub(crate) mod edge;
 pub(crate) mod error;
 pub(crate) mod handler;
 pub(crate) mod instructions;
+pub(crate) mod news;
 pub(crate) mod popups;
 pub(crate) mod prompts;
 pub(crate) mod service;
 pub(crate) mod skills;
 pub(crate) mod tasks;
 pub(crate) mod tools;
+pub(crate) mod trace;
 
 #[cfg(feature = "fixture")]
 pub(crate) mod fixture;
@@ -32,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use crate::app::App;
 use crate::app::clients::Transport;
 use crate::config::log::Edge as Recorded;
+use crate::config::rooms::Room;
 use crate::recorder::Taped;
 use crate::recorder::entry::Direction;
 use connection::Connection;
@@ -49,41 +52,27 @@ pub(crate) enum Server {
     All,
     Agents,
     Assistant,
-    /// Not part of [`Self::All`]: who has it may start what runs commands.
     Codex,
     Popup,
     Prompts,
 }
 
 impl Server {
-    /// Whether this server delegates tasks.
-    pub(crate) fn has_agents(self) -> bool {
-        matches!(self, Self::All | Self::Agents)
-    }
-
-    /// Whether this server knows users and their calendars.
-    pub(crate) fn has_assistant(self) -> bool {
-        matches!(self, Self::All | Self::Assistant)
-    }
-
-    /// Whether this server drives Codex sessions.
-    pub(crate) fn has_codex(self) -> bool {
-        matches!(self, Self::Codex)
+    /// Whether this server has a room; that of all rooms only where the room is not switched off.
+    pub(crate) fn has(self, room: Room) -> bool {
+        match self {
+            Self::All => true,
+            Self::Agents => room == Room::Agents,
+            Self::Assistant => room == Room::Assistant,
+            Self::Codex => room == Room::Codex,
+            Self::Popup => room == Room::Popups,
+            Self::Prompts => room == Room::Prompts,
+        }
     }
 
     /// Whether this server lists prompts and resources of any room.
     pub(crate) fn has_listings(self) -> bool {
-        self.has_prompts() || self.has_assistant()
-    }
-
-    /// Whether this server asks the person.
-    pub(crate) fn has_popups(self) -> bool {
-        matches!(self, Self::All | Self::Popup)
-    }
-
-    /// Whether this server has prompts.
-    pub(crate) fn has_prompts(self) -> bool {
-        matches!(self, Self::All | Self::Prompts)
+        self.has(Room::Prompts) || self.has(Room::Assistant)
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -148,7 +137,7 @@ pub(crate) async fn serve_stream(
         // The client reads no more: nothing that is still running could be told to it.
         _ = &mut write => ended.cancel(),
     }
-    if server.has_popups() {
+    if server.has(Room::Popups) {
         if transport == Transport::Script && !app.shutdown.is_cancelled() {
             app.popups.withdraw(&session).await;
         } else {

@@ -14,6 +14,19 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// A server that sends its readers on more often than this sends them in circles.
 const MOST_REDIRECTS: usize = 5;
 
+tokio::task_local! {
+    /// The `traceparent` of the call that is being answered.
+    static TRACE: String;
+}
+
+/// Does `work`, whose requests say that they belong to the trace `parent` (W3C Trace Context).
+pub(crate) async fn traced<T>(parent: Option<String>, work: impl Future<Output = T>) -> T {
+    match parent {
+        Some(parent) => TRACE.scope(parent, work).await,
+        None => work.await,
+    }
+}
+
 /// A request.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
@@ -109,6 +122,9 @@ pub(crate) async fn send(call: Call<'_>) -> Result<Answer, Error> {
     let mut request = client().ok_or(Error::Tls)?.request(method, url).timeout(patience);
     for (name, value) in headers {
         request = request.header(name, value);
+    }
+    if let Ok(parent) = TRACE.try_with(String::clone) {
+        request = request.header("traceparent", parent);
     }
     if let Some(Login { name, password }) = login {
         request = request.basic_auth(name, Some(password));

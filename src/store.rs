@@ -9,6 +9,7 @@ mod connect;
 mod migrations;
 pub(crate) mod popups;
 pub(crate) mod tasks;
+pub(crate) mod timeline;
 mod writer;
 
 use std::sync::Arc;
@@ -88,6 +89,12 @@ impl Store {
         matches!(self.0.database, Database::Postgres(_))
     }
 
+    /// Returns a number that is another one after each change that this process made; nothing where other processes
+    /// may change rows too.
+    pub(crate) fn written(&self) -> Option<u64> {
+        (!self.is_shared()).then(|| self.0.opened.get().map_or(0, |opened| opened.writer.done()))
+    }
+
     /// Carries out what was accepted, then ends the connections. Verbs after it fail with [`Error::Closed`].
     pub(crate) async fn close(&self) {
         if let Some(opened) = self.0.opened.get() {
@@ -117,6 +124,16 @@ impl Store {
             other => Error::Unreachable(Arc::new(other)),
         })
     }
+}
+
+/// Returns the pattern for `LIKE … ESCAPE '!'` that finds `text` as it is in what was put in lower case, and nothing for
+/// no text. Beyond ASCII it is found as written, for engines differ there.
+fn pattern(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let plain = text.to_ascii_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    format!("%{plain}%")
 }
 
 #[cfg(test)]

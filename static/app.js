@@ -130,6 +130,54 @@ if (search) {
   });
 }
 
+// The palette: Ctrl-K on every page. It is the page /find in a dialog; the hub searches, arrows walk, Enter goes.
+const palette = document.getElementById("palette");
+if (palette) {
+  const field = document.getElementById("palette-q");
+  const found = document.getElementById("palette-found");
+  const ask = latest();
+  const look = async () => {
+    try {
+      const { status, text } = await ask("/find?" + new URLSearchParams({ q: field.value.trim() }));
+      const fresh = parse(text).getElementById("found");
+      if (status === 200 && fresh) found.replaceChildren(...fresh.cloneNode(true).childNodes);
+    } catch (error) {
+      quietly(error);
+    }
+  };
+  const show = (event) => {
+    event.preventDefault();
+    if (palette.open) return palette.close();
+    field.value = "";
+    found.replaceChildren();
+    palette.showModal();
+    field.focus();
+    look();
+  };
+  document.getElementById("find").addEventListener("click", show);
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) show(event);
+  });
+  field.addEventListener("input", settled(120, look));
+  palette.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    await look();
+    found.querySelector("a")?.click();
+  });
+  palette.addEventListener("click", (event) => event.target === palette && palette.close());
+  palette.addEventListener("keydown", (event) => {
+    // What a page does with its keys is not meant here.
+    event.stopPropagation();
+    if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) return show(event);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const links = [...found.querySelectorAll("a")];
+    const next = links.indexOf(document.activeElement) + step;
+    (next < 0 ? field : links[Math.min(next, links.length - 1)] ?? field).focus();
+  });
+}
+
 // Preview: the form is sent as it would be without script, and the answer's parts are put in place.
 const form = document.querySelector("[data-try]");
 const ask_preview = latest();
@@ -334,7 +382,7 @@ if (pulse && document.querySelector("[data-live]")) {
       if (version && version !== event.data) return location.reload();
       show("live", "Live");
       // What changed between the page and its stream was told to nobody.
-      touch(["activity", "agenda", "agents", "clients", "codex", "prompts", "questions", "tasks"]);
+      touch(["activity", "agenda", "agents", "clients", "codex", "prompts", "questions", "rooms", "tasks"]);
     });
     stream.addEventListener("changed", (event) => touch(event.data.split(" ")));
     stream.addEventListener("error", () => {

@@ -164,6 +164,23 @@ def judge():
                   f"all told of a question in {said['all told ms']:.0f} ms", said["streams peak MB"] < 100)
 
 
+    if said := probe("combined"):
+        yield row("all rooms, relay and warm hub, to the answer to `initialize`", "< 10 ms",
+                  f"{said['hello ms']:.1f} ms, p90 {said['hello p90 ms']:.1f}; with `tools/list` {said['both ms']:.1f}",
+                  said["hello ms"] < 10)
+        yield row("the same without a hub", "< 150 ms", f"{said['cold ms']:.0f} ms, at most {said['cold max ms']:.0f}",
+                  said["cold ms"] < 150)
+        yield row("`tools/list` of all rooms", "< 1 ms, < 25 kB",
+                  f"{said['list ms']:.2f} ms, p99 {said['list p99 ms']:.2f}; {said['list bytes']:,} bytes",
+                  said["list ms"] < 1 and said["list bytes"] < 25_000)
+        yield row(f"{said['clients']} connected clients", "hub < 100 MB, relay < 4 MB",
+                  f"hub {said['hub MB']:.1f} MB ({said['alone MB']:.1f} with one), peak {said['hub peak MB']:.1f}; "
+                  f"relay {said['relay MB']:.2f} MB, at most {said['relay max MB']:.2f}",
+                  said["hub peak MB"] < 100 and said["relay max MB"] < 4)
+        yield row("the overview of the console, first to last byte", "< 100 ms",
+                  f"{said['overview ms']:.1f} ms, at most {said['overview max ms']:.1f}", said["overview ms"] < 100)
+
+
 def ratio_to_limit(servers, name):
     return servers[name]["ratio"]
 
@@ -181,7 +198,7 @@ def main():
     for name in order:
         if (folder / f"{name}.md").exists():
             print(f"\n## {name}\n{(folder / f'{name}.md').read_text().strip()}")
-    for name in ("changed", "refused", "pipelined", "connect", "delegation", "queue", "popups"):
+    for name in ("changed", "refused", "pipelined", "connect", "delegation", "queue", "popups", "combined"):
         if name not in failed and (said := probe(name)):
             print(f"\n## {name}")
             print("\n".join(f"- {k}: {v:.2f}" if isinstance(v, float) else f"- {k}: {v}" for k, v in said.items()))

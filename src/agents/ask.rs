@@ -60,6 +60,7 @@ pub(super) async fn ask(engine: &Engine, question: Question<'_>) -> Result<Task,
         checks: Vec::new(),
         isolation: Isolation::None,
         permission: Permission::ReadOnly,
+        trace: BTreeMap::new(),
     };
     let id = TaskId::new().map_err(|_| Error::Stopping)?;
     let new = NewTask {

@@ -1,5 +1,6 @@
 //! A delegation comes in: checked as a whole, then a row.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,6 +34,8 @@ pub(crate) struct Request {
     pub(crate) isolation: Option<Isolation>,
     /// At most what the agent's definition says.
     pub(crate) permission: Option<Permission>,
+    /// Variables that tell the agent which trace it works for; the agent's own win.
+    pub(crate) trace: BTreeMap<String, String>,
 }
 
 /// A request with everything in it checked.
@@ -45,6 +48,7 @@ pub(super) struct Checked {
     pub(super) checks: Vec<Vec<String>>,
     pub(super) isolation: Isolation,
     pub(super) permission: Permission,
+    pub(super) trace: BTreeMap<String, String>,
 }
 
 /// Checks a request and enters it into the queue.
@@ -228,6 +232,7 @@ fn check(
         schema: request.output_schema,
         checks,
         permission,
+        trace: request.trace,
     };
     Ok((checked, request.task))
 }

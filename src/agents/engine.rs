@@ -348,10 +348,11 @@ impl Engine {
         Ok(tasks)
     }
 
-    pub(super) async fn delivered(&self, id: &TaskId) {
-        if let Err(error) = tasks::mark_delivered(&self.store, id.as_str(), now()).await {
+    pub(super) async fn delivered(&self, id: &TaskId) -> bool {
+        tasks::mark_delivered(&self.store, id.as_str(), now()).await.unwrap_or_else(|error| {
             tracing::warn!(%error, task = %id, "a fetched outcome could not be noted as fetched");
-        }
+            false
+        })
     }
 
     /// Tells everybody who waits for a task that something about it was written.

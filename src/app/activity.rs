@@ -11,6 +11,8 @@ const KEPT: usize = 500;
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) at: SystemTime,
+    /// Grows with every entry.
+    pub(crate) number: u64,
     /// Who did it, as a person reads it: a client's name, or `console`.
     pub(crate) who: String,
     pub(crate) what: What,
@@ -37,25 +39,32 @@ pub(crate) enum What {
 
 /// The list, newest last.
 #[derive(Debug, Default)]
-pub(crate) struct Activity(Mutex<VecDeque<Entry>>);
+pub(crate) struct Activity(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    entries: VecDeque<Entry>,
+    /// Of all that there ever were.
+    recorded: u64,
+}
 
 impl Activity {
     pub(crate) fn record(&self, who: &str, what: What) {
-        let entry = Entry { at: SystemTime::now(), who: who.to_owned(), what };
-        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.recorded += 1;
+        let entry = Entry { at: SystemTime::now(), number: kept.recorded, who: who.to_owned(), what };
         // An editor saves often; a row of changes is one line with the last one's time.
         if matches!(entry.what, What::PromptsChanged) {
-            entries.pop_back_if(|last| matches!(last.what, What::PromptsChanged));
+            kept.entries.pop_back_if(|last| matches!(last.what, What::PromptsChanged));
         }
-        if entries.len() == KEPT {
-            entries.pop_front();
+        if kept.entries.len() == KEPT {
+            kept.entries.pop_front();
         }
-        entries.push_back(entry);
+        kept.entries.push_back(entry);
     }
 
-    /// Returns up to `most` entries, newest first.
-    pub(crate) fn latest(&self, most: usize) -> Vec<Entry> {
-        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.iter().rev().take(most).cloned().collect()
+    /// Returns all entries, oldest first.
+    pub(crate) fn all(&self) -> Vec<Entry> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).entries.iter().cloned().collect()
     }
 }

@@ -16,7 +16,7 @@ use crate::socket::Start;
 #[derive(Debug, Args)]
 pub(super) struct ConnectArgs {
     /// The server to connect to
-    #[arg(value_name = "SERVER", default_value = "all", value_parser = PossibleValuesParser::new(["all", "agents", "assistant", "popup", "prompts"]))]
+    #[arg(value_name = "SERVER", default_value = "all", value_parser = PossibleValuesParser::new(["all", "agents", "assistant", "codex", "popup", "prompts"]))]
     pub(super) server: String,
     /// Fail instead of starting a hub when none runs
     #[arg(long)]

@@ -12,6 +12,11 @@ pub(super) fn home() -> Option<PathBuf> {
     path("ADJUTANT_HOME").or_else(|| Some(path("HOME")?.join(".adjutant")))
 }
 
+/// Returns the variable that [`home`] goes by.
+pub(super) fn home_variable() -> Option<&'static str> {
+    ["ADJUTANT_HOME", "HOME"].into_iter().find(|variable| path(variable).is_some())
+}
+
 /// Returns the person's home folder, where other programs keep their files.
 pub(super) fn person() -> Option<PathBuf> {
     path("HOME")

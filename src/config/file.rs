@@ -1,7 +1,7 @@
 //! `config.toml`: what it may say. A key that is not known is an error with its line, because a misspelt key
 //! that is ignored looks exactly like one that works.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,7 +13,9 @@ use super::delegation::Delegation;
 use super::delivery::{self, Delivery, Mail};
 use super::folders::Root;
 use super::log::{Edge, LogConfig};
+use super::rooms::{self, RoomsConfig};
 use super::runners::RunnerEntry;
+use super::settings;
 use super::{Auth, Config, Database, Error, Switch};
 
 /// Most bytes of a `config.toml`; nobody writes a larger one by hand.
@@ -23,6 +25,9 @@ const LARGEST: u64 = 1024 * 1024;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
+    /// The keys that stand in it.
+    #[serde(skip)]
+    pub(super) keys: BTreeSet<String>,
     /// Seconds that requests in flight may go on after a stop signal.
     grace_seconds: Option<u64>,
     /// A path, or `off`.
@@ -31,6 +36,10 @@ pub(super) struct File {
     database: Option<String>,
     #[serde(default)]
     http: Http,
+    #[serde(default)]
+    rooms: rooms::File,
+    #[serde(default)]
+    clients: BTreeMap<String, rooms::Client>,
     #[serde(default)]
     popups: super::popups::File,
     #[serde(default)]
@@ -281,8 +290,14 @@ impl File {
             }
             Ok(_) => std::fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?,
         };
-        toml::from_str(&text)
-            .map_err(|error| Error::Invalid { path, reason: error.to_string().trim_end().to_owned() })
+        let file: Self = toml::from_str(&text)
+            .map_err(|error| Error::Invalid { path, reason: error.to_string().trim_end().to_owned() })?;
+        Ok(Self { keys: settings::keys(&text), ..file })
+    }
+
+    /// Returns what the file says of rooms, and drops the rest.
+    pub(super) fn into_rooms(self) -> RoomsConfig {
+        rooms::read(&self.rooms, self.clients)
     }
 
     /// Puts what the file says into `config`; relative folders are below `config.home`.
@@ -327,6 +342,7 @@ impl File {
         self.notifications.apply(&mut config.delivery, &config.home)?;
         self.codex.apply(&mut config.codex);
         self.log.apply(&mut config.log);
+        config.rooms = rooms::read(&self.rooms, self.clients);
         let prompts = self.prompts.folders.into_iter();
         let prompts =
             prompts.map(|folder| Root { folder: Some(config.home.join(&folder)), ..Root::named(folder) });

@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agents::Link;
 use crate::app::App;
 use crate::app::clients::{Connected, Transport};
+use crate::config::rooms::Room;
 use crate::http::answer;
 use crate::http::callers::Callers;
 use crate::http::caught::Caught;
@@ -137,7 +138,7 @@ where
     let sessions = StreamableHttpService::new(make.clone(), manager.clone(), config.clone());
     let alone = config.with_legacy_session_mode(false);
     let alone = StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), alone);
-    let asks = mcp::Server::from_name(name).is_some_and(mcp::Server::has_popups);
+    let asks = mcp::Server::from_name(name).is_some_and(|server| server.has(Room::Popups));
     let mount = Arc::new(Mount { name, asks, shared, manager, tape: OnceLock::new(), sessions, alone });
     any(move |request: Request| {
         let mount = mount.clone();
@@ -186,7 +187,7 @@ impl<H: ServerHandler> Mount<H> {
         if let Some((id, meta)) = alone::meta_of(&envelope) {
             return self.modern(parts, text, id, &meta).await;
         }
-        if self.asks
+        if self.asks()
             && session.is_none()
             && let Some((id, params)) = popups::asked(&envelope)
         {
@@ -219,6 +220,12 @@ impl<H: ServerHandler> Mount<H> {
             (Some(server), Some(revision)) => enclose(server, revision, message),
             _ => Ok(message),
         }
+    }
+
+    /// Whether the popups' contract is served here now: in the server of all rooms the room may be switched off.
+    fn asks(&self) -> bool {
+        let switched = self.name == mcp::Server::All.name();
+        self.asks && (!switched || self.shared.app.rooms.has(Room::Popups, ""))
     }
 
     fn session(&self, headers: &HeaderMap) -> Named {
@@ -299,7 +306,7 @@ impl<H: ServerHandler> Mount<H> {
 
     /// GET opens a session's event stream, DELETE ends a session; nothing else is served.
     async fn other(&self, mut parts: request::Parts) -> Response<Body> {
-        if self.asks && popups::opens(&parts) {
+        if self.asks() && popups::opens(&parts) {
             return popups::get(&self.shared, &parts).await;
         }
         if parts.method == Method::GET && any_kind(&parts.headers) {

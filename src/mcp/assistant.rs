@@ -8,6 +8,7 @@ use rmcp::ErrorData;
 use rmcp::model::{ClientRequest, RequestMetaObject};
 use serde_json::Value;
 
+use crate::config::rooms::Room;
 use crate::mcp::dialect::Revision;
 use crate::mcp::{Handler, Server, error};
 pub(crate) use prompts::{get, listed as prompts};
@@ -22,7 +23,7 @@ pub(crate) async fn contract(
     revision: Revision,
     meta: &RequestMetaObject,
 ) -> Option<Result<Value, ErrorData>> {
-    if !handler.server().has_assistant() || revision != Revision::V2024_11_05 {
+    if !handler.has(Room::Assistant) || revision != Revision::V2024_11_05 {
         return None;
     }
     match request {

@@ -1,48 +1,150 @@
-//! What clients are told of by themselves: the files of the rooms changed.
+//! What clients are told of by themselves: that their lists of tools, prompts or resources may be different.
 
+use std::time::Duration;
+
+use rmcp::service::{ServiceError, SubscriptionContext};
+use rmcp::{Peer, RoleServer};
 use tokio::sync::watch::Receiver;
 
-use crate::mcp::Handler;
+use crate::config::rooms::{Room, RoomsConfig};
+use crate::mcp::dialect::Revision;
+use crate::mcp::{Handler, Server};
+
+/// How long the watch on the files waits for a new client's first answers, which take less than it takes.
+const SETTLING: Duration = Duration::from_millis(20);
+
+/// How often a peer is asked whether its transport has closed.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// What changed on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Changed {
+enum Changed {
     Prompts,
     Agents,
+    /// Not on disk alone: which rooms a client has.
+    Rooms,
+}
+
+impl Changed {
+    /// Whether the lists of prompts and of resources may be different, and whether that of tools.
+    fn lists(self) -> (bool, bool) {
+        match self {
+            Self::Prompts => (true, false),
+            // What delegating may do, and so its annotations, changes with the agents.
+            Self::Agents => (false, true),
+            Self::Rooms => (true, true),
+        }
+    }
 }
 
 /// The changes of what a server has.
 #[derive(Debug)]
-pub(crate) struct Changes {
+struct Changes {
     prompts: Option<Receiver<u64>>,
     agents: Option<Receiver<u64>>,
+    rooms: Option<Receiver<RoomsConfig>>,
 }
 
 impl Changes {
     /// Watches the files of `handler`'s rooms from now on.
-    pub(crate) fn new(handler: &Handler) -> Self {
+    fn new(handler: &Handler) -> Self {
         let (app, server) = (handler.app(), handler.server());
         Self {
-            prompts: server.has_prompts().then(|| app.prompts.changes()),
-            agents: server.has_agents().then(|| app.agents.definitions().changes()),
+            prompts: server.has(Room::Prompts).then(|| app.prompts.changes()),
+            agents: server.has(Room::Agents).then(|| app.agents.definitions().changes()),
+            rooms: (server == Server::All).then(|| app.rooms.changes()),
         }
     }
 
     /// Waits for the next one; for ever where nothing can change.
-    pub(crate) async fn next(&mut self) -> Changed {
+    async fn next(&mut self) -> Changed {
         tokio::select! {
             () = moved(&mut self.prompts) => Changed::Prompts,
             () = moved(&mut self.agents) => Changed::Agents,
+            () = moved(&mut self.rooms) => Changed::Rooms,
         }
     }
 }
 
-async fn moved(of: &mut Option<Receiver<u64>>) {
+async fn moved<T>(of: &mut Option<Receiver<T>>) {
     let changed = match of {
         Some(receiver) => receiver.changed().await.is_ok(),
         None => false,
     };
     if !changed {
         std::future::pending::<()>().await;
+    }
+}
+
+/// Tells a client of a handshake revision until its connection ends or the application stops.
+pub(crate) async fn tell_peer(handler: &Handler, peer: &Peer<RoleServer>) {
+    let revision = peer.peer_info().and_then(|info| Revision::parse(info.protocol_version.as_str()));
+    let contract = revision == Some(Revision::V2024_11_05);
+    // The contracts of the single servers declare no list changes.
+    if contract && handler.server() != Server::All {
+        return;
+    }
+    let stop = &handler.app().shutdown;
+    // A client asks for its lists right behind this, and waits for them.
+    if stop.run_until_cancelled(tokio::time::sleep(SETTLING)).await.is_none() {
+        return;
+    }
+    let mut changes = Changes::new(handler);
+    loop {
+        let (prompts, tools) = tokio::select! {
+            what = changes.next() => what.lists(),
+            () = stop.cancelled() => return,
+            () = closed(peer) => return,
+        };
+        let tell = async {
+            if tools && !contract {
+                peer.notify_tool_list_changed().await?;
+            }
+            if prompts {
+                peer.notify_prompt_list_changed().await?;
+                peer.notify_resource_list_changed().await?;
+            }
+            Ok::<_, ServiceError>(())
+        };
+        if tell.await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Tells a client of 2026-07-28 what it subscribed to, until it ends the subscription or the application stops.
+pub(crate) async fn tell_subscriber(handler: &Handler, context: &SubscriptionContext) {
+    let mut changes = Changes::new(handler);
+    let accepted = context.accepted();
+    let wants = |which: Option<bool>| which == Some(true);
+    let sink = context.sink();
+    loop {
+        let (prompts, tools) = tokio::select! {
+            what = changes.next() => what.lists(),
+            () = context.cancelled() => return,
+            () = handler.app().shutdown.cancelled() => return,
+        };
+        let gone =
+            tools && wants(accepted.tools_list_changed) && sink.notify_tool_list_changed().await.is_err()
+                || prompts
+                    && wants(accepted.prompts_list_changed)
+                    && sink.notify_prompt_list_changed().await.is_err()
+                || prompts
+                    && wants(accepted.resources_list_changed)
+                    && sink.notify_resource_list_changed().await.is_err();
+        if gone {
+            return;
+        }
+    }
+}
+
+/// Ends when the peer's transport has closed, which rmcp only lets us ask for.
+async fn closed(peer: &Peer<RoleServer>) {
+    let mut every = tokio::time::interval(LOOK);
+    loop {
+        every.tick().await;
+        if peer.is_transport_closed() {
+            return;
+        }
     }
 }

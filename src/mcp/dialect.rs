@@ -6,6 +6,7 @@ use rmcp::model::{Implementation, InitializeResult, ServerCapabilities, TASKS_EX
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 
+use crate::config::rooms::Room;
 use crate::mcp::Server;
 
 /// A revision of the Model Context Protocol, oldest first.
@@ -61,6 +62,15 @@ impl Revision {
     }
 }
 
+/// How long a list may be taken for fresh without asking again, in milliseconds: not longer than a person waits to see
+/// a file that they wrote. Who listens is told of every change at once.
+const FRESH: u64 = 10_000;
+
+/// The `ttlMs` of a list at `revision`; the revisions before have none. What is listed is this client's alone.
+pub(crate) fn fresh(revision: Revision) -> Option<u64> {
+    (revision == Revision::V2026_07_28).then_some(FRESH)
+}
+
 /// Who we say we are.
 pub(crate) fn server_info(server: Server) -> Implementation {
     match server {
@@ -82,16 +92,16 @@ pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabili
     };
     if stateless {
         let mut extensions = Map::new();
-        if server.has_prompts() {
+        if server.has(Room::Prompts) {
             extensions.insert("io.modelcontextprotocol/skills".to_owned(), json!({}));
         }
-        if server.has_agents() || server.has_popups() {
+        if server.has(Room::Agents) || server.has(Room::Popups) {
             extensions.insert(TASKS_EXTENSION_ID.to_owned(), json!({}));
         }
         can("extensions", Value::Object(extensions));
     }
     // The contract of the prompts server knows tools alone.
-    if server.has_prompts() && !(contract && server == Server::Prompts) {
+    if server.has(Room::Prompts) && !(contract && server == Server::Prompts) {
         if !contract {
             can("completions", json!({}));
         }

@@ -1,14 +1,14 @@
 //! The methods of the protocol, for every transport: one hand-written `ServerHandler`, no macros.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
-    CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
-    GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse,
+    GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
     SubscriptionFilter, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
@@ -18,15 +18,14 @@ use tokio_util::sync::CancellationToken;
 use crate::agents::{self, Caller, Link, Origin, Task};
 use crate::app::App;
 use crate::app::clients::{Connected, Transport};
-use crate::mcp::changes::{Changed, Changes};
+use crate::config::rooms::Room;
 use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
-use crate::mcp::{Server, assistant, completion, error, instructions, popups, prompts, skills, tasks, tools};
+use crate::mcp::{
+    Server, assistant, changes, completion, error, instructions, popups, prompts, skills, tasks, tools,
+};
 use crate::popups::{Asker, Route};
 use crate::prompts::Catalogue;
-
-/// How long the watch on the files waits for a new client's first answers, which take less than it takes.
-const SETTLING: Duration = Duration::from_millis(20);
 
 /// Characters of what a client adds to its name.
 const CLIENT: usize = 80;
@@ -43,13 +42,24 @@ pub(crate) struct Handler {
     link: Option<Link>,
     /// What tells the client from others of its name, where it says so.
     client: Option<String>,
+    /// One more than the store's number when nothing waited for this client; 0 while that was never so.
+    heard: Arc<AtomicU64>,
 }
 
 impl Handler {
     pub(crate) fn new(app: Arc<App>, server: Server, connected: Arc<Connected>) -> Self {
         // A process on a pipe or a socket may be gone later.
         let origin = connected.pid.map_or_else(OnceLock::new, |pid| OnceLock::from(app.agents.origin(pid)));
-        Self { app, server, connected, connection: None, origin: Arc::new(origin), link: None, client: None }
+        Self {
+            app,
+            server,
+            connected,
+            connection: None,
+            origin: Arc::new(origin),
+            link: None,
+            client: None,
+            heard: Arc::default(),
+        }
     }
 
     /// For a client that came over `link` and tells itself from others of its name by `client`.
@@ -80,16 +90,39 @@ impl Handler {
         self.server
     }
 
+    /// Whether this client has `room` here and now.
+    pub(crate) fn has(&self, room: Room) -> bool {
+        self.server.has(room)
+            && (self.server != Server::All || self.app.rooms.has(room, self.connected.name()))
+    }
+
     pub(crate) fn connected(&self) -> &Connected {
         &self.connected
     }
 
-    /// Notes that the outcome of `task`, if it has one, goes out with the answer to a call. One that may have nobody to
-    /// read it counts as not fetched, so it is listed again: told twice is better than lost.
+    /// Notes that the outcome of `task`, if it has one, goes out with the answer to a call.
     pub(crate) async fn delivered(&self, task: &Task, call: &CancellationToken) {
-        let gone = self.connection.as_ref().is_some_and(|connection| connection.input_ended());
-        if task.outcome.is_some() && !gone && !call.is_cancelled() {
+        if task.outcome.is_some() && self.is_read(call) {
             self.app.agents.delivered(&task.id).await;
+        }
+    }
+
+    /// Whether somebody is there to read the answer to a call. What may have nobody counts as not fetched, so it is
+    /// told again: told twice is better than lost.
+    pub(crate) fn is_read(&self, call: &CancellationToken) -> bool {
+        let gone = self.connection.as_ref().is_some_and(|connection| connection.input_ended());
+        !gone && !call.is_cancelled()
+    }
+
+    /// Whether nothing was written since nothing waited for this client.
+    pub(crate) fn heard_all(&self) -> bool {
+        self.app.written().is_some_and(|written| self.heard.load(Ordering::Relaxed) == written + 1)
+    }
+
+    /// Notes that nothing waited for this client when the store's number was `written`.
+    pub(crate) fn heard(&self, written: Option<u64>) {
+        if let Some(written) = written {
+            self.heard.store(written + 1, Ordering::Relaxed);
         }
     }
 
@@ -182,7 +215,16 @@ impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(dialect::capabilities(self.server, Revision::V2026_07_28))
             .with_server_info(dialect::server_info(self.server))
-            .with_instructions(instructions::of(self.server))
+            .with_instructions(instructions::of(|room| self.has(room)))
+    }
+
+    /// The client is entered first: which rooms it has, and so the instructions, goes by its name.
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        self.admit(&context);
+        let versions = self.supported_protocol_versions().into_owned();
+        let mut found = DiscoverResult::from_server_info(versions, self.get_info());
+        found.ttl_ms = dialect::fresh(Revision::V2026_07_28).unwrap_or_default();
+        Ok(found)
     }
 
     async fn initialize(
@@ -198,6 +240,10 @@ impl ServerHandler for Handler {
             result.instructions = None;
         }
         self.connected.identify(&request.client_info.name, &request.client_info.version, revision.as_str());
+        if revision > Revision::V2024_11_05 {
+            // Which rooms a client has goes by its name, which is known only now.
+            result.instructions = Some(instructions::of(|room| self.has(room)));
+        }
         // What was agreed on counts from here on, not what was asked for.
         context.peer.set_peer_info(request.with_protocol_version(result.protocol_version.clone()));
         Ok(result)
@@ -209,7 +255,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let revision = self.admit(&context);
-        Ok(ListToolsResult::with_all_items(tools::list(self, revision).await))
+        let mut list = ListToolsResult::with_all_items(tools::list(self, revision).await);
+        list.ttl_ms = dialect::fresh(revision);
+        Ok(list)
     }
 
     async fn call_tool(
@@ -218,7 +266,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let revision = self.admit(&context);
-        tools::call(self, revision, request, &context).await
+        // Every tool's future in one is large.
+        Box::pin(tools::call(self, revision, request, &context)).await
     }
 
     async fn get_task(
@@ -255,35 +304,46 @@ impl ServerHandler for Handler {
     ) -> Result<ListPromptsResult, ErrorData> {
         needs(self.server.has_listings(), "prompts/list")?;
         let revision = self.admit(&context);
-        if !self.server.has_prompts() {
-            return Ok(ListPromptsResult::with_all_items(assistant::prompts(revision)));
+        if !self.has(Room::Prompts) {
+            let ours = if self.has(Room::Assistant) { assistant::prompts(revision) } else { Vec::new() };
+            let mut page = ListPromptsResult::with_all_items(ours);
+            page.ttl_ms = dialect::fresh(revision);
+            return Ok(page);
         }
         let cursor = request.and_then(|request| request.cursor);
         let catalogue = self.catalogue().await;
         let mut page = prompts::list(&catalogue, revision, cursor.as_deref());
-        if page.next_cursor.is_none() && self.server.has_assistant() {
+        if page.next_cursor.is_none() && self.has(Room::Assistant) {
             // A file of the same name comes first.
             let ours = assistant::prompts(revision).into_iter();
             page.prompts.extend(ours.filter(|prompt| catalogue.find(&prompt.name).is_none()));
         }
+        page.ttl_ms = dialect::fresh(revision);
         Ok(page)
     }
 
     async fn get_prompt(
         &self,
-        request: GetPromptRequestParams,
+        mut request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         needs(self.server.has_listings(), "prompts/get")?;
         let revision = self.admit(&context);
-        if self.server.has_assistant() {
+        if self.has(Room::Assistant) {
             // Which prompts the files have decides whose name it is.
-            if self.server.has_prompts() {
+            if self.has(Room::Prompts) {
                 self.catalogue().await;
             }
             if let Some(answer) = assistant::get(self, revision, &request) {
                 return answer.map(GetPromptResponse::from);
             }
+        }
+        if !self.has(Room::Prompts) {
+            let name = error::clip(&request.name);
+            return Err(error::unknown_name(revision, format!("unknown prompt `{name}`")));
+        }
+        if let Some(form) = prompts::missing(self, revision, &mut request, &context).await {
+            return Ok(form.into());
         }
         prompts::get(self, revision, &request).await.map(GetPromptResponse::from)
     }
@@ -295,16 +355,17 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         needs(self.server.has_listings(), "resources/list")?;
         let revision = self.admit(&context);
-        let mut page = if self.server.has_prompts() {
+        let mut page = if self.has(Room::Prompts) {
             let cursor = request.and_then(|request| request.cursor);
             let catalogue = self.catalogue().await;
             skills::resources(&catalogue, cursor.as_deref())?
         } else {
             ListResourcesResult::default()
         };
-        if page.next_cursor.is_none() && self.server.has_assistant() {
+        if page.next_cursor.is_none() && self.has(Room::Assistant) {
             page.resources.extend(assistant::resources(self, revision).await?);
         }
+        page.ttl_ms = dialect::fresh(revision);
         Ok(page)
     }
 
@@ -313,9 +374,11 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.admit(&context);
-        let templates = if self.server.has_assistant() { assistant::templates() } else { Vec::new() };
-        Ok(ListResourceTemplatesResult::with_all_items(templates))
+        let revision = self.admit(&context);
+        let templates = if self.has(Room::Assistant) { assistant::templates() } else { Vec::new() };
+        let mut list = ListResourceTemplatesResult::with_all_items(templates);
+        list.ttl_ms = dialect::fresh(revision);
+        Ok(list)
     }
 
     async fn read_resource(
@@ -325,9 +388,12 @@ impl ServerHandler for Handler {
     ) -> Result<ReadResourceResponse, ErrorData> {
         needs(self.server.has_listings(), "resources/read")?;
         let revision = self.admit(&context);
-        if self.server.has_assistant() && assistant::is_ours(self, &request.uri) {
+        if self.has(Room::Assistant) && assistant::is_ours(self, &request.uri) {
             let read = assistant::read(self, revision, &request.uri, &context.meta).await;
             return read.map(ReadResourceResponse::from);
+        }
+        if !self.has(Room::Prompts) {
+            return Err(error::resource_not_found(revision, &request.uri));
         }
         let catalogue = self.catalogue().await;
         skills::read(&catalogue, &request.uri).map(ReadResourceResponse::from)
@@ -338,7 +404,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
-        needs(self.server.has_prompts(), "skills/list")?;
+        needs(self.has(Room::Prompts), "skills/list")?;
         self.admit(&context);
         let cursor = request.and_then(|request| request.cursor);
         let catalogue = self.catalogue().await;
@@ -350,7 +416,7 @@ impl ServerHandler for Handler {
         request: GetSkillRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
-        needs(self.server.has_prompts(), "skills/get")?;
+        needs(self.has(Room::Prompts), "skills/get")?;
         self.admit(&context);
         let catalogue = self.catalogue().await;
         skills::get(&catalogue, &request.uri)
@@ -361,7 +427,7 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        needs(self.server.has_prompts(), "completion/complete")?;
+        needs(self.has(Room::Prompts), "completion/complete")?;
         let revision = self.admit(&context);
         let catalogue = self.catalogue().await;
         completion::complete(&catalogue, revision, &request)
@@ -369,38 +435,7 @@ impl ServerHandler for Handler {
 
     /// Tells a legacy client of changes for as long as its connection lives.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let peer = context.peer;
-        let revision = peer.peer_info().and_then(|info| Revision::parse(info.protocol_version.as_str()));
-        let contract = revision == Some(Revision::V2024_11_05);
-        // The contracts of the single servers declare no list changes.
-        if contract && self.server != Server::All {
-            return;
-        }
-        let stop = self.app.shutdown.clone();
-        // A client asks for its lists right behind this, and waits for them.
-        tokio::select! {
-            () = tokio::time::sleep(SETTLING) => {}
-            () = stop.cancelled() => return,
-        }
-        let mut changes = Changes::new(self);
-        loop {
-            let which = tokio::select! {
-                which = changes.next() => which,
-                () = stop.cancelled() => return,
-                () = closed(&peer) => return,
-            };
-            let told = match which {
-                Changed::Prompts => match peer.notify_prompt_list_changed().await {
-                    Ok(()) => peer.notify_resource_list_changed().await,
-                    failed => failed,
-                },
-                Changed::Agents if contract => Ok(()),
-                Changed::Agents => peer.notify_tool_list_changed().await,
-            };
-            if told.is_err() {
-                return;
-            }
-        }
+        changes::tell_peer(self, &context.peer).await;
     }
 
     async fn on_custom_request(
@@ -408,7 +443,7 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        if self.server.has_popups() && request.method == popups::METHOD {
+        if self.has(Room::Popups) && request.method == popups::METHOD {
             self.admit(&context);
             return popups::trigger(self, request.params, &context).await.map(CustomResult);
         }
@@ -422,7 +457,7 @@ impl ServerHandler for Handler {
     /// Reads the files before the subscription is acknowledged: what changes from then on is told, and a first
     /// reading that came later would swallow it.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        if self.server.has_prompts() && self.app.prompts.ready().is_none() {
+        if self.has(Room::Prompts) && self.app.prompts.ready().is_none() {
             self.app.prompts.load();
         }
         Some(requested.clone())
@@ -430,42 +465,7 @@ impl ServerHandler for Handler {
 
     /// Tells a 2026-07-28 client of changes until it ends the subscription or we stop.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut changes = Changes::new(self);
-        let accepted = context.accepted();
-        let wants = |which: Option<bool>| which == Some(true);
-        let (prompts, resources, tools) = (
-            wants(accepted.prompts_list_changed),
-            wants(accepted.resources_list_changed),
-            wants(accepted.tools_list_changed),
-        );
-        loop {
-            let which = tokio::select! {
-                which = changes.next() => which,
-                () = context.cancelled() => return Ok(()),
-                () = self.app.shutdown.cancelled() => return Ok(()),
-            };
-            let sink = context.sink();
-            let of_prompts = which == Changed::Prompts;
-            if of_prompts && prompts && sink.notify_prompt_list_changed().await.is_err() {
-                return Ok(());
-            }
-            if of_prompts && resources && sink.notify_resource_list_changed().await.is_err() {
-                return Ok(());
-            }
-            if !of_prompts && tools && sink.notify_tool_list_changed().await.is_err() {
-                return Ok(());
-            }
-        }
-    }
-}
-
-/// Ends when the peer's transport has closed, which rmcp only lets us ask for.
-async fn closed(peer: &rmcp::Peer<RoleServer>) {
-    let mut every = tokio::time::interval(std::time::Duration::from_secs(5));
-    loop {
-        every.tick().await;
-        if peer.is_transport_closed() {
-            return;
-        }
+        changes::tell_subscriber(self, &context).await;
+        Ok(())
     }
 }

@@ -1,34 +1,45 @@
-//! What a server tells a model about itself: when to use which tool.
+//! What a server tells a model about itself: when to use which tool. Every client reads it once, so it is short.
 
-use crate::mcp::Server;
-
-const OF_AGENTS: &str = "list_agents shows who a task can be delegated to. delegate_task hands one over and returns \
-the agent's final message; when its answer is a task id instead, call task_wait with that id until the result is there. \
-The agent sees nothing of this conversation, so the task has to say everything.";
-
-const OF_CODEX: &str = "codex starts a Codex session and returns its last message and its threadId; codex-reply goes \
-on in it.";
-
-const OF_POPUPS: &str = "triggerPopup asks the person a question and ask_form several at once; use them when a \
-decision is the person's. When the answer is `pending`, call await_answer with its ticket, or ask the same again: that \
-joins the same question. When the person is away or does not want to be disturbed, do not ask again now.";
+use crate::config::rooms::Room;
 
 const OF_PROMPTS: &str = "When a message of the user contains a token like `:name` (for example `:research tides`), \
 call expand_prompt with that name and the text behind it before you answer, then follow the returned prompt as if the \
 user had written it. list_prompts shows which names exist.";
 
+const OF_AGENTS: &str = "list_agents shows who a task can be delegated to. delegate_task hands one over and returns \
+the agent's final message; when its answer is a task id instead, call task_wait with that id until the result is there. \
+The agent sees nothing of this conversation, so the task has to say everything.";
+
+const OF_POPUPS: &str = "triggerPopup asks the person a question and ask_form several at once; use them when a \
+decision is the person's. When the answer is `pending`, call await_answer with its ticket, or ask the same again: that \
+joins the same question. When the person is away or does not want to be disturbed, do not ask again now.";
+
 const OF_ASSISTANT: &str = "getUser, listEvents and getEvent tell about users and their calendars; times stand with \
 their zone and weekday, so take those from the answers. planNotifications decides what a user is told before their \
 events and returns it with reasons; calling it again changes nothing unless something else changed.";
 
-/// Returns the instructions of a server: those of its rooms.
-pub(crate) fn of(server: Server) -> String {
-    match server {
-        Server::All => format!("{OF_PROMPTS}\n\n{OF_AGENTS}\n\n{OF_ASSISTANT}\n\n{OF_POPUPS}"),
-        Server::Assistant => OF_ASSISTANT.to_owned(),
-        Server::Codex => OF_CODEX.to_owned(),
-        Server::Agents => OF_AGENTS.to_owned(),
-        Server::Popup => OF_POPUPS.to_owned(),
-        Server::Prompts => OF_PROMPTS.to_owned(),
+const OF_CODEX: &str = "codex starts a Codex session and returns its last message and its threadId; codex-reply goes \
+on in it.";
+
+/// What may come with any answer where something can happen while nobody waits.
+const OF_NEWS: &str = "An answer may carry news of what you asked for earlier: the person's answers and the results \
+of finished tasks. Each is told once, so use it.";
+
+/// Returns the instructions of a server that has these rooms.
+pub(crate) fn of(has: impl Fn(Room) -> bool) -> String {
+    let mut parts: Vec<&str> = Room::ALL
+        .into_iter()
+        .filter(|room| has(*room))
+        .map(|room| match room {
+            Room::Agents => OF_AGENTS,
+            Room::Assistant => OF_ASSISTANT,
+            Room::Codex => OF_CODEX,
+            Room::Popups => OF_POPUPS,
+            Room::Prompts => OF_PROMPTS,
+        })
+        .collect();
+    if has(Room::Agents) || has(Room::Popups) {
+        parts.push(OF_NEWS);
     }
+    parts.join("\n\n")
 }

@@ -1,5 +1,7 @@
 //! The protocol's own prompts: `prompts/list` and `prompts/get` from the same files as the tools.
 
+mod rounds;
+
 use rmcp::ErrorData;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role,
@@ -10,6 +12,7 @@ use crate::mcp::dialect::Revision;
 use crate::mcp::tools::prompts::{expanded, refused};
 use crate::mcp::{Handler, error};
 use crate::prompts::{self, Catalogue, Error, Inputs};
+pub(crate) use rounds::missing;
 
 /// Prompts on one page of `prompts/list`.
 const PAGE: usize = 1000;

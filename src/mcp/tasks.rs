@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::agents::task::{Ending, State};
 use crate::agents::{Error, Task, TaskId, Viewer};
 use crate::clock::{instant, stamp};
+use crate::config::rooms::Room;
 use crate::mcp::dialect::Revision;
 use crate::mcp::tools::agents::of_task;
 use crate::mcp::tools::popups;
@@ -81,7 +82,7 @@ pub(crate) async fn update(
 
 /// The question that an id names: its form tells a question's ticket from a delegation's id.
 fn question(handler: &Handler, id: &str) -> Option<Ticket> {
-    Ticket::parse(id).filter(|_| handler.server().has_popups())
+    Ticket::parse(id).filter(|_| handler.server().has(Room::Popups))
 }
 
 async fn find(handler: &Handler, id: &str) -> Result<Task, ErrorData> {

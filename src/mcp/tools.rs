@@ -10,40 +10,44 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, Tool};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
+use crate::config::rooms::Room;
 use crate::mcp::dialect::Revision;
-use crate::mcp::{Handler, error};
+use crate::mcp::{Handler, Server, error, news, trace};
+use crate::outbound;
 
 /// Returns the tools of the handler's server as `revision` shows them.
 pub(crate) async fn list(handler: &Handler, revision: Revision) -> Vec<Tool> {
-    let server = handler.server();
     let mut tools = Vec::new();
-    if server.has_prompts() {
+    if handler.has(Room::Prompts) {
         tools.extend(prompts::tools(revision));
     }
-    if server.has_agents() {
+    if handler.has(Room::Agents) {
         tools.extend(agents::tools(revision, &*handler.agents().await));
     }
-    if server.has_assistant() {
+    if handler.has(Room::Assistant) {
         tools.extend(assistant::tools(revision, &handler.app().config.assistant));
     }
-    if server.has_codex() {
-        tools.extend(codex::tools(revision));
+    if handler.has(Room::Codex) {
+        let whole = codex::tools(revision);
+        tools.extend(if handler.server() == Server::All { codex::narrowed(whole) } else { whole });
     }
-    if server.has_popups() {
+    if handler.has(Room::Popups) {
         tools.extend(popups::tools(revision));
     }
     tools
 }
 
-/// Calls a tool by name; what the person answered to an earlier call, that nobody waited for, comes with the answer.
+/// Calls a tool by name; what happened while the caller was away comes with the answer.
 pub(crate) async fn call(
     handler: &Handler,
     revision: Revision,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let answer = one(handler, revision, request, context).await?;
-    Ok(popups::with_late_answers(handler, revision, context, answer).await)
+    let name = request.name.clone();
+    let parent = trace::parent(&context.meta).map(ToOwned::to_owned);
+    let answer = outbound::traced(parent, one(handler, revision, request, context)).await?;
+    Ok(news::with_news(handler, revision, &name, context, answer).await)
 }
 
 async fn one(
@@ -54,8 +58,8 @@ async fn one(
 ) -> Result<CallToolResponse, ErrorData> {
     let brought = popups::Brought::from(&mut request);
     let arguments = request.arguments.unwrap_or_default();
-    let (server, name) = (handler.server(), request.name.as_ref());
-    if server.has_prompts() {
+    let name = request.name.as_ref();
+    if handler.has(Room::Prompts) {
         match name {
             prompts::LIST => return Ok(prompts::list(handler, revision, context).await.into()),
             prompts::EXPAND => {
@@ -66,22 +70,22 @@ async fn one(
             _ => {}
         }
     }
-    if server.has_agents()
+    if handler.has(Room::Agents)
         && let Some(answer) = agents::call(handler, revision, name, &arguments, context).await
     {
         return answer;
     }
-    if server.has_assistant()
+    if handler.has(Room::Assistant)
         && let Some(answer) = assistant::call(handler, revision, name, &arguments, context).await
     {
         return answer.map(CallToolResponse::from);
     }
-    if server.has_popups()
+    if handler.has(Room::Popups)
         && let Some(answer) = popups::call(handler, revision, name, &arguments, brought, context).await
     {
         return answer;
     }
-    if server.has_codex()
+    if handler.has(Room::Codex)
         && let Some(answer) = codex::call(handler, revision, name, &arguments, context).await
     {
         return answer.map(CallToolResponse::from);

@@ -55,7 +55,7 @@ async fn prepare_all(store: &Store) {
     let mut connection = store.read().await.unwrap();
     let rooms =
         super::assistant::STATEMENTS.iter().chain(super::codex::STATEMENTS).chain(super::popups::STATEMENTS);
-    for sql in STATEMENTS.iter().chain(rooms).copied().flatten() {
+    for sql in STATEMENTS.iter().chain(rooms).chain(super::timeline::STATEMENTS).copied().flatten() {
         let prepared = connection.prepare(AssertSqlSafe(*sql).into_sql_str()).await;
         assert!(prepared.is_ok(), "{:?}\n{sql}", prepared.err());
     }

@@ -3,6 +3,7 @@
 //! Each caller is answered after the commit. When a verb of a batch fails, the batch is undone and each of its verbs
 //! is carried out alone, so that nobody pays for somebody else's fault.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
@@ -47,6 +48,8 @@ pub(super) enum Engine {
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: mpsc::Sender<Job>,
+    /// Verbs that were answered since the start, whatever became of them.
+    done: AtomicU64,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -57,7 +60,7 @@ impl Writer {
         let (jobs, queue) = mpsc::channel(WAITING);
         let stop = CancellationToken::new();
         let task = tokio::spawn(run(pool, engine, queue, stop.clone()));
-        Self { jobs, stop, task: Mutex::new(Some(task)) }
+        Self { jobs, done: AtomicU64::new(0), stop, task: Mutex::new(Some(task)) }
     }
 
     /// Carries out `verb` and returns what it gave, once that is on disk.
@@ -78,8 +81,15 @@ impl Writer {
         });
         let (answer, answered) = oneshot::channel();
         self.jobs.send(Job { step, answer }).await.map_err(|_| Error::Closed)?;
-        answered.await.map_err(|_| Error::Closed)??;
+        let answered = answered.await;
+        self.done.fetch_add(1, Ordering::Release);
+        answered.map_err(|_| Error::Closed)??;
         given.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or(Error::Closed)
+    }
+
+    /// Returns how many verbs were answered so far.
+    pub(super) fn done(&self) -> u64 {
+        self.done.load(Ordering::Acquire)
     }
 
     /// Takes no more verbs, carries out those that wait, and ends.

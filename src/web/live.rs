@@ -45,8 +45,8 @@ const SILENCE: Duration = Duration::from_hours(1);
 
 /// A part of a page that shows something live; the name stands in the page's `data-live`.
 type Section = &'static str;
-const ALL: [Section; 8] =
-    ["activity", "agenda", "agents", "clients", "codex", "prompts", "questions", "tasks"];
+const ALL: [Section; 9] =
+    ["activity", "agenda", "agents", "clients", "codex", "prompts", "questions", "rooms", "tasks"];
 
 #[derive(Deserialize)]
 pub(super) struct Wanted {
@@ -180,6 +180,7 @@ fn touched(event: Event) -> &'static [Section] {
         Event::TasksChanged => &["tasks"],
         Event::CalendarChanged | Event::NotificationsChanged => &["agenda"],
         Event::QuestionsChanged => &["questions"],
+        Event::RoomsChanged => &["rooms"],
         Event::CodexChanged => &["codex"],
     }
 }

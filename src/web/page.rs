@@ -18,8 +18,9 @@ use crate::config::env;
 use crate::visible::{is_hidden, plain};
 
 /// The rooms of the navigation, in its order: label and path.
-const ROOMS: [(&str, &str); 8] = [
+pub(super) const ROOMS: [(&str, &str); 10] = [
     ("Overview", "/"),
+    ("Timeline", "/timeline"),
     ("Questions", QUESTIONS),
     ("History", "/history"),
     ("Calendar", "/calendar"),
@@ -27,6 +28,7 @@ const ROOMS: [(&str, &str); 8] = [
     ("Codex", "/codex"),
     ("Agents", "/agents"),
     ("Prompts", "/prompts"),
+    ("Settings", "/settings"),
 ];
 
 /// The room that wears the number of what waits for the person.
@@ -63,6 +65,9 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         ("prompt.html", include_str!("../../templates/prompt.html")),
         ("questions.html", include_str!("../../templates/questions.html")),
         ("question.html", include_str!("../../templates/question.html")),
+        ("find.html", include_str!("../../templates/find.html")),
+        ("settings.html", include_str!("../../templates/settings.html")),
+        ("timeline.html", include_str!("../../templates/timeline.html")),
         ("history.html", include_str!("../../templates/history.html")),
         ("calendar.html", include_str!("../../templates/calendar.html")),
         ("agents.html", include_str!("../../templates/agents.html")),

@@ -3,16 +3,19 @@
 pub(super) mod agent;
 pub(super) mod agents;
 pub(super) mod calendar;
+pub(super) mod find;
 pub(super) mod history;
 pub(super) mod overview;
 pub(super) mod prompt;
 pub(super) mod prompts;
 pub(super) mod question;
 pub(super) mod questions;
+pub(super) mod settings;
 pub(super) mod task;
 pub(super) mod tasks;
 pub(super) mod thread;
 pub(super) mod threads;
+pub(super) mod timeline;
 
 use std::sync::Arc;
 

@@ -44,6 +44,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "codex",
             "config",
             "events",
+            "outbound",
             "popups",
             "prompts",
             "recorder",

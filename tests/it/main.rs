@@ -19,6 +19,7 @@ mod calendar;
 mod cli;
 mod clients;
 mod codex;
+mod combined;
 mod conformance;
 mod edge;
 mod http;

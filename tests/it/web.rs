@@ -7,6 +7,7 @@ mod desk;
 mod questions;
 mod runs;
 mod tasks;
+mod timeline;
 
 use std::io::Write;
 
@@ -37,6 +38,11 @@ fn every_page_is_strict() {
         "/questions/nothing",
         "/history",
         "/history?kind=answered&q=x",
+        "/timeline",
+        "/timeline?of=agents&q=x",
+        "/settings",
+        "/find",
+        "/find?q=re",
         "/nowhere",
     ] {
         assert_strict(path, &desk.get(path));

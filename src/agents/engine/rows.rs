@@ -41,7 +41,7 @@ impl Options {
             permission: checked.permission.name().to_owned(),
             timeout_ms: u64::try_from(checked.timeout.as_millis()).unwrap_or(u64::MAX),
             keep: agent.on_hub_exit == OnHubExit::Keep,
-            env: agent.env.clone(),
+            env: checked.trace.clone().into_iter().chain(agent.env.clone()).collect(),
             schema: checked.schema.clone(),
             checks: checked.checks.clone(),
             worktree: checked.isolation == Isolation::Worktree,

@@ -124,6 +124,7 @@ async fn live(
         });
     }
     doors.spawn(app.clone().watch_files());
+    doors.spawn(app.clone().watch_rooms());
     doors.spawn({
         let (agents, stop) = (app.agents.clone(), app.shutdown.clone());
         async move { agents.work(stop).await }

@@ -11,6 +11,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler as _};
 use serde_json::{Value, json};
 
 use super::{contract, undeclared};
+use crate::config::rooms::Room;
 use crate::mcp::dialect::Revision;
 use crate::mcp::error::{self, Refusal};
 use crate::mcp::{Handler, Server, edge};
@@ -30,7 +31,9 @@ pub(crate) fn enclose(
             let error = error::unknown_method(METHOD);
             return Err(Refusal { id: Some(request.id.clone()), error });
         }
-        ClientRequest::ReadResourceRequest(_) | ClientRequest::GetPromptRequest(_) => server.has_assistant(),
+        ClientRequest::ReadResourceRequest(_) | ClientRequest::GetPromptRequest(_) => {
+            server.has(Room::Assistant)
+        }
         request => server == Server::Assistant && undeclared(request).is_some(),
     };
     if !shaped || revision != Revision::V2024_11_05 {

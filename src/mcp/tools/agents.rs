@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::agents::catalogue::Catalogue;
 use crate::mcp::Handler;
 use crate::mcp::dialect::Revision;
-pub(crate) use answer::of_task;
+pub(crate) use answer::{of_task, told};
 pub(crate) use patience::{Progress, waits};
 pub(crate) use schemas::tools;
 

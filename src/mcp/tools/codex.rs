@@ -5,6 +5,7 @@
 //! `elicitation/create`; elsewhere they are on the desk.
 
 mod approvals;
+mod bounded;
 mod events;
 mod schemas;
 
@@ -21,9 +22,10 @@ use crate::codex::log::Followed;
 use crate::codex::settings::Start;
 use crate::codex::thread::Last;
 use crate::codex::{self, Begun};
-use crate::mcp::Handler;
 use crate::mcp::arguments::{self, Fault};
 use crate::mcp::dialect::Revision;
+use crate::mcp::{Handler, Server};
+pub(crate) use bounded::narrowed;
 use events::Events;
 pub(crate) use schemas::tools;
 
@@ -48,7 +50,7 @@ pub(crate) async fn call(
         return Some(Ok(CallToolResult::error(vec![ContentBlock::text(text)])));
     }
     let begun = match name {
-        START => match start(given) {
+        START => match start(handler, given) {
             Ok(start) => codex.start(start).await,
             Err(fault) => return Some(fault.answer(revision)),
         },
@@ -64,7 +66,10 @@ pub(crate) async fn call(
     })
 }
 
-fn start(given: &Map<String, Value>) -> Result<Start, Fault> {
+fn start(handler: &Handler, given: &Map<String, Value>) -> Result<Start, Fault> {
+    if handler.server() == Server::All {
+        bounded::check(given)?;
+    }
     let text = |name: &str| Ok::<_, Fault>(arguments::string(given, name, false)?.map(ToOwned::to_owned));
     Ok(Start {
         prompt: arguments::string(given, "prompt", true)?.unwrap_or_default().to_owned(),

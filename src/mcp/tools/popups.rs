@@ -5,7 +5,6 @@ mod elicit;
 mod form;
 mod in_client;
 mod ladder;
-mod late;
 mod question;
 mod rounds;
 mod schemas;
@@ -18,9 +17,8 @@ use serde_json::{Map, Value};
 
 use crate::mcp::Handler;
 use crate::mcp::dialect::Revision;
-pub(crate) use answer::{fault_of, word};
+pub(crate) use answer::{fault_of, told, word};
 pub(crate) use ladder::wait_for;
-pub(crate) use late::with_late_answers;
 pub(crate) use question::draft;
 pub(crate) use rounds::Brought;
 pub(crate) use schemas::tools;

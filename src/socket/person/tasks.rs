@@ -1,5 +1,6 @@
 //! Delegated tasks at the person's door: all of them, whoever asked.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -228,6 +229,7 @@ fn request(order: Order) -> Result<agents::Request, Refusal> {
         checks: order.checks,
         isolation: isolation.transpose()?,
         permission: permission.transpose()?,
+        trace: BTreeMap::new(),
     })
 }
 

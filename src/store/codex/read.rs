@@ -1,7 +1,7 @@
 //! Questions about threads.
 
 use super::{Item, Thread};
-use crate::store::{Error, Store};
+use crate::store::{Error, Store, pattern};
 
 /// Selects threads with how their last turn ended.
 macro_rules! select_threads {
@@ -38,16 +38,6 @@ pub(crate) struct Query {
     pub(crate) limit: u32,
 }
 
-impl Query {
-    fn pattern(&self) -> String {
-        if self.text.is_empty() {
-            return String::new();
-        }
-        let plain = self.text.to_ascii_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
-        format!("%{plain}%")
-    }
-}
-
 /// Returns one thread.
 pub(crate) async fn thread(store: &Store, id: &str) -> Result<Option<Thread>, Error> {
     let mut connection = store.read().await?;
@@ -62,7 +52,8 @@ pub(crate) async fn threads(
 ) -> Result<Vec<Thread>, Error> {
     let mut connection = store.read().await?;
     let (at, id) = before.unwrap_or((i64::MAX, ""));
-    let query = sqlx::query_as(LIST).bind(at).bind(id).bind(query.pattern()).bind(i64::from(query.limit));
+    let query =
+        sqlx::query_as(LIST).bind(at).bind(id).bind(pattern(&query.text)).bind(i64::from(query.limit));
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
@@ -77,7 +68,7 @@ pub(crate) async fn items(
     let query = sqlx::query_as(ITEMS)
         .bind(thread)
         .bind(before.unwrap_or(i64::MAX))
-        .bind(query.pattern())
+        .bind(pattern(&query.text))
         .bind(i64::from(query.limit));
     Ok(query.fetch_all(&mut *connection).await?)
 }

@@ -1,7 +1,7 @@
 //! Questions about questions.
 
 use super::Question;
-use crate::store::{Error, Millis, Store};
+use crate::store::{Error, Millis, Store, pattern};
 
 const GET: &str = select_questions!("WHERE q.id = $1");
 
@@ -87,15 +87,6 @@ pub(crate) async fn count_history(store: &Store, text: &str, kind: &str) -> Resu
     let count = sqlx::query_scalar(COUNT_HISTORY).bind(kind).bind(pattern(text));
     let count: i64 = count.fetch_one(&mut *connection).await?;
     Ok(count.cast_unsigned())
-}
-
-/// Returns the pattern that finds the text as it is, and nothing for no text.
-fn pattern(text: &str) -> String {
-    if text.is_empty() {
-        return String::new();
-    }
-    let plain = text.to_ascii_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
-    format!("%{plain}%")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Questions about tasks.
 
 use super::{State, Task};
-use crate::store::{Error, Store};
+use crate::store::{Error, Store, pattern};
 
 const GET: &str = select_tasks!("i.text", "WHERE t.id = $1");
 
@@ -55,15 +55,6 @@ impl Filter {
             format!("{start}{},", state.as_str())
         })
     }
-
-    /// Returns the pattern that finds the text as it is.
-    fn pattern(&self) -> String {
-        let Some(text) = self.text.as_deref().filter(|text| !text.is_empty()) else {
-            return String::new();
-        };
-        let plain = text.to_ascii_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
-        format!("%{plain}%")
-    }
 }
 
 /// Returns one task.
@@ -85,7 +76,7 @@ pub(crate) async fn list(
         .bind(filter.caller.as_deref().unwrap_or_default())
         .bind(filter.root.as_deref().unwrap_or_default())
         .bind(filter.states())
-        .bind(filter.pattern())
+        .bind(pattern(filter.text.as_deref().unwrap_or_default()))
         .bind(before.unwrap_or(i64::MAX))
         .bind(i64::from(limit));
     Ok(query.fetch_all(&mut *connection).await?)
@@ -98,7 +89,7 @@ pub(crate) async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> 
         .bind(filter.caller.as_deref().unwrap_or_default())
         .bind(filter.root.as_deref().unwrap_or_default())
         .bind(filter.states())
-        .bind(filter.pattern())
+        .bind(pattern(filter.text.as_deref().unwrap_or_default()))
         .fetch_one(&mut *connection)
         .await?;
     Ok(count.cast_unsigned())

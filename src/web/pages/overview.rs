@@ -5,26 +5,33 @@ use std::time::SystemTime;
 
 use axum::extract::State;
 use axum::response::Response;
+use jiff::{SignedDuration, Timestamp};
 use minijinja::{Value, context};
 
-use super::{catalogue, definitions, questions, tasks};
+use super::{catalogue, definitions, questions, tasks, threads, timeline};
 use crate::app::App;
-use crate::app::activity::{Entry, What};
 use crate::app::clients::{Client, Transport};
+use crate::assistant::Notification;
+use crate::assistant::notices::Due;
+use crate::assistant::notification::Status;
 use crate::config::{Auth, env};
 use crate::web::error::Failure;
 use crate::web::page::{self, Place};
 use crate::web::when;
 
-/// How much of the activity is shown.
-const LATEST: usize = 30;
+/// Notifications of each kind that are named.
+const UNTOLD: u32 = 5;
+
+/// How long back somebody is still to be told that they were not told something.
+const UNTOLD_SINCE: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failure> {
     let catalogue = catalogue(&app).await?;
     let now = SystemTime::now();
     let clients: Vec<Value> = app.clients.all().iter().map(|client| client_row(client, now)).collect();
-    let activity: Vec<Value> =
-        app.activity.latest(LATEST).into_iter().map(|entry| activity_row(entry, now)).collect();
+    let lines = timeline::lately(&app, now).await?;
+    let untold = untold(&app, now).await?;
+    let threads = threads::going_on(&app, now).await?;
     let agents = definitions(&app).await?;
     let (waiting, waiting_count) = questions::waiting(&app, now).await?;
     let (running, running_count) = tasks::going_on(&app, now).await?;
@@ -43,12 +50,39 @@ pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response
         token => app.config.http.auth == Auth::Token,
         home => env::short(&app.config.home),
         clients,
-        activity,
+        lines,
+        untold,
+        threads,
         prompts => catalogue.prompts.len(),
         problems => catalogue.problems.len(),
         shadowed => catalogue.shadowed.len(),
     };
     page::page(&app, Place::Room("/"), "overview.html", values).await
+}
+
+/// Returns the notifications that somebody has not got and nobody settled, latest first.
+async fn untold(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
+    let until = Timestamp::try_from(now).map_err(Failure::internal)?;
+    let from = until - UNTOLD_SINCE;
+    let mut found = Vec::new();
+    for status in [Status::Failed, Status::Unknown, Status::Dead] {
+        let due = Due { user: None, status: Some(status), from, until };
+        found.extend(app.assistant.notifications(&due, UNTOLD).await.map_err(Failure::internal)?.0);
+    }
+    found.sort_by_key(|notification| std::cmp::Reverse(notification.due_at));
+    let row = |notification: &Notification| {
+        context! {
+            user => notification.user.as_str(),
+            subject => &notification.wording.subject,
+            channel => notification.channel.name(),
+            why => match notification.status {
+                Status::Unknown => "Nobody knows whether it arrived.",
+                _ => notification.error.as_deref().unwrap_or("It could not be sent."),
+            },
+            at => when::time(notification.due_at.into(), now),
+        }
+    };
+    Ok(found.iter().map(row).collect())
 }
 
 fn client_row(client: &Client, now: SystemTime) -> Value {
@@ -67,15 +101,4 @@ fn client_row(client: &Client, now: SystemTime) -> Value {
         since => when::time(client.since, now),
         calls => client.calls,
     }
-}
-
-fn activity_row(entry: Entry, now: SystemTime) -> Value {
-    let (kind, prompt, detail) = match entry.what {
-        What::Connected => ("connected", None, None),
-        What::Left => ("left", None, None),
-        What::Expanded { prompt, bytes } => ("expanded", Some(prompt), Some(bytes.to_string())),
-        What::Refused { prompt, reason } => ("refused", Some(prompt), Some(reason)),
-        What::PromptsChanged => ("changed", None, None),
-    };
-    context! { who => entry.who, kind, prompt, detail, at => when::time(entry.at, now) }
 }

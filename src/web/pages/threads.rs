@@ -13,6 +13,7 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::clock::instant;
 use crate::codex::settings::Start;
+use crate::codex::thread::State as Standing;
 use crate::codex::{self, Listed};
 use crate::web::error::Failure;
 use crate::web::page::{self, Place};
@@ -91,6 +92,17 @@ async fn render(
         first => before.is_none(),
     };
     page::page(app, Place::Room("/codex"), "threads.html", values).await
+}
+
+/// Returns the threads that have a process now, for the overview.
+pub(super) async fn going_on(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
+    let latest = codex::Query { text: String::new(), limit: ROWS };
+    let found = app.codex.threads(&latest, None).await.map_err(Failure::internal)?;
+    Ok(found
+        .iter()
+        .filter(|thread| thread.state != Standing::Closed)
+        .map(|thread| row(thread, now))
+        .collect())
 }
 
 /// Returns what every page shows of a thread.

@@ -235,7 +235,7 @@ impl Person {
     }
 
     /// Waits for the first question with this title, on a connection of its own.
-    pub(super) fn waits_for(home: &Home, title: &str) -> Value {
+    pub(crate) fn waits_for(home: &Home, title: &str) -> Value {
         let mut person = Self::enter(home);
         let mut told = person.say(&json!({"popups": "follow"}));
         loop {
@@ -270,7 +270,7 @@ impl Person {
 }
 
 /// The params of the contract's example, under another title.
-pub(super) fn example(title: &str) -> Value {
+pub(crate) fn example(title: &str) -> Value {
     json!({
         "workspacePath": "/path/to/workspace",
         "title": title,

@@ -34,6 +34,8 @@ pub(crate) enum Key {
     Down,
     Escape,
     Slash,
+    /// Control and K together.
+    Palette,
 }
 
 impl Key {
@@ -46,6 +48,7 @@ impl Key {
             Key::Down => ("ArrowDown", "ArrowDown", 40, ""),
             Key::Escape => ("Escape", "Escape", 27, ""),
             Key::Slash => ("/", "Slash", 191, "/"),
+            Key::Palette => ("k", "KeyK", 75, ""),
         }
     }
 }
@@ -179,9 +182,10 @@ impl Browser {
         let kind = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
         for kind in [kind, "keyUp"] {
             let text = if kind == "keyUp" { "" } else { text };
+            let held = if matches!(key, Key::Palette) { 2 } else { 0 };
             self.call(
                 "Input.dispatchKeyEvent",
-                json!({"type": kind, "key": name, "code": code, "windowsVirtualKeyCode": number, "text": text}),
+                json!({"type": kind, "key": name, "code": code, "windowsVirtualKeyCode": number, "text": text, "modifiers": held}),
             );
         }
     }

@@ -44,6 +44,23 @@ impl Serving {
         Self::start(command.args(["serve", "--http", "127.0.0.1:0", "--auth", "none"]), home, "/mcp")
     }
 
+    /// A hub that `command` serves with more arguments, and that asks nobody for a token; its home is the command's own.
+    pub(crate) fn open_hub_after(mut command: Command) -> Self {
+        Self::start(command.args(["--http", "127.0.0.1:0", "--auth", "none"]), &Home::new(), "/mcp")
+    }
+
+    /// A page of its console.
+    pub(crate) fn page(&self, path: &str) -> String {
+        let address = self.root.trim_start_matches("http://");
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let ask = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n");
+        std::io::Write::write_all(&mut stream, ask.as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+
     /// Ends it at once, as a crash would, and without a word to anybody.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();

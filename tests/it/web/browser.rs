@@ -41,6 +41,85 @@ fn search_is_done_by_keyboard_alone() {
 }
 
 #[test]
+fn the_palette_leads_anywhere_by_keys_alone() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    browser.open(&desk.url("/agents"));
+    let active = "document.activeElement.id || document.activeElement.getAttribute('href')";
+    browser.press(Key::Palette);
+    browser.until("document.getElementById('palette').open && document.querySelector('#palette-found a')");
+    assert_eq!(browser.evaluate(active), json!("palette-q"));
+    browser.press(Key::Escape);
+    assert_eq!(browser.evaluate("document.getElementById('palette').open"), json!(false));
+    browser.press(Key::Palette);
+    browser.type_text("pull");
+    browser.until("document.querySelectorAll('#palette-found a').length === 1");
+    browser.press(Key::Down);
+    assert_eq!(browser.evaluate(active), json!("/prompts/review/pull-request"));
+    browser.press(Key::Enter);
+    browser.loaded();
+    assert_eq!(browser.evaluate("location.pathname"), json!("/prompts/review/pull-request"));
+    // Enter in the field goes to the first hit, also before the hits are there.
+    browser.press(Key::Palette);
+    browser.type_text("timeline");
+    browser.press(Key::Enter);
+    browser.loaded();
+    assert_eq!(browser.evaluate("location.pathname"), json!("/timeline"));
+    browser.assert_calm();
+}
+
+#[test]
+fn every_link_and_button_of_the_console_is_reached_by_keyboard_alone() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    questions(&desk);
+    for path in [
+        "/",
+        "/timeline",
+        "/questions",
+        "/history",
+        "/calendar",
+        "/tasks",
+        "/codex",
+        "/agents",
+        "/prompts",
+        "/settings",
+        "/find",
+    ] {
+        browser.open(&desk.url(path));
+        // What can be used, but for what Tab leaves to arrows.
+        let wanted = browser.evaluate(
+            "[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')]
+                .filter((one) => one.checkVisibility() && !one.disabled && !one.closest('dialog'))
+                .filter((one) => one.type !== 'radio').length",
+        );
+        let wanted = wanted.as_u64().unwrap();
+        let (mut reached, mut seen) = (0, Vec::new());
+        for _ in 0..wanted + 40 {
+            browser.press(Key::Tab);
+            let at = browser.evaluate(
+                "(() => { const one = document.activeElement;
+                    if (one === document.body) return null;
+                    const box = one.getBoundingClientRect();
+                    window.tabbed ??= []; if (!window.tabbed.includes(one)) window.tabbed.push(one);
+                    return [window.tabbed.indexOf(one), one.matches(':focus-visible'), box.width > 0,
+                        one.matches('a[href], button, input, select, textarea, summary')]; })()",
+            );
+            if at.is_null() {
+                break;
+            }
+            assert_eq!(at[1], json!(true), "{path}: the focus is not seen");
+            if !seen.contains(&at[0]) {
+                seen.push(at[0].clone());
+                reached += u64::from(at[3] == json!(true));
+            }
+        }
+        assert!(reached >= wanted, "{path}: Tab reaches {reached} of {wanted}");
+    }
+    browser.assert_calm();
+}
+
+#[test]
 fn the_preview_follows_the_form() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
@@ -207,6 +286,12 @@ fn pages(tasks: &[String; 3]) -> Vec<(&'static str, String)> {
         ("question-form", "/questions/q00000000000000000002"),
         ("question-high", "/questions/q00000000000000000003"),
         ("history", "/history"),
+        ("timeline", "/timeline"),
+        ("calendar", "/calendar"),
+        ("codex", "/codex"),
+        ("settings", "/settings"),
+        ("find", "/find?q=re"),
+        ("palette", "/tasks"),
     ]
     .map(|(name, path)| (name, path.to_owned()))
     .to_vec()
@@ -253,7 +338,11 @@ fn delegated(desk: &Desk) -> (Asker, [String; 3]) {
 }
 
 /// What is kept as a picture.
-const PICTURES: [(&str, &str); 15] = [
+const PICTURES: [(&str, &str); 19] = [
+    ("timeline", "light"),
+    ("timeline", "phone-dark"),
+    ("palette", "light"),
+    ("palette", "phone-dark"),
     ("question", "light"),
     ("question", "phone-dark"),
     ("question-form", "phone"),
@@ -304,6 +393,12 @@ fn pages_are_accessible_and_fit_every_width() {
             match name {
                 "task-running" => browser.until("document.querySelectorAll('#log li').length > 3"),
                 "prompt" => fill(&mut browser, "field-0", "how bees sleep", "about how bees sleep"),
+                "palette" => {
+                    browser.press(Key::Palette);
+                    browser.type_text("re");
+                    browser
+                        .until("document.getElementById('palette-found').textContent.includes(':research')");
+                }
                 "faulty" => fill(&mut browser, "field-1", "2.5", "An agent would be refused"),
                 _ => {}
             }

@@ -3,13 +3,16 @@
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use serde_json::{Map, Value};
 
-use super::WAIT;
+use super::{GET, WAIT};
 use crate::agents::task::{Ending, State};
 use crate::agents::{Error, Task};
 use crate::mcp::dialect::Revision;
 
 /// Most bytes of a patch that stand in the text; the structured content has the whole.
 const PATCH: usize = 64 * 1024;
+
+/// Characters of a task's message that go along with the answer to another call.
+const NEWS: usize = 8 * 1024;
 
 /// A result with this text, without `isError`: the contract shows none on success.
 pub(super) fn plain(content: Vec<ContentBlock>) -> CallToolResult {
@@ -42,6 +45,23 @@ pub(crate) fn of_task(task: &Task, revision: Revision) -> CallToolResult {
         result.structured_content = Some(Value::Object(structured(task)));
     }
     result
+}
+
+/// A task that has ended as news for who delegated it: its message, and where the rest is.
+pub(crate) fn told(task: &Task) -> Value {
+    let mut members = Map::new();
+    members.insert("task_id".to_owned(), Value::from(task.id.as_str()));
+    members.insert("agent".to_owned(), Value::from(task.agent.as_str()));
+    members.insert("status".to_owned(), Value::from(task.state.as_str()));
+    let Some(outcome) = task.outcome.as_deref() else { return Value::Object(members) };
+    let message = outcome.message.as_deref().unwrap_or_default();
+    members.insert("message".to_owned(), Value::from(message.chars().take(NEWS).collect::<String>()));
+    if failed(task) {
+        members.insert("failure".to_owned(), Value::from(outcome.sentence()));
+    }
+    members.insert("summary".to_owned(), Value::from(outcome.summary()));
+    members.insert("next".to_owned(), Value::from(format!("{GET} with this task_id shows the whole of it.")));
+    Value::Object(members)
 }
 
 /// Whether a task has ended without success.

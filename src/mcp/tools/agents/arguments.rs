@@ -1,5 +1,6 @@
 //! Raw arguments to a delegation.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -26,6 +27,7 @@ pub(super) fn delegation(
         checks: Vec::new(),
         isolation: None,
         permission: None,
+        trace: BTreeMap::new(),
     };
     if revision == Revision::V2024_11_05 {
         return Ok(request);

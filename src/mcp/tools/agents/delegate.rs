@@ -9,7 +9,7 @@ use super::patience::{self, OnCancel};
 use super::{answer, arguments};
 use crate::mcp::arguments::{Fault, boolean};
 use crate::mcp::dialect::Revision;
-use crate::mcp::{Handler, tasks};
+use crate::mcp::{Handler, tasks, trace};
 
 /// Delegates one task and answers with its result, or with its handle where the caller asked for one or does not
 /// wait long enough.
@@ -20,7 +20,8 @@ pub(super) async fn one(
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let read = || -> Result<_, Fault> {
-        let request = arguments::delegation(arguments, revision, &handler.caller())?;
+        let mut request = arguments::delegation(arguments, revision, &handler.caller())?;
+        request.trace = trace::environment(&context.meta);
         let background = revision > Revision::V2024_11_05 && boolean(arguments, "background")?;
         Ok((request, background))
     };
@@ -48,6 +49,7 @@ pub(super) async fn one(
     if background {
         return Ok(answer::of_task(&task, revision).into());
     }
+    let _waiting = handler.app().awaited.enter([task.id.to_string()]);
     let patience = patience::patience(handler, revision, context);
     match patience::wait(handler, context, &task.id, patience, OnCancel::CancelTask).await {
         Ok(task) => {

@@ -12,9 +12,9 @@ use serde_json::{Map, Value, json};
 use super::patience::{self, LONGEST, Progress};
 use super::{answer, arguments};
 use crate::agents::{Request, Task, TaskId, Viewer};
-use crate::mcp::Handler;
 use crate::mcp::arguments::{Fault, array, boolean, mistyped};
 use crate::mcp::dialect::Revision;
+use crate::mcp::{Handler, trace};
 
 /// Tasks of one call.
 pub(super) const MOST: usize = 50;
@@ -38,13 +38,16 @@ pub(super) async fn call(
     };
     let agents = &handler.app().agents;
     let mut entries = Vec::with_capacity(requests.len());
-    for request in requests {
+    for mut request in requests {
+        request.trace = trace::environment(&context.meta);
         let agent = request.agent.clone();
         entries.push(match agents.delegate(request).await {
             Ok(task) => Entry::Task(Box::new(task)),
             Err(error) => Entry::Refused { agent, reason: answer::sentence(&error) },
         });
     }
+    let ids = entries.iter().enumerate().filter_map(running);
+    let _waiting = handler.app().awaited.enter(ids.map(|(_, id)| id.to_string()));
     if !background {
         wait(handler, revision, context, &mut entries).await;
     }

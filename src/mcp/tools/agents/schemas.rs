@@ -44,7 +44,7 @@ pub(crate) fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
     let delegate = format!("{DELEGATE_DESCRIPTION}{DELEGATE_MORE}");
     let many = object(
         json!({
-            "tasks": {"type": "array", "minItems": 1, "maxItems": super::many::MOST, "items": object(one.clone(), &REQUIRED)},
+            "tasks": {"type": "array", "minItems": 1, "maxItems": super::many::MOST, "items": object(plain(one.clone()), &REQUIRED), "description": "Each with the arguments of delegate_task"},
             "background": {"type": "boolean", "description": "Return the task ids at once"},
         }),
         &["tasks"],
@@ -191,6 +191,16 @@ fn one(catalogue: &Catalogue) -> Value {
     properties
 }
 
+/// The same properties without their descriptions, which stand elsewhere in the list.
+fn plain(mut properties: Value) -> Value {
+    for property in properties.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        if let Value::Object(property) = property {
+            property.remove("description");
+        }
+    }
+    properties
+}
+
 fn object(properties: Value, required: &[&str]) -> Value {
     let mut object = Map::new();
     object.insert("type".to_owned(), Value::from("object"));
@@ -239,10 +249,12 @@ fn task_output() -> Value {
 }
 
 fn many_output() -> Value {
-    let mut results = task_output();
-    results["description"] = Value::from("In the order asked");
-    let task = task_output();
-    object(json!({"results": {"type": "array", "items": task}}), &[])
+    let mut task = task_output();
+    if let Value::Object(task) = &mut task {
+        let properties = task.remove("properties").unwrap_or_default();
+        task.insert("properties".to_owned(), plain(properties));
+    }
+    object(json!({"results": {"type": "array", "description": "In the order asked", "items": task}}), &[])
 }
 
 fn list_output() -> Value {

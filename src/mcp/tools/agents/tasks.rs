@@ -78,6 +78,7 @@ pub(super) async fn wait(
         Ok(read) => read,
         Err(fault) => return fault.answer(revision).map(CallToolResponse::from),
     };
+    let _waiting = handler.app().awaited.enter([id.clone()]);
     let usual = handler.app().config.delegation.patience;
     let patience = seconds.map_or(usual, |seconds| Duration::from_secs(seconds).min(LONGEST));
     let waited =

@@ -82,8 +82,8 @@ fn tool(
         "required": ["threadId", "content"],
     })));
     if revision.has_annotations() {
-        tool.annotations =
-            Some(ToolAnnotations::with_title(title).read_only(false).destructive(true).open_world(true));
+        let annotations = ToolAnnotations::with_title(title).read_only(false).destructive(true);
+        tool.annotations = Some(annotations.idempotent(false).open_world(true));
     }
     tool
 }

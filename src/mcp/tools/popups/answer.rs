@@ -15,6 +15,13 @@ pub(super) fn of_question(question: &Question, revision: Revision) -> CallToolRe
     plain(structured(question), revision)
 }
 
+/// A decided question as news for who asked it.
+pub(crate) fn told(question: &Question) -> Value {
+    let mut members = structured(question);
+    members.insert("title".to_owned(), Value::from(question.title.as_str()));
+    Value::Object(members)
+}
+
 /// The answer when nothing was asked because the person takes no questions.
 pub(super) fn not_now(availability: Availability, message: &str, revision: Revision) -> CallToolResult {
     let mut members = Map::new();

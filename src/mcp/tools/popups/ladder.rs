@@ -137,9 +137,10 @@ async fn finish(
     patience: Option<Duration>,
     context: &RequestContext<RoleServer>,
 ) -> rmcp::model::CallToolResult {
+    let _waiting = handler.app().awaited.enter([ticket.as_str().to_owned()]);
     match wait_for(handler, context, ticket, patience).await {
         Ok(question) => {
-            if question.state.outcome().is_some() && !context.ct.is_cancelled() {
+            if question.state.outcome().is_some() && handler.is_read(&context.ct) {
                 handler.app().popups.delivered(&handler.asker().key, ticket).await;
             }
             answer::of_question(&question, revision)

@@ -1,0 +1,139 @@
+//! What happened in all rooms, newest first: one question over the tables of each. Nothing is written for it.
+
+use sqlx::any::AnyRow;
+use sqlx::{FromRow, Row as _};
+
+use super::{Error, Millis, Store, pattern};
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    pub(crate) happened_at: Millis,
+    /// Among those of one instant, the key of pages.
+    pub(crate) place: String,
+    /// The room's name, as in `config.toml`.
+    pub(crate) room: String,
+    /// What it was, in the words of the room's rows.
+    pub(crate) kind: String,
+    /// The task, question, notification, thread or subject that it was about.
+    pub(crate) id: String,
+    /// An agent, a client, a user or whoever acted; may be empty.
+    pub(crate) who: String,
+    /// The beginning of its text.
+    pub(crate) text: String,
+}
+
+impl FromRow<'_, AnyRow> for Moment {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            happened_at: row.try_get(0)?,
+            place: row.try_get(1)?,
+            room: row.try_get(2)?,
+            kind: row.try_get(3)?,
+            id: row.try_get(4)?,
+            who: row.try_get(5)?,
+            text: row.try_get(6)?,
+        })
+    }
+}
+
+/// Which moments are asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Search {
+    /// Stands in the text, in who or what it was, in any case (beyond ASCII, as written); empty means all.
+    pub(crate) text: String,
+    /// One room; empty means all.
+    pub(crate) room: String,
+    /// Only what is older than this instant and place.
+    pub(crate) before: Option<(Millis, String)>,
+}
+
+/// The moments of one kind: when, which, how named, of whom, and where they stand. Each part is cut by itself, so that
+/// no more rows are put in order than can be shown.
+macro_rules! part {
+    ($room:literal, $mark:literal, $at:literal, $kind:literal, $id:literal, $who:literal, $text:literal, $from:literal) => {
+        concat!(
+            "SELECT * FROM (SELECT ",
+            $at,
+            " AS happened_at, '",
+            $mark,
+            "' || ",
+            $id,
+            " AS place, '",
+            $room,
+            "' AS room, ",
+            $kind,
+            " AS kind, ",
+            $id,
+            " AS id, ",
+            $who,
+            " AS who, SUBSTR(",
+            $text,
+            ", 1, 300) AS text ",
+            "FROM ",
+            $from,
+            " AND ($4 = '' OR $4 = '",
+            $room,
+            "') ",
+            "AND (",
+            $at,
+            " < $1 OR (",
+            $at,
+            " = $1 AND '",
+            $mark,
+            "' || ",
+            $id,
+            " < $2)) ",
+            "AND ($3 = '' OR LOWER(",
+            $text,
+            ") LIKE $3 ESCAPE '!' OR LOWER(",
+            $who,
+            ") LIKE $3 ESCAPE '!' ",
+            "OR LOWER(",
+            $kind,
+            ") LIKE $3 ESCAPE '!' OR ",
+            $id,
+            " LIKE $3 ESCAPE '!') ",
+            "ORDER BY happened_at DESC, place DESC LIMIT $5) AS ",
+            $mark
+        )
+    };
+}
+
+#[rustfmt::skip]
+const READ: &str = concat!(
+    part!("agents", "a", "t.created_at", "'delegated'", "t.id", "t.agent", "i.text",
+        "tasks t JOIN task_inputs i ON i.task = t.id WHERE 1 = 1"),
+    " UNION ALL ",
+    part!("agents", "b", "t.ended_at", "t.state", "t.id", "t.agent", "i.text",
+        "tasks t JOIN task_inputs i ON i.task = t.id WHERE t.ended_at IS NOT NULL"),
+    " UNION ALL ",
+    part!("popups", "c", "q.asked_at", "'asked'", "q.id", "q.client", "q.title", "questions q WHERE 1 = 1"),
+    " UNION ALL ",
+    part!("popups", "d", "q.decided_at", "q.kind", "q.id", "q.client", "q.title", "questions q WHERE q.state = 'decided'"),
+    " UNION ALL ",
+    part!("assistant", "e", "n.updated_at", "n.status", "n.id", "u.name", "e.title",
+        "notifications n JOIN users u ON u.id = n.user_id JOIN events e ON e.id = n.event_id \
+         WHERE n.status IN ('sent', 'simulated', 'failed', 'unknown', 'dead')"),
+    " UNION ALL ",
+    part!("assistant", "f", "l.at", "l.action", "l.id", "l.actor", "(l.subject || ' ' || l.detail)", "audit l WHERE 1 = 1"),
+    " UNION ALL ",
+    part!("codex", "g", "c.started_at", "'prompted'", "(c.thread || '/' || c.turn)", "h.model", "h.title",
+        "codex_turns c JOIN codex_threads h ON h.id = c.thread WHERE 1 = 1"),
+    " UNION ALL ",
+    part!("codex", "h", "c.ended_at", "c.ended", "(c.thread || '/' || c.turn)", "h.model", "COALESCE(c.failure, h.title)",
+        "codex_turns c JOIN codex_threads h ON h.id = c.thread WHERE c.ended IS NOT NULL"),
+    " ORDER BY happened_at DESC, place DESC LIMIT $5",
+);
+
+/// Returns at most `limit` moments, the newest first.
+pub(crate) async fn read(store: &Store, search: &Search, limit: u32) -> Result<Vec<Moment>, Error> {
+    let mut connection = store.read().await?;
+    let (at, place) = search.before.clone().unwrap_or((Millis::MAX, String::new()));
+    let query = sqlx::query_as(READ).bind(at).bind(place).bind(pattern(&search.text));
+    let query = query.bind(&search.room).bind(i64::from(limit));
+    Ok(query.fetch_all(&mut *connection).await?)
+}
+
+#[cfg(test)]
+pub(super) const STATEMENTS: &[&[&str]] = &[&[READ]];

@@ -1,0 +1,47 @@
+//! `/settings`: every setting with the value in force and where that came from. It is changed in the file.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use minijinja::{Value, context};
+
+use crate::app::App;
+use crate::config::env;
+use crate::config::settings::{self, Origin, Setting};
+use crate::web::error::Failure;
+use crate::web::page::{self, Place};
+
+pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failure> {
+    let mut sections: Vec<(String, Vec<Value>)> = Vec::new();
+    for setting in settings::list(&app.config, &app.rooms.now()) {
+        let (section, key) = split(&setting.key);
+        if sections.last().is_none_or(|(name, _)| name != section) {
+            sections.push((section.to_owned(), Vec::new()));
+        }
+        if let Some((_, rows)) = sections.last_mut() {
+            rows.push(row(&setting, key));
+        }
+    }
+    let set = |section: &(String, Vec<Value>)| context! { name => &section.0, rows => &section.1 };
+    let values = context! {
+        sections => sections.iter().map(set).collect::<Vec<_>>(),
+        file => env::short(&app.config.home.join("config.toml")),
+    };
+    page::page(&app, Place::Room("/settings"), "settings.html", values).await
+}
+
+/// Returns the section of a key, empty for the file's beginning, and its name there.
+fn split(key: &str) -> (&str, &str) {
+    key.split_once('.').unwrap_or(("", key))
+}
+
+fn row(setting: &Setting, key: &str) -> Value {
+    let (from, detail) = match setting.from {
+        Origin::Default => ("default", None),
+        Origin::File => ("file", Some("config.toml")),
+        Origin::Environment(variable) => ("environment", Some(variable)),
+        Origin::Flag(flag) => ("flag", Some(flag)),
+    };
+    context! { id => &setting.key, key, value => &setting.value, from, detail, about => setting.about }
+}

@@ -1,0 +1,134 @@
+//! The pages over all rooms: what happened, what is set, and one search for everything. All of it without script.
+
+use serde_json::json;
+
+use super::desk::Desk;
+use super::runs::Asker;
+
+/// The lines of a timeline's page: the class of each, and its text.
+fn lines(page: &str) -> Vec<(String, String)> {
+    let items = page.split("<ol class=\"timeline\">").nth(1).unwrap_or_default();
+    let items = items.split("</ol>").next().unwrap().split("<li class=\"").skip(1);
+    let text = |html: &str| {
+        let plain: String =
+            html.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect();
+        plain.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    items.map(|item| (item.split('"').next().unwrap().to_owned(), text(&format!("<{item}")))).collect()
+}
+
+#[test]
+fn one_timeline_over_all_rooms_is_searched_and_turned() {
+    let desk = Desk::new();
+    let mut asker = Asker::new(&desk);
+    let done = asker.delegate(&desk, "Sort the <b>tides</b>: quick", json!({}));
+    asker.wait(&done);
+    super::asked::ask(
+        &desk,
+        1,
+        "Which port?",
+        "Say it.",
+        &[super::asked::field("answer", "", super::asked::choice(&["1", "2"], 1))],
+        "normal",
+    );
+    let mut agent = desk.agent();
+    agent.initialize("2025-11-25");
+    let expand = json!({"name": "expand_prompt", "arguments": {"command": "research", "input": "x"}});
+    agent.call(1, "tools/call", expand);
+
+    let page = desk.get("/timeline").body.replace("&#x2f;", "/");
+    let all = lines(&page);
+    let kinds: Vec<&str> = all.iter().map(|(kind, _)| kind.as_str()).collect();
+    assert_eq!(kinds, ["expanded", "connected", "asked", "succeeded", "delegated", "connected"], "{all:#?}");
+    assert!(
+        page.contains(&format!("href=\"/tasks/{done}\"")) && page.contains("&lt;b&gt;tides&lt;/b&gt;"),
+        "{page}"
+    );
+    assert_eq!(lines(&desk.get("/").body).len(), 6, "the overview shows them too");
+
+    let found = |address: &str| -> Vec<String> {
+        lines(&desk.get(address).body).into_iter().map(|(kind, _)| kind).collect()
+    };
+    assert_eq!(found("/timeline?q=WHICH+port"), ["asked"]);
+    assert_eq!(found("/timeline?q=reviewer"), ["succeeded", "delegated"]);
+    assert_eq!(found("/timeline?of=agents"), ["succeeded", "delegated"]);
+    assert_eq!(found("/timeline?of=clients"), ["connected", "connected"]);
+    assert_eq!(found("/timeline?of=prompts&q=research"), ["expanded"]);
+    assert_eq!(found("/timeline?q=100%25"), Vec::<String>::new(), "a percent sign is a percent sign");
+    assert_eq!(desk.get("/timeline?of=kitchen").status, 400);
+    assert_eq!(desk.get("/timeline?at=x").status, 400);
+}
+
+#[test]
+fn a_page_of_the_timeline_loses_no_line_to_the_next_one() {
+    let desk = Desk::new();
+    let mut agent = desk.agent();
+    agent.initialize("2025-11-25");
+    for number in 0..130 {
+        let expand = json!({"name": "expand_prompt", "arguments": {"command": "research", "input": "x"}});
+        agent.call(number, "tools/call", expand);
+    }
+    let (mut address, mut seen) = ("/timeline".to_owned(), 0);
+    loop {
+        let page = desk.get(&address);
+        assert_eq!(page.status, 200, "{address}");
+        seen += lines(&page.body).len();
+        let Some(next) = page.body.split("rel=\"next\" href=\"").nth(1) else { break };
+        address = next.split('"').next().unwrap().replace("&amp;", "&").replace("&#x2f;", "/");
+    }
+    assert_eq!(seen, 131);
+}
+
+#[test]
+fn a_setting_says_where_it_came_from_and_no_secret() {
+    let desk = Desk::new();
+    desk.home.write("other/config.toml", "grace_seconds = 3\n[notifications]\nmail = \"smtp://ann:sesame@localhost\"\n[phone]\ntopic = \"a-hidden-topic\"\n[clients.codex]\nrooms = [\"prompts\"]\n");
+    let page = desk.get("/settings").body;
+    let of = |page: &str, key: &str| {
+        let row =
+            page.split(&format!("<div id=\"{key}\">")).nth(1).unwrap_or_else(|| panic!("no {key}\n{page}"));
+        row.split("</div>").next().unwrap().replace("&quot;", "\"").replace("&#x2f;", "/")
+    };
+    assert!(of(&page, "http.address").contains(">flag</span> <code>--http"), "{page}");
+    assert!(
+        of(&page, "grace_seconds").contains("<code>5</code>")
+            && of(&page, "grace_seconds").contains(">default<")
+    );
+    assert!(of(&page, "home").contains(">environment</span> <code>HOME"));
+
+    let home = desk.home.path().join("other");
+    let arguments = ["serve", "--home", home.to_str().unwrap()];
+    let mut command = desk.home.adjutant([] as [&str; 0]);
+    command.args(arguments);
+    let mut other = crate::support::serving::Serving::open_hub_after(command);
+    let page = other.page("/settings");
+    assert!(
+        of(&page, "grace_seconds").contains("<code>3</code>")
+            && of(&page, "grace_seconds").contains("config.toml")
+    );
+    assert!(of(&page, "home").contains(">flag</span> <code>--home"));
+    assert!(of(&page, "clients.codex").contains("prompts"));
+    assert!(of(&page, "notifications.mail").contains("set, not shown"));
+    assert!(!page.contains("sesame") && !page.contains("a-hidden-topic"), "{page}");
+    other.kill();
+}
+
+#[test]
+fn everything_is_found_by_a_word_without_script() {
+    let desk = Desk::new();
+    let mut asker = Asker::new(&desk);
+    let done = asker.delegate(&desk, "Sort the tides: quick", json!({}));
+    asker.wait(&done);
+    let found = |q: &str| {
+        let page = desk.get(&format!("/find?q={q}")).body.replace("&#x2f;", "/");
+        let found = page.split("id=\"found\"").nth(1).unwrap();
+        let links = found.split("</main>").next().unwrap().split("class=\"name\" href=\"").skip(1);
+        links.map(|rest| rest.split('"').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(found("").contains(&"/settings".to_owned()));
+    assert_eq!(found("pull-req"), ["/prompts/review/pull-request"]);
+    assert_eq!(found("tired+colleague"), ["/agents/reviewer"]);
+    assert_eq!(found("sort+the"), [format!("/tasks/{done}")]);
+    assert_eq!(found("approval_timeout"), ["/settings#codex.approval_timeout_seconds"]);
+    assert_eq!(found("nothing-is-called-like-this"), Vec::<String>::new());
+}
