@@ -26,6 +26,7 @@ mod http;
 mod hub;
 mod inbox;
 mod install;
+mod packaging;
 mod popups;
 mod process;
 mod prompts;

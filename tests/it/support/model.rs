@@ -1,5 +1,7 @@
 //! A scripted model on loopback: it does what its script says, and once it sees a tool's result it says its last word.
 
+mod vendors;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +20,8 @@ pub(crate) enum Script {
     Answer,
     /// Calls this MCP tool, by whatever name the client offers it.
     Call { tool: &'static str, arguments: Value },
+    /// Calls these, each after the result of the one before.
+    Calls(Vec<(&'static str, Value)>),
     /// Has the client's own shell run a command.
     Shell(String),
     /// Has the client's own shell run a command outside of its sandbox, which a person has to allow.
@@ -40,7 +44,8 @@ pub(crate) struct Turn {
     pub(crate) says: &'static str,
 }
 
-/// Serves `POST …/responses` (what Codex asks) and `POST …/chat/completions` (what Copilot asks), streamed or whole.
+/// Serves `POST …/responses` (what Codex asks), `POST …/chat/completions` (what Copilot and opencode ask), `POST
+/// …/messages` (what Claude Code asks) and `POST …:generateContent` (what Gemini CLI asks), streamed or whole.
 pub(crate) struct Model {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<Value>>>,
@@ -119,14 +124,26 @@ fn answer(stream: TcpStream, script: &Script, requests: &Mutex<Vec<Value>>) -> s
     let (kind, body) = match serde_json::from_slice::<Value>(&body) {
         Ok(body) if path.ends_with("/responses") => (Kind::Responses, body),
         Ok(body) if path.ends_with("/chat/completions") => (Kind::Chat, body),
+        Ok(body) if path.split('?').next().is_some_and(|path| path.ends_with("/messages")) => {
+            (Kind::Messages, body)
+        }
+        Ok(body) if path.contains("enerateContent") => (Kind::Gemini, body),
         _ => return respond(stream, "404 Not Found", "application/json", "{}"),
     };
-    let streamed = body["stream"] == json!(true);
+    let streamed = body["stream"] == json!(true) || path.contains(":streamGenerateContent");
     let (script, said, last_word) = match script {
         Script::Turns(turns) => turn(turns, &body),
         script => (script, 0, LAST_WORD),
     };
-    let call = if kind.has_result(&body, said) { None } else { kind.call(&body, script) };
+    let results = kind.results(&body, said);
+    let call = match script {
+        Script::Calls(calls) => {
+            let (tool, arguments) = calls.get(results).cloned().unwrap_or_default();
+            if tool.is_empty() { None } else { kind.call(&body, &Script::Call { tool, arguments }) }
+        }
+        script if results == 0 => kind.call(&body, script),
+        _ => None,
+    };
     let number = {
         let mut requests = requests.lock().unwrap();
         requests.push(body);
@@ -188,15 +205,19 @@ fn shells(command: &str) -> [(&'static str, Value); 4] {
 enum Kind {
     Responses,
     Chat,
+    Messages,
+    Gemini,
 }
 
 impl Kind {
     /// The call that the script wants, as this client offers it.
     fn call(self, body: &Value, script: &Script) -> Option<(Offered, Value)> {
         match script {
-            // Bare in a namespace, or with the server's name before it.
+            // With the server's name before it, or bare in a namespace. A client may have a tool of that name itself.
             Script::Call { tool, arguments } => {
-                Some((self.offered(body, |name| name.ends_with(tool))?, arguments.clone()))
+                let ours = self.offered(body, |name| name.ends_with(tool) && name.contains("adjutant"));
+                let found = ours.or_else(|| self.offered(body, |name| name.ends_with(tool)))?;
+                Some((found, arguments.clone()))
             }
             Script::Shell(command) => shells(command)
                 .into_iter()
@@ -207,7 +228,9 @@ impl Kind {
                 arguments["justification"] = json!("May I?");
                 Some((offered, arguments))
             }
-            Script::Answer | Script::Refuse(_) | Script::Silence | Script::Turns(_) => None,
+            Script::Answer | Script::Calls(_) | Script::Refuse(_) | Script::Silence | Script::Turns(_) => {
+                None
+            }
         }
     }
 
@@ -220,6 +243,11 @@ impl Kind {
             };
             match self {
                 Self::Chat => named(&offered["function"]).map(|name| Offered { namespace: None, name }),
+                Self::Messages => named(offered).map(|name| Offered { namespace: None, name }),
+                Self::Gemini => {
+                    let name = offered["functionDeclarations"].as_array()?.iter().find_map(named)?;
+                    Some(Offered { namespace: None, name })
+                }
                 Self::Responses => match offered["tools"].as_array() {
                     Some(inner) => inner.iter().find_map(named).map(|name| Offered {
                         namespace: offered["name"].as_str().map(ToOwned::to_owned),
@@ -231,18 +259,29 @@ impl Kind {
         })
     }
 
-    /// Whether a tool has answered, behind the first `before` parts of the conversation.
-    fn has_result(self, body: &Value, before: usize) -> bool {
-        let (list, member, value) = match self {
-            Self::Responses => ("input", "type", "function_call_output"),
-            Self::Chat => ("messages", "role", "tool"),
+    /// How often a tool has answered, behind the first `before` parts of the conversation.
+    fn results(self, body: &Value, before: usize) -> usize {
+        let list = match self {
+            Self::Responses => "input",
+            Self::Chat | Self::Messages => "messages",
+            Self::Gemini => "contents",
         };
-        body[list].as_array().is_some_and(|items| items.iter().skip(before).any(|item| item[member] == value))
+        let count = |item: &Value| match self {
+            Self::Responses => usize::from(item["type"] == "function_call_output"),
+            Self::Chat => usize::from(item["role"] == "tool"),
+            Self::Messages => vendors::messages_results(item),
+            Self::Gemini => vendors::gemini_results(item),
+        };
+        body[list].as_array().into_iter().flatten().skip(before).map(count).sum()
     }
 
     /// The answer as a stream of events and as one JSON value; `number` makes its names different from others'.
     fn say(self, call: Option<(Offered, Value)>, last_word: &str, number: usize) -> (String, Value) {
         match self {
+            Self::Messages => {
+                vendors::messages(call.map(|(tool, input)| (tool.name, input)), last_word, number)
+            }
+            Self::Gemini => vendors::gemini(call.map(|(tool, input)| (tool.name, input)), last_word),
             Self::Responses => {
                 let item = match call {
                     Some((Offered { namespace, name }, arguments)) => {
@@ -287,8 +326,7 @@ impl Kind {
                 let (message, finish) = match call {
                     Some((Offered { name, .. }, arguments)) => {
                         let function = json!({"name": name, "arguments": arguments.to_string()});
-                        let call =
-                            json!({"index": 0, "id": "call_1", "type": "function", "function": function});
+                        let call = json!({"index": 0, "id": format!("call_{number}"), "type": "function", "function": function});
                         (json!({"role": "assistant", "content": null, "tool_calls": [call]}), "tool_calls")
                     }
                     None => (json!({"role": "assistant", "content": last_word}), "stop"),

@@ -1,0 +1,22 @@
+class Adjutant < Formula
+  desc "Desk between you and your coding agents: a local-first MCP hub"
+  homepage "https://github.com/@REPOSITORY@"
+  version "@VERSION@"
+  license any_of: ["MIT", "Apache-2.0"]
+
+@ARCHIVES@
+  def install
+    bin.install "adjutant"
+    generate_completions_from_executable(bin/"adjutant", "completions")
+  end
+
+  service do
+    run [opt_bin/"adjutant", "serve"]
+    keep_alive true
+  end
+
+  test do
+    request = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+    assert_match "expand_prompt", pipe_output("#{bin}/adjutant mcp prompts", request)
+  end
+end

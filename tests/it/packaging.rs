@@ -1,0 +1,250 @@
+//! `scripts/release` makes every package without a network, and what can be installed without one runs.
+//!
+//! The binary in them is a line of shell that becomes the real one: packages of a debug build would be large.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::real::{node, without};
+use crate::support::{Home, Peer};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const ON_ARM: bool = cfg!(target_arch = "aarch64");
+const TARGET: &str = if ON_ARM { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" };
+/// What Debian and Node call this machine.
+const DEBIAN: &str = if ON_ARM { "arm64" } else { "amd64" };
+const NODE: &str = if ON_ARM { "linux-arm64" } else { "linux-x64" };
+
+/// What a release left, in a home of its own.
+struct Release {
+    home: Home,
+    dist: PathBuf,
+}
+
+/// Runs a program to its end and returns what it said.
+#[track_caller]
+fn run(command: &mut Command) -> String {
+    let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{command:?}\n{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    said
+}
+
+fn script(home: &Home, without: &str) -> Command {
+    let program =
+        home.write("build/adjutant", format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_adjutant")));
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/release"));
+    command.args(["--repository", "example/adjutant", "--target", TARGET, "--without", without]);
+    command.arg("--binary").arg(program).arg("--dist").arg(home.path().join("dist"));
+    command.env("HOME", home.path());
+    command
+}
+
+impl Release {
+    fn new(without: &str) -> Self {
+        let home = Home::new();
+        run(&mut script(&home, without));
+        Self { dist: home.path().join("dist"), home }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        let file = self.dist.join(name);
+        assert!(file.exists(), "there is no {name}");
+        file
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.file(name)).unwrap()
+    }
+
+    /// What is in an archive, with its modes, unpacked by Python.
+    fn unpacked(&self, name: &str) -> PathBuf {
+        let folder = self.home.path().join("unpacked").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        run(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(self.file(name)).arg(&folder));
+        folder
+    }
+
+    fn sha256(&self, name: &str) -> String {
+        run(Command::new("sha256sum").arg(self.file(name))).split(' ').next().unwrap().to_owned()
+    }
+}
+
+/// Whether a program of a package is ours, and ends when its input does.
+fn serves(program: &mut Command) {
+    let mut peer = Peer::start(program.args(["mcp", "prompts"]));
+    let tools = peer.call(1, "tools/list", json!({}));
+    assert_eq!(tools["result"]["tools"][1]["name"], "expand_prompt");
+    let (status, log) = peer.finish();
+    assert!(status.success(), "{log}");
+}
+
+#[test]
+fn every_sum_is_right_and_no_word_is_left_open() {
+    let release = Release::new("npm,deb");
+    run(Command::new("sha256sum").args(["--check", "--quiet", "SHA256SUMS"]).current_dir(&release.dist));
+    for name in ["adjutant.rb", "server.json", &format!("container-{TARGET}/Containerfile")] {
+        let text = release.text(name);
+        assert!(text.contains("example") && text.contains(VERSION), "{name}\n{text}");
+        assert!(
+            !text
+                .split('@')
+                .any(|word| word.len() > 2 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_')),
+            "{name}"
+        );
+    }
+    let again = run(&mut script(&release.home, "npm,deb"));
+    assert!(again.contains("SHA256SUMS"), "{again}");
+    let refused = script(&release.home, "npm").args(["--repository", "no name"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is not OWNER/NAME"));
+}
+
+#[test]
+fn the_registry_and_the_bundle_say_what_they_must() {
+    let release = Release::new("npm,deb");
+    let server: Value = serde_json::from_str(&release.text("server.json")).unwrap();
+    assert_eq!(
+        server["$schema"],
+        "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+    );
+    assert_eq!(
+        (&server["name"], &server["version"]),
+        (&json!("io.github.example/adjutant"), &json!(VERSION))
+    );
+    assert!(server["description"].as_str().unwrap().len() <= 100, "the registry takes no more");
+    let packages = server["packages"].as_array().unwrap();
+    let kinds: Vec<_> = packages.iter().map(|package| package["registryType"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["npm", "pypi", "oci", "mcpb"]);
+    for package in packages {
+        assert_eq!(package["transport"]["type"], "stdio");
+        assert!(package["identifier"].is_string());
+    }
+    let bundle = format!("adjutant-{VERSION}-{TARGET}.mcpb");
+    assert_eq!(packages[3]["fileSha256"], release.sha256(&bundle).as_str());
+    assert!(packages[3]["identifier"].as_str().unwrap().ends_with(&bundle));
+
+    let folder = release.unpacked(&bundle);
+    let manifest: Value = serde_json::from_slice(&fs::read(folder.join("manifest.json")).unwrap()).unwrap();
+    for member in ["manifest_version", "name", "version", "description", "author", "server"] {
+        assert!(!manifest[member].is_null(), "a manifest needs {member}");
+    }
+    let entry = manifest["server"]["entry_point"].as_str().unwrap();
+    assert_eq!(manifest["server"]["mcp_config"]["command"], format!("${{__dirname}}/{entry}"));
+    assert_eq!(manifest["compatibility"]["platforms"], json!(["linux"]));
+    // Python's unpacker drops modes; the archive has them.
+    let modes = "import sys, zipfile; print(oct(zipfile.ZipFile(sys.argv[1]).getinfo(sys.argv[2]).external_attr >> 16))";
+    let mode = run(Command::new("python3").args(["-c", modes]).arg(release.file(&bundle)).arg(entry));
+    assert_eq!(mode.trim(), "0o100755");
+}
+
+#[test]
+fn the_archive_the_formula_and_the_image_fit_together() {
+    let release = Release::new("npm,deb");
+    let name = format!("adjutant-{VERSION}-{TARGET}");
+    let archive = format!("{name}.tar.gz");
+    let formula = release.text("adjutant.rb");
+    assert!(
+        formula.contains(&release.sha256(&archive)) && formula.contains(&format!("/v{VERSION}/{archive}\"")),
+        "{formula}"
+    );
+    let words = |word: &str| formula.split_whitespace().filter(|found| *found == word).count();
+    // `class`, `def`, `service do`, `test do` and two blocks for the platform.
+    assert_eq!(words("do") + words("def") + words("class"), words("end"), "{formula}");
+    run(Command::new("tar").arg("xzf").arg(release.file(&archive)).current_dir(release.home.path()));
+    serves(&mut Command::new(release.home.path().join(&name).join("adjutant")));
+
+    // What cargo-binstall is told is where the archive has the binary.
+    let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    let told = manifest.split("[package.metadata.binstall]").nth(1).unwrap();
+    assert!(told.contains("/v{ version }/{ name }-{ version }-{ target }{ archive-suffix }\""), "{told}");
+    assert!(told.contains("bin-dir = \"{ name }-{ version }-{ target }/{ bin }{ binary-ext }\""), "{told}");
+
+    let context = release.file(&format!("container-{TARGET}"));
+    let recipe = fs::read_to_string(context.join("Containerfile")).unwrap();
+    for line in recipe.lines().filter_map(|line| line.strip_prefix("COPY ")) {
+        let files = line.split(' ').filter(|word| !word.starts_with('-'));
+        let files: Vec<_> = files.collect();
+        assert!(files[..files.len() - 1].iter().all(|file| context.join(file).exists()), "{line}");
+    }
+    assert!(
+        recipe.contains("io.modelcontextprotocol.server.name=\"io.github.example/adjutant\""),
+        "{recipe}"
+    );
+}
+
+#[test]
+fn the_debian_package_is_built_and_runs() {
+    let release = Release::new("npm");
+    let package = release.file(&format!("adjutant_{VERSION}_{DEBIAN}.deb"));
+    let field = |name: &str| run(Command::new("dpkg-deb").arg("--field").arg(&package).arg(name));
+    assert_eq!((field("Package").trim(), field("Version").trim()), ("adjutant", VERSION));
+    let listed = run(Command::new("dpkg-deb").arg("--contents").arg(&package));
+    assert!(listed.lines().all(|line| line.contains("root/root")), "{listed}");
+    let root = release.home.path().join("root");
+    run(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&root));
+    for file in [
+        "share/man/man1/adjutant.1",
+        "share/man/man1/adjutant-install.1",
+        "share/zsh/vendor-completions/_adjutant",
+    ] {
+        assert!(fs::metadata(root.join("usr").join(file)).unwrap().len() > 500, "{file}");
+    }
+    serves(&mut Command::new(root.join("usr/bin/adjutant")));
+}
+
+#[test]
+fn the_wheel_is_installed_and_its_script_is_the_binary() {
+    let release = Release::new("npm,deb");
+    let wheel = release.file(&format!(
+        "adjutant_mcp-{VERSION}-py3-none-manylinux_2_17_{}.whl",
+        TARGET.split('-').next().unwrap()
+    ));
+    let place = release.home.path().join("venv");
+    run(Command::new("python3").args(["-m", "venv"]).arg(&place));
+    let mut pip = Command::new(place.join("bin/pip"));
+    run(pip
+        .args(["install", "--quiet", "--no-index", "--no-deps", "--disable-pip-version-check"])
+        .arg(&wheel));
+    let installed = fs::read(place.join("bin/adjutant")).unwrap();
+    assert_eq!(installed, fs::read(release.home.path().join("build/adjutant")).unwrap());
+    serves(&mut Command::new(place.join("bin/adjutant")));
+    // pip has checked the digests of RECORD only if it wrote them down again.
+    let shown = run(Command::new(place.join("bin/pip")).args(["show", "-f", "adjutant-mcp"]));
+    assert!(shown.contains("bin/adjutant"), "{shown}");
+}
+
+#[test]
+fn the_npm_packages_are_installed_and_become_the_binary() {
+    if without("npm") {
+        return;
+    }
+    let release = Release::new("deb");
+    let place = release.home.path().join("node");
+    fs::create_dir(&place).unwrap();
+    fs::write(place.join("package.json"), "{}").unwrap();
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    npm.arg(release.file(&format!("adjutant-mcp-{VERSION}.tgz")));
+    npm.arg(release.file(&format!("adjutant-mcp-{NODE}-{VERSION}.tgz")));
+    run(npm.current_dir(&place).env("HOME", release.home.path()));
+    let launcher = place.join("node_modules/.bin/adjutant");
+    // The pinned Node replaces itself; any other hands on what it gets.
+    serves(Command::new(node()).arg(&launcher));
+    serves(&mut Command::new(&launcher));
+    let mut stopped = Peer::start(Command::new(&launcher).args(["mcp", "prompts"]));
+    stopped.call(1, "tools/list", json!({}));
+    let pid = rustix::process::Pid::from_child(&stopped.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    stopped.ended();
+    fs::remove_dir_all(place.join(format!("node_modules/adjutant-mcp-{NODE}"))).unwrap();
+    let alone = Command::new(&launcher).output().unwrap();
+    assert!(
+        String::from_utf8_lossy(&alone.stderr).contains(&format!("there is no package adjutant-mcp-{NODE}"))
+    );
+}
