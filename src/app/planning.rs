@@ -6,7 +6,9 @@
 
 mod round;
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
@@ -15,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::App;
 use crate::agents::Agents;
-use crate::assistant::notification::{PlanSource, Reason};
+use crate::assistant::notification::PlanSource;
 use crate::assistant::planner::proposal::{self, Fault};
 use crate::assistant::planning::{Advice, Heard, Inquiry, Planning, Which};
 use crate::assistant::{Assistant, Error, EventId, UserId};
@@ -106,27 +108,28 @@ pub(crate) async fn plan(
     };
     let outline = room.outline(user, event, which, now).await?;
     if config.advisers.is_empty() {
-        let planning = room.settle(outline, Vec::new()).await?;
+        let planning = room.settle(outline, HashMap::new()).await?;
         return Ok(Some(Planned { planning, ..Planned::default() }));
     }
-    let askable = outline.askable();
-    let unasked = askable.len().saturating_sub(config.questions);
-    let asked = askable.into_iter().take(config.questions);
-    let inquiries: Vec<Inquiry> = asked.filter_map(|place| outline.inquiry(place)).collect();
-    let mut advice = vec![Advice::default(); outline.len()];
+    let started = Instant::now();
+    let (inquiries, unasked) = outline.inquiries(config.questions);
     let round = Round::new(asking);
     let asked: Vec<_> = inquiries.iter().map(|inquiry| round.about(&inquiry.question)).collect();
     let heard: Vec<_> = futures::stream::iter(asked).buffered(AT_ONCE).collect().await;
     if asking.cancelled.is_cancelled() {
         return Ok(None);
     }
+    let mut advice = HashMap::new();
     let mut for_client = Vec::new();
     for (inquiry, heard) in inquiries.into_iter().zip(heard) {
-        advice[inquiry.place] = heard.advice;
+        advice.insert(inquiry.id.clone(), heard.advice);
         if heard.handed_out {
             for_client.push(inquiry);
         }
     }
+    // An event may have moved, and a notification gone out, while somebody thought about it.
+    let later = now.saturating_add(started.elapsed()).unwrap_or(now);
+    let outline = room.outline(user, event, which, later).await?;
     let planning = room.settle(outline, advice).await?;
     Ok(Some(Planned { planning, inquiries: for_client, unasked }))
 }
@@ -141,25 +144,20 @@ pub(crate) async fn answered(
 ) -> Result<(Planning, Vec<Refused>), Error> {
     let mut outline = room.outline(user, event, Which::All, now).await?;
     let mut refused = Vec::new();
-    let mut proposals = Vec::new();
+    let mut advice = HashMap::new();
     for (id, answer) in answers {
         match proposal::read(&answer) {
-            Ok(proposal) => proposals.push((id, proposal)),
             Err(faults) => refused.push(Refused { id, why: Why::Faults(faults) }),
+            Ok(_) if !outline.knows(&id) => refused.push(Refused { id, why: Why::Stale }),
+            Ok(proposal) => {
+                let proposal = Some((PlanSource::Client, proposal));
+                let heard = Advice { proposal, heard: Heard::Somebody, ..Advice::default() };
+                // The first of several answers to one question counts.
+                advice.entry(id).or_insert(heard);
+            }
         }
     }
-    outline.only(&proposals.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>());
-    let place = |id: &str| proposals.iter().position(|(of, _)| of == id);
-    // The last of several answers to one question would not be the first one's better.
-    let advice = outline.ids().filter_map(place).map(|place| Advice {
-        proposal: Some((PlanSource::Client, proposals[place].1.clone())),
-        reasons: Vec::<Reason>::new(),
-        heard: Heard::Somebody,
-    });
-    let advice: Vec<Advice> = advice.collect();
-    let known: Vec<String> = outline.ids().map(str::to_owned).collect();
-    let stale = proposals.into_iter().filter(|(id, _)| !known.contains(id));
-    refused.extend(stale.map(|(id, _)| Refused { id, why: Why::Stale }));
+    outline.only(|id| advice.contains_key(id));
     let planning = room.settle(outline, advice).await?;
     Ok((planning, refused))
 }

@@ -2,6 +2,8 @@
 
 mod outline;
 
+use std::collections::HashMap;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::agenda::Happening;
@@ -106,17 +108,20 @@ impl Assistant {
         now: Timestamp,
     ) -> Result<Planning, Error> {
         let outline = self.outline(user, event, which, now).await?;
-        self.settle(outline, Vec::new()).await
+        self.settle(outline, HashMap::new()).await
     }
 
-    /// Decides and keeps what an outline holds. `advice` is about the occurrences by their places in it; where it is
-    /// missing nobody was asked.
-    pub(crate) async fn settle(&self, mut outline: Outline, advice: Vec<Advice>) -> Result<Planning, Error> {
+    /// Decides and keeps what an outline holds. `advice` is by the ids of inquiries; about what has none, nobody was
+    /// asked. One of another outline counts as long as the event, the preferences and the rules are the same.
+    pub(crate) async fn settle(
+        &self,
+        mut outline: Outline,
+        mut advice: HashMap<String, Advice>,
+    ) -> Result<Planning, Error> {
         let mut planning = std::mem::take(&mut outline.planning);
-        let mut advice = advice.into_iter();
         let mut made = Vec::new();
         for open in &outline.open {
-            let advice = advice.next().unwrap_or_default();
+            let advice = advice.remove(open.id()).unwrap_or_default();
             let remark = || {
                 let why = advice.reasons.iter().map(|reason| format!("{}: {}", reason.by, reason.why));
                 Remark::new(&open.happening, why.collect::<Vec<_>>().join("; "))

@@ -40,8 +40,6 @@ pub(super) struct Open {
 /// An occurrence that somebody may be asked about.
 #[derive(Clone, Debug)]
 pub(crate) struct Inquiry {
-    /// Where it stands in the outline.
-    pub(crate) place: usize,
     /// Another one once the event, the preferences or the rules change.
     pub(crate) id: String,
     pub(crate) event: EventId,
@@ -51,41 +49,32 @@ pub(crate) struct Inquiry {
 }
 
 impl Outline {
-    /// Returns the places of what somebody may be asked about, the nearest first.
-    pub(crate) fn askable(&self) -> Vec<usize> {
-        let open = self.open.iter().enumerate();
-        open.filter(|(_, open)| planner::is_open(&self.situation(open))).map(|(place, _)| place).collect()
-    }
-
-    /// Puts an occurrence into words for whoever is asked about it; `None` for a place that is none.
-    pub(crate) fn inquiry(&self, place: usize) -> Option<Inquiry> {
-        let open = self.open.get(place)?;
-        let Happening { event, occurrence } = &open.happening;
-        Some(Inquiry {
-            place,
+    /// Puts what somebody may be asked about into words, the nearest first and at most so many, and says how many more
+    /// there are.
+    pub(crate) fn inquiries(&self, most: usize) -> (Vec<Inquiry>, usize) {
+        let askable = self.open.iter().map(|open| (open, self.situation(open)));
+        let mut askable = askable.filter(|(_, situation)| planner::is_open(situation));
+        let inquiry = |(open, situation): (&Open, Situation<'_>)| Inquiry {
             id: open.id().to_owned(),
-            event: event.id.clone(),
-            title: event.title.clone(),
-            occurrence: occurrence.key.clone(),
-            question: question(&self.situation(open)),
-        })
+            event: situation.event.id.clone(),
+            title: situation.event.title.clone(),
+            occurrence: situation.occurrence.key.clone(),
+            question: question(&situation),
+        };
+        let inquiries = askable.by_ref().take(most).map(inquiry).collect();
+        (inquiries, askable.count())
     }
 
-    /// How many occurrences are to be decided.
-    pub(crate) fn len(&self) -> usize {
-        self.open.len()
-    }
-
-    /// Leaves the occurrences of these inquiries alone, in the order in which they stand.
-    pub(crate) fn only(&mut self, ids: &[&str]) {
-        self.open.retain(|open| ids.contains(&open.id()));
+    /// Leaves the occurrences of these inquiries alone.
+    pub(crate) fn only(&mut self, of: impl Fn(&str) -> bool) {
+        self.open.retain(|open| of(open.id()));
         let processed = self.open.len() as u64;
         self.planning = Planning { processed, ..Planning::default() };
     }
 
-    /// The inquiries that an outline is left with after [`Self::only`].
-    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.open.iter().map(Open::id)
+    /// Tells whether an inquiry is about an occurrence as it is here.
+    pub(crate) fn knows(&self, id: &str) -> bool {
+        self.open.iter().any(|open| open.id() == id)
     }
 
     pub(super) fn situation<'a>(&'a self, open: &'a Open) -> Situation<'a> {
@@ -95,7 +84,7 @@ impl Outline {
 
 impl Open {
     /// So much of the key as tells it from others, and as a model can repeat.
-    fn id(&self) -> &str {
+    pub(super) fn id(&self) -> &str {
         self.key.get(..16).unwrap_or(&self.key)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
 
 use serde_json::json;
 
@@ -247,4 +248,26 @@ fn a_server_that_knows_no_schemas_is_asked_in_words() {
     let told = run(&home, &["notifications", "plan", "ann"]);
     assert!(told.starts_with("2 planned"), "{told}");
     assert_eq!(oracle.asked().len(), 4);
+}
+
+#[test]
+fn what_changes_while_a_model_thinks_is_planned_by_what_is_true_then() {
+    let oracle = Oracle::start(|_| Reply::Silence);
+    let home = Arc::new(home(&asks(&oracle.base_url(), "")));
+    let answer = proposal(&[(120, "email", "")]).to_string();
+    let (desk, once) = (home.clone(), Once::new());
+    // One event moves and the other one is cancelled before the first answer.
+    oracle.change(move |_| {
+        once.call_once(|| {
+            desk.write("work.ics", calendar(&[("review", 30 * 60)]));
+            run(&desk, &["events", "import", "ann", "work.ics"]);
+        });
+        Reply::Say(answer.clone())
+    });
+    let told = plan(&mut assistant(&home));
+    assert_eq!(oracle.asked().len(), 2);
+    assert_eq!((planned(&told, "review"), planned(&told, "lunch")), (policys(), vec![]), "{told}");
+    let again = plan(&mut assistant(&home));
+    assert_eq!(planned(&again, "review"), [(-120, "email".to_owned())]);
+    assert_eq!(oracle.asked().len(), 3, "the event as it is now is another question");
 }
