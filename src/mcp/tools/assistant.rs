@@ -73,7 +73,8 @@ pub(crate) async fn call(
             EVENT => event(handler, arguments).await,
             EVENTS => events(handler, arguments, now).await,
             NOTIFICATIONS => notifications(handler, arguments, now).await,
-            PLAN => plan::plan(handler, revision, arguments, context).await,
+            // Boxed, for it is larger than all others together, and every call would carry it.
+            PLAN => Box::pin(plan::plan(handler, revision, arguments, context)).await,
             _ => Ok(Value::Null),
         }
     };
