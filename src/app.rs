@@ -7,6 +7,7 @@ pub(crate) mod calendars;
 pub(crate) mod clients;
 mod doorbell;
 mod facts;
+pub(crate) mod health;
 mod notices;
 pub(crate) mod planning;
 pub(crate) mod rooms;

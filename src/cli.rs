@@ -8,6 +8,7 @@ mod codex;
 mod completions;
 mod connect;
 mod delegate;
+mod doctor;
 mod events;
 mod examples;
 #[cfg(feature = "fixture")]
@@ -26,6 +27,7 @@ mod person;
 mod prompts;
 mod report;
 mod serve;
+mod service;
 mod status;
 mod stop;
 mod supervise;
@@ -166,6 +168,10 @@ enum Command {
     Open(open::OpenArgs),
     /// Say which hub runs, where it listens and who is connected
     Status(status::StatusArgs),
+    /// Find what is wrong here, and say what to do about it
+    Doctor(doctor::DoctorArgs),
+    /// Start the hub with your session, as a service of systemd or launchd
+    Service(service::ServiceArgs),
     /// Print the script that completes commands and options in a shell
     Completions(completions::CompletionsArgs),
     /// Write the manual, one page a command
@@ -218,6 +224,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Hook(args) => hook::run(&args, common),
         Command::Open(args) => open::run(&args, common),
         Command::Status(args) => status::run(&args, common),
+        Command::Doctor(args) => doctor::run(&args, common),
+        Command::Service(args) => service::run(&args, common),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
         Command::Supervise(args) => supervise::run(&args),

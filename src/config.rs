@@ -1,5 +1,6 @@
 //! The checked configuration: ready values, each from the command line, else `config.toml`, else a default.
 
+pub(crate) mod accounts;
 pub(crate) mod agents;
 pub(crate) mod assistant;
 pub(crate) mod channels;

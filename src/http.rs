@@ -69,13 +69,33 @@ impl Door {
         config: &HttpConfig,
         home: &std::path::Path,
     ) -> Result<Self, Error> {
-        let exposed = !address.ip().is_loopback();
-        if exposed && (config.auth == Auth::None || config.behind_tls_proxy.is_empty()) {
-            return Err(Error::Exposed { address });
-        }
+        allowed(address, config)?;
         let bind = |source| Error::Bind { address, source };
         let listener = TcpListener::bind(address).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
+        Self::behind(listener, address, config, home)
+    }
+
+    /// The same with a listener that was bound before this process began.
+    pub(crate) fn handed(
+        listener: std::net::TcpListener,
+        config: &HttpConfig,
+        home: &std::path::Path,
+    ) -> Result<Self, Error> {
+        let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+        let address = listener.local_addr().map_err(|source| Error::Bind { address: unknown, source })?;
+        allowed(address, config)?;
+        let bind = |source| Error::Bind { address, source };
+        listener.set_nonblocking(true).map_err(bind)?;
+        Self::behind(TcpListener::from_std(listener).map_err(bind)?, address, config, home)
+    }
+
+    fn behind(
+        listener: TcpListener,
+        address: SocketAddr,
+        config: &HttpConfig,
+        home: &std::path::Path,
+    ) -> Result<Self, Error> {
         let lock = match config.auth {
             Auth::Token => Some(auth::Lock::open(home).map_err(Error::Token)?),
             Auth::None => None,
@@ -113,6 +133,15 @@ impl Door {
             None => Some(format!("{console}/")),
         }
     }
+}
+
+/// Says whether `address` may be listened on: other machines need a token and a proxy in front.
+fn allowed(address: SocketAddr, config: &HttpConfig) -> Result<(), Error> {
+    let exposed = !address.ip().is_loopback();
+    if exposed && (config.auth == Auth::None || config.behind_tls_proxy.is_empty()) {
+        return Err(Error::Exposed { address });
+    }
+    Ok(())
 }
 
 /// Serves the product until `app.shutdown` is cancelled and what was in flight has ended or its grace is over.

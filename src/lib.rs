@@ -36,6 +36,7 @@ mod names;
 mod outbound;
 mod process;
 mod recorder;
+mod service;
 mod store;
 mod telemetry;
 mod visible;

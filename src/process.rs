@@ -10,6 +10,7 @@ mod browser;
 mod hub;
 mod lost;
 mod order;
+mod orphans;
 mod peer;
 mod resume;
 mod run;
@@ -25,10 +26,11 @@ pub(crate) use ancestry::{Ancestry, ancestry, is_marked, parent, program, superv
 pub(crate) use between::{become_child, start_between};
 pub(crate) use browser::open_browser;
 pub(crate) use hub::{Canceller, Running, start, start_known, start_live};
+pub(crate) use orphans::{Orphan, end_orphans, orphans};
 pub(crate) use peer::peer_below;
 pub(crate) use resume::{Resumed, resume};
 pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts};
-pub(crate) use short::{Short, short};
+pub(crate) use short::{Short, short, talk};
 pub(crate) use supervise::{enter, read_command, supervise};
 
 /// The variable that every process of a run carries.

@@ -4,6 +4,7 @@
 //! one user: it lies in a folder of mode 0700, has mode 0600, and the hub asks the kernel for the peer's uid.
 //! The first line of a connection is a [`Hello`]; what follows is the MCP stream, one answer, or what a person does.
 
+mod activation;
 mod hello;
 mod listen;
 mod lock;
@@ -14,6 +15,7 @@ mod serve;
 
 use std::path::PathBuf;
 
+pub(crate) use activation::{Handed, handed, ready};
 pub(crate) use hello::{Ask, Connection, Hello, Status, Welcome};
 pub(crate) use listen::{listen, place, private_folder};
 pub(crate) use lock::{Claim, Holder, holder, vacant};

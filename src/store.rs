@@ -6,6 +6,7 @@
 pub(crate) mod assistant;
 pub(crate) mod codex;
 mod connect;
+mod faults;
 mod migrations;
 pub(crate) mod popups;
 pub(crate) mod tasks;
@@ -18,6 +19,7 @@ use sqlx::{Any, AnyPool};
 use tokio::sync::OnceCell;
 
 use crate::config::Database;
+pub(crate) use faults::faults;
 use writer::Writer;
 
 /// An instant: milliseconds since 1970 in UTC. The caller reads the clock; the store has none.

@@ -91,8 +91,21 @@ impl Desktop {
         .await
     }
 
+    /// Asks the service for its name and version, which says that it answers.
+    pub(crate) async fn name(&self) -> Result<String, Error> {
+        self.call(|| {
+            let told = notify_rust::get_server_information();
+            let told = told.map_err(|error| Error::NoService(error.to_string()))?;
+            Ok(visible::line(&format!("{} {}", told.name, told.version)))
+        })
+        .await
+    }
+
     /// Makes a call on a thread of its own and waits for it, within bounds.
-    async fn call(&self, call: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Result<(), Error> {
+    async fn call<T: Send + 'static>(
+        &self,
+        call: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
         if self.hanging.fetch_add(1, Ordering::SeqCst) >= HANGING {
             self.hanging.fetch_sub(1, Ordering::SeqCst);
             return Err(Error::Stuck);

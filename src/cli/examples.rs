@@ -15,7 +15,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("adjutant", "how things stand, and what to do next"),
             ("adjutant serve --demo --open", "a first look, with something to look at"),
-            ("adjutant status", "which hub runs, and who is connected"),
+            ("adjutant doctor", "what is wrong, and what to do about it"),
         ],
     ),
     (
@@ -220,6 +220,25 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     ("open", &[("adjutant open", ""), ("adjutant open --print", "the link alone, for another browser")]),
     ("status", &[("adjutant status", ""), ("adjutant status --json", "for a program")]),
+    (
+        "doctor",
+        &[
+            ("adjutant doctor", ""),
+            ("adjutant doctor --fix", "and repair what can be repaired without a loss"),
+            ("adjutant doctor --json", "for a program"),
+        ],
+    ),
+    ("service", &[("adjutant service install", ""), ("adjutant service status", "")]),
+    (
+        "service install",
+        &[
+            ("adjutant service install", ""),
+            ("adjutant service install --dry-run", "what would be written and run"),
+            ("adjutant service install --dry-run --manager launchd", "for a Mac"),
+        ],
+    ),
+    ("service uninstall", &[("adjutant service uninstall", "")]),
+    ("service status", &[("adjutant service status --json", "for a program")]),
     (
         "completions",
         &[

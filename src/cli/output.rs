@@ -23,6 +23,11 @@ pub(super) fn hush() {
     HUSHED.store(true, Ordering::Relaxed);
 }
 
+/// Tells whether notes are left away.
+pub(super) fn hushed() -> bool {
+    HUSHED.load(Ordering::Relaxed)
+}
+
 /// Why a command ends without having done its work, as a person reads it.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -157,7 +162,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Writes a line for the person to stderr, unless they asked for quiet.
 pub(crate) fn note(line: impl Display) {
-    if !HUSHED.load(Ordering::Relaxed) {
+    if !hushed() {
         to_stderr(&format!("{line}\n"));
     }
 }

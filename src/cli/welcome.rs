@@ -53,7 +53,7 @@ fn steps(config: &Config, hub: Option<&Status>) -> Vec<(&'static str, &'static s
     let always = [
         ("adjutant open", "look at the console"),
         ("adjutant inbox", "answer what your agents ask"),
-        ("adjutant status", "see which hub runs, and who is connected"),
+        ("adjutant doctor", "see that all is well"),
     ];
     let missing = missing.into_iter().filter_map(|(missing, step)| missing.then_some(step));
     missing.chain(always).take(STEPS).collect()

@@ -9,7 +9,27 @@ use std::path::{Path, PathBuf};
 
 /// Returns `$ADJUTANT_HOME`, else `$HOME/.adjutant`; `None` when neither is set to an absolute path.
 pub(super) fn home() -> Option<PathBuf> {
-    path("ADJUTANT_HOME").or_else(|| Some(path("HOME")?.join(".adjutant")))
+    path("ADJUTANT_HOME").or_else(usual_home)
+}
+
+/// Returns the home of a process that knows nothing but `HOME`.
+pub(crate) fn usual_home() -> Option<PathBuf> {
+    Some(path("HOME")?.join(".adjutant"))
+}
+
+/// Returns the folder where programs of this person keep their configuration (XDG).
+pub(crate) fn configurations() -> Option<PathBuf> {
+    path("XDG_CONFIG_HOME").or_else(|| Some(path("HOME")?.join(".config")))
+}
+
+/// Returns the `PATH` as it is.
+pub(crate) fn search_path() -> Option<String> {
+    variable("PATH")
+}
+
+/// Returns the socket on which systemd waits for word that this process serves.
+pub(crate) fn notify_socket() -> Option<String> {
+    variable("NOTIFY_SOCKET")
 }
 
 /// Returns the variable that [`home`] goes by.
@@ -18,7 +38,7 @@ pub(super) fn home_variable() -> Option<&'static str> {
 }
 
 /// Returns the person's home folder, where other programs keep their files.
-pub(super) fn person() -> Option<PathBuf> {
+pub(crate) fn person() -> Option<PathBuf> {
     path("HOME")
 }
 
@@ -33,7 +53,7 @@ pub(crate) fn short(file: &Path) -> String {
 
 /// Returns the log filter of `ADJUTANT_LOG`, when it is set and not empty.
 pub(crate) fn log_filter() -> Option<String> {
-    std::env::var("ADJUTANT_LOG").ok().filter(|filter| !filter.is_empty())
+    variable("ADJUTANT_LOG")
 }
 
 /// Returns a variable that the configuration names, for it holds a secret that no file does.
@@ -46,6 +66,19 @@ pub(super) fn variable(name: &str) -> Option<String> {
 /// Tells whether the person asked for output without colour (<https://no-color.org>).
 pub(crate) fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// Returns the name of the screen that windows go to here; `None` where there is none.
+pub(crate) fn display() -> Option<String> {
+    if cfg!(target_os = "macos") {
+        return Some("the desktop".to_owned());
+    }
+    ["WAYLAND_DISPLAY", "DISPLAY"].iter().find_map(|name| variable(name))
+}
+
+/// Returns a variable that is set, is text, and is not empty.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// Returns the width of the screen that `COLUMNS` claims, for output that is cut to it.

@@ -48,6 +48,12 @@ pub(super) fn settle(spool: &Path) -> Outcome {
     outcome
 }
 
+/// Returns how many processes live of a run whose supervisor is gone.
+pub(super) fn count(spool: &Path) -> u32 {
+    let living = read_record(spool).map_or(0, |record| members(&record).len());
+    u32::try_from(living).unwrap_or(u32::MAX)
+}
+
 /// Kills what is left of a run, and returns how much of it could not be killed.
 fn end(record: &Record) -> u32 {
     let give_up = Instant::now() + PATIENCE;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::child;
 
@@ -34,6 +34,18 @@ pub(crate) async fn short(
     most: u64,
     patience: Duration,
 ) -> Result<Short, String> {
+    talk(argv, folder, env, b"", most, patience).await
+}
+
+/// The same with `input`, which is written and closed; a program that does not read it is no fault.
+pub(crate) async fn talk(
+    argv: &[OsString],
+    folder: &Path,
+    env: &[(OsString, OsString)],
+    input: &[u8],
+    most: u64,
+    patience: Duration,
+) -> Result<Short, String> {
     let Some((program, arguments)) = argv.split_first() else { return Err("there is no program".to_owned()) };
     let mut command = child(program);
     command
@@ -41,15 +53,22 @@ pub(crate) async fn short(
         .current_dir(folder)
         .env_clear()
         .envs(env.iter().map(|(name, value)| (name, value)));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut command = tokio::process::Command::from(command);
     command.kill_on_drop(true);
     let mut child = command
         .spawn()
         .map_err(|error| format!("`{}` cannot be started: {error}", Path::new(program).display()))?;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let write = async {
+        if let Some(mut stdin) = stdin {
+            let _ = stdin.write_all(input).await;
+        }
+    };
     let run = async {
-        let ((stdout, cut), (stderr, _)) = tokio::join!(read(stdout, most), read(stderr, COMPLAINT));
+        let (_, (stdout, cut), (stderr, _)) =
+            tokio::join!(write, read(stdout, most), read(stderr, COMPLAINT));
         let status = child.wait().await.map_err(|error| error.to_string())?;
         Ok(Short { code: status.code(), stdout, cut, stderr })
     };

@@ -72,13 +72,19 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
 
 /// Makes the file for its owner alone, for SQLite would make it for everybody; its companions take its mode.
 fn sqlite_url(file: &Path) -> Result<String, Error> {
-    let made = || -> io::Result<String> {
+    let made = || -> io::Result<()> {
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         OpenOptions::new().create(true).append(true).mode(0o600).open(file)?;
-        let path = file.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
-        Ok(format!("sqlite:{}", path.replace('%', "%25").replace('?', "%3F").replace('#', "%23")))
+        Ok(())
     };
-    made().map_err(|error| Error::File(Arc::new(error)))
+    made().map_err(|error| Error::File(Arc::new(error)))?;
+    sqlite_address(file)
+}
+
+/// Returns the address of an SQLite file, whatever its path holds.
+pub(super) fn sqlite_address(file: &Path) -> Result<String, Error> {
+    let path = file.to_str().ok_or_else(|| Error::File(Arc::new(io::ErrorKind::InvalidFilename.into())))?;
+    Ok(format!("sqlite:{}", path.replace('%', "%25").replace('?', "%3F").replace('#', "%23")))
 }

@@ -19,6 +19,11 @@ const FILES: &[(i64, &str, &str)] = &[
     (5, "feeds", include_str!("../../migrations/0005_feeds.sql")),
 ];
 
+/// Returns the version that the tables have once all files were applied.
+pub(super) fn newest() -> i64 {
+    FILES.last().map_or(0, |(version, ..)| *version)
+}
+
 /// Brings the tables up to date, also while another process does the same.
 pub(super) async fn run(connection: &mut AnyConnection) -> Result<(), Error> {
     let mut done = once(connection).await;

@@ -15,7 +15,7 @@ use crate::cli::output::Failure;
 use crate::cli::stop::Stop;
 use crate::config::{Auth, Config};
 use crate::http;
-use crate::socket::{self, Claim, Holder};
+use crate::socket::{self, Claim, Handed, Holder};
 
 /// Threads that serve. A hub waits most of its time; two keep one long answer from delaying the others.
 const THREADS: usize = 2;
@@ -25,6 +25,8 @@ const BLOCKING_THREADS: usize = 16;
 
 /// What the tasks may take beyond the grace for requests, before they are dropped.
 const AFTER_GRACE: Duration = Duration::from_secs(1);
+
+const OTHER_ADDRESS: &str = "use --http 127.0.0.1:0 for any free port, or --http off";
 
 /// How long a look at who took our port may take.
 const LOOK: Duration = Duration::from_millis(500);
@@ -75,6 +77,8 @@ impl Hub {
 pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) -> Result<ExitCode, Failure> {
     socket::private_folder(&config.home)?;
     let claim = Claim::take(&config.home)?;
+    // Before there is a second thread.
+    let handed = socket::handed();
     if args.demo {
         demo::fill(&config.home)
             .map_err(|error| Failure::new(format!("cannot write the example prompt: {error}")))?;
@@ -84,7 +88,7 @@ pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) 
         .max_blocking_threads(BLOCKING_THREADS)
         .enable_all()
         .build()?;
-    let code = runtime.block_on(live(config, args, claim, serving));
+    let code = runtime.block_on(live(config, args, (claim, handed), serving));
     runtime.shutdown_background();
     code
 }
@@ -92,7 +96,7 @@ pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) 
 async fn live(
     mut config: Config,
     args: &ServeArgs,
-    mut claim: Claim,
+    (mut claim, handed): (Claim, Handed),
     serving: impl FnOnce(&Hub),
 ) -> Result<ExitCode, Failure> {
     let mut stop = Stop::new()?;
@@ -105,16 +109,29 @@ async fn live(
         demo::people(&app).await?;
     }
     let doors = TaskTracker::new();
+    // The socket that goes with this process; one that was handed over is its owner's.
+    let mut ours = None;
     let mut hub = Hub { app: app.clone(), links: Arc::new(|| None), demo: args.demo };
     if let Some(address) = app.config.http.address {
-        let door = http_door(&app, address, args.any_port).await?;
+        let door = match handed.http {
+            Some(listener) => {
+                http::Door::handed(listener, &app.config.http, &app.config.home).map_err(no_door)?
+            }
+            None => http_door(&app, address, args.any_port).await?,
+        };
         let _ = app.listening.http.set(door.address());
         hub.links = Arc::new(door.links());
         doors.spawn(http::serve(app.clone(), door));
     }
     if let Some(wanted) = &app.config.socket {
         let path = socket::place(wanted);
-        let listener = socket::listen(&path)?;
+        let listener = match handed.socket {
+            Some(listener) => listener,
+            None => {
+                ours = Some(path.clone());
+                socket::listen(&path)?
+            }
+        };
         let _ = app.listening.socket.set(path);
         let (app, links) = (app.clone(), hub.links.clone());
         doors.spawn(async move {
@@ -144,6 +161,7 @@ async fn live(
         socket: app.listening.socket.get().cloned(),
     })?;
     serving(&hub);
+    socket::ready();
 
     stop.asked().await;
     tracing::info!("stopping: what is in flight may end");
@@ -157,7 +175,7 @@ async fn live(
         }
         signal = stop.asked() => ExitCode::from(128 + signal),
     };
-    if let Some(path) = app.listening.socket.get() {
+    if let Some(path) = ours {
         let _ = std::fs::remove_file(path);
     }
     app.recorder.flush();
@@ -177,16 +195,23 @@ async fn http_door(app: &App, address: SocketAddr, any_port: bool) -> Result<htt
         opened
     };
     opened.map_err(|error| match error {
-        http::Error::Bind { .. } => {
-            let failure = Failure::new(&error);
-            let failure =
-                if taken && is_hub(address) { failure.hint("the hub of another home listens there") } else { failure };
-            failure.hint("use --http 127.0.0.1:0 for any free port, or --http off")
+        http::Error::Bind { .. } if taken && is_hub(address) => {
+            Failure::new(&error).hint("the hub of another home listens there").hint(OTHER_ADDRESS)
         }
-        http::Error::Exposed { .. } => Failure::new(&error)
-            .hint("listen on 127.0.0.1, or keep --auth token and name the proxy's hosts: behind_tls_proxy in config.toml"),
-        http::Error::Token(_) => Failure::new(&error),
+        http::Error::Bind { .. } | http::Error::Exposed { .. } | http::Error::Token(_) => no_door(error),
     })
+}
+
+/// Says why the HTTP door does not open, and what to do.
+fn no_door(error: http::Error) -> Failure {
+    let failure = Failure::new(&error);
+    match error {
+        http::Error::Bind { .. } => failure.hint(OTHER_ADDRESS),
+        http::Error::Exposed { .. } => failure.hint(
+            "listen on 127.0.0.1, or keep --auth token and name the proxy's hosts: behind_tls_proxy in config.toml",
+        ),
+        http::Error::Token(_) => failure,
+    }
 }
 
 /// Tells whether a hub answers at `address`: every page it has names it.

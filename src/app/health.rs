@@ -1,0 +1,33 @@
+//! What the doctor asks of the ground: whether the database is sound, whether the desktop's notifications answer.
+
+use crate::channels;
+use crate::config::Database;
+use crate::store;
+
+/// How the rows are.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// There is no database yet.
+    None,
+    Sound,
+    /// What does not fit together, in the engine's words.
+    Broken(Vec<String>),
+}
+
+/// Reads the database as it is, and changes nothing. The error is a sentence for the person.
+pub(crate) async fn database(database: &Database) -> Result<Rows, String> {
+    match store::faults(database).await {
+        Ok(None) => Ok(Rows::None),
+        Ok(Some(faults)) if faults.is_empty() => Ok(Rows::Sound),
+        Ok(Some(faults)) => Ok(Rows::Broken(faults)),
+        Err(error) => Err(match std::error::Error::source(&error) {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        }),
+    }
+}
+
+/// Asks the desktop's notification service for its name. The error is a sentence fragment.
+pub(crate) async fn notification_service() -> Result<String, String> {
+    channels::Desktop::default().name().await.map_err(|error| error.to_string())
+}

@@ -1,0 +1,68 @@
+//! `--fix`: what is safe to do, one thing at a time.
+
+use std::ffi::OsString;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use super::check::{Check, Fix};
+use crate::config::Config;
+use crate::{process, socket};
+
+/// Does what the checks propose, and returns what was done or why not, by the check's id.
+pub(super) async fn all(checks: &[Check], home: Option<&Path>, config: &Config) -> Vec<(String, String)> {
+    let mut done = Vec::new();
+    for check in checks {
+        for fix in &check.found.fixes {
+            let told = one(fix.clone(), home, config).await;
+            done.push((check.id.clone(), told));
+        }
+    }
+    done
+}
+
+/// Writes down with each check what was done about it.
+pub(super) fn note(checks: &mut [Check], done: Vec<(String, String)>) {
+    for (id, told) in done {
+        if let Some(check) = checks.iter_mut().find(|check| check.id == id) {
+            check.fixed = Some(match check.fixed.take() {
+                Some(before) => format!("{before}; {told}"),
+                None => told,
+            });
+        }
+    }
+}
+
+async fn one(fix: Fix, home: Option<&Path>, config: &Config) -> String {
+    let (home, place) = (home.map(Path::to_owned), config.home.clone());
+    let doing = tokio::task::spawn_blocking(move || match fix {
+        Fix::Mode { path, mode } => match std::fs::set_permissions(&path, Permissions::from_mode(mode)) {
+            Ok(()) => format!("{} has mode {mode:o} now", path.display()),
+            Err(error) => format!("could not change the mode of {}: {error}", path.display()),
+        },
+        // Between the look and this a hub may have come; the socket would be its own then.
+        Fix::Unlink(path) if !socket::vacant(&place) => format!("{} is a hub's now", path.display()),
+        Fix::Unlink(path) => match std::fs::remove_file(&path) {
+            Ok(()) => format!("removed {}", path.display()),
+            Err(error) => format!("could not remove {}: {error}", path.display()),
+        },
+        Fix::StartHub => start_hub(home.as_deref()),
+        Fix::EndRun(folder) => match process::end_orphans(&folder) {
+            0 => format!("ended what was left of {}", folder.display()),
+            left => format!("{left} processes of {} could not be ended", folder.display()),
+        },
+    });
+    doing.await.unwrap_or_else(|_| "the repair broke off".to_owned())
+}
+
+fn start_hub(home: Option<&Path>) -> String {
+    let mut arguments: Vec<OsString> = ["serve", "--background", "--any-port"].map(OsString::from).into();
+    if let Some(home) = home {
+        arguments.extend(["--home".into(), home.as_os_str().to_owned()]);
+    }
+    match process::run_own(&arguments) {
+        Ok(told) if told.status.success() => "started a hub".to_owned(),
+        Ok(told) => format!("could not start a hub: {}", String::from_utf8_lossy(&told.stderr).trim()),
+        Err(error) => format!("could not start a hub: {error}"),
+    }
+}

@@ -1,0 +1,132 @@
+//! Files: who may read them, whether the socket is one, and which program a client would find.
+
+use std::fs::Metadata;
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::check::{Fix, Found};
+use super::{Patient, blocking};
+use crate::config::env;
+use crate::socket;
+
+/// What lies in the home and nobody else may read; what is not there is no fault.
+const PRIVATE_FILES: [&str; 6] =
+    ["adjutant.db", "adjutant.db-wal", "desk-passphrase", "hub.lock", "token", "trusted-agents"];
+const PRIVATE_FOLDERS: [&str; 2] = ["logs", "spool"];
+
+/// Looks who may read the home and what lies in it.
+pub(super) async fn home(patient: Arc<Patient>) -> Found {
+    blocking(move || {
+        let home = &patient.config.home;
+        let found = match std::fs::metadata(home) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Found::ok(format!("{} is made when it is first needed", home.display()));
+            }
+            Err(error) => {
+                let remedy = "choose another folder with --home or ADJUTANT_HOME";
+                return Found::fail(format!("{} cannot be read: {error}", home.display()), remedy);
+            }
+            Ok(found) => found,
+        };
+        if !found.is_dir() {
+            let remedy = "move it away, or choose another folder with --home or ADJUTANT_HOME";
+            return Found::fail(format!("{} is not a folder", home.display()), remedy);
+        }
+        if found.uid() != rustix::process::geteuid().as_raw() {
+            let remedy = "choose a folder of your own with --home or ADJUTANT_HOME";
+            return Found::fail(format!("{} belongs to another user", home.display()), remedy);
+        }
+        let folders = PRIVATE_FOLDERS.iter().map(|name| (home.join(name), 0o700));
+        let files = PRIVATE_FILES.iter().map(|name| (home.join(name), 0o600));
+        let all = [(home.clone(), 0o700)].into_iter().chain(folders).chain(files);
+        let open: Vec<(PathBuf, u32)> = all.filter(|(path, _)| is_open(path)).collect();
+        // Whoever may write it says what the hub runs.
+        let config = home.join("config.toml");
+        let writable = std::fs::metadata(&config).is_ok_and(|found| found.mode() & 0o022 != 0);
+        let open: Vec<_> = open.into_iter().chain(writable.then_some((config, 0o600))).collect();
+        match open.as_slice() {
+            [] => Found::ok(format!("{} is yours alone", home.display())),
+            some => {
+                let names =
+                    some.iter().map(|(path, _)| path.display().to_string()).collect::<Vec<_>>().join(", ");
+                Found::fail(
+                    format!("others may read or write {names}"),
+                    "take the rights away with chmod go=",
+                )
+                .fixed_by(some.iter().map(|(path, mode)| Fix::Mode { path: path.clone(), mode: *mode }))
+            }
+        }
+    })
+    .await
+}
+
+fn is_open(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
+}
+
+/// Looks at the hub's socket.
+pub(super) async fn socket(patient: Arc<Patient>) -> Found {
+    blocking(move || {
+        let Some(wanted) = &patient.config.socket else {
+            return Found::warn(
+                "the socket is switched off in config.toml, so `adjutant connect` reaches no hub",
+                "remove `socket = \"off\"` from config.toml, unless all your clients speak HTTP",
+            );
+        };
+        let path = socket::place(wanted);
+        let found = match std::fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Found::ok(format!("{} comes with the hub", path.display()));
+            }
+            Err(error) => {
+                let remedy = "choose another place: `socket` in config.toml";
+                return Found::fail(format!("{} cannot be looked at: {error}", path.display()), remedy);
+            }
+            Ok(found) => found,
+        };
+        if !found.file_type().is_socket() {
+            let remedy = "move it away, or choose another place: `socket` in config.toml";
+            return Found::fail(format!("{} is in the way: it is not a socket", path.display()), remedy);
+        }
+        if UnixStream::connect(&path).is_err() && socket::vacant(&patient.config.home) {
+            let detail = format!("{} is left from a hub that was killed", path.display());
+            return Found::warn(detail, "the next hub replaces it").fixed_by([Fix::Unlink(path)]);
+        }
+        rights(&path, &found)
+    })
+    .await
+}
+
+fn rights(path: &Path, found: &Metadata) -> Found {
+    if found.mode() & 0o077 == 0 {
+        return Found::ok(format!("{} is yours alone", path.display()));
+    }
+    Found::fail(format!("others may open {}", path.display()), "take the rights away with chmod go=")
+        .fixed_by([Fix::Mode { path: path.to_owned(), mode: 0o600 }])
+}
+
+/// Looks which program a client finds that is configured with the mere name.
+pub(super) async fn program(patient: Arc<Patient>) -> Found {
+    blocking(move || {
+        let own = &patient.program;
+        let same = |found: &Path| match (found.canonicalize(), own.canonicalize()) {
+            (Ok(found), Ok(own)) => found == own,
+            _ => false,
+        };
+        match env::on_path("adjutant") {
+            Some(found) if same(&found) => Found::ok(format!("{} is the one on the PATH", found.display())),
+            Some(found) => Found::warn(
+                format!("the PATH has {}, and this is {}", found.display(), own.display()),
+                "remove the older one, so that clients and you run the same",
+            ),
+            None => Found::warn(
+                format!("{} is not on the PATH", own.display()),
+                "put it there, or name it with its whole path in the configuration of clients",
+            ),
+        }
+    })
+    .await
+}

@@ -1,0 +1,104 @@
+//! The coding agents' CLIs that tasks can be handed to: installed, of which version, logged in. None of them is
+//! asked for more than its version, and no vendor is called.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::check::Found;
+use super::{Looking, Patient};
+use crate::agents::runner::environment::Environment;
+use crate::agents::runner::probe;
+use crate::agents::select::Candidate;
+use crate::app::App;
+use crate::config::accounts::{self, Account};
+use crate::process;
+use crate::visible;
+
+/// How long a CLI may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(18);
+/// Most bytes of what it says.
+const ANSWER: u64 = 4096;
+
+/// Returns a check for each runner, by its name.
+pub(super) fn all(patient: &Arc<Patient>) -> Vec<(String, Looking)> {
+    let candidates = patient.selector.candidates().iter();
+    let check = |candidate: &Candidate| {
+        let look: Looking = Box::pin(one(patient.clone(), candidate.clone()));
+        (candidate.runner.name().to_owned(), look)
+    };
+    candidates.map(check).collect()
+}
+
+/// Looks whether there is any runner at all.
+pub(super) async fn any(patient: Arc<Patient>) -> Found {
+    let candidates = patient.selector.candidates();
+    let here =
+        candidates.iter().filter(|one| probe::find(&one.runner, one.program.as_deref()).is_some()).count();
+    match here {
+        0 => Found::warn(
+            "none is installed, so no task can be delegated",
+            "install one of Codex, Copilot, Claude Code, Gemini CLI or opencode, or describe another in config.toml",
+        ),
+        here => Found::ok(format!("{here} of {} are installed", candidates.len())),
+    }
+}
+
+async fn one(patient: Arc<Patient>, candidate: Candidate) -> Found {
+    let name = candidate.runner.name();
+    let Some(program) = probe::find(&candidate.runner, candidate.program.as_deref()) else {
+        return match &candidate.program {
+            None => Found::skipped("it is not installed"),
+            Some(program) => Found::fail(
+                format!("{} is no program", program.display()),
+                "correct `program` of this runner in config.toml",
+            ),
+        };
+    };
+    let version = match version(&program).await {
+        Ok(version) => version,
+        Err(reason) => {
+            let remedy = format!("run `{} --version` and look", program.display());
+            return Found::fail(format!("it does not say its version: {reason}"), remedy);
+        }
+    };
+    let mut detail = version;
+    if name == "codex" {
+        match back_end(&patient).await {
+            Ok(back) => detail += &format!(", driven by its {back}"),
+            Err(reason) => {
+                let remedy = "correct `backend` below [codex] in config.toml, or install another version";
+                return Found::fail(format!("{detail}; {reason}"), remedy);
+            }
+        }
+    }
+    match accounts::account(name) {
+        Account::Variable(variable) => Found::ok(format!("{detail}, logged in by {variable}")),
+        Account::File => Found::ok(format!("{detail}, logged in")),
+        Account::Unknown => Found::ok(format!("{detail}; whether it is logged in only it knows")),
+        Account::Missing(how) => {
+            Found::warn(format!("{detail}, not logged in, as far as its files say"), format!("log in: {how}"))
+        }
+    }
+}
+
+async fn version(program: &Path) -> Result<String, String> {
+    let argv = [program.as_os_str().to_owned(), "--version".into()];
+    let env = Environment::of_this_process().of_check();
+    let told = process::short(&argv, Path::new("/"), &env, ANSWER, PATIENCE).await?;
+    let said = String::from_utf8_lossy(&told.stdout);
+    match (told.code, said.lines().find(|line| !line.trim().is_empty())) {
+        (Some(0), Some(line)) => Ok(visible::line(line.trim()).chars().take(60).collect()),
+        (Some(0), None) => Err("it said nothing".to_owned()),
+        (code, _) => {
+            Err(code.map_or_else(|| "a signal ended it".to_owned(), |code| format!("exit code {code}")))
+        }
+    }
+}
+
+/// Says which of its protocols the room of Codex would speak.
+async fn back_end(patient: &Patient) -> Result<&'static str, String> {
+    let selector = crate::agents::Selector::new(&patient.config.runners, None, crate::agents::Form::Own);
+    let app = App::new(patient.config.clone(), selector.map_err(|error| error.to_string())?);
+    app.codex.installed().await.map(|installed| installed.back.as_str()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,77 @@
+//! The checks for a person: one line each, and below it what to do.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::check::{Check, Status};
+use crate::cli::output::{self, Failure};
+use crate::visible::line;
+
+/// A bar on a terminal while the checks run.
+pub(super) struct Waiting(Option<ProgressBar>);
+
+impl Waiting {
+    /// Shows nothing yet, and never anything where nobody looks.
+    pub(super) fn new(as_json: bool) -> Self {
+        let shown = io::stderr().is_terminal() && !as_json && !output::hushed();
+        Self(shown.then(|| {
+            let style = ProgressStyle::with_template("{bar:24} {pos} of {len} checks");
+            ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        }))
+    }
+
+    pub(super) fn begin(&self, checks: usize) {
+        if let Some(bar) = &self.0 {
+            bar.set_length(u64::try_from(checks).unwrap_or(0));
+        }
+    }
+
+    pub(super) fn one_more(&self) {
+        if let Some(bar) = &self.0 {
+            bar.inc(1);
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Prints them.
+pub(super) fn print(checks: &[Check], fixing: bool) -> Result<(), Failure> {
+    let width = checks.iter().map(|check| check.id.len()).max().unwrap_or(0);
+    let colour = output::colour(&io::stdout());
+    let mut text = String::new();
+    for check in checks {
+        let (begin, end) = match (colour, check.found.status) {
+            (false, _) | (true, Status::Skipped) => ("", ""),
+            (true, Status::Ok) => ("\x1b[32m", "\x1b[0m"),
+            (true, Status::Warn) => ("\x1b[33m", "\x1b[0m"),
+            (true, Status::Fail) => ("\x1b[1;31m", "\x1b[0m"),
+        };
+        let word = check.found.status.word();
+        let _ = writeln!(text, "{begin}{word:<7}{end}  {:<width$}  {}", check.id, line(&check.found.detail));
+        let below = format!("{:7}  {:width$}  ", "", "");
+        if let Some(fixed) = &check.fixed {
+            let _ = writeln!(text, "{below}fixed: {}", line(fixed));
+        }
+        if let Some(remedy) = &check.found.remedy {
+            let _ = writeln!(text, "{below}{}", line(remedy));
+        }
+    }
+    output::data(text.trim_end())?;
+    let count = |status: Status| checks.iter().filter(|check| check.found.status == status).count();
+    let summary =
+        format!("{} failed, {} to know, {} ok", count(Status::Fail), count(Status::Warn), count(Status::Ok));
+    output::note(summary);
+    if !fixing && checks.iter().any(|check| !check.found.fixes.is_empty()) {
+        output::note("hint: `adjutant doctor --fix` repairs what can be repaired without a loss");
+    }
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! `adjutant service`: the hub as a service that starts with the person's session.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::Common;
+use super::output::{self, Failure};
+use crate::config::{Config, Roots, env};
+use crate::process;
+use crate::service::{File, Manager, Setup, State};
+use crate::socket;
+
+/// How long a command of the manager may take; starting waits until the hub serves.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Most bytes of what it says.
+const ANSWER: u64 = 64 * 1024;
+
+/// Arguments of `adjutant service`.
+#[derive(Debug, Args)]
+pub(super) struct ServiceArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start the hub now, at every login, and when a client comes
+    Install {
+        /// Print the files and the commands, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Replace files that somebody else wrote
+        #[arg(long)]
+        force: bool,
+        /// For this manager instead of the one of this system: systemd or launchd
+        #[arg(long, value_name = "NAME", requires = "dry_run", hide_possible_values = true, value_parser = manager())]
+        manager: Option<Manager>,
+    },
+    /// Stop the service, and forget it
+    Uninstall,
+    /// Say whether the service is installed and runs, and where its log is
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+fn manager() -> impl TypedValueParser<Value = Manager> {
+    PossibleValuesParser::new(["systemd", "launchd"])
+        .map(|name| if name == "launchd" { Manager::Launchd } else { Manager::Systemd })
+}
+
+/// Runs one of the commands.
+pub(super) fn run(args: &ServiceArgs, common: Common) -> Result<ExitCode, Failure> {
+    let home = common.home.clone();
+    let config = common.config(Roots::User)?;
+    let setup = setup(&config, home.as_deref())?;
+    match &args.command {
+        Command::Install { dry_run: true, manager, .. } => {
+            preview(manager.unwrap_or(Manager::here()), &setup)
+        }
+        Command::Install { force, .. } => install(&config, &setup, *force),
+        Command::Uninstall => uninstall(&setup),
+        Command::Status { json } => status(&setup, *json),
+    }
+}
+
+/// Returns what the hub of `config` is started with as a service; `named` is the home of the command line.
+pub(super) fn setup(config: &Config, named: Option<&Path>) -> Result<Setup, Failure> {
+    let other = named.is_some() || env::usual_home().as_deref() != Some(&config.home);
+    Ok(Setup {
+        program: std::env::current_exe()?,
+        home: other.then(|| config.home.clone()),
+        socket: config.socket.as_deref().map(socket::place),
+        path: env::search_path(),
+        log: env::person().unwrap_or_default().join("Library/Logs/adjutant.log"),
+    })
+}
+
+fn files(manager: Manager, setup: &Setup) -> Result<Vec<File>, Failure> {
+    manager.files(setup).ok_or_else(|| {
+        Failure::new("there is no home folder to put the service into").hint("set HOME to yours")
+    })
+}
+
+fn preview(manager: Manager, setup: &Setup) -> Result<ExitCode, Failure> {
+    let files = files(manager, setup)?;
+    for file in &files {
+        output::data(&format!("# {}\n{}", file.path.display(), file.text))?;
+    }
+    for command in manager.taken_up(&files, true) {
+        output::data(&format!("$ {}", command.join(" ")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn install(config: &Config, setup: &Setup, force: bool) -> Result<ExitCode, Failure> {
+    let manager = Manager::here();
+    let files = files(manager, setup)?;
+    if let Some(foreign) = files.iter().find(|file| file.state() == State::Foreign && !force) {
+        return Err(Failure::new(format!("{} was written by somebody else", foreign.path.display())).hint(
+            "--force replaces it; `adjutant service install --dry-run` prints what would stand there",
+        ));
+    }
+    for file in &files {
+        let changed = file.state() != State::Current;
+        if changed {
+            write(file)?;
+        }
+        output::note(format!("{} {}", if changed { "wrote" } else { "kept" }, file.path.display()));
+    }
+    // A hub of another starter keeps its clients; it would also keep the service from starting.
+    let runs = manager_runs(manager)?;
+    let other = socket::holder(&config.home).filter(|_| !socket::vacant(&config.home) && !runs);
+    for command in manager.taken_up(&files, other.is_none()) {
+        called(&command)?;
+    }
+    match other {
+        None => output::note(format!(
+            "the hub runs, and starts with your session; its log: {}",
+            manager.log(setup)
+        )),
+        Some(hub) => output::note(format!(
+            "a hub that was started by hand goes on ({hub}); the service takes over at your next login, or now: \
+             `kill {}`, then `adjutant service install`",
+            hub.pid
+        )),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(file: &File) -> Result<(), Failure> {
+    let written = file.path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    written
+        .and_then(|()| std::fs::write(&file.path, &file.text))
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.path.display())))
+}
+
+fn uninstall(setup: &Setup) -> Result<ExitCode, Failure> {
+    let manager = Manager::here();
+    let (ours, others): (Vec<File>, Vec<File>) = files(manager, setup)?
+        .into_iter()
+        .filter(|file| file.state() != State::Missing)
+        .partition(|file| matches!(file.state(), State::Current | State::Outdated));
+    for file in others {
+        output::note(format!("left {}: somebody else wrote it", file.path.display()));
+    }
+    if ours.is_empty() {
+        output::note("the service is not installed");
+        return Ok(ExitCode::SUCCESS);
+    }
+    for command in manager.given_up(&ours) {
+        called(&command)?;
+    }
+    for file in &ours {
+        std::fs::remove_file(&file.path)
+            .map_err(|error| Failure::new(format!("cannot remove {}: {error}", file.path.display())))?;
+        output::note(format!("removed {}", file.path.display()));
+    }
+    if manager == Manager::Systemd {
+        called(&["systemctl", "--user", "daemon-reload"].map(str::to_owned))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Exit code 0 when the service is installed and runs.
+fn status(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
+    let manager = Manager::here();
+    let files = files(manager, setup)?;
+    let runs = manager_runs(manager).unwrap_or(false);
+    let installed = files.iter().all(|file| matches!(file.state(), State::Current | State::Outdated));
+    let log = manager.log(setup);
+    if as_json {
+        let shown = |file: &File| json!({"path": file.path, "state": file.state().word()});
+        output::json(&json!({
+            "manager": manager.name(),
+            "installed": installed,
+            "running": runs,
+            "files": files.iter().map(shown).collect::<Vec<_>>(),
+            "log": log,
+        }))?;
+    } else {
+        let word = |yes: bool, word: &'static str| if yes { word.to_owned() } else { format!("not {word}") };
+        output::data(&format!(
+            "{}: {}, {}",
+            manager.name(),
+            word(installed, "installed"),
+            word(runs, "running")
+        ))?;
+        for file in &files {
+            output::data(&format!("{:<9}{}", file.state().word(), file.path.display()))?;
+        }
+        output::data(&format!("{:<9}{log}", "log"))?;
+        if !installed {
+            output::note("hint: `adjutant service install` installs it");
+        }
+    }
+    Ok(if installed && runs { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Tells whether the manager says that the service runs.
+fn manager_runs(manager: Manager) -> Result<bool, Failure> {
+    Ok(call(&manager.asked())?.code == Some(0))
+}
+
+/// Runs a command of the manager that has to succeed.
+fn called(command: &[String]) -> Result<(), Failure> {
+    let told = call(command)?;
+    if told.code == Some(0) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&told.stderr);
+    let said = said.trim().lines().next_back().unwrap_or("it did not say why").to_owned();
+    let hint =
+        "it needs a session of your own: log in at the desktop or over SSH, or see `loginctl enable-linger`";
+    Err(Failure::new(format!("`{}` failed: {said}", command.join(" "))).hint(hint))
+}
+
+fn call(command: &[String]) -> Result<process::Short, Failure> {
+    let argv: Vec<OsString> = command.iter().map(OsString::from).collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let told = runtime.block_on(process::short(&argv, Path::new("/"), &env::snapshot(), ANSWER, PATIENCE));
+    told.map_err(|reason| {
+        Failure::new(reason)
+            .hint("this system has no such manager: start the hub with `adjutant serve --background`")
+    })
+}

@@ -1,0 +1,137 @@
+//! The hub as a service of the person's own session: what systemd and launchd are told about it.
+//!
+//! Text alone: the files are written and the managers are called by the command line.
+
+mod launchd;
+mod systemd;
+
+use std::path::{Path, PathBuf};
+
+use crate::config::env;
+
+/// Who starts services here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manager {
+    /// systemd's instance for the user.
+    Systemd,
+    /// macOS.
+    Launchd,
+}
+
+/// The first line of every file; one without it is somebody's own.
+pub(crate) const MARK: &str = "Written by `adjutant service install`";
+
+/// What the hub is started with.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    /// The program, as an absolute path.
+    pub(crate) program: PathBuf,
+    /// The home, where it is not the usual one.
+    pub(crate) home: Option<PathBuf>,
+    /// The hub's socket, if it has one: the manager listens on it, and the first client starts the hub.
+    pub(crate) socket: Option<PathBuf>,
+    /// The `PATH` of the person's terminal: a manager's own is too short to find runners on it.
+    pub(crate) path: Option<String>,
+    /// Where the log goes, for a manager without a journal.
+    pub(crate) log: PathBuf,
+}
+
+/// A file for a manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct File {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+}
+
+/// How a file on the disk stands to the one that would be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Missing,
+    Current,
+    /// Written by another version, for another place, or with another `PATH`.
+    Outdated,
+    /// Not written by us.
+    Foreign,
+}
+
+impl State {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Current => "current",
+            Self::Outdated => "outdated",
+            Self::Foreign => "foreign",
+        }
+    }
+}
+
+impl File {
+    /// Compares it with what is on the disk.
+    pub(crate) fn state(&self) -> State {
+        match std::fs::read_to_string(&self.path) {
+            Err(_) if !self.path.exists() => State::Missing,
+            Ok(text) if text == self.text => State::Current,
+            Ok(text) if text.contains(MARK) => State::Outdated,
+            Ok(_) | Err(_) => State::Foreign,
+        }
+    }
+}
+
+impl Manager {
+    /// The one of this system.
+    pub(crate) fn here() -> Self {
+        if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Systemd => "systemd",
+            Self::Launchd => "launchd",
+        }
+    }
+
+    /// Returns the files that it reads, and where. `None` when there is no home folder to put them into.
+    pub(crate) fn files(self, setup: &Setup) -> Option<Vec<File>> {
+        match self {
+            Self::Systemd => Some(systemd::files(&env::configurations()?.join("systemd/user"), setup)),
+            Self::Launchd => Some(vec![launchd::file(&env::person()?.join("Library/LaunchAgents"), setup)]),
+        }
+    }
+
+    /// Returns the commands that take the files up, each with its arguments; with `start` the hub runs at once.
+    pub(crate) fn taken_up(self, files: &[File], start: bool) -> Vec<Vec<String>> {
+        match self {
+            Self::Systemd => systemd::taken_up(files, start),
+            Self::Launchd => launchd::taken_up(files, start),
+        }
+    }
+
+    /// Returns the commands that end the service and forget it, to be run before the files go.
+    pub(crate) fn given_up(self, files: &[File]) -> Vec<Vec<String>> {
+        match self {
+            Self::Systemd => systemd::given_up(files),
+            Self::Launchd => launchd::given_up(files),
+        }
+    }
+
+    /// Returns the command that ends well when the service runs.
+    pub(crate) fn asked(self) -> Vec<String> {
+        let words: &[&str] = match self {
+            Self::Systemd => &["systemctl", "--user", "is-active", "--quiet", systemd::SERVICE],
+            Self::Launchd => &["launchctl", "list", launchd::LABEL],
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    /// Says where the log is.
+    pub(crate) fn log(self, setup: &Setup) -> String {
+        match self {
+            Self::Systemd => format!("journalctl --user --unit {}", systemd::SERVICE),
+            Self::Launchd => setup.log.display().to_string(),
+        }
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,94 @@
+//! systemd's instance for the user: a service, and a socket that starts it.
+
+use std::path::Path;
+
+use super::{File, MARK, Setup, text};
+
+pub(super) const SERVICE: &str = "adjutant.service";
+const SOCKET: &str = "adjutant.socket";
+
+/// Returns the units below `folder`.
+pub(super) fn files(folder: &Path, setup: &Setup) -> Vec<File> {
+    let service = File { path: folder.join(SERVICE), text: service(setup) };
+    let socket = setup.socket.as_deref().map(|path| File { path: folder.join(SOCKET), text: socket(path) });
+    socket.into_iter().chain([service]).collect()
+}
+
+fn service(setup: &Setup) -> String {
+    let (requires, also) = match setup.socket {
+        Some(_) => (format!("Requires={SOCKET}\nAfter={SOCKET}\n"), format!("Also={SOCKET}\n")),
+        None => (String::new(), String::new()),
+    };
+    let home = setup.home.as_deref().map(|home| format!(" --home {}", word(&text(home)))).unwrap_or_default();
+    let path = setup.path.as_deref().map(|path| format!("Environment={}\n", quoted(&format!("PATH={path}"))));
+    format!(
+        "# {MARK}; change it with `systemctl --user edit adjutant`.\n\
+         [Unit]\n\
+         Description=Adjutant, the desk between you and your coding agents\n\
+         Documentation=man:adjutant(1)\n\
+         {requires}\n\
+         [Service]\n\
+         Type=notify\n\
+         ExecStart={program} serve --quiet --any-port{home}\n\
+         {path}\
+         Restart=on-failure\n\
+         RestartSec=2\n\
+         # Runs that may outlive a hub have supervisors of their own, which end the others.\n\
+         KillMode=process\n\
+         TimeoutStopSec=15\n\
+         \n\
+         [Install]\n\
+         WantedBy=default.target\n\
+         {also}",
+        program = word(&text(&setup.program)),
+        path = path.unwrap_or_default(),
+    )
+}
+
+fn socket(path: &Path) -> String {
+    format!(
+        "# {MARK}; change it with `systemctl --user edit adjutant.socket`.\n\
+         [Unit]\n\
+         Description=The socket of Adjutant, on which the first client starts it\n\
+         Documentation=man:adjutant(1)\n\
+         \n\
+         [Socket]\n\
+         ListenStream={path}\n\
+         SocketMode=0600\n\
+         DirectoryMode=0700\n\
+         RemoveOnStop=yes\n\
+         \n\
+         [Install]\n\
+         WantedBy=sockets.target\n",
+        // This value is taken whole, blanks too; only what begins with a percent sign is replaced in it.
+        path = text(path).replace('%', "%%"),
+    )
+}
+
+/// Writes a word of a command line, in which variables and specifiers are replaced.
+fn word(text: &str) -> String {
+    quoted(&text.replace('$', "$$"))
+}
+
+/// Writes a value in quotes.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%"))
+}
+
+/// Returns the commands that take the units up.
+pub(super) fn taken_up(files: &[File], start: bool) -> Vec<Vec<String>> {
+    let mut commands = vec![command(&["daemon-reload"], &[]), command(&["enable"], files)];
+    commands.extend(start.then(|| command(&["start"], files)));
+    commands
+}
+
+/// Returns the commands that end the units.
+pub(super) fn given_up(files: &[File]) -> Vec<Vec<String>> {
+    vec![command(&["disable", "--now"], files)]
+}
+
+fn command(words: &[&str], files: &[File]) -> Vec<String> {
+    let units = files.iter().filter_map(|file| Some(file.path.file_name()?.to_string_lossy().into_owned()));
+    let words = ["systemctl", "--user"].iter().chain(words).map(|word| (*word).to_owned());
+    words.chain(units).collect()
+}

@@ -1,0 +1,379 @@
+//! `adjutant doctor`: each thing broken on purpose is found, and what `--fix` can repair it repairs.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::support::{DEADLINE, Home, wait};
+
+/// A home whose hub, if one is started, keeps its HTTP door shut and ends with the value.
+struct Clinic {
+    home: Home,
+}
+
+impl Clinic {
+    fn new() -> Self {
+        let clinic = Self { home: Home::new() };
+        clinic.config("[http]\naddress = \"off\"\n");
+        clinic
+    }
+
+    fn config(&self, text: &str) {
+        self.home.write(".adjutant/config.toml", text);
+        self.mode("", 0o700);
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.home.path().join(".adjutant").join(name)
+    }
+
+    fn mode(&self, name: &str, mode: u32) {
+        std::fs::set_permissions(self.file(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// What `doctor --json` says with these arguments, and its exit code.
+    fn look(&self, arguments: &[&str]) -> Seen {
+        self.look_by(&mut self.home.adjutant(["doctor", "--json"].iter().chain(arguments)))
+    }
+
+    fn look_by(&self, command: &mut Command) -> Seen {
+        let told = command.stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8(told.stdout).unwrap();
+        let said = serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&told.stderr)));
+        Seen { said, code: told.status.code().unwrap() }
+    }
+
+    fn hub(&self) -> Option<Value> {
+        let told = self.home.run(["status", "--json"], "");
+        told.status.success().then(|| serde_json::from_str(&told.stdout).unwrap())
+    }
+
+    /// Puts a program on the `PATH` of the next command.
+    fn program(&self, name: &str, script: &str) {
+        let file = self.home.write(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n"));
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// The doctor, on a `PATH` of these programs and the system's.
+    fn with_programs(&self) -> Command {
+        let mut command = self.home.adjutant(["doctor", "--json"]);
+        command.env("PATH", format!("{}:/usr/bin:/bin", self.home.path().join("bin").display()));
+        command
+    }
+}
+
+impl Drop for Clinic {
+    fn drop(&mut self) {
+        let pid = self.hub().and_then(|hub| hub["pid"].as_i64());
+        if let Some(pid) = pid.and_then(|pid| rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+/// What the doctor said.
+struct Seen {
+    said: Value,
+    code: i32,
+}
+
+impl Seen {
+    fn check(&self, id: &str) -> &Value {
+        let all = self.said["checks"].as_array().unwrap();
+        all.iter().find(|check| check["id"] == id).unwrap_or_else(|| panic!("no check {id}: {:#}", self.said))
+    }
+
+    /// Asserts how a check ended and what its detail holds; what does not work needs a remedy.
+    #[track_caller]
+    fn is(&self, id: &str, status: &str, detail: &str) {
+        let check = self.check(id);
+        assert_eq!(check["status"], status, "{check:#}");
+        assert!(check["detail"].as_str().unwrap().contains(detail), "{check:#}");
+        let has_remedy = check["remedy"].is_string();
+        assert_eq!(has_remedy, matches!(status, "warn" | "fail"), "{check:#}");
+    }
+}
+
+#[test]
+fn a_bare_home_is_in_order_and_stays_as_it_is() {
+    let clinic = Clinic { home: Home::new() };
+    let seen = clinic.look(&[]);
+    let checks = seen.said["checks"].as_array().unwrap();
+    let ids: Vec<&str> = checks.iter().map(|check| check["id"].as_str().unwrap()).collect();
+    for id in [
+        "config",
+        "home.permissions",
+        "socket.permissions",
+        "hub",
+        "port",
+        "handshake.stdio",
+        "handshake.socket",
+        "handshake.http",
+        "stdout.purity",
+        "runner.codex",
+        "runners",
+        "database",
+        "runs",
+        "display",
+        "notifications",
+        "service",
+        "clock",
+    ] {
+        assert!(ids.contains(&id), "{id} is not among {ids:?}");
+    }
+    for check in checks {
+        let members: Vec<&String> = check.as_object().unwrap().keys().collect();
+        assert_eq!(members, ["id", "status", "detail", "remedy", "fixable", "fixed"]);
+        assert_ne!(check["status"], "fail", "{check:#}");
+    }
+    assert_eq!(seen.code, 0);
+    assert!(!clinic.home.path().join(".adjutant").exists(), "looking made a home");
+    // For a person: a line each, and the count.
+    let told = clinic.home.run(["doctor"], "");
+    assert!(told.stdout.contains("ok       handshake.stdio"), "{}", told.stdout);
+    assert!(told.stderr.starts_with("0 failed, "), "{}", told.stderr);
+}
+
+#[test]
+fn what_others_may_read_is_found_and_taken_from_them() {
+    let clinic = Clinic::new();
+    std::fs::write(clinic.file("token"), "t").unwrap();
+    clinic.mode("token", 0o644);
+    clinic.mode("config.toml", 0o666);
+    clinic.mode("", 0o755);
+    let seen = clinic.look(&[]);
+    seen.is("home.permissions", "fail", "token");
+    assert_eq!(seen.check("home.permissions")["fixable"], true);
+    assert_eq!((seen.code, &seen.said["status"]), (1, &json!("fail")));
+    let seen = clinic.look(&["--fix"]);
+    seen.is("home.permissions", "ok", "yours alone");
+    let fixed = seen.check("home.permissions")["fixed"].as_str().unwrap();
+    assert!(fixed.contains("token has mode 600 now"), "{fixed}");
+    let mode = |name: &str| std::fs::metadata(clinic.file(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(""), mode("token"), mode("config.toml")), (0o700, 0o600, 0o600));
+    assert_eq!(clinic.look(&[]).check("home.permissions")["fixed"], Value::Null);
+}
+
+#[test]
+fn a_socket_left_behind_is_removed_and_a_hub_is_started() {
+    let clinic = Clinic::new();
+    drop(UnixListener::bind(clinic.file("hub.sock")).unwrap());
+    let seen = clinic.look(&[]);
+    seen.is("socket.permissions", "warn", "left from a hub");
+    seen.is("hub", "skipped", "none runs");
+    let seen = clinic.look(&["--fix"]);
+    assert!(seen.check("socket.permissions")["fixed"].as_str().unwrap().starts_with("removed "));
+    seen.is("socket.permissions", "ok", "yours alone");
+    seen.is("hub", "ok", "runs");
+    assert_eq!(seen.check("hub")["fixed"], "started a hub");
+    seen.is("handshake.socket", "ok", "2026-07-28");
+    seen.is("handshake.stdio", "ok", "connect");
+    assert!(clinic.hub().is_some());
+    clinic.mode("hub.sock", 0o666);
+    clinic.look(&[]).is("socket.permissions", "fail", "others may open");
+    clinic.look(&["--fix"]).is("socket.permissions", "ok", "yours alone");
+}
+
+#[test]
+fn what_is_no_socket_stays_where_it_is() {
+    let clinic = Clinic::new();
+    std::fs::write(clinic.file("hub.sock"), "mine").unwrap();
+    let seen = clinic.look(&["--fix"]);
+    seen.is("socket.permissions", "fail", "in the way");
+    assert_eq!(std::fs::read_to_string(clinic.file("hub.sock")).unwrap(), "mine");
+    // The hub could not be started either, and that is said.
+    let fixed = seen.check("hub")["fixed"].as_str().unwrap();
+    assert!(fixed.starts_with("could not start a hub: "), "{fixed}");
+}
+
+#[test]
+fn the_way_over_http_is_tried_with_the_token() {
+    let clinic = Clinic::new();
+    clinic.config("[http]\naddress = \"127.0.0.1:0\"\n");
+    assert!(clinic.home.run(["serve", "--background"], "").status.success());
+    let seen = clinic.look(&[]);
+    seen.is("handshake.http", "ok", "2025-11-25 and 2026-07-28");
+    seen.is("port", "ok", "the hub listens on 127.0.0.1:");
+    std::fs::write(clinic.file("token"), "another\n").unwrap();
+    clinic.look(&[]).is("handshake.http", "fail", "status 401");
+    std::fs::remove_file(clinic.file("token")).unwrap();
+    clinic.look(&[]).is("handshake.http", "fail", "the token cannot be read");
+}
+
+/// Answers on the socket as a hub of another version does, and holds the home's lock until it is dropped.
+fn other_hub(clinic: &Clinic, answers: bool) -> std::fs::File {
+    let lock = std::fs::File::create(clinic.file("hub.lock")).unwrap();
+    std::fs::write(
+        clinic.file("hub.lock"),
+        json!({"pid": 4242, "adjutant": "0.0.9", "http": null, "socket": clinic.file("hub.sock")})
+            .to_string(),
+    )
+    .unwrap();
+    clinic.mode("hub.lock", 0o600);
+    lock.lock().unwrap();
+    let listener = UnixListener::bind(clinic.file("hub.sock")).unwrap();
+    clinic.mode("hub.sock", 0o600);
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line).unwrap();
+            let status = json!({"http": null, "socket": null, "uptime_seconds": 1, "clients": []});
+            if answers {
+                let welcome = json!({"adjutant": "0.0.9", "hello": 1, "pid": 4242, "status": status});
+                let _ = writeln!(stream, "{welcome}");
+            } else {
+                kept.push(stream);
+            }
+        }
+    });
+    lock
+}
+
+#[test]
+fn a_hub_of_another_version_is_named() {
+    let clinic = Clinic::new();
+    let _lock = other_hub(&clinic, true);
+    let seen = clinic.look(&[]);
+    seen.is("hub", "warn", "adjutant 0.0.9 runs (pid 4242)");
+    assert!(seen.check("hub")["remedy"].as_str().unwrap().contains("kill 4242"));
+    // It says hello and nothing else.
+    seen.is("handshake.socket", "fail", "not answered");
+}
+
+#[test]
+fn a_hub_and_programs_that_say_nothing_hang_nothing() {
+    let clinic = Clinic::new();
+    let _lock = other_hub(&clinic, false);
+    clinic.program("codex", "exec sleep 600");
+    clinic.program("silent", "exec sleep 600");
+    let begun = Instant::now();
+    let seen = clinic.look_by(clinic.with_programs().args(["--program", "bin/silent"]));
+    assert!(begun.elapsed() < Duration::from_secs(45), "{:?}", begun.elapsed());
+    seen.is("hub", "fail", "does not answer");
+    seen.is("runner.codex", "fail", "longer than");
+    seen.is("stdout.purity", "fail", "longer than");
+    seen.is("clock", "ok", "");
+    assert_eq!(seen.code, 1);
+}
+
+#[test]
+fn a_wrapper_that_talks_on_stdout_is_found() {
+    let clinic = Clinic::new();
+    let own = env!("CARGO_BIN_EXE_adjutant");
+    clinic.program("talks", &format!("echo 'Welcome back!'\nexec {own} \"$@\""));
+    let seen = clinic.look(&["--program", "bin/talks"]);
+    seen.is("stdout.purity", "fail", "\"Welcome back!\"");
+    clinic.program("breaks", "echo 'no such thing' >&2\nexit 3");
+    let seen = clinic.look(&["--program", "bin/breaks"]);
+    seen.is("handshake.stdio", "fail", "it ended with code 3: no such thing");
+    clinic.look(&[]).is("stdout.purity", "ok", "nothing else");
+}
+
+#[test]
+fn runners_are_named_with_version_back_end_and_login() {
+    let clinic = Clinic::new();
+    let seen = clinic.look_by(&mut clinic.with_programs());
+    seen.is("runner.codex", "skipped", "not installed");
+    seen.is("runners", "warn", "none is installed");
+    clinic.program("codex", "echo 'codex-cli 0.169.0'");
+    clinic.program("gemini", "exit 7");
+    let seen = clinic.look_by(&mut clinic.with_programs());
+    seen.is("runner.codex", "warn", "codex-cli 0.169.0, driven by its app-server, not logged in");
+    assert!(seen.check("runner.codex")["remedy"].as_str().unwrap().contains("codex login"));
+    seen.is("runner.gemini", "fail", "exit code 7");
+    seen.is("runners", "ok", "2 of 5");
+    let keyed = clinic.look_by(clinic.with_programs().env("OPENAI_API_KEY", "sk-secret"));
+    keyed.is("runner.codex", "ok", "logged in by OPENAI_API_KEY");
+    assert!(!keyed.said.to_string().contains("sk-secret"));
+    clinic.home.write(".codex/auth.json", r#"{"OPENAI_API_KEY": null, "tokens": {"id_token": "secret"}}"#);
+    clinic.program("codex", "echo 'codex-cli 0.77.1'");
+    let seen = clinic.look_by(&mut clinic.with_programs());
+    seen.is("runner.codex", "ok", "codex-cli 0.77.1, driven by its mcp-server, logged in");
+    clinic.config("[http]\naddress = \"off\"\n[codex]\nbackend = \"app-server\"\n[[runners]]\nname = \"codex\"\n[[runners]]\nname = \"claude\"\nprogram = \"/nowhere/claude\"\n");
+    let seen = clinic.look_by(&mut clinic.with_programs());
+    seen.is("runner.codex", "fail", "has no `app-server`");
+    seen.is("runner.claude", "fail", "/nowhere/claude is no program");
+}
+
+#[test]
+fn a_broken_database_is_found_and_left_alone() {
+    let clinic = Clinic::new();
+    assert!(clinic.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
+    clinic.look(&[]).is("database", "ok", "sound");
+    let mut bytes = std::fs::read(clinic.file("adjutant.db")).unwrap();
+    let length = bytes.len();
+    assert!(length > 3 * 4096, "{length}");
+    bytes[2 * 4096..length].fill(0x5a);
+    std::fs::write(clinic.file("adjutant.db"), &bytes).unwrap();
+    clinic.look(&[]).is("database", "fail", "");
+    assert_eq!(std::fs::read(clinic.file("adjutant.db")).unwrap(), bytes);
+    std::fs::write(clinic.file("adjutant.db"), "this is no database at all, however long one looks at it")
+        .unwrap();
+    clinic.look(&[]).is("database", "fail", "database");
+}
+
+#[test]
+fn processes_without_a_supervisor_are_found_and_ended() {
+    let clinic = Clinic::new();
+    let record = json!({"supervisor": 4_000_001, "runner": 4_000_002, "runner_start": 1, "mark": "00ff"});
+    clinic.home.write(".adjutant/spool/tasks/one/run-1/run.json", record.to_string());
+    clinic.home.write(".adjutant/spool/tasks/one/run-1/lock", "");
+    clinic.mode("spool", 0o700);
+    let mut left = Command::new("sleep").arg("600").env("ADJUTANT_RUN", "00ff").spawn().unwrap();
+    let stranger = Command::new("sleep").arg("600").env("ADJUTANT_RUN", "00fe").spawn();
+    let mut stranger = stranger.unwrap();
+    let seen = clinic.look(&[]);
+    seen.is("runs", "fail", "1 processes of 1 runs");
+    let seen = clinic.look(&["--fix"]);
+    seen.is("runs", "ok", "");
+    assert!(seen.check("runs")["fixed"].as_str().unwrap().starts_with("ended "), "{:#}", seen.said);
+    wait(&mut left, DEADLINE);
+    assert!(stranger.try_wait().unwrap().is_none(), "a process of another run was ended");
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
+}
+
+#[test]
+fn a_taken_port_a_late_clock_and_an_old_service_are_found() {
+    let clinic = Clinic::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    clinic.config(&format!("[http]\naddress = \"{address}\"\n"));
+    clinic.look(&[]).is("port", "fail", &format!("another program listens on {address}"));
+    drop(taken);
+    clinic.look(&[]).is("port", "ok", "is free");
+
+    let lock = std::fs::File::create(clinic.file("hub.lock")).unwrap();
+    clinic.mode("hub.lock", 0o600);
+    lock.set_modified(SystemTime::now() + Duration::from_hours(30)).unwrap();
+    clinic.look(&[]).is("clock", "fail", "hub.lock was written");
+    lock.set_modified(SystemTime::now()).unwrap();
+    clinic.look(&[]).is("clock", "ok", "");
+
+    clinic.home.write(
+        ".config/systemd/user/adjutant.service",
+        "# Written by `adjutant service install`; of another day.\n",
+    );
+    clinic.look(&[]).is("service", "warn", "another version");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_all_that_is_told() {
+    let clinic = Clinic::new();
+    clinic.config("[http]\nadress = \"off\"\n");
+    let seen = clinic.look(&[]);
+    assert_eq!(seen.said["checks"].as_array().unwrap().len(), 1);
+    seen.is("config", "fail", "adress");
+    assert_eq!(seen.code, 1);
+    clinic.config("");
+    assert!(Path::new(&clinic.look(&[]).said["home"].as_str().unwrap()).is_absolute());
+}

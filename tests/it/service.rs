@@ -1,0 +1,196 @@
+//! The hub as a service: the files, the manager's commands, and a socket that somebody else listens on.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::real::without;
+use crate::support::{DEADLINE, Finished, Home, Peer, wait};
+
+/// Runs a command of `adjutant service` with a systemctl that writes down what it is told.
+fn service(home: &Home, arguments: &[&str]) -> Finished {
+    let file = home.write(
+        "bin/systemctl",
+        "#!/bin/sh\necho \"$*\" >>\"$HOME/told\"\ncase \"$*\" in\n\
+         *is-active*) [ -e \"$HOME/active\" ] ;;\n*start*) touch \"$HOME/active\" ;;\n\
+         *disable*) rm -f \"$HOME/active\" ;;\n*daemon-reload*) [ ! -e \"$HOME/broken\" ] || { echo 'no bus' >&2; exit 1; } ;;\n\
+         esac\n",
+    );
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
+    let told = home.adjutant(["service"].iter().chain(arguments)).env("PATH", path).output().unwrap();
+    Finished {
+        status: told.status,
+        stdout: String::from_utf8(told.stdout).unwrap(),
+        stderr: String::from_utf8(told.stderr).unwrap(),
+    }
+}
+
+fn unit(home: &Home, name: &str) -> PathBuf {
+    home.path().join(".config/systemd/user").join(name)
+}
+
+/// What systemctl was told since the last time.
+fn told(home: &Home) -> Vec<String> {
+    let file = home.path().join("told");
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    let _ = std::fs::remove_file(file);
+    text.lines().filter(|line| !line.contains("is-active")).map(str::to_owned).collect()
+}
+
+/// A text with what differs from run to run named.
+fn named(home: &Home, text: &str) -> String {
+    let text = text.replace(env!("CARGO_BIN_EXE_adjutant"), "[program]");
+    text.replace(home.path().to_str().unwrap(), "[home]")
+}
+
+#[test]
+fn the_files_for_both_managers() {
+    let home = Home::new();
+    for manager in ["systemd", "launchd"] {
+        let told = service(&home, &["install", "--dry-run", "--manager", manager]);
+        assert!(told.status.success(), "{}", told.stderr);
+        insta::assert_snapshot!(format!("service_{manager}"), named(&home, &told.stdout));
+    }
+    home.write(".adjutant/config.toml", "socket = \"off\"\n");
+    let odd = home.path().join("a \"home\" of 100%$");
+    let told = service(&home, &["install", "--dry-run", "--home", odd.to_str().unwrap()]);
+    assert!(told.stdout.contains(r#" --home "[home]/a \"home\" of 100%%$$""#.replace("[home]", home.path().to_str().unwrap()).as_str()), "{}", told.stdout);
+    assert!(!home.path().join(".config").exists(), "a dry run wrote");
+}
+
+#[test]
+fn installs_again_without_a_change_and_takes_all_of_it_away() {
+    let home = Home::new();
+    let status = || -> Value { serde_json::from_str(&service(&home, &["status", "--json"]).stdout).unwrap() };
+    assert_eq!(status()["installed"], false);
+    let first = service(&home, &["install"]);
+    assert!(first.status.success(), "{}", first.stderr);
+    assert!(first.stderr.contains("wrote "), "{}", first.stderr);
+    let both = "adjutant.socket adjutant.service";
+    assert_eq!(
+        told(&home),
+        ["--user daemon-reload".to_owned(), format!("--user enable {both}"), format!("--user start {both}"),]
+    );
+    assert_eq!(
+        (&status()["installed"], &status()["running"], &status()["manager"]),
+        (&json!(true), &json!(true), &json!("systemd"))
+    );
+    let again = service(&home, &["install"]);
+    assert!(again.stderr.contains("kept ") && !again.stderr.contains("wrote "), "{}", again.stderr);
+    told(&home);
+    let gone = service(&home, &["uninstall"]);
+    assert!(gone.status.success(), "{}", gone.stderr);
+    assert_eq!(told(&home), [format!("--user disable --now {both}"), "--user daemon-reload".to_owned()]);
+    assert!(!unit(&home, "adjutant.service").exists() && !unit(&home, "adjutant.socket").exists());
+    assert_eq!(service(&home, &["status"]).status.code(), Some(1));
+    assert!(service(&home, &["uninstall"]).stderr.contains("not installed"));
+}
+
+#[test]
+fn a_unit_of_somebody_else_stays_and_a_silent_manager_is_explained() {
+    let home = Home::new();
+    home.write(".config/systemd/user/adjutant.service", "[Service]\nExecStart=/mine\n");
+    let refused = service(&home, &["install"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(refused.stderr.contains("was written by somebody else\nhint: --force"), "{}", refused.stderr);
+    assert!(!unit(&home, "adjutant.socket").exists(), "half of it was written");
+    assert!(service(&home, &["uninstall"]).status.success());
+    assert!(unit(&home, "adjutant.service").exists());
+    home.write("broken", "");
+    let failed = service(&home, &["install", "--force"]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(failed.stderr.contains("failed: no bus\nhint: "), "{}", failed.stderr);
+}
+
+#[test]
+fn a_hub_that_was_started_by_hand_is_left_running() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
+    assert!(home.run(["serve", "--background"], "").status.success());
+    let status: Value = serde_json::from_str(&home.run(["status", "--json"], "").stdout).unwrap();
+    let done = service(&home, &["install"]);
+    let pid =
+        rustix::process::Pid::from_raw(i32::try_from(status["pid"].as_i64().unwrap()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    assert!(done.status.success(), "{}", done.stderr);
+    assert!(done.stderr.contains("takes over at your next login"), "{}", done.stderr);
+    assert!(!told(&home).iter().any(|line| line.contains("--user start")), "it was started beside the other");
+}
+
+#[test]
+fn systemd_finds_no_fault_in_the_units() {
+    if without("systemd") {
+        return;
+    }
+    let home = Home::new();
+    assert!(service(&home, &["install"]).status.success());
+    let verify = Command::new("systemd-analyze")
+        .args(["--user", "--man=no", "verify"])
+        .args([unit(&home, "adjutant.service"), unit(&home, "adjutant.socket")])
+        .env("HOME", home.path())
+        .env("XDG_RUNTIME_DIR", home.path())
+        .output()
+        .expect("systemd-analyze is in Debian's package systemd");
+    let said = String::from_utf8_lossy(&verify.stderr);
+    let ours: Vec<&str> = said.lines().filter(|line| line.contains("adjutant")).collect();
+    assert!(verify.status.success() && ours.is_empty(), "{said}");
+}
+
+#[test]
+fn the_first_client_starts_the_hub_through_a_socket_that_was_handed_over() {
+    if without("systemd") {
+        return;
+    }
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "grace_seconds = 1\n[http]\naddress = \"off\"\n");
+    let socket = home.path().join(".adjutant/hub.sock");
+    // It listens, and becomes the hub when somebody comes.
+    let mut hub = Command::new("systemd-socket-activate")
+        .arg(format!("--listen={}", socket.display()))
+        .args([env!("CARGO_BIN_EXE_adjutant"), "serve", "--quiet"])
+        .env("HOME", home.path())
+        .env_remove("ADJUTANT_HOME")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("systemd-socket-activate is in Debian's package systemd");
+    let end = std::time::Instant::now() + DEADLINE;
+    while !socket.exists() {
+        assert!(std::time::Instant::now() < end, "nobody listens");
+        std::thread::park_timeout(std::time::Duration::from_millis(5));
+    }
+    let mut peer = Peer::start(&mut home.adjutant(["connect", "prompts", "--no-start"]));
+    peer.initialize("2025-11-25");
+    let tools = peer.call(2, "tools/list", json!({}));
+    assert!(tools["result"]["tools"].as_array().is_some_and(|tools| !tools.is_empty()), "{tools}");
+    let status: Value = serde_json::from_str(&home.run(["status", "--json"], "").stdout).unwrap();
+    assert_eq!(status["pid"], hub.id());
+    drop(peer);
+    rustix::process::kill_process(rustix::process::Pid::from_child(&hub), rustix::process::Signal::TERM)
+        .unwrap();
+    assert!(wait(&mut hub, DEADLINE).success());
+    assert!(socket.exists(), "the socket is the manager's, and stays");
+}
+
+#[test]
+fn a_manager_that_waits_is_told_when_the_hub_serves() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
+    let place = home.path().join("notify");
+    let listener = UnixDatagram::bind(&place).unwrap();
+    listener.set_read_timeout(Some(DEADLINE)).unwrap();
+    let mut command = home.adjutant(["serve", "--quiet"]);
+    let mut hub =
+        command.env("NOTIFY_SOCKET", &place).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut word = [0; 64];
+    let length = listener.recv(&mut word).unwrap();
+    assert_eq!(&word[..length], b"READY=1\n");
+    assert!(home.run(["status"], "").status.success());
+    hub.kill().unwrap();
+    let said = hub.wait_with_output().unwrap().stderr;
+    assert!(!String::from_utf8_lossy(&said).contains("console"), "a link that logs in stands in the log");
+}
