@@ -4,6 +4,7 @@
 //! deadline of its own, so nothing hangs. No vendor is called: what a runner's login is worth, its files say.
 
 mod check;
+mod clients;
 mod clock;
 mod database;
 mod desktop;
@@ -61,8 +62,6 @@ struct Patient {
     hub: Option<Welcome>,
     /// The program that clients start.
     program: PathBuf,
-    /// The home that the command line named.
-    named_home: Option<PathBuf>,
 }
 
 /// A check at work.
@@ -85,7 +84,6 @@ pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure
             selector: Selector::new(&config.runners, None, Form::Own).map_err(Failure::new)?,
             hub: status::ask(&config, Ask::Status).ok(),
             program: program.clone(),
-            named_home: home.clone(),
             config: config.clone(),
         };
         let progress = show::Waiting::new(args.json);
@@ -150,6 +148,7 @@ async fn all(patient: Arc<Patient>, progress: &show::Waiting) -> Vec<Check> {
         add(&format!("runner.{name}"), look);
     }
     add("runners", Box::pin(runners::any(patient.clone())));
+    add("clients", Box::pin(clients::configured(patient.clone())));
     add("database", Box::pin(database::integrity(patient.clone())));
     add("runs", Box::pin(runs::orphans(patient.clone())));
     add("display", Box::pin(desktop::display(patient.clone())));

@@ -216,7 +216,7 @@ fn links(which: &Which, launch: &Launch, handling: Handling) -> Result<ExitCode,
 
 /// Returns what clients shall start: the place on the `PATH` where that is this program, since a new version will be
 /// there, too; else where this program is.
-fn launch(home: &Path) -> Result<Launch, Failure> {
+pub(super) fn launch(home: &Path) -> Result<Launch, Failure> {
     let own = std::env::current_exe()?;
     let is_own =
         |found: &Path| matches!((found.canonicalize(), own.canonicalize()), (Ok(a), Ok(b)) if a == b);

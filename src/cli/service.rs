@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Common;
 use super::output::{self, Failure};
-use crate::config::{Config, Roots, env};
+use crate::config::{self, Config, Roots, env};
 use crate::process;
 use crate::service::{File, Manager, Setup, State};
 use crate::socket;
@@ -59,9 +59,8 @@ fn manager() -> impl TypedValueParser<Value = Manager> {
 
 /// Runs one of the commands.
 pub(super) fn run(args: &ServiceArgs, common: Common) -> Result<ExitCode, Failure> {
-    let home = common.home.clone();
     let config = common.config(Roots::User)?;
-    let setup = setup(&config, home.as_deref())?;
+    let setup = setup(&config)?;
     match &args.command {
         Command::Install { dry_run: true, manager, .. } => {
             preview(manager.unwrap_or(Manager::here()), &setup)
@@ -72,9 +71,9 @@ pub(super) fn run(args: &ServiceArgs, common: Common) -> Result<ExitCode, Failur
     }
 }
 
-/// Returns what the hub of `config` is started with as a service; `named` is the home of the command line.
-pub(super) fn setup(config: &Config, named: Option<&Path>) -> Result<Setup, Failure> {
-    let other = named.is_some() || env::usual_home().as_deref() != Some(&config.home);
+/// Returns what the hub of `config` is started with as a service.
+pub(super) fn setup(config: &Config) -> Result<Setup, Failure> {
+    let other = !config::is_usual_home(&config.home);
     Ok(Setup {
         program: std::env::current_exe()?,
         home: other.then(|| config.home.clone()),

@@ -54,7 +54,7 @@ pub(crate) fn account(name: &str) -> Account {
         // It runs with free models and with any provider of its configuration.
         _ => return Account::Unknown,
     };
-    if let Some(variable) = variables.iter().find(|name| env::variable(name).is_some()) {
+    if let Some(variable) = variables.iter().find(|name| env::filled(name).is_some()) {
         return Account::Variable(variable);
     }
     match holds(&file, member) {

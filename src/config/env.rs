@@ -9,12 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Returns `$ADJUTANT_HOME`, else `$HOME/.adjutant`; `None` when neither is set to an absolute path.
 pub(super) fn home() -> Option<PathBuf> {
-    path("ADJUTANT_HOME").or_else(usual_home)
-}
-
-/// Returns the home of a process that knows nothing but `HOME`.
-pub(crate) fn usual_home() -> Option<PathBuf> {
-    Some(path("HOME")?.join(".adjutant"))
+    path("ADJUTANT_HOME").or_else(|| Some(path("HOME")?.join(".adjutant")))
 }
 
 /// Returns the folder where programs of this person keep their configuration (XDG).
@@ -24,12 +19,12 @@ pub(crate) fn configurations() -> Option<PathBuf> {
 
 /// Returns the `PATH` as it is.
 pub(crate) fn search_path() -> Option<String> {
-    variable("PATH")
+    filled("PATH")
 }
 
 /// Returns the socket on which systemd waits for word that this process serves.
 pub(crate) fn notify_socket() -> Option<String> {
-    variable("NOTIFY_SOCKET")
+    filled("NOTIFY_SOCKET")
 }
 
 /// Returns the variable that [`home`] goes by.
@@ -53,7 +48,7 @@ pub(crate) fn short(file: &Path) -> String {
 
 /// Returns the log filter of `ADJUTANT_LOG`, when it is set and not empty.
 pub(crate) fn log_filter() -> Option<String> {
-    variable("ADJUTANT_LOG")
+    filled("ADJUTANT_LOG")
 }
 
 /// Returns a variable that the configuration names, for it holds a secret that no file does.
@@ -61,6 +56,11 @@ pub(super) fn variable(name: &str) -> Option<String> {
     // Such a name would be a mistake of the system's call, not a variable that is not set.
     let fit = !name.is_empty() && !name.contains(['=', '\0']);
     if fit { std::env::var(name).ok() } else { None }
+}
+
+/// Returns a variable that is set, is text, and is not empty.
+pub(super) fn filled(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// Tells whether the person asked for output without colour (<https://no-color.org>).
@@ -73,12 +73,7 @@ pub(crate) fn display() -> Option<String> {
     if cfg!(target_os = "macos") {
         return Some("the desktop".to_owned());
     }
-    ["WAYLAND_DISPLAY", "DISPLAY"].iter().find_map(|name| variable(name))
-}
-
-/// Returns a variable that is set, is text, and is not empty.
-pub(super) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
+    ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().find_map(filled)
 }
 
 /// Returns the width of the screen that `COLUMNS` claims, for output that is cut to it.

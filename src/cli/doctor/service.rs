@@ -10,7 +10,7 @@ use crate::service::{Manager, State};
 /// Looks whether its files are those that this version would write.
 pub(super) async fn files(patient: Arc<Patient>) -> Found {
     blocking(move || {
-        let setup = service::setup(&patient.config, patient.named_home.as_deref());
+        let setup = service::setup(&patient.config);
         let files = setup.ok().and_then(|setup| Manager::here().files(&setup)).unwrap_or_default();
         let states: Vec<State> = files.iter().map(crate::service::File::state).collect();
         if states.iter().all(|state| *state == State::Missing) {
