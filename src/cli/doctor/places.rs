@@ -1,6 +1,5 @@
 //! Files: who may read them, whether the socket is one, and which program a client would find.
 
-use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
@@ -95,13 +94,13 @@ pub(super) async fn socket(patient: Arc<Patient>) -> Found {
             let detail = format!("{} is left from a hub that was killed", path.display());
             return Found::warn(detail, "the next hub replaces it").fixed_by([Fix::Unlink(path)]);
         }
-        rights(&path, &found)
+        rights(&path)
     })
     .await
 }
 
-fn rights(path: &Path, found: &Metadata) -> Found {
-    if found.mode() & 0o077 == 0 {
+fn rights(path: &Path) -> Found {
+    if !is_open(path) {
         return Found::ok(format!("{} is yours alone", path.display()));
     }
     Found::fail(format!("others may open {}", path.display()), "take the rights away with chmod go=")

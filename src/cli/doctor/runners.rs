@@ -65,7 +65,7 @@ async fn one(patient: Arc<Patient>, candidate: Candidate) -> Found {
     let mut detail = version;
     if name == "codex" {
         match back_end(&patient).await {
-            Ok(back) => detail += &format!(", driven by its {back}"),
+            Ok(back) => detail.extend([", driven by its ", back]),
             Err(reason) => {
                 let remedy = "correct `backend` below [codex] in config.toml, or install another version";
                 return Found::fail(format!("{detail}; {reason}"), remedy);

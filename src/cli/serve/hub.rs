@@ -114,9 +114,8 @@ async fn live(
     let mut hub = Hub { app: app.clone(), links: Arc::new(|| None), demo: args.demo };
     if let Some(address) = app.config.http.address {
         let door = match handed.http {
-            Some(listener) => {
-                http::Door::handed(listener, &app.config.http, &app.config.home).map_err(no_door)?
-            }
+            Some(listener) => http::Door::handed(listener, &app.config.http, &app.config.home)
+                .map_err(|error| no_door(&error))?,
             None => http_door(&app, address, args.any_port).await?,
         };
         let _ = app.listening.http.set(door.address());
@@ -125,12 +124,11 @@ async fn live(
     }
     if let Some(wanted) = &app.config.socket {
         let path = socket::place(wanted);
-        let listener = match handed.socket {
-            Some(listener) => listener,
-            None => {
-                ours = Some(path.clone());
-                socket::listen(&path)?
-            }
+        let listener = if let Some(listener) = handed.socket {
+            listener
+        } else {
+            ours = Some(path.clone());
+            socket::listen(&path)?
         };
         let _ = app.listening.socket.set(path);
         let (app, links) = (app.clone(), hub.links.clone());
@@ -198,13 +196,13 @@ async fn http_door(app: &App, address: SocketAddr, any_port: bool) -> Result<htt
         http::Error::Bind { .. } if taken && is_hub(address) => {
             Failure::new(&error).hint("the hub of another home listens there").hint(OTHER_ADDRESS)
         }
-        http::Error::Bind { .. } | http::Error::Exposed { .. } | http::Error::Token(_) => no_door(error),
+        http::Error::Bind { .. } | http::Error::Exposed { .. } | http::Error::Token(_) => no_door(&error),
     })
 }
 
 /// Says why the HTTP door does not open, and what to do.
-fn no_door(error: http::Error) -> Failure {
-    let failure = Failure::new(&error);
+fn no_door(error: &http::Error) -> Failure {
+    let failure = Failure::new(error);
     match error {
         http::Error::Bind { .. } => failure.hint(OTHER_ADDRESS),
         http::Error::Exposed { .. } => failure.hint(

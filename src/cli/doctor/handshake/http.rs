@@ -62,7 +62,7 @@ impl Door {
         let token = self.token.as_ref().map(|token| ("authorization", format!("Bearer {token}")));
         let given = headers.iter().map(|(name, value)| (*name, (*value).to_owned()));
         for (name, value) in given.chain(token) {
-            head += &format!("{name}: {value}\r\n");
+            head.extend([name, ": ", &value, "\r\n"]);
         }
         stream.write_all(format!("{head}\r\n{body}").as_bytes()).map_err(broken)?;
         let mut bytes = Vec::new();
