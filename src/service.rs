@@ -21,6 +21,9 @@ pub(crate) enum Manager {
 /// The first line of every file; one without it is somebody's own.
 pub(crate) const MARK: &str = "Written by `adjutant service install`";
 
+/// How the hub is told to serve: a log as in a terminal, but no banner, for that holds a link which logs in.
+const OPTIONS: [&str; 4] = ["--quiet", "--log-level", "info", "--any-port"];
+
 /// What the hub is started with.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {

@@ -147,11 +147,12 @@ async fn all(patient: Arc<Patient>, progress: &show::Waiting) -> Vec<Check> {
     for (name, look) in runners::all(&patient) {
         add(&format!("runner.{name}"), look);
     }
-    add("runners", Box::pin(runners::any(patient.clone())));
+    let whole = patient.clone();
+    add("runners", Box::pin(async move { runners::any(&whole) }));
     add("clients", Box::pin(clients::configured(patient.clone())));
     add("database", Box::pin(database::integrity(patient.clone())));
     add("runs", Box::pin(runs::orphans(patient.clone())));
-    add("display", Box::pin(desktop::display(patient.clone())));
+    add("display", Box::pin(async { desktop::display() }));
     add("notifications", Box::pin(desktop::notifications(patient.clone())));
     add("service", Box::pin(service::files(patient.clone())));
     add("clock", Box::pin(clock::look(patient)));

@@ -126,6 +126,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     ("users edit", &[("adjutant users edit ann --email ann@example.org --ladder popup,email,call", "")]),
     ("users remove", &[("adjutant users remove ann", "")]),
+    ("users feed", &[("adjutant users feed ann", "for a calendar program to subscribe to")]),
     (
         "users rule",
         &[

@@ -75,6 +75,7 @@ enum Command {
     },
     /// Print the address under which calendar programs of this machine read a user's events, with what is planned
     Feed {
+        /// The user, as `adjutant users list` shows them
         #[arg(value_parser = user)]
         id: UserId,
         /// Make a new address; the old one is good for nothing then

@@ -67,7 +67,7 @@ pub(crate) async fn talk(
         }
     };
     let run = async {
-        let (_, (stdout, cut), (stderr, _)) =
+        let ((), (stdout, cut), (stderr, _)) =
             tokio::join!(write, read(stdout, most), read(stderr, COMPLAINT));
         let status = child.wait().await.map_err(|error| error.to_string())?;
         Ok(Short { code: status.code(), stdout, cut, stderr })

@@ -2,18 +2,19 @@
 
 use std::path::Path;
 
-use super::{File, MARK, Setup, text};
+use super::{File, MARK, OPTIONS, Setup, text};
 
 pub(super) const LABEL: &str = "org.adjutant.hub";
 
 /// Returns the property list below `folder`.
 pub(super) fn file(folder: &Path, setup: &Setup) -> File {
-    let mut arguments = vec![text(&setup.program), "serve".into(), "--quiet".into(), "--any-port".into()];
+    let mut arguments = vec![text(&setup.program), "serve".to_owned()];
+    arguments.extend(OPTIONS.map(str::to_owned));
     if let Some(home) = &setup.home {
         arguments.extend(["--home".into(), text(home)]);
     }
     let arguments: String =
-        arguments.iter().map(|word| format!("\t\t<string>{}</string>\n", escaped(word))).collect();
+        arguments.iter().map(|word| ["\t\t<string>", &escaped(word), "</string>\n"].concat()).collect();
     let path = setup.path.as_deref().map(|path| {
         format!(
             "\t<key>EnvironmentVariables</key>\n\t<dict>\n\t\t<key>PATH</key>\n\t\t<string>{}</string>\n\t</dict>\n",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{File, MARK, Setup, text};
+use super::{File, MARK, OPTIONS, Setup, text};
 
 pub(super) const SERVICE: &str = "adjutant.service";
 const SOCKET: &str = "adjutant.socket";
@@ -29,7 +29,7 @@ fn service(setup: &Setup) -> String {
          {requires}\n\
          [Service]\n\
          Type=notify\n\
-         ExecStart={program} serve --quiet --any-port{home}\n\
+         ExecStart={program} serve {options}{home}\n\
          {path}\
          Restart=on-failure\n\
          RestartSec=2\n\
@@ -41,6 +41,7 @@ fn service(setup: &Setup) -> String {
          WantedBy=default.target\n\
          {also}",
         program = word(&text(&setup.program)),
+        options = OPTIONS.join(" "),
         path = path.unwrap_or_default(),
     )
 }

@@ -246,7 +246,7 @@ fn a_hub_of_another_version_is_named() {
     seen.is("hub", "warn", "adjutant 0.0.9 runs (pid 4242)");
     assert!(seen.check("hub")["remedy"].as_str().unwrap().contains("kill 4242"));
     // It says hello and nothing else.
-    seen.is("handshake.socket", "fail", "not answered");
+    seen.is("handshake.socket", "fail", "answer");
 }
 
 #[test]

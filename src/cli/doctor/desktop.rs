@@ -8,7 +8,7 @@ use crate::app::health;
 use crate::config::env;
 
 /// Looks whether there is a screen here.
-pub(super) async fn display(_: Arc<Patient>) -> Found {
+pub(super) fn display() -> Found {
     match env::display() {
         Some(display) => Found::ok(format!("{display}, where this command runs")),
         None => Found::skipped("there is none here; questions wait in the console and in `adjutant inbox`"),

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use super::check::{Check, Fix};
 use crate::config::Config;
-use crate::{process, socket};
+use crate::process;
+use crate::socket;
 
 /// Does what the checks propose, and returns what was done or why not, by the check's id.
 pub(super) async fn all(checks: &[Check], home: Option<&Path>, config: &Config) -> Vec<(String, String)> {

@@ -31,7 +31,7 @@ pub(super) fn all(patient: &Arc<Patient>) -> Vec<(String, Looking)> {
 }
 
 /// Looks whether there is any runner at all.
-pub(super) async fn any(patient: Arc<Patient>) -> Found {
+pub(super) fn any(patient: &Patient) -> Found {
     let candidates = patient.selector.candidates();
     let here =
         candidates.iter().filter(|one| probe::find(&one.runner, one.program.as_deref()).is_some()).count();
