@@ -39,15 +39,7 @@ impl Clinic {
 
     /// What `doctor --json` says with these arguments, and its exit code.
     fn look(&self, arguments: &[&str]) -> Seen {
-        self.look_by(&mut self.home.adjutant(["doctor", "--json"].iter().chain(arguments)))
-    }
-
-    fn look_by(&self, command: &mut Command) -> Seen {
-        let told = command.stdin(Stdio::null()).output().unwrap();
-        let text = String::from_utf8(told.stdout).unwrap();
-        let said = serde_json::from_str(&text)
-            .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&told.stderr)));
-        Seen { said, code: told.status.code().unwrap() }
+        look_by(&mut self.home.adjutant(["doctor", "--json"].iter().chain(arguments)))
     }
 
     fn hub(&self) -> Option<Value> {
@@ -76,6 +68,15 @@ impl Drop for Clinic {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
     }
+}
+
+/// What a doctor that was prepared says.
+fn look_by(command: &mut Command) -> Seen {
+    let told = command.stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8(told.stdout).unwrap();
+    let said = serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&told.stderr)));
+    Seen { said, code: told.status.code().unwrap() }
 }
 
 /// What the doctor said.
@@ -256,7 +257,7 @@ fn a_hub_and_programs_that_say_nothing_hang_nothing() {
     clinic.program("codex", "exec sleep 600");
     clinic.program("silent", "exec sleep 600");
     let begun = Instant::now();
-    let seen = clinic.look_by(clinic.with_programs().args(["--program", "bin/silent"]));
+    let seen = look_by(clinic.with_programs().args(["--program", "bin/silent"]));
     assert!(begun.elapsed() < Duration::from_secs(45), "{:?}", begun.elapsed());
     seen.is("hub", "fail", "does not answer");
     seen.is("runner.codex", "fail", "longer than");
@@ -281,25 +282,25 @@ fn a_wrapper_that_talks_on_stdout_is_found() {
 #[test]
 fn runners_are_named_with_version_back_end_and_login() {
     let clinic = Clinic::new();
-    let seen = clinic.look_by(&mut clinic.with_programs());
+    let seen = look_by(&mut clinic.with_programs());
     seen.is("runner.codex", "skipped", "not installed");
     seen.is("runners", "warn", "none is installed");
     clinic.program("codex", "echo 'codex-cli 0.169.0'");
     clinic.program("gemini", "exit 7");
-    let seen = clinic.look_by(&mut clinic.with_programs());
+    let seen = look_by(&mut clinic.with_programs());
     seen.is("runner.codex", "warn", "codex-cli 0.169.0, driven by its app-server, not logged in");
     assert!(seen.check("runner.codex")["remedy"].as_str().unwrap().contains("codex login"));
     seen.is("runner.gemini", "fail", "exit code 7");
     seen.is("runners", "ok", "2 of 5");
-    let keyed = clinic.look_by(clinic.with_programs().env("OPENAI_API_KEY", "sk-secret"));
+    let keyed = look_by(clinic.with_programs().env("OPENAI_API_KEY", "sk-secret"));
     keyed.is("runner.codex", "ok", "logged in by OPENAI_API_KEY");
     assert!(!keyed.said.to_string().contains("sk-secret"));
     clinic.home.write(".codex/auth.json", r#"{"OPENAI_API_KEY": null, "tokens": {"id_token": "secret"}}"#);
     clinic.program("codex", "echo 'codex-cli 0.77.1'");
-    let seen = clinic.look_by(&mut clinic.with_programs());
+    let seen = look_by(&mut clinic.with_programs());
     seen.is("runner.codex", "ok", "codex-cli 0.77.1, driven by its mcp-server, logged in");
     clinic.config("[http]\naddress = \"off\"\n[codex]\nbackend = \"app-server\"\n[[runners]]\nname = \"codex\"\n[[runners]]\nname = \"claude\"\nprogram = \"/nowhere/claude\"\n");
-    let seen = clinic.look_by(&mut clinic.with_programs());
+    let seen = look_by(&mut clinic.with_programs());
     seen.is("runner.codex", "fail", "has no `app-server`");
     seen.is("runner.claude", "fail", "/nowhere/claude is no program");
 }
