@@ -110,20 +110,16 @@ struct Step<'a, 'b> {
 }
 
 fn step<'a, 'b>(text: &str, node: &'b Node<'a>, path: &[&str], depth: usize) -> Result<Step<'a, 'b>, Fault> {
-    if let (Some(array), Ok(number)) = (node.as_array(), path[depth].parse::<usize>()) {
-        return Ok(Step {
-            list: elements(array),
-            found: array.elements.get(number).map(|value| (number, value)),
-        });
-    }
-    let Some(object) = node.as_object() else {
-        let expected = if path[depth].parse::<usize>().is_ok() { "an array" } else { "an object" };
-        return Err(Fault::Shape {
-            line: line_of(text, span(node).start),
-            key: path[..depth].join("."),
-            expected,
-        });
+    let wrong = |expected| {
+        let line = line_of(text, span(node).start);
+        Fault::Shape { line, key: path[..depth].join("."), expected }
     };
+    if let Ok(number) = path[depth].parse::<usize>() {
+        let array = node.as_array().ok_or_else(|| wrong("a list"))?;
+        let found = array.elements.get(number).map(|value| (number, value));
+        return Ok(Step { list: elements(array), found });
+    }
+    let object = node.as_object().ok_or_else(|| wrong("an object"))?;
     let named = |(_, property): &(usize, &ObjectProp<'_>)| property.name.as_str() == path[depth];
     let mut found = object.properties.iter().enumerate().filter(named);
     let first = found.next();
