@@ -128,6 +128,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("users remove", &[("adjutant users remove ann", "")]),
     ("users feed", &[("adjutant users feed ann", "for a calendar program to subscribe to")]),
     (
+        "users feed",
+        &[
+            ("adjutant users feed ann", ""),
+            ("adjutant users feed ann --new", "the old address is good for nothing then"),
+        ],
+    ),
+    (
         "users rule",
         &[
             ("adjutant users rule ann vip_organizer organizer=bob --priority 80", ""),
