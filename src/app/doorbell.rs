@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::App;
 use crate::channels::{self, Action, Desktop, MOST_ACTIONS, Notice, Ntfy};
@@ -32,6 +33,9 @@ const LOOKED_AT: u32 = 100;
 
 /// Questions that ring a phone one by one; more at once are one notice.
 const FLOOD: usize = 3;
+
+/// How long the notice's going is waited for when the hub stops.
+const LAST: Duration = Duration::from_millis(500);
 
 /// Presses that wait to be read.
 const PRESSES: usize = 16;
@@ -79,7 +83,7 @@ impl App {
         let showing = channels.desktop.then(|| {
             let (wanted, wishes) = watch::channel(None);
             bells.desktop = Some(wanted);
-            tokio::spawn(desktop::show(Desktop::default(), wishes))
+            AbortOnDropHandle::new(tokio::spawn(desktop::show(Desktop::default(), wishes)))
         });
         if showing.is_none() && bells.phone.is_none() {
             return;
@@ -132,7 +136,7 @@ impl App {
         // Without its wishes the showing ends, behind its last one.
         drop(bells);
         if let Some(showing) = showing {
-            let _ = showing.await;
+            let _ = tokio::time::timeout(LAST, showing).await;
         }
     }
 }

@@ -143,6 +143,24 @@ fn a_preflight_is_never_allowed() {
 }
 
 #[test]
+fn no_path_becomes_a_web_socket() {
+    let hub = Hub::open("");
+    let upgrade = [
+        ("connection", "Upgrade"),
+        ("upgrade", "websocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+        // What a page is sent for reads to its end; a stream would not.
+        ("accept", "text/html"),
+    ];
+    for (_, path) in PATHS.into_iter().filter(|(_, path)| *path != "/events") {
+        let answer = hub.ask("GET", path, &upgrade, "");
+        assert_ne!(answer.status, 101, "{path}: {answer:?}");
+        assert!(answer.header("upgrade").is_empty(), "{path}: {answer:?}");
+    }
+}
+
+#[test]
 fn a_message_is_json_by_its_header_too() {
     let hub = Hub::open("");
     for kind in

@@ -99,6 +99,50 @@ fn a_hub_that_goes_away_under_a_call_answers_it_with_an_error_and_keeps_the_ques
     assert_eq!(peer.receive()["result"]["structuredContent"]["selectedValue"], json!("yes"));
 }
 
+#[test]
+fn a_workspace_that_is_none_is_said_to_be_none_and_the_question_stands() {
+    let hub = Hub::new();
+    let file = hub.home.write("file", "no folder");
+    for (workspace, said) in [
+        ("/path/to/workspace", "there is no such folder"),
+        ("relative/path", "the path is not absolute"),
+        (file.to_str().unwrap(), "it is not a folder"),
+    ] {
+        let mut asked = request(workspace, workspace);
+        asked["params"]["workspacePath"] = json!(workspace);
+        assert_eq!(hub.post("/mcp", &[], &asked.to_string()).0, 202);
+        let question = Person::waits_for(&hub.home, workspace);
+        let path = format!("/questions/{}", question["ticket"].as_str().unwrap());
+        let end = Instant::now() + DEADLINE;
+        while !hub.ask("GET", &path, &[], "").1.contains(said) {
+            assert!(Instant::now() < end, "{workspace}: the page never says that {said}");
+        }
+        assert_eq!(hub.person().choose(&question, "yes")["decided"]["kind"], json!("answered"));
+    }
+}
+
+#[test]
+fn one_client_cannot_fill_the_desk_and_asking_again_adds_nothing() {
+    let hub = Hub::with("undo_milliseconds = 0\npending_per_client = 2\npatience_seconds = 1");
+    let mut peer = hub.client("popup");
+    peer.initialize("2025-11-25");
+    let mut ask = |id: i64, title: &str| {
+        let params = json!({"name": "triggerPopup", "arguments": example(title)});
+        peer.call(id, "tools/call", params)["result"].clone()
+    };
+    let first = ask(1, "One");
+    ask(2, "Two");
+    let full = ask(3, "Three");
+    assert_eq!(full["isError"], json!(true), "{full}");
+    assert!(full["content"][0]["text"].as_str().unwrap().contains("the limit for one client"), "{full}");
+    let again = ask(4, "One");
+    assert_eq!(again["structuredContent"]["ticket"], first["structuredContent"]["ticket"]);
+    assert_eq!(Person::pending(&hub.home).len(), 2);
+    let question = Person::waits_for(&hub.home, "One");
+    hub.person().choose(&question, "yes");
+    assert_eq!(ask(5, "Three")["structuredContent"]["status"], json!("pending"), "there is room again");
+}
+
 /// Posts the contract's request, and tells whether it was acknowledged; the hub may die at any moment.
 fn acknowledged(root: &str, client: &str, title: &str) -> bool {
     let host = root.strip_prefix("http://").unwrap();
