@@ -21,6 +21,14 @@ COLD = 6
 LISTS = 500
 
 
+def share(pid):
+    """What a process costs in MB: its own pages, and its part of those that it shares."""
+    for row in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if row.startswith("Pss:"):
+            return int(row.split()[1]) / 1024
+    raise Missed(f"process {pid} has no share: it ended")
+
+
 def prompts():
     folder = Path(tempfile.mkdtemp())
     for name in ("research", "summarize", "critique", "explain"):
@@ -71,8 +79,9 @@ def many(home):
         relay.answer(1)
     relays.append(first)
     weights = [memory(relay.pid) for relay in relays]
+    shares = [share(relay.pid) for relay in relays]
     result = {"clients": CLIENTS, "alone MB": alone, "hub MB": memory(hub), "hub peak MB": memory(hub, "VmHWM"),
-              "relay MB": statistics.median(weights), "relay max MB": max(weights)}
+              "relay MB": statistics.median(weights), "relay max MB": max(weights), "relay share MB": max(shares)}
     for relay in relays:
         relay.close()
     return result
