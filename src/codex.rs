@@ -7,6 +7,7 @@ pub(crate) mod approval;
 mod backend;
 pub(crate) mod console;
 pub(crate) mod error;
+pub(crate) mod handles;
 pub(crate) mod happened;
 mod installed;
 mod journal;
@@ -35,10 +36,11 @@ use crate::store::codex as rows;
 pub(crate) use crate::store::codex::Query;
 use approval::{Approval, By, Decision};
 pub(crate) use error::Error;
+use handles::{Became, Handle, Handles, PREFIX};
 pub(crate) use installed::Installed;
 use installed::Probe;
 pub(crate) use session::Session;
-use session::{Outside, Plan};
+use session::{Entered, Outside, Plan};
 use settings::Start;
 use thread::{Last, State};
 
@@ -63,6 +65,8 @@ struct Inner {
     stop: CancellationToken,
     /// Makes the names of runs different.
     runs: AtomicU64,
+    /// Turns whose callers do not wait.
+    handles: Handles,
 }
 
 /// A session with a turn in it.
@@ -70,10 +74,14 @@ struct Inner {
 pub(crate) struct Begun {
     pub(crate) thread: String,
     pub(crate) session: Session,
-    /// The number of the last entry of the log before the turn.
+    /// The number of the last entry of the log when the prompt was handed in.
     pub(crate) after: u64,
-    /// How many turns of other prompts end after that entry and before the turn.
+    /// Gets the number of the last entry before the turn once it begins: those of other prompts may come first.
+    pub(crate) begins: oneshot::Receiver<u64>,
+    /// How many turns of other prompts end before it, unless one is taken back.
     pub(crate) ahead: usize,
+    /// Takes the prompt back, with [`Codex::withdraw`].
+    pub(crate) ticket: u64,
     /// Gets the turn's end; an error when the session ends without one.
     pub(crate) answer: oneshot::Receiver<Last>,
 }
@@ -99,6 +107,7 @@ impl Codex {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             runs: AtomicU64::new(0),
+            handles: Handles::default(),
         }))
     }
 
@@ -118,8 +127,9 @@ impl Codex {
         if let Some(session) = self.session(thread) {
             let after = session.log.last();
             match session.prompt(prompt.clone()).await {
-                Ok((answer, ahead)) => {
-                    return Ok(Begun { thread: thread.to_owned(), session, after, ahead, answer });
+                Ok(Entered { answer, begins, ticket, ahead }) => {
+                    let thread = thread.to_owned();
+                    return Ok(Begun { thread, session, after, begins, ahead, ticket, answer });
                 }
                 // It went to rest in this moment.
                 Err(Error::Over) => {}
@@ -148,6 +158,41 @@ impl Codex {
             Some(session) => session.interrupt().await,
             None => Err(Error::NoTurn),
         }
+    }
+
+    /// Takes a prompt back that waits for its turn, or ends its turn.
+    pub(crate) async fn withdraw(&self, thread: &str, ticket: u64) -> Result<(), Error> {
+        match self.session(thread) {
+            Some(session) => session.withdraw(ticket).await,
+            None => Err(Error::NoTurn),
+        }
+    }
+
+    /// Gives a turn a name, by which `owner` can ask what became of it as long as this process lives.
+    pub(crate) fn hand_out(&self, owner: String, begun: Begun) -> Handle {
+        let at = now();
+        let id = format!("{PREFIX}{at:x}-{:x}", self.0.runs.fetch_add(1, Ordering::Relaxed));
+        let Begun { thread, ticket, answer, .. } = begun;
+        let became = Became::Open;
+        let handle = Handle { id, owner, thread, ticket, created_at: at, updated_at: at, became };
+        self.0.handles.add(handle.clone());
+        let (room, id) = (self.clone(), handle.id.clone());
+        // It ends with the session at the latest.
+        self.0.tasks.spawn(async move {
+            let became = answer.await.map_or(Became::Withdrawn, Became::Ended);
+            room.0.handles.ended(&id, became, now());
+        });
+        handle
+    }
+
+    /// Returns the turn that has this name, if it is `owner`'s.
+    pub(crate) fn handle(&self, owner: &str, id: &str) -> Option<Handle> {
+        self.0.handles.find(owner, id)
+    }
+
+    /// Takes back what a handle is of.
+    pub(crate) async fn take_back(&self, handle: &Handle) -> Result<(), Error> {
+        self.withdraw(&handle.thread, handle.ticket).await
     }
 
     /// Returns the channel on which every approval is told as it is asked.
@@ -261,7 +306,10 @@ impl Codex {
         let thread = session.id().await?;
         tape.note(&format!("thread {thread}"));
         self.live().insert(thread.clone(), session.clone());
-        Ok(Begun { thread, session, after: 0, ahead: 0, answer: answered })
+        let (begin, begins) = oneshot::channel();
+        // The receiver is right here.
+        let _ = begin.send(0);
+        Ok(Begun { thread, session, after: 0, begins, ahead: 0, ticket: 0, answer: answered })
     }
 
     /// The sessions, without those that are over.

@@ -29,7 +29,7 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
         [command, rest @ ..] if command == "connect" => {
             let (server, rest) = match rest {
                 [server, rest @ ..]
-                    if ["all", "agents", "assistant", "popup", "prompts"]
+                    if ["all", "agents", "assistant", "codex", "popup", "prompts"]
                         .iter()
                         .any(|name| server == name) =>
                 {

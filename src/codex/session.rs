@@ -3,6 +3,7 @@
 //! One task owns all three. It hears and says everything in one order, so that what the log tells is the wire's
 //! order, and it ends with the child's whole tree.
 
+mod asks;
 mod child;
 mod turns;
 
@@ -26,8 +27,11 @@ use super::settings::{Back, Start};
 use super::thread::{Last, Thread};
 use crate::events::{Event, Events};
 use crate::store::Store;
+use asks::Ask;
+pub(super) use asks::Entered;
+pub(crate) use asks::Session;
 use child::{Child, Said};
-use turns::{Prompt, Taken, Turns};
+use turns::{Taken, Turns, Withdrawn};
 
 /// How long Codex has for its first thread; it loads what it knows from disk and may start MCP servers.
 const BEGINNING: Duration = Duration::from_mins(2);
@@ -37,43 +41,6 @@ const INTERRUPTING: Duration = Duration::from_secs(10);
 const ASKS: usize = 64;
 /// A page is told of changes at most this often.
 const PAUSE: Duration = Duration::from_millis(200);
-
-/// What somebody wants of a session.
-#[derive(Debug)]
-enum Ask {
-    Prompt {
-        prompt: Prompt,
-        taken: oneshot::Sender<Result<usize, Error>>,
-    },
-    /// Into the running turn.
-    Steer {
-        text: String,
-        done: oneshot::Sender<Result<(), Error>>,
-    },
-    Interrupt {
-        done: oneshot::Sender<Result<(), Error>>,
-    },
-    Decide {
-        approval: String,
-        decision: Decision,
-        by: By,
-        done: oneshot::Sender<Result<(), Error>>,
-    },
-    /// The number of the last entry, and where the thread stands there; the store has what ended before.
-    Look {
-        done: oneshot::Sender<(u64, Thread)>,
-    },
-}
-
-/// What others see of a session; cheap to clone.
-#[derive(Clone, Debug)]
-pub(crate) struct Session {
-    pub(crate) log: Arc<Log>,
-    thread: Arc<Mutex<Thread>>,
-    /// Its name, once Codex gave it one.
-    id: watch::Receiver<Option<String>>,
-    asks: mpsc::Sender<Ask>,
-}
 
 /// What a session is made of.
 #[derive(Debug)]
@@ -139,76 +106,6 @@ impl Session {
             outside,
         };
         Ok((session, task.run(queue)))
-    }
-
-    /// Waits for the thread's name. The error is why there will be none.
-    pub(super) async fn id(&self) -> Result<String, Error> {
-        let mut id = self.id.clone();
-        if let Ok(id) = id.wait_for(Option::is_some).await {
-            return Ok(id.clone().unwrap_or_default());
-        }
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = thread.last.as_ref().and_then(|last| last.failure.clone());
-        Err(Error::Refused(last.unwrap_or_else(|| "its process ended".to_owned())))
-    }
-
-    /// Returns where the thread stands.
-    pub(crate) fn thread(&self) -> Thread {
-        self.thread.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Tells whether a question is open.
-    pub(crate) fn is_asking(&self, approval: &str) -> bool {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        thread.asked.iter().any(|asked| asked.id == approval)
-    }
-
-    /// Tells whether its task has ended.
-    pub(super) fn is_over(&self) -> bool {
-        self.asks.is_closed()
-    }
-
-    /// Hands in a prompt, which waits for its turn. What is returned gets the turn's end, and how many turns end
-    /// before it.
-    pub(super) async fn prompt(&self, text: String) -> Result<(oneshot::Receiver<Last>, usize), Error> {
-        let (answer, answered) = oneshot::channel();
-        let (taken, done) = oneshot::channel();
-        self.ask(Ask::Prompt { prompt: Prompt { text, answer }, taken }).await?;
-        let ahead = done.await.map_err(|_| Error::Over)??;
-        Ok((answered, ahead))
-    }
-
-    /// Puts more into the running turn.
-    pub(super) async fn steer(&self, text: String) -> Result<(), Error> {
-        let (done, answer) = oneshot::channel();
-        self.ask(Ask::Steer { text, done }).await?;
-        answer.await.map_err(|_| Error::Over)?
-    }
-
-    /// Returns the number of the last entry of the log and where the thread stands there, once the store has every
-    /// item that ended before. Nothing when the session is over.
-    pub(crate) async fn look(&self) -> Option<(u64, Thread)> {
-        let (done, answer) = oneshot::channel();
-        self.ask(Ask::Look { done }).await.ok()?;
-        answer.await.ok()
-    }
-
-    /// Asks for the end of the running turn.
-    pub(super) async fn interrupt(&self) -> Result<(), Error> {
-        let (done, answer) = oneshot::channel();
-        self.ask(Ask::Interrupt { done }).await?;
-        answer.await.map_err(|_| Error::Over)?
-    }
-
-    /// Answers what Codex asked.
-    pub(super) async fn decide(&self, approval: &str, decision: Decision, by: By) -> Result<(), Error> {
-        let (done, answer) = oneshot::channel();
-        self.ask(Ask::Decide { approval: approval.to_owned(), decision, by, done }).await?;
-        answer.await.map_err(|_| Error::Over)?
-    }
-
-    async fn ask(&self, ask: Ask) -> Result<(), Error> {
-        self.asks.send(ask).await.map_err(|_| Error::Over)
     }
 }
 
@@ -345,7 +242,7 @@ impl Task {
         for approval in unknown {
             self.settle(&approval, &Decision::Deny { note: None }, By::Nobody).await;
         }
-        if next && let (Some(id), Some(text)) = (self.id.clone(), self.turns.next()) {
+        if next && let (Some(id), Some(text)) = (self.id.clone(), self.turns.next(self.log.last())) {
             self.dialogue.turn(&id, &text, &mut self.out);
         }
     }
@@ -365,13 +262,14 @@ impl Task {
             Ask::Prompt { prompt, taken } => {
                 let done = match &self.id {
                     None => Err(Error::Over),
-                    Some(id) => self.turns.take(prompt).map(|taken| match taken {
-                        Taken::Now(text) => {
-                            self.dialogue.turn(id, &text, &mut self.out);
-                            0
-                        }
-                        Taken::Behind(turns) => turns,
-                    }),
+                    Some(id) => {
+                        self.turns.take(prompt, self.log.last()).map(|Taken { ticket, ahead, now }| {
+                            if let Some(text) = now {
+                                self.dialogue.turn(id, &text, &mut self.out);
+                            }
+                            (ticket, ahead)
+                        })
+                    }
                 };
                 let _ = taken.send(done);
             }
@@ -383,18 +281,33 @@ impl Task {
             Ask::Interrupt { done } => {
                 let running = self.turns.is_running();
                 if running {
-                    if let Some(id) = self.id.clone() {
-                        self.dialogue.interrupt(&id, &mut self.out);
-                    }
-                    self.killing.get_or_insert(Instant::now() + INTERRUPTING);
+                    self.interrupt();
                 }
                 let _ = done.send(if running { Ok(()) } else { Err(Error::NoTurn) });
+            }
+            Ask::Withdraw { ticket, done } => {
+                let withdrawn = self.turns.withdraw(ticket);
+                if withdrawn == Withdrawn::Running {
+                    self.interrupt();
+                }
+                let _ = done.send(match withdrawn {
+                    Withdrawn::Waiting | Withdrawn::Running => Ok(()),
+                    Withdrawn::Unknown => Err(Error::NoTurn),
+                });
             }
             Ask::Decide { approval, decision, by, done } => {
                 let settled = self.settle(&approval, &decision, by).await;
                 let _ = done.send(if settled { Ok(()) } else { Err(Error::NotAsked(approval)) });
             }
         }
+    }
+
+    /// Asks for the end of the running turn; a child that does not end it is ended itself.
+    fn interrupt(&mut self) {
+        if let Some(id) = self.id.clone() {
+            self.dialogue.interrupt(&id, &mut self.out);
+        }
+        self.killing.get_or_insert(Instant::now() + INTERRUPTING);
     }
 
     fn steer(&mut self, text: &str, done: oneshot::Sender<Result<(), Error>>) {

@@ -120,6 +120,20 @@ impl Thread {
         }
     }
 
+    /// Returns what makes a new value stand where this one does, but for what the agent said before.
+    pub(crate) fn retold(&self) -> Vec<Happened> {
+        let mut told = Vec::new();
+        told.extend(self.ready.clone().map(Happened::Ready));
+        told.extend(self.turn.clone().map(|turn| Happened::TurnStarted { turn }));
+        told.extend(self.running.values().cloned().map(|item| Happened::ItemStarted { item }));
+        told.extend(self.asked.iter().cloned().map(|approval| Happened::Asked { approval }));
+        told.push(Happened::Usage(self.usage));
+        if self.closed {
+            told.push(Happened::Closed { message: None });
+        }
+        told
+    }
+
     fn end_turn(&mut self) {
         self.turn = None;
         self.running.clear();

@@ -95,7 +95,7 @@ pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabili
         if server.has(Room::Prompts) {
             extensions.insert("io.modelcontextprotocol/skills".to_owned(), json!({}));
         }
-        if server.has(Room::Agents) || server.has(Room::Popups) {
+        if [Room::Agents, Room::Codex, Room::Popups].into_iter().any(|room| server.has(room)) {
             extensions.insert(TASKS_EXTENSION_ID.to_owned(), json!({}));
         }
         can("extensions", Value::Object(extensions));

@@ -1,5 +1,6 @@
 //! The Tasks extension of 2026-07-28 (`io.modelcontextprotocol/tasks`): a delegation, or a question to the person,
 //! is a task of the protocol, kept in the store, so it is there again after a reconnect and after a restart of the hub.
+//! A turn of Codex is one, too, for as long as the hub runs.
 
 use rmcp::model::{
     CreateTaskResult, DetailedTask, GetTaskResult, Task as Wire, TaskPayload, TaskStatus, UpdateTaskParams,
@@ -14,7 +15,7 @@ use crate::clock::{instant, stamp};
 use crate::config::rooms::Room;
 use crate::mcp::dialect::Revision;
 use crate::mcp::tools::agents::of_task;
-use crate::mcp::tools::popups;
+use crate::mcp::tools::{codex, popups};
 use crate::mcp::{Handler, error};
 use crate::popups::Ticket;
 
@@ -41,6 +42,9 @@ pub(crate) async fn get(
     if let Some(ticket) = question(handler, id) {
         return popups::get(handler, &ticket, context).await;
     }
+    if codex::is_turn(id) {
+        return codex::get(handler, id);
+    }
     let task = find(handler, id).await?;
     let payload = match task.state {
         State::Queued | State::Running => TaskPayload::Working,
@@ -63,6 +67,9 @@ pub(crate) async fn cancel(handler: &Handler, id: &str) -> Result<(), ErrorData>
     if let Some(ticket) = question(handler, id) {
         return popups::cancel(handler, &ticket).await;
     }
+    if codex::is_turn(id) {
+        return codex::cancel(handler, id).await;
+    }
     let task = find(handler, id).await?;
     let viewer = Viewer::Caller(handler.caller());
     handler.app().agents.cancel(&viewer, &task.id).await.map(drop).map_err(|fault| refused(&fault))
@@ -76,6 +83,9 @@ pub(crate) async fn update(
 ) -> Result<(), ErrorData> {
     if let Some(ticket) = question(handler, &request.task_id) {
         return popups::update(handler, &ticket, &request.input_responses, context).await;
+    }
+    if codex::is_turn(&request.task_id) {
+        return codex::update(handler, &request.task_id);
     }
     find(handler, &request.task_id).await.map(drop)
 }

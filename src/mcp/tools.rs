@@ -88,7 +88,7 @@ async fn one(
     if handler.has(Room::Codex)
         && let Some(answer) = codex::call(handler, revision, name, &arguments, context).await
     {
-        return answer.map(CallToolResponse::from);
+        return answer;
     }
     let message = format!("unknown tool `{}`; tools/list shows the names", error::clip(name));
     Err(error::unknown_name(revision, message))

@@ -19,7 +19,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::app::App;
-pub(crate) use client::Person;
+pub(crate) use client::{HangUp, Person};
 
 /// Most bytes of an act. A task's text may have a megabyte, each byte of which may be six in JSON.
 const LONGEST_ACT: u64 = 16 * 1024 * 1024;

@@ -1,6 +1,7 @@
 //! What the store promises, told on every engine.
 
 mod assistant;
+mod codex;
 mod durability;
 mod machine;
 mod popups;

@@ -18,7 +18,7 @@ use crate::agents::catalogue::Catalogue;
 use crate::mcp::Handler;
 use crate::mcp::dialect::Revision;
 pub(crate) use answer::{of_task, told};
-pub(crate) use patience::{Progress, waits};
+pub(crate) use patience::{Progress, given_up, waits};
 pub(crate) use schemas::tools;
 
 pub(crate) const LIST: &str = "list_agents";

@@ -2,14 +2,17 @@
 //!
 //! A call tells what happens as `codex/event` notifications in the order in which it happened, and then answers. On
 //! stdio, where this stands in for Codex's own server, approvals are asked of the client in Codex's dialect of
-//! `elicitation/create`; elsewhere they are on the desk.
+//! `elicitation/create`; elsewhere they are on the desk. A client that takes tasks gets one at once, where a person has
+//! another way to answer.
 
 mod approvals;
 mod bounded;
 mod events;
+mod progress;
 mod schemas;
+mod tasks;
 
-use rmcp::model::{CallToolResult, ContentBlock, CustomNotification, ServerNotification};
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, CustomNotification, ServerNotification};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
@@ -24,10 +27,13 @@ use crate::codex::thread::Last;
 use crate::codex::{self, Begun};
 use crate::mcp::arguments::{self, Fault};
 use crate::mcp::dialect::Revision;
+use crate::mcp::tasks::declared;
+use crate::mcp::tools::agents::{Progress, given_up};
 use crate::mcp::{Handler, Server};
 pub(crate) use bounded::narrowed;
 use events::Events;
 pub(crate) use schemas::tools;
+pub(crate) use tasks::{cancel, get, is_turn, update};
 
 const START: &str = "codex";
 const REPLY: &str = "codex-reply";
@@ -42,27 +48,30 @@ pub(crate) async fn call(
     name: &str,
     given: &Map<String, Value>,
     context: &RequestContext<RoleServer>,
-) -> Option<Result<CallToolResult, ErrorData>> {
+) -> Option<Result<CallToolResponse, ErrorData>> {
     let codex = &handler.app().codex;
     if matches!(name, START | REPLY) && handler.caller().origin != Origin::Outside {
         // What it may do was decided when its task was delegated.
         let text = "an agent that works on a delegated task cannot start Codex sessions";
-        return Some(Ok(CallToolResult::error(vec![ContentBlock::text(text)])));
+        return Some(Ok(CallToolResult::error(vec![ContentBlock::text(text)]).into()));
     }
     let begun = match name {
         START => match start(handler, given) {
             Ok(start) => codex.start(start).await,
-            Err(fault) => return Some(fault.answer(revision)),
+            Err(fault) => return Some(fault.answer(revision).map(CallToolResponse::from)),
         },
         REPLY => match reply(given) {
             Ok((thread, prompt)) => codex.reply(thread, prompt.to_owned()).await,
-            Err(fault) => return Some(fault.answer(revision)),
+            Err(fault) => return Some(fault.answer(revision).map(CallToolResponse::from)),
         },
         _ => return None,
     };
     Some(match begun {
-        Ok(begun) => Ok(follow(handler, begun, context).await),
-        Err(error) => Ok(failed(&error, given)),
+        Ok(begun) if declared(revision, context) && handler.connected().transport != Transport::Stdio => {
+            Ok(CallToolResponse::Task(tasks::created(handler, begun)))
+        }
+        Ok(begun) => Ok(follow(handler, begun, context).await.into()),
+        Err(error) => Ok(failed(&error, given).into()),
     })
 }
 
@@ -94,39 +103,52 @@ fn reply(given: &Map<String, Value>) -> Result<(&str, &str), Fault> {
 
 /// Tells what happens, and returns the answer.
 async fn follow(handler: &Handler, begun: Begun, context: &RequestContext<RoleServer>) -> CallToolResult {
-    let Begun { thread, session, mut after, mut ahead, mut answer } = begun;
+    let Begun { thread, session, mut after, mut begins, ahead, ticket, mut answer } = begun;
     let asks_client = handler.connected().transport == Transport::Stdio;
     let mut events = Events::new(&thread, &context.id);
     let mut asking = JoinSet::new();
     let mut last: Option<Option<Last>> = None;
     let mut until = u64::MAX;
-    let mut interrupted = false;
+    let mut before = None;
+    let mut cancelled = false;
+    let mut told = Progress::new(context);
+    if ahead > 0 {
+        told.news(format!("waits for the end of {ahead} turn{}", if ahead == 1 { "" } else { "s" }));
+    }
     while after < until {
+        let pause = told.tell(context).await;
         tokio::select! {
             biased;
             ended = &mut answer, if last.is_none() => {
                 until = session.log.last();
                 last = Some(ended.ok());
             }
-            () = context.ct.cancelled(), if !interrupted => {
-                interrupted = true;
-                // A turn that ended in this moment needs no interrupt.
-                let _ = handler.app().codex.interrupt(&thread).await;
+            () = context.ct.cancelled(), if !cancelled => {
+                cancelled = true;
+                // A turn outlives the client that went away, and its answer is in the thread.
+                if !given_up(handler, context).await {
+                    break;
+                }
+                // One that ended in this moment needs no end.
+                let _ = handler.app().codex.withdraw(&thread, ticket).await;
             }
+            () = tokio::time::sleep(pause) => {}
             Some(_) = asking.join_next() => {}
             followed = session.log.next(after, ENTRIES) => match followed {
                 Followed::Entries(entries) => {
+                    // What comes before it is of other prompts.
+                    before = before.or_else(|| begins.try_recv().ok());
                     for entry in entries {
                         after = entry.seq;
-                        for happened in &entry.heard.happened {
-                            if ahead > 0 {
-                                ahead -= usize::from(matches!(happened, Happened::TurnEnded { .. }));
-                                continue;
-                            }
+                        let ours = before.is_some_and(|before| entry.seq > before);
+                        for happened in entry.heard.happened.iter().filter(|_| ours) {
                             if let (Happened::Asked { approval }, true) = (happened, asks_client) {
                                 let (codex, peer) = (handler.app().codex.clone(), context.peer.clone());
                                 let params = approvals::params(approval, &context.id);
                                 asking.spawn(approvals::ask(codex, peer, approval.clone(), params));
+                            }
+                            if let Some(line) = progress::line(happened) {
+                                told.news(line);
                             }
                             for params in events.params(happened) {
                                 notify(context, params).await;
@@ -144,6 +166,7 @@ async fn follow(handler: &Handler, begun: Begun, context: &RequestContext<RoleSe
     }
     let last = match last {
         Some(last) => last,
+        None if cancelled => None,
         None => answer.await.ok(),
     };
     answered(&thread, last)

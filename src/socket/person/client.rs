@@ -1,6 +1,7 @@
 //! The person's side of the door. It blocks: a terminal program with a runtime asks on a thread of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -33,6 +34,12 @@ impl Person {
         Ok(Self { input: connection.input, line: Vec::new() })
     }
 
+    /// Returns what ends this connection from another thread.
+    pub(crate) fn hang_up(&self) -> Result<HangUp, Error> {
+        let stream = self.input.get_ref().try_clone();
+        stream.map(HangUp).map_err(|_| Error::Hub(socket::Error::Gone))
+    }
+
     /// Does an act that has one answer.
     pub(super) fn ask<T: DeserializeOwned>(&mut self, act: &Act) -> Result<T, Error> {
         self.follow(act, |_: Value| {})
@@ -61,6 +68,17 @@ impl Person {
                 Line::Refused(refusal) => return Err(Error::Refused(refusal)),
             }
         }
+    }
+}
+
+/// Ends a connection that somebody else reads from.
+#[derive(Debug)]
+pub(crate) struct HangUp(UnixStream);
+
+impl HangUp {
+    pub(crate) fn now(&self) {
+        // It may have ended by itself.
+        let _ = self.0.shutdown(Shutdown::Both);
     }
 }
 

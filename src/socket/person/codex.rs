@@ -1,5 +1,7 @@
 //! Codex sessions at the person's door.
 
+mod live;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,7 +11,8 @@ use crate::codex::approval::{Approval, By, Decision};
 use crate::codex::happened::{End, Heard};
 use crate::codex::log::Followed;
 use crate::codex::settings::Start;
-use crate::codex::{self, Begun, Listed, Query};
+use crate::codex::{self, Begun, Listed};
+pub(crate) use live::{Kept, Live, Sent, Stands};
 
 /// Entries that are written at once.
 const ENTRIES: usize = 500;
@@ -37,6 +40,25 @@ pub(crate) enum Act {
     },
     List {
         text: String,
+        limit: u32,
+    },
+    /// Hands in a prompt, and nothing more is told.
+    Send(Box<Order>),
+    /// Tells the list, and again whenever it may have changed, until the person hangs up.
+    Watch {
+        text: String,
+        limit: u32,
+    },
+    /// Tells a thread as it goes on, from process to process, until the person hangs up.
+    Follow {
+        thread: String,
+        /// How many of its ended items are told at first.
+        items: u32,
+    },
+    /// Items before the one of this number, the newest first.
+    Items {
+        thread: String,
+        before: i64,
         limit: u32,
     },
 }
@@ -77,12 +99,14 @@ pub(crate) struct Ended {
 }
 
 /// A thread in a list; instants are milliseconds since 1970.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Shown {
     pub(crate) thread: String,
     pub(crate) title: String,
     pub(crate) state: String,
     pub(crate) last_end: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) last_failure: Option<String>,
     pub(crate) cwd: String,
     pub(crate) model: String,
     pub(crate) backend: String,
@@ -124,14 +148,7 @@ impl Person {
 pub(super) async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, Refusal> {
     let codex = &app.codex;
     match act {
-        Act::Run(order) => {
-            let Order { thread, start } = *order;
-            let begun = match thread {
-                Some(thread) => codex.reply(&thread, start.prompt).await?,
-                None => codex.start(start).await?,
-            };
-            written(&follow(begun, out).await?)
-        }
+        Act::Run(order) => written(&follow(live::begin(codex, *order).await?, out).await?),
         Act::Steer { thread, text } => {
             codex.steer(&thread, text).await?;
             written(&())
@@ -147,10 +164,12 @@ pub(super) async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, 
             codex.decide(&thread, &approval, decision, By::Person).await?;
             written(&())
         }
-        Act::List { text, limit } => {
-            let query = Query { text, limit: limit.clamp(1, 1000) };
-            let threads = codex.threads(&query, None).await?;
-            written(&threads.into_iter().map(shown).collect::<Vec<_>>())
+        Act::List { text, limit } => written(&live::threads(codex, &text, limit).await?),
+        Act::Send(order) => written(&live::send(codex, *order).await?),
+        Act::Watch { text, limit } => live::watch(app, &text, limit, out).await,
+        Act::Follow { thread, items } => live::follow(app, &thread, items, out).await,
+        Act::Items { thread, before, limit } => {
+            written(&live::items(codex, &thread, limit, Some(before)).await?)
         }
     }
 }
@@ -200,6 +219,7 @@ fn shown(listed: Listed) -> Shown {
         title: row.title,
         state: state.as_str().to_owned(),
         last_end: row.last_end,
+        last_failure: row.last_failure,
         cwd: row.cwd,
         model: row.model,
         backend: row.back,

@@ -107,7 +107,7 @@ pub(super) async fn wait(
 
 /// Tells whether the caller took its call back, or only went away: what it asked for outlives its connection.
 /// A stateless HTTP request has no other way to be taken back than to be hung up.
-pub(super) async fn given_up(handler: &Handler, context: &RequestContext<RoleServer>) -> bool {
+pub(crate) async fn given_up(handler: &Handler, context: &RequestContext<RoleServer>) -> bool {
     if handler.app().shutdown.is_cancelled() {
         return false;
     }

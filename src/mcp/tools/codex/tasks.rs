@@ -1,0 +1,81 @@
+//! A turn as a task of the protocol, for clients that take one in the place of a result. It is known as long as this
+//! hub runs; its thread is in the store, and `codex-reply` goes on in it.
+
+use rmcp::ErrorData;
+use rmcp::model::{CreateTaskResult, DetailedTask, GetTaskResult, Task as Wire, TaskPayload, TaskStatus};
+use serde_json::Value;
+
+use crate::clock::{instant, stamp};
+use crate::codex::Begun;
+use crate::codex::handles::{Became, Handle, PREFIX};
+use crate::codex::happened::End;
+use crate::codex::thread::State;
+use crate::mcp::{Handler, error};
+
+/// How often a client should ask again, in milliseconds.
+const POLL: u64 = 2000;
+
+/// Tells whether an id is one of a turn.
+pub(crate) fn is_turn(id: &str) -> bool {
+    id.starts_with(PREFIX)
+}
+
+/// The answer to a call that became a task.
+pub(super) fn created(handler: &Handler, begun: Begun) -> CreateTaskResult {
+    let handle = handler.app().codex.hand_out(handler.asker().key, begun);
+    CreateTaskResult::new(wire(handler, &handle))
+}
+
+/// `tasks/get`.
+pub(crate) fn get(handler: &Handler, id: &str) -> Result<GetTaskResult, ErrorData> {
+    let handle = find(handler, id)?;
+    let payload = match &handle.became {
+        Became::Open => TaskPayload::Working,
+        Became::Withdrawn => TaskPayload::Cancelled,
+        Became::Ended(last) if last.end == End::Interrupted => TaskPayload::Cancelled,
+        Became::Ended(last) => {
+            match serde_json::to_value(super::answered(&handle.thread, Some(last.clone()))) {
+                Ok(Value::Object(result)) => TaskPayload::Completed { result },
+                Ok(_) | Err(_) => return Err(error::internal()),
+            }
+        }
+    };
+    Ok(GetTaskResult::new(DetailedTask::new(wire(handler, &handle), payload)))
+}
+
+/// `tasks/cancel`: takes the prompt back, or ends its turn.
+pub(crate) async fn cancel(handler: &Handler, id: &str) -> Result<(), ErrorData> {
+    let handle = find(handler, id)?;
+    if matches!(handle.became, Became::Open) {
+        // It may have ended in this moment.
+        let _ = handler.app().codex.take_back(&handle).await;
+    }
+    Ok(())
+}
+
+/// `tasks/update`: nothing is asked of the client, so there is nothing to answer; that is no fault.
+pub(crate) fn update(handler: &Handler, id: &str) -> Result<(), ErrorData> {
+    find(handler, id).map(drop)
+}
+
+fn find(handler: &Handler, id: &str) -> Result<Handle, ErrorData> {
+    let found = handler.app().codex.handle(&handler.asker().key, id);
+    found.ok_or_else(|| ErrorData::invalid_params(format!("there is no task `{}`", error::clip(id)), None))
+}
+
+fn wire(handler: &Handler, handle: &Handle) -> Wire {
+    let at = |millis: i64| stamp(instant(millis));
+    let (status, word) = match &handle.became {
+        Became::Open => {
+            let state = handler.app().codex.session(&handle.thread).map(|session| session.thread().state());
+            let asks = state == Some(State::Asking);
+            (TaskStatus::Working, if asks { "waits for the person" } else { "running" })
+        }
+        Became::Withdrawn => (TaskStatus::Cancelled, "taken back"),
+        Became::Ended(last) => (TaskStatus::Completed, last.end.as_str()),
+    };
+    let mut wire = Wire::new(handle.id.as_str(), status, at(handle.created_at), at(handle.updated_at));
+    wire.poll_interval_ms = Some(POLL);
+    wire.status_message = Some(format!("{word}; thread {}", handle.thread));
+    wire
+}

@@ -1,0 +1,109 @@
+//! The story of Codex threads, told on SQLite and PostgreSQL: begun, gone on in, taken up again, searched, paged.
+
+use super::file_store;
+use super::postgres::Postgres;
+use crate::store::Store;
+use crate::store::codex::{self, Change, NewItem, NewThread, Query};
+
+fn thread(id: &str, title: &str, at: i64) -> Change {
+    Change::Thread(NewThread {
+        id: id.to_owned(),
+        back: "app-server".to_owned(),
+        version: "0.169.0".to_owned(),
+        cwd: "/work/100%_sure".to_owned(),
+        model: "m".to_owned(),
+        title: title.to_owned(),
+        settings: "{}".to_owned(),
+        at,
+    })
+}
+
+fn began(thread: &str, turn: &str, at: i64) -> Change {
+    Change::TurnStarted { thread: thread.to_owned(), turn: turn.to_owned(), at }
+}
+
+fn ended(thread: &str, turn: &str, end: &str, tokens: i64, at: i64) -> Change {
+    let failure = (end == "failed").then(|| "401 Unauthorized".to_owned());
+    let (thread, turn, end) = (thread.to_owned(), turn.to_owned(), end.to_owned());
+    Change::TurnEnded { thread, turn, end, failure, tokens, at }
+}
+
+fn item(thread: &str, id: &str, text: &str, at: i64) -> Change {
+    Change::Item(NewItem {
+        thread: thread.to_owned(),
+        id: id.to_owned(),
+        turn: "0".to_owned(),
+        kind: "agent".to_owned(),
+        text: text.to_owned(),
+        body: format!("{{\"text\":\"{text}\"}}"),
+        at,
+    })
+}
+
+fn query(text: &str, limit: u32) -> Query {
+    Query { text: text.to_owned(), limit }
+}
+
+async fn names(store: &Store, text: &str, before: Option<(i64, &str)>, limit: u32) -> Vec<String> {
+    let threads = codex::threads(store, &query(text, limit), before).await.unwrap();
+    threads.into_iter().map(|thread| thread.id).collect()
+}
+
+async fn tell(store: &Store) {
+    let changes = vec![
+        thread("a", "Put the tides in order", 1_000),
+        began("a", "0", 1_010),
+        item("a", "i1", "The Low tide", 1_020),
+        item("a", "i2", "50% done", 1_030),
+        ended("a", "0", "completed", 24, 1_040),
+        thread("b", "Another", 2_000),
+        began("b", "0", 2_010),
+        // Nobody knows this one.
+        item("nobody", "i1", "lost", 2_020),
+        began("nobody", "0", 2_020),
+    ];
+    codex::record(store, changes).await.unwrap();
+    let a = codex::thread(store, "a").await.unwrap().unwrap();
+    assert_eq!((a.tokens, a.updated_at, a.last_end.as_deref()), (24, 1_040, Some("completed")));
+    assert_eq!(codex::thread(store, "b").await.unwrap().unwrap().last_end, None, "it still runs");
+    assert!(codex::thread(store, "nobody").await.unwrap().is_none());
+    assert_eq!(names(store, "", None, 10).await, ["b", "a"]);
+
+    // A new process takes it up: what it began with stays, names of turns begin anew, items are told again.
+    let changes = vec![
+        thread("a", "Go on", 3_000),
+        began("a", "0", 3_010),
+        item("a", "i2", "100% done", 3_020),
+        ended("a", "0", "failed", 30, 3_030),
+    ];
+    codex::record(store, changes).await.unwrap();
+    let a = codex::thread(store, "a").await.unwrap().unwrap();
+    assert_eq!((a.title.as_str(), a.created_at, a.tokens), ("Put the tides in order", 1_000, 30));
+    assert_eq!(a.last_failure.as_deref(), Some("401 Unauthorized"));
+    let items = codex::items(store, "a", &query("", 10), None).await.unwrap();
+    let items: Vec<_> = items.iter().map(|item| (item.seq, item.id.as_str(), item.body.as_str())).collect();
+    assert_eq!(items, [(2, "i2", "{\"text\":\"100% done\"}"), (1, "i1", "{\"text\":\"The Low tide\"}")]);
+
+    // Searches take no sign for a pattern; pages go on behind the last one.
+    assert_eq!(names(store, "low TIDE", None, 10).await, ["a"]);
+    assert_eq!(names(store, "100%", None, 10).await, ["a", "b"]);
+    assert_eq!(names(store, "100%_s", None, 10).await, ["a", "b"]);
+    assert_eq!(names(store, "100__", None, 10).await, [""; 0]);
+    assert_eq!(names(store, "", None, 1).await, ["a"]);
+    assert_eq!(names(store, "", Some((3_030, "a")), 1).await, ["b"]);
+    let older = codex::items(store, "a", &query("", 1), Some(2)).await.unwrap();
+    assert_eq!(older.iter().map(|item| item.seq).collect::<Vec<_>>(), [1]);
+    assert_eq!(codex::items(store, "a", &query("50%", 10), None).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn threads_in_a_file() {
+    let (_folder, store) = file_store();
+    tell(&store).await;
+}
+
+#[tokio::test]
+async fn threads_in_postgresql() {
+    let Some(postgres) = Postgres::start() else { return };
+    tell(&postgres.store("threads").await).await;
+}
