@@ -1,7 +1,5 @@
 //! Logs: always on stderr, because stdout belongs to the protocol and to data.
 
-use std::io::IsTerminal;
-
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
@@ -50,10 +48,8 @@ pub(crate) fn start(format: Format, filter: Option<&str>, usual: LevelFilter) ->
     // A second start in one process would be a bug of ours, and no reason to stop.
     let _ = match format {
         Format::Json => subscriber.with(layer.json().flatten_event(true).with_filter(targets)).try_init(),
-        Format::Text => {
-            let colour = std::io::stderr().is_terminal() && !env::no_color();
-            subscriber.with(layer.with_ansi(colour).with_filter(targets)).try_init()
-        }
+        // Plain on a terminal, too: what strangers wrote stands in these lines.
+        Format::Text => subscriber.with(layer.with_ansi(false).with_filter(targets)).try_init(),
     };
     Ok(())
 }

@@ -1,8 +1,10 @@
-//! The inbox in a terminal: questions of agents, answered by keys; without a screen, by lines.
+//! What a person has in a terminal: the inbox, where questions of agents are answered by keys, or without a screen by
+//! lines; and the view of Codex sessions, in [`codex`].
 //!
-//! Three threads: one waits for keys, one follows the hub, one does what the person decided. What they learn comes to
+//! In the inbox, three threads: one waits for keys, one follows the hub, one does what the person decided. What they learn comes to
 //! [`screen`] as [`inbox::Input`]s, which alone change the state; drawing only reads it.
 
+pub(crate) mod codex;
 mod editor;
 mod entry;
 mod inbox;

@@ -73,7 +73,13 @@ pub(super) struct CodexArgs {
 
 /// Runs one prompt, or does what an option asks instead.
 pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> {
-    common.start_log(LevelFilter::WARN)?;
+    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let acts = args.list || args.approvals || args.approve.is_some() || args.deny.is_some() || args.steer;
+    let view = terminal && !acts && !args.plain && !args.json;
+    // A line of a log would tear the view.
+    if !view {
+        common.start_log(LevelFilter::WARN)?;
+    }
     let config = common.config(Roots::User)?;
     let reach = || person::reach(&config, Start::IfNeeded);
     if args.list {
@@ -91,7 +97,7 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
     if args.steer {
         return steer(&mut reach()?, args.thread.as_deref().unwrap_or_default(), args.prompt);
     }
-    run::run(args, config)
+    if view { run::view(args, &config) } else { run::run(args, config) }
 }
 
 /// Puts a prompt into a running turn.

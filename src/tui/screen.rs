@@ -25,10 +25,10 @@ use crate::socket::person::popups::Act;
 const INPUTS: usize = 256;
 
 /// The terminal while it is ours. Whatever happens, it is given back as it was.
-struct Screen(Terminal<CrosstermBackend<Stdout>>);
+pub(super) struct Screen(pub(super) Terminal<CrosstermBackend<Stdout>>);
 
 impl Screen {
-    fn take() -> io::Result<Self> {
+    pub(super) fn take() -> io::Result<Self> {
         enable_raw_mode()?;
         let taken = execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, EnableFocusChange);
         let screen = Terminal::new(CrosstermBackend::new(io::stdout())).map(Self);
@@ -70,28 +70,32 @@ pub(crate) fn run(hub: &Hub, theme: Theme) -> Result<(), Fault> {
     let acts = reach::act(hub.clone(), send.clone());
     reach::follow(hub.clone(), person, send.clone());
     let mut screen = Screen::take()?;
-    keys(send);
+    keys(send, Input::of, Input::Gone);
     live(&mut screen, &inputs, &acts, theme).map_err(Fault::Terminal)
 }
 
-/// Waits for keys, until nobody wants them any more.
-fn keys(inputs: SyncSender<Input>) {
+/// Waits for keys, until nobody wants them any more; `gone` is told when nothing can be read any more.
+pub(super) fn keys<I: Send + 'static>(inputs: SyncSender<I>, of: fn(Event) -> I, gone: I) {
     std::thread::spawn(move || {
         while let Ok(event) = event::read() {
-            let input = match event {
-                Event::Key(key) => Input::Key(key),
-                Event::Paste(text) => Input::Paste(text),
-                Event::FocusGained => Input::Focus(true),
-                Event::FocusLost => Input::Focus(false),
-                Event::Resize(..) | Event::Mouse(_) => Input::Tick,
-            };
-            if inputs.send(input).is_err() {
+            if inputs.send(of(event)).is_err() {
                 return;
             }
         }
-        // Nothing can be read any more: the terminal is gone.
-        let _ = inputs.send(Input::Gone);
+        let _ = inputs.send(gone);
     });
+}
+
+impl Input {
+    fn of(event: Event) -> Self {
+        match event {
+            Event::Key(key) => Self::Key(key),
+            Event::Paste(text) => Self::Paste(text),
+            Event::FocusGained => Self::Focus(true),
+            Event::FocusLost => Self::Focus(false),
+            Event::Resize(..) | Event::Mouse(_) => Self::Tick,
+        }
+    }
 }
 
 fn live(

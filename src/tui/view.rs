@@ -57,7 +57,7 @@ fn foot(inbox: &Inbox, theme: Theme, now: Now, room: usize) -> Vec<Line<'static>
 }
 
 /// A text in lines of one style.
-fn styled(text: &str, room: usize, style: Style) -> Vec<Line<'static>> {
+pub(super) fn styled(text: &str, room: usize, style: Style) -> Vec<Line<'static>> {
     wrap(&visible::plain(text), room, 0)
         .into_iter()
         .map(|line| Line::from(Span::styled(line, style)))
@@ -65,7 +65,7 @@ fn styled(text: &str, room: usize, style: Style) -> Vec<Line<'static>> {
 }
 
 /// Fills a line to the right edge, for a bar of one colour.
-fn fill(text: &str, room: usize) -> String {
+pub(super) fn fill(text: &str, room: usize) -> String {
     format!("{text}{}", " ".repeat(room.saturating_sub(width(text))))
 }
 
@@ -91,7 +91,7 @@ fn span(millis: i64) -> String {
 }
 
 /// A text that is being typed, on one or more lines, with a mark where the next character goes.
-fn typed(editor: &Editor, room: usize, style: Style, hidden: bool) -> Vec<Line<'static>> {
+pub(super) fn typed(editor: &Editor, room: usize, style: Style, hidden: bool) -> Vec<Line<'static>> {
     let (before, after) = editor.halves();
     let shown = |text: &str| {
         if hidden { "•".repeat(text.chars().count()) } else { visible::plain(text).into_owned() }

@@ -54,7 +54,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("relay", &["mcp", "socket"]),
     ("socket", &["agents", "app", "codex", "config", "events", "git", "mcp", "popups", "process"]),
-    ("tui", &["clock", "git", "popups", "socket", "visible"]),
+    ("tui", &["clock", "codex", "git", "popups", "socket", "visible"]),
     (
         "web",
         &[

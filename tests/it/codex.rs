@@ -1,10 +1,12 @@
 //! Codex sessions from the command line, with the real Codex of three versions and a scripted model.
 
 mod browser;
+mod clients;
 mod drop_in;
 mod faults;
 mod pages;
 mod recorded;
+mod terminal;
 mod versions;
 
 use std::io::{BufRead, BufReader};

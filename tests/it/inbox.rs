@@ -441,7 +441,7 @@ fn the_picture_is_a_real_frame_with_what_the_hub_sees() {
     let joined = text(&screen).replace('\n', " ");
     assert!(joined.contains("branch release at "), "{joined}");
     assert!(joined.contains("2 files changed, +1 −1 lines (M deploy.toml, ?? notes.md)"), "{joined}");
-    let picture = svg(&screen, &[(real, "~/dev")]);
+    let picture = svg(&screen, "The inbox in a terminal", &[(real, "~/dev")]);
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/screenshots/inbox.svg");
     if let Some(folder) = std::env::var_os("ADJUTANT_SCREENSHOTS") {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);

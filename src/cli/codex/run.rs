@@ -16,6 +16,7 @@ use crate::codex::settings::Start as Begin;
 use crate::config::Config;
 use crate::socket::Start;
 use crate::socket::person::codex::{Ended, Order, Told};
+use crate::tui;
 use crate::visible::line;
 
 /// What a shell says of a command that an interrupt ended.
@@ -34,17 +35,10 @@ enum News {
 
 /// Prints what happens. The first interrupt ends the turn, the second leaves it alone and this command.
 pub(super) fn run(args: CodexArgs, config: Config) -> Result<ExitCode, Failure> {
-    let CodexArgs { prompt: given, thread, cwd, model, sandbox, approval_policy, config: set, json, .. } =
-        args;
-    let start = Begin {
-        prompt: prompt(given)?,
-        cwd: Some(folder(cwd.as_deref())?),
-        model,
-        sandbox,
-        approval_policy,
-        config: settings(&set)?,
-        ..Begin::default()
-    };
+    let json = args.json;
+    let mut args = args;
+    args.prompt = Some(prompt(args.prompt.take())?);
+    let (thread, start) = order(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(watch(config, Order { thread, start }, json));
     // The threads that talk to the hub end with the process.
@@ -60,6 +54,36 @@ pub(super) fn run(args: CodexArgs, config: Config) -> Result<ExitCode, Failure> 
         End::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
         End::Failed => Err(Failure::new(line(ended.failure.as_deref().unwrap_or("the turn failed")))),
     }
+}
+
+/// Shows the sessions on the whole terminal until the person leaves.
+pub(super) fn view(args: CodexArgs, config: &Config) -> Result<ExitCode, Failure> {
+    let mut args = args;
+    if args.prompt.as_deref() == Some("-") {
+        args.prompt = Some(prompt(args.prompt.take())?);
+    }
+    let (thread, start) = order(args)?;
+    let hub = tui::Hub { home: config.home.clone(), socket: config.socket.clone(), start: Start::IfNeeded };
+    let theme = tui::Theme { colour: output::colour(&std::io::stdout()) };
+    if let Some(thread) = tui::codex::run(&hub, theme, tui::codex::Opening { thread, start })? {
+        output::note(format!("adjutant codex --thread {thread} goes on there"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the thread that the command line names, and with what a new one begins.
+fn order(args: CodexArgs) -> Result<(Option<String>, Begin), Failure> {
+    let CodexArgs { prompt, thread, cwd, model, sandbox, approval_policy, config, .. } = args;
+    let start = Begin {
+        prompt: prompt.unwrap_or_default(),
+        cwd: Some(folder(cwd.as_deref())?),
+        model,
+        sandbox,
+        approval_policy,
+        config: settings(&config)?,
+        ..Begin::default()
+    };
+    Ok((thread, start))
 }
 
 /// Returns how the turn ended; nothing when the person left before.

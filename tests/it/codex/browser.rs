@@ -13,12 +13,12 @@ use crate::support::serving::Serving;
 use crate::support::{DEADLINE, Home};
 use crate::web::browser::{axe, pictures};
 
-const SORT: &str = "sort -k2 -o tides.txt tides.txt && cat tides.txt";
+pub(super) const SORT: &str = "sort -k2 -o tides.txt tides.txt && cat tides.txt";
 const PATCH: &str = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: tides.txt\n@@\n-low  06:12\n+low  06:14\n high 12:40\n*** End Patch\nEOF";
 const WAIT: &str = "while ! test -e go; do sleep 0.1; done";
 
 /// What the model does in this conversation.
-fn conversation() -> Script {
+pub(super) fn conversation() -> Script {
     let turn = |on, does, says| Turn { on, does, says };
     Script::Turns(vec![
         turn(

@@ -8,19 +8,19 @@ use crate::support::Home;
 use crate::support::serving::Serving;
 
 /// What Codex asks in these tests, with something that must not become markup.
-const ASK: &str = r#"line '{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t-1","turnId":"u-1","itemId":"c-1","reason":"<b>May I?</b>","command":"touch made.txt","cwd":"/work"}}'
+pub(super) const ASK: &str = r#"line '{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t-1","turnId":"u-1","itemId":"c-1","reason":"<b>May I?</b>","command":"touch made.txt","cwd":"/work"}}'
 read -r answer; say "$(printf '%s' "$answer" | tr '"' "'")"; done_
 read -r turn2; line '{"id":4,"result":{"turn":{"id":"u-2"}}}'
 line '{"method":"turn/started","params":{"threadId":"t-1","turn":{"id":"u-2"}}}'
 line '{"method":"item/completed","params":{"threadId":"t-1","item":{"type":"fileChange","id":"p-1","status":"completed","changes":[{"path":"a.txt","kind":{"type":"update"},"diff":"-old\n+new"}]}}}'
 line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-2","status":"completed"}}}'"#;
 
-struct Answer {
-    status: u16,
-    text: String,
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) text: String,
 }
 
-fn ask(hub: &Serving, method: &str, path: &str, form: &str) -> Answer {
+pub(super) fn ask(hub: &Serving, method: &str, path: &str, form: &str) -> Answer {
     let address = hub.url("").trim_start_matches("http://").to_owned();
     let mut stream = TcpStream::connect(&address).unwrap();
     write!(
@@ -36,7 +36,7 @@ fn ask(hub: &Serving, method: &str, path: &str, form: &str) -> Answer {
 }
 
 /// What stands between two texts of a page.
-fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
+pub(super) fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
     let rest = page.split(before).nth(1).unwrap_or_else(|| panic!("no `{before}` in\n{page}"));
     rest.split(after).next().unwrap()
 }
@@ -118,4 +118,39 @@ fn an_approval_is_answered_among_the_questions() {
     assert!(text.contains(r#"{"deny":{"note":"not today"}} by Person"#), "{text}");
     assert_eq!(code, Some(0));
     assert!(codex(&home, &["--approvals"]).stderr.contains("Codex waits for nothing"));
+}
+
+/// Items of one turn, each told as an agent's message.
+const FLOOD: &str = r#"seq 1 100000 | sed 's/.*/{"method":"item\/completed","params":{"threadId":"t-1","turnId":"u-1","item":{"type":"agentMessage","id":"m-&","text":"word &"}}}/'
+done_"#;
+
+#[test]
+fn a_live_thread_of_a_hundred_thousand_items_keeps_its_page() {
+    let home = Home::new();
+    install(&home, &faults::app_server(FLOOD), "auto");
+    let hub = Serving::open_hub(&home);
+    let page = ask(&hub, "GET", "/codex", "");
+    let token = between(&page.text, "name=\"csrf\" value=\"", "\"").to_owned();
+    assert_eq!(ask(&hub, "POST", "/codex", &format!("csrf={token}&prompt=count")).status, 303);
+    let limit = std::time::Instant::now() + crate::support::real::RUN_DEADLINE;
+    let mut slowest = std::time::Duration::ZERO;
+    let last = loop {
+        let began = std::time::Instant::now();
+        let page = ask(&hub, "GET", "/codex/t-1", "");
+        slowest = slowest.max(began.elapsed());
+        assert_eq!(page.status, 200);
+        assert!(page.text.matches("<li data-kind=").count() <= 101, "one page of items");
+        if page.text.contains("last turn completed") {
+            break page.text;
+        }
+        assert!(std::time::Instant::now() < limit, "it takes too long");
+    };
+    // The newest first, and behind it all the others.
+    assert!(between(&last, "<li data-kind=\"agent\">", "</li>").contains("word 100000"), "{last}");
+    let older = ask(&hub, "GET", "/codex/t-1?before=101", "").text;
+    assert!(between(&older, "<li data-kind=\"agent\">", "</li>").contains("word 100<"), "{older}");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", hub.pid())).unwrap();
+    let resident = between(&status, "VmRSS:", "kB").trim().parse::<u64>().unwrap() / 1024;
+    assert!(resident < 150, "{resident} MiB");
+    assert!(slowest < std::time::Duration::from_secs(5), "{slowest:?}");
 }

@@ -64,7 +64,7 @@ fn story(version: &Version) {
     installed(&home, version.package, version.backend);
     let model = Model::start(Script::Answer);
     configure(&home, &model);
-    let _hub = Serving::socket_hub(&home);
+    let mut hub = Serving::socket_hub(&home);
 
     let first = codex(&home, &["hello", "--approval-policy", "never", "--sandbox", "read-only"]);
     assert!(first.status.success(), "{first}");
@@ -86,6 +86,29 @@ fn story(version: &Version) {
         text.contains("hello") && text.contains("and again") && text.contains(LAST_WORD)
     });
     assert!(replied, "the reply did not come with the first turn");
+
+    // Two replies to one thread at once: each has its turn and its answer.
+    let both =
+        ["one more", "and another one"].map(|reply| Running::start(&home, &["--thread", &thread, reply]));
+    for running in both {
+        let (text, code) = running.end();
+        assert_eq!((said(&text).last(), code), (Some(&LAST_WORD), Some(0)), "{text}");
+    }
+    let last = model.requests().pop().unwrap()["input"].to_string();
+    assert!(last.contains("one more") && last.contains("and another one"), "{last}");
+
+    // The hub is killed and started anew: app-server takes its threads up, mcp-server has forgotten them.
+    hub.kill();
+    hub = Serving::socket_hub(&home);
+    let again = codex(&home, &["--thread", &thread, "after the restart"]);
+    if version.backend == "mcp-server" {
+        assert_eq!(again.status.code(), Some(1), "{again}");
+        assert!(again.stderr.contains("Session not found for thread_id"), "{again}");
+    } else {
+        assert_eq!(said(&again.stdout).last(), Some(&LAST_WORD), "{again}");
+        let last = model.requests().pop().unwrap()["input"].to_string();
+        assert!(last.contains("hello") && last.contains("after the restart"), "{last}");
+    }
 
     let model = Model::start((version.asks)("touch made.txt".to_owned()));
     configure(&home, &model);
@@ -117,6 +140,12 @@ fn story(version: &Version) {
     configure(&home, &model);
     let mut running = Running::start(&home, &["wait", "--approval-policy", "never"]);
     running.wait_for("user");
+    if version.backend == "mcp-server" {
+        let id = threads(&home)[0]["thread"].as_str().unwrap().to_owned();
+        let steered = codex(&home, &["--thread", &id, "--steer", "mind the tide"]);
+        let told = "error: codex mcp-server takes nothing into a running turn\nhint: send it as a reply";
+        assert!(steered.stderr.starts_with(told), "{steered}");
+    }
     running.interrupt();
     let (text, code) = running.end();
     assert_eq!((said(&text), code), (vec!["[turn interrupted]"], Some(130)), "{text}");
@@ -131,6 +160,7 @@ fn story(version: &Version) {
         threads(&home).iter().map(|thread| thread["last_end"].as_str().unwrap().to_owned()).collect();
     assert_eq!(ends[..2], ["failed", "interrupted"], "{ends:?}");
     assert!(ends[2..].iter().all(|end| end == "completed"), "{ends:?}");
+    drop(hub);
 }
 
 #[test]

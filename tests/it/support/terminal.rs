@@ -18,6 +18,7 @@ pub(crate) struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     writer: Box<dyn Write + Send>,
     shown: Shown,
+    written: Arc<Mutex<Vec<u8>>>,
 }
 
 fn cells(number: u16) -> NonZeroU16 {
@@ -56,16 +57,19 @@ impl Terminal {
             Arc::new((Mutex::new(vt100::Parser::new(cells(rows), cells(columns), 0)), Condvar::new()));
         let mut reader = pair.master.try_clone_reader().unwrap();
         let drawn = shown.clone();
+        let written: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let kept = written.clone();
         std::thread::spawn(move || {
             let mut part = [0; 4096];
             while let Ok(read @ 1..) = reader.read(&mut part) {
+                kept.lock().unwrap().extend_from_slice(&part[..read]);
                 drawn.0.lock().unwrap().process(&part[..read]);
                 drawn.1.notify_all();
             }
             drawn.1.notify_all();
         });
         let writer = pair.master.take_writer().unwrap();
-        Self { master: pair.master, child, writer, shown }
+        Self { master: pair.master, child, writer, shown, written }
     }
 
     /// Types.
@@ -100,6 +104,11 @@ impl Terminal {
         self.wait(wanted, |screen| screen.contains(wanted))
     }
 
+    /// Everything that the program wrote so far.
+    pub(crate) fn written(&self) -> Vec<u8> {
+        self.written.lock().unwrap().clone()
+    }
+
     /// What is on the screen now.
     pub(crate) fn screen(&self) -> vt100::Screen {
         self.shown.0.lock().unwrap().screen().clone()
@@ -131,8 +140,8 @@ impl Drop for Terminal {
     }
 }
 
-/// Draws a screen as SVG, for a page that shows what a terminal shows.
-pub(crate) fn svg(screen: &vt100::Screen, replaced: &[(&str, &str)]) -> String {
+/// Draws a screen as SVG, for a page that shows what a terminal shows; `label` says what it is.
+pub(crate) fn svg(screen: &vt100::Screen, label: &str, replaced: &[(&str, &str)]) -> String {
     const WIDE: f32 = 8.4;
     const HIGH: f32 = 18.0;
     let (rows, columns) = screen.size();
@@ -140,7 +149,7 @@ pub(crate) fn svg(screen: &vt100::Screen, replaced: &[(&str, &str)]) -> String {
     let (width, height) = (f32::from(columns) * WIDE + 24.0, f32::from(rows) * HIGH + 24.0);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" \
-         aria-label=\"The inbox in a terminal\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#16181d\"/>\n\
+         aria-label=\"{label}\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#16181d\"/>\n\
          <g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, monospace\" font-size=\"14\">\n"
     );
     for row in 0..rows {

@@ -1,0 +1,429 @@
+//! The state of the view. It changes by [`Console::on`] alone; [`Console::lay_out`] fits it to the screen.
+
+mod keys;
+
+use std::time::{Duration, Instant};
+
+use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
+use ratatui::text::Line;
+
+use super::approval;
+use super::reach::Act;
+use super::transcript::{Newer, Transcript};
+use crate::codex::approval::Approval;
+use crate::codex::happened::Happened;
+use crate::codex::settings::Start;
+use crate::codex::thread::{State, Thread};
+use crate::socket::person::codex::{Kept, Live, Order, Sent, Shown, Stands};
+use crate::tui::editor::Editor;
+use crate::tui::theme::Theme;
+
+/// Items that are asked for at once.
+pub(super) const ITEMS: u32 = 200;
+/// How long a sentence about what happened stays.
+const SAID: Duration = Duration::from_secs(8);
+/// A key that comes right after Codex asked was meant for something else.
+const CALM: Duration = Duration::from_millis(500);
+/// Columns of the list, and from how many on it stands beside the thread.
+const LIST: u16 = 30;
+const WIDE: u16 = 90;
+
+/// Something that happened.
+#[derive(Debug)]
+pub(super) enum Input {
+    Key(KeyEvent),
+    Paste(String),
+    /// A moment has passed, or the window has another size.
+    Tick,
+    /// Nothing can be typed any more.
+    Gone,
+    /// The list for the search of that number.
+    Threads {
+        number: u64,
+        threads: Vec<Shown>,
+    },
+    /// Of the thread that was opened under that number.
+    Live {
+        number: u64,
+        live: Live,
+    },
+    /// Whether the hub can be reached.
+    Reached(Result<(), String>),
+    Sent {
+        prompt: String,
+        sent: Result<Sent, String>,
+    },
+    Older {
+        thread: String,
+        items: Result<Vec<Kept>, String>,
+    },
+    /// What came of an act that is told in a sentence; what was typed for it comes back where it failed.
+    Done {
+        typed: Option<String>,
+        done: Result<&'static str, String>,
+    },
+}
+
+impl Input {
+    pub(super) fn of(event: Event) -> Self {
+        match event {
+            Event::Key(key) => Self::Key(key),
+            Event::Paste(text) => Self::Paste(text),
+            Event::FocusGained | Event::FocusLost | Event::Resize(..) | Event::Mouse(_) => Self::Tick,
+        }
+    }
+}
+
+/// What is to be done outside.
+#[derive(Debug)]
+pub(super) enum Wish {
+    Act(Act),
+    /// Follow another thread.
+    Open {
+        thread: String,
+        number: u64,
+    },
+    /// Show the threads that hold a text.
+    Watch {
+        text: String,
+        number: u64,
+    },
+    Copy(String),
+    Quit,
+}
+
+/// What has the keyboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Focus {
+    Input,
+    Transcript,
+    Threads,
+}
+
+/// The thread on the screen.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) id: String,
+    /// Once the hub has told it.
+    pub(super) row: Option<Shown>,
+    pub(super) thread: Thread,
+    pub(super) transcript: Transcript,
+}
+
+/// What is asked, as it is on the screen.
+#[derive(Debug)]
+pub(super) struct Panel {
+    id: String,
+    since: Instant,
+    pub(super) lines: Vec<Line<'static>>,
+    pub(super) keys: Vec<Line<'static>>,
+    /// Rows that it has, and the first line in them.
+    pub(super) height: usize,
+    pub(super) top: usize,
+    /// It has all of the screen.
+    pub(super) whole: bool,
+    /// All of it was on the screen.
+    seen: bool,
+}
+
+/// Everything that is drawn.
+#[derive(Debug)]
+pub(super) struct Console {
+    start: Start,
+    pub(super) threads: Vec<Shown>,
+    pub(super) selected: usize,
+    /// What the list is searched for, and the number of that search.
+    pub(super) query: String,
+    watch: u64,
+    pub(super) open: Option<Open>,
+    /// Counts openings, so that what comes late for another thread is known.
+    opened: u64,
+    /// A new thread is on its way.
+    pub(super) starting: bool,
+    pub(super) editor: Editor,
+    pub(super) focus: Focus,
+    /// A text to search for, while it is typed.
+    pub(super) search: Option<Editor>,
+    found: String,
+    pub(super) said: Option<(String, Instant)>,
+    pub(super) lost: Option<String>,
+    /// The running turn was told to end.
+    interrupting: bool,
+    pub(super) panel: Option<Panel>,
+    theme: Theme,
+    /// Columns of the list; the thread has the rest.
+    pub(super) list: u16,
+}
+
+impl Console {
+    pub(super) fn new(start: Start) -> Self {
+        Self {
+            start,
+            threads: Vec::new(),
+            selected: 0,
+            query: String::new(),
+            watch: 0,
+            open: None,
+            opened: 0,
+            starting: false,
+            editor: Editor::default(),
+            focus: Focus::Input,
+            search: None,
+            found: String::new(),
+            said: None,
+            lost: None,
+            interrupting: false,
+            panel: None,
+            theme: Theme { colour: false },
+            list: 0,
+        }
+    }
+
+    /// Opens what the command line names, and hands in its prompt.
+    pub(super) fn open_with(&mut self, thread: Option<String>) -> Vec<Wish> {
+        let prompt = std::mem::take(&mut self.start.prompt);
+        let mut wishes: Vec<Wish> = thread.map(|thread| self.open(thread)).into_iter().collect();
+        if !prompt.is_empty() {
+            wishes.push(self.send(prompt));
+        }
+        wishes
+    }
+
+    /// Returns the name of the thread on the screen.
+    pub(super) fn thread(&self) -> Option<&str> {
+        self.open.as_ref().map(|open| open.id.as_str())
+    }
+
+    pub(super) fn state(&self) -> Option<State> {
+        self.open.as_ref().map(|open| open.thread.state())
+    }
+
+    /// Whether a turn runs in the thread on the screen.
+    pub(super) fn is_busy(&self) -> bool {
+        matches!(self.state(), Some(State::Running | State::Asking))
+    }
+
+    /// What is waited for first in the thread on the screen.
+    pub(super) fn asked(&self) -> Option<&Approval> {
+        self.open.as_ref()?.thread.asked.first()
+    }
+
+    /// Takes in what happened and returns what is to be done.
+    pub(super) fn on(&mut self, input: Input, now: Instant) -> Vec<Wish> {
+        if self.said.as_ref().is_some_and(|(_, until)| *until <= now) {
+            self.said = None;
+        }
+        let mut wishes = Vec::new();
+        match input {
+            Input::Key(key) if key.kind == KeyEventKind::Release => {}
+            Input::Key(key) => wishes.extend(self.on_key(key, now)),
+            Input::Paste(text) => self.typed_mut().insert(&text),
+            Input::Gone => wishes.push(Wish::Quit),
+            Input::Threads { number, threads } if number == self.watch => self.list(threads),
+            Input::Live { number, live } if number == self.opened => self.on_live(live, now),
+            Input::Tick | Input::Threads { .. } | Input::Live { .. } => {}
+            Input::Reached(reached) => self.lost = reached.err(),
+            Input::Sent { prompt, sent } => wishes.extend(self.on_sent(prompt, sent, now)),
+            Input::Older { thread, items } => self.on_older(&thread, items, now),
+            Input::Done { typed, done } => {
+                if done.is_err() {
+                    self.give_back(typed);
+                }
+                self.say(done.map_or_else(|error| error, str::to_owned), now);
+            }
+        }
+        wishes.extend(self.older());
+        wishes
+    }
+
+    fn list(&mut self, threads: Vec<Shown>) {
+        let chosen = self.threads.get(self.selected).map(|thread| thread.thread.clone());
+        self.threads = threads;
+        let at = self.threads.iter().position(|thread| Some(&thread.thread) == chosen.as_ref());
+        self.selected = at.unwrap_or(self.selected).min(self.threads.len().saturating_sub(1));
+    }
+
+    fn on_live(&mut self, live: Live, now: Instant) {
+        let Some(open) = &mut self.open else { return };
+        match live {
+            Live::Stands(stands) => {
+                let Stands { row, state, items } = *stands;
+                open.thread = Thread::default();
+                open.transcript = Transcript::new(items, ITEMS);
+                for happened in &state {
+                    open.thread.apply(happened);
+                    open.transcript.apply(happened);
+                }
+                if let (Some(failure), State::Idle | State::Closed) = (&row.last_failure, open.thread.state())
+                {
+                    open.transcript.fault(failure);
+                }
+                open.row = Some(row);
+            }
+            Live::Entry { happened } => {
+                for happened in &happened {
+                    open.thread.apply(happened);
+                    open.transcript.apply(happened);
+                }
+                if happened.iter().any(|happened| matches!(happened, Happened::TurnEnded { .. })) {
+                    self.interrupting = false;
+                }
+            }
+        }
+        self.present(now);
+    }
+
+    fn on_sent(&mut self, prompt: String, sent: Result<Sent, String>, now: Instant) -> Option<Wish> {
+        self.starting = false;
+        match sent {
+            Ok(Sent { thread, .. }) if self.thread() != Some(&thread) => Some(self.open(thread)),
+            Ok(Sent { ahead: 0, .. }) => None,
+            Ok(Sent { ahead, .. }) => {
+                let turns = if ahead == 1 { "the running turn".to_owned() } else { format!("{ahead} turns") };
+                self.say(format!("it waits for the end of {turns}"), now);
+                None
+            }
+            Err(reason) => {
+                self.give_back(Some(prompt));
+                self.say(reason, now);
+                None
+            }
+        }
+    }
+
+    fn on_older(&mut self, thread: &str, items: Result<Vec<Kept>, String>, now: Instant) {
+        let theme = self.theme;
+        match (self.open.as_mut().filter(|open| open.id == thread), items) {
+            (Some(open), Ok(items)) => open.transcript.prepend(items, ITEMS, theme),
+            (Some(_), Err(reason)) => self.say(reason, now),
+            (None, _) => {}
+        }
+    }
+
+    /// What could not be handed in stands on the line again, unless something else does.
+    fn give_back(&mut self, typed: Option<String>) {
+        if let Some(typed) = typed.filter(|_| self.editor.text().is_empty()) {
+            self.editor = Editor::with(&typed);
+        }
+    }
+
+    /// Shows another thread.
+    fn open(&mut self, thread: String) -> Wish {
+        self.opened += 1;
+        self.interrupting = false;
+        self.open = Some(Open {
+            id: thread.clone(),
+            row: None,
+            thread: Thread::default(),
+            transcript: Transcript::default(),
+        });
+        self.panel = None;
+        Wish::Open { thread, number: self.opened }
+    }
+
+    /// Hands in a prompt: the next of the thread on the screen, or the first of a new one.
+    fn send(&mut self, prompt: String) -> Wish {
+        let thread = self.thread().map(ToOwned::to_owned);
+        self.starting |= thread.is_none();
+        if let Some(open) = &mut self.open {
+            open.transcript.let_go();
+        }
+        Wish::Act(Act::Send(Box::new(Order { thread, start: Start { prompt, ..self.start.clone() } })))
+    }
+
+    /// Asks for older items when the person looks at the oldest one here.
+    fn older(&mut self) -> Option<Wish> {
+        let focus = self.focus;
+        let open = self.open.as_mut().filter(|_| focus == Focus::Transcript)?;
+        let before = open.transcript.wants_older()?;
+        open.transcript.loading = true;
+        Some(Wish::Act(Act::Older { thread: open.id.clone(), before, limit: ITEMS }))
+    }
+
+    /// Searches what is here of the thread.
+    fn find(&mut self, text: String, newer: Newer, now: Instant) {
+        let Some(open) = &mut self.open else { return };
+        if text.is_empty() {
+            return;
+        }
+        if !open.transcript.find(&text, newer) {
+            let more = if open.transcript.older.is_some() { "; Home loads older items" } else { "" };
+            self.say(format!("`{text}` is not in what is here{more}"), now);
+        }
+        self.found = text;
+    }
+
+    fn say(&mut self, sentence: String, now: Instant) {
+        self.said = Some((sentence, now + SAID));
+    }
+
+    /// What takes letters now.
+    fn typed_mut(&mut self) -> &mut Editor {
+        self.search.as_mut().unwrap_or(&mut self.editor)
+    }
+
+    /// Puts what Codex waits for now on the screen.
+    fn present(&mut self, now: Instant) {
+        let asked = self.asked().map(|asked| asked.id.clone());
+        if self.panel.as_ref().map(|panel| &panel.id) == asked.as_ref() {
+            return;
+        }
+        self.panel = asked.map(|id| Panel {
+            id,
+            since: now,
+            lines: Vec::new(),
+            keys: Vec::new(),
+            height: 0,
+            top: 0,
+            whole: false,
+            seen: false,
+        });
+    }
+
+    /// Why the question on the screen cannot be answered with a yes in this moment.
+    fn not_yet(&self, now: Instant) -> Option<&'static str> {
+        let panel = self.panel.as_ref()?;
+        if now < panel.since + CALM {
+            return Some("it was asked in this moment; look at it, then press the key again");
+        }
+        if self.asked().is_some_and(approval::is_form) {
+            return Some("its form is in `adjutant inbox` and in the browser");
+        }
+        (!panel.seen).then_some("not all of it is on the screen; Ctrl-O shows all, PgDn the rest")
+    }
+
+    /// Fits everything to the size of the screen.
+    pub(super) fn lay_out(&mut self, width: u16, height: u16, theme: Theme) {
+        self.theme = theme;
+        let beside = width >= WIDE;
+        let shown = beside || self.focus == Focus::Threads;
+        self.list = if shown && !beside {
+            width
+        } else if shown {
+            LIST
+        } else {
+            0
+        };
+        // The thread is laid out as wide as it is when the list does not cover it.
+        let room = usize::from(if beside { width - LIST } else { width }).saturating_sub(2).max(1);
+        let others = self.open.as_ref().map_or(0, |open| open.thread.asked.len().saturating_sub(1));
+        let asked =
+            self.asked().map(|asked| (approval::lines(asked, others, room, theme), approval::keys(asked)));
+        let rows = usize::from(height);
+        let input = super::view::input(self, room).len();
+        let mut taken = 3 + input + usize::from(self.said.is_some()) + usize::from(self.lost.is_some());
+        if let (Some(panel), Some((lines, keys))) = (&mut self.panel, asked) {
+            panel.keys = super::lines::text(&keys, room, theme.good());
+            let free = rows.saturating_sub(taken + panel.keys.len() + 1);
+            let most = if panel.whole { free } else { free * 3 / 5 };
+            panel.height = lines.len().min(most);
+            panel.top = panel.top.min(lines.len() - panel.height);
+            panel.seen |= panel.top + panel.height == lines.len() && (panel.top == 0 || panel.whole);
+            panel.lines = lines;
+            taken += panel.height + panel.keys.len() + 1;
+        }
+        if let Some(open) = &mut self.open {
+            open.transcript.lay_out(room, rows.saturating_sub(taken), theme);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What keys do.
+
+use std::time::Instant;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::{Act, Console, Focus, Newer, Wish};
+use crate::codex::approval::Decision;
+use crate::tui::editor::Editor;
+
+impl Console {
+    pub(super) fn on_key(&mut self, key: KeyEvent, now: Instant) -> Vec<Wish> {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if let (true, KeyCode::Char(letter)) = (control, key.code)
+            && let Some(wishes) = self.on_control(letter, now)
+        {
+            return wishes;
+        }
+        if self.search.is_some() {
+            return self.on_search(key, now).into_iter().collect();
+        }
+        match key.code {
+            KeyCode::Tab => self.turn_focus(false),
+            KeyCode::BackTab => self.turn_focus(true),
+            KeyCode::PageUp => self.page(-1),
+            KeyCode::PageDown => self.page(1),
+            _ => {
+                return match self.focus {
+                    Focus::Input => self.on_input(key).into_iter().collect(),
+                    Focus::Transcript => self.on_transcript(key, now).into_iter().collect(),
+                    Focus::Threads => self.on_threads(key).into_iter().collect(),
+                };
+            }
+        }
+        Vec::new()
+    }
+
+    /// Keys that mean the same everywhere; nothing for what is left to the place that has the keyboard.
+    fn on_control(&mut self, letter: char, now: Instant) -> Option<Vec<Wish>> {
+        match letter {
+            'c' => Some(vec![self.interrupt(now)]),
+            'y' | 's' | 'd' | 'x' if self.panel.is_some() => {
+                Some(self.decide(letter, now).into_iter().collect())
+            }
+            'o' => {
+                if let Some(panel) = &mut self.panel {
+                    panel.whole = !panel.whole;
+                    panel.top = 0;
+                }
+                Some(Vec::new())
+            }
+            _ => None,
+        }
+    }
+
+    /// The first one ends the turn, the second leaves it alone, and the view.
+    fn interrupt(&mut self, now: Instant) -> Wish {
+        match self.open.as_ref().map(|open| open.id.clone()) {
+            Some(thread) if self.is_busy() && !self.interrupting => {
+                self.interrupting = true;
+                self.say("interrupting the turn; Ctrl-C once more leaves".to_owned(), now);
+                Wish::Act(Act::Interrupt { thread })
+            }
+            _ => Wish::Quit,
+        }
+    }
+
+    fn decide(&mut self, letter: char, now: Instant) -> Option<Wish> {
+        let asked = self.asked()?;
+        let approval = asked.id.clone();
+        let decision = match letter {
+            'y' => Decision::Approve,
+            's' => Decision::ApproveForSession,
+            'd' => Decision::Deny { note: None },
+            _ => Decision::Abort,
+        };
+        let says_yes = matches!(decision, Decision::Approve | Decision::ApproveForSession);
+        let offered = asked.choices.contains(&decision);
+        if let Some(why) = self.not_yet(now).filter(|_| says_yes) {
+            self.say(why.to_owned(), now);
+            return None;
+        }
+        if says_yes && !offered {
+            self.say("this cannot be answered so".to_owned(), now);
+            return None;
+        }
+        let typed = Some(self.editor.text().trim().to_owned()).filter(|note| !note.is_empty());
+        let decision = match decision {
+            Decision::Deny { .. } => {
+                self.editor = Editor::default();
+                Decision::Deny { note: typed }
+            }
+            other => other,
+        };
+        Some(Wish::Act(Act::Decide { approval, decision }))
+    }
+
+    fn on_search(&mut self, key: KeyEvent, now: Instant) -> Option<Wish> {
+        match key.code {
+            KeyCode::Esc => self.search = None,
+            KeyCode::Enter => {
+                let text =
+                    self.search.take().map(|search| search.text().trim().to_owned()).unwrap_or_default();
+                if self.focus == Focus::Threads {
+                    self.watch += 1;
+                    self.query.clone_from(&text);
+                    return Some(Wish::Watch { text, number: self.watch });
+                }
+                self.find(text, Newer::No, now);
+            }
+            _ => {
+                if let Some(search) = &mut self.search {
+                    search.on(key);
+                }
+            }
+        }
+        None
+    }
+
+    fn on_input(&mut self, key: KeyEvent) -> Option<Wish> {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let alt = key.modifiers.contains(KeyModifiers::ALT);
+        match key.code {
+            KeyCode::Char('j') if control => self.editor.insert("\n"),
+            KeyCode::Enter => {
+                let text = self.editor.text().trim().to_owned();
+                // The thread that is on its way takes the next prompt when it is there.
+                if text.is_empty() || self.starting {
+                    return None;
+                }
+                self.editor = Editor::default();
+                let thread = self.thread().map(ToOwned::to_owned);
+                return Some(match thread.filter(|_| self.is_busy() && !alt) {
+                    Some(thread) => Wish::Act(Act::Steer { thread, text }),
+                    None => self.send(text),
+                });
+            }
+            KeyCode::Up if self.editor.text().is_empty() => self.focus_on(Focus::Transcript),
+            _ => {
+                self.editor.on(key);
+            }
+        }
+        None
+    }
+
+    fn on_transcript(&mut self, key: KeyEvent, now: Instant) -> Option<Wish> {
+        let theme = self.theme;
+        match key.code {
+            KeyCode::Esc | KeyCode::Char('i') => self.focus_on(Focus::Input),
+            KeyCode::Char('/') => self.search = Some(Editor::default()),
+            KeyCode::Char('n') => self.find(self.found.clone(), Newer::No, now),
+            KeyCode::Char('N') => self.find(self.found.clone(), Newer::Yes, now),
+            code => {
+                let transcript = &mut self.open.as_mut()?.transcript;
+                match code {
+                    KeyCode::Up | KeyCode::Char('k') => transcript.choose(-1),
+                    KeyCode::Down | KeyCode::Char('j') => transcript.choose(1),
+                    KeyCode::Home | KeyCode::Char('g') => transcript.go_to_top(),
+                    KeyCode::End | KeyCode::Char('G') => transcript.go_to_end(),
+                    KeyCode::Enter | KeyCode::Char(' ') => transcript.toggle(theme),
+                    KeyCode::Char('c' | 'y') => {
+                        let text = transcript.chosen_text()?;
+                        self.say("copied".to_owned(), now);
+                        return Some(Wish::Copy(text));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+
+    fn on_threads(&mut self, key: KeyEvent) -> Option<Wish> {
+        let last = self.threads.len().saturating_sub(1);
+        match key.code {
+            KeyCode::Up | KeyCode::Char('k') => self.selected = self.selected.saturating_sub(1),
+            KeyCode::Down | KeyCode::Char('j') => self.selected = (self.selected + 1).min(last),
+            KeyCode::Home => self.selected = 0,
+            KeyCode::End => self.selected = last,
+            KeyCode::Esc => self.focus_on(Focus::Input),
+            KeyCode::Char('/') => self.search = Some(Editor::with(&self.query)),
+            KeyCode::Char('n') => {
+                self.opened += 1;
+                self.open = None;
+                self.panel = None;
+                self.focus_on(Focus::Input);
+            }
+            KeyCode::Enter => {
+                let thread = self.threads.get(self.selected)?.thread.clone();
+                self.focus_on(Focus::Input);
+                return (self.thread() != Some(&thread)).then(|| self.open(thread));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn turn_focus(&mut self, back: bool) {
+        let order = [Focus::Input, Focus::Transcript, Focus::Threads];
+        let at = order.iter().position(|focus| *focus == self.focus).unwrap_or(0);
+        self.focus_on(order[(at + if back { 2 } else { 1 }) % 3]);
+    }
+
+    fn focus_on(&mut self, focus: Focus) {
+        self.focus = focus;
+        if let Some(open) = self.open.as_mut().filter(|_| focus == Focus::Transcript) {
+            open.transcript.choose_any();
+        }
+    }
+
+    fn page(&mut self, pages: isize) {
+        if let Some(panel) = self.panel.as_mut().filter(|panel| panel.whole) {
+            let step = panel.height.saturating_sub(1).max(1);
+            let most = panel.lines.len().saturating_sub(panel.height);
+            panel.top = panel.top.saturating_add_signed(pages * isize::try_from(step).unwrap_or(1)).min(most);
+        } else if self.focus == Focus::Threads {
+            let step = isize::try_from(self.threads.len().min(10)).unwrap_or(1);
+            let last = self.threads.len().saturating_sub(1);
+            self.selected = self.selected.saturating_add_signed(pages * step).min(last);
+        } else if let Some(open) = &mut self.open {
+            open.transcript.page(pages);
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! What happened in a thread, the oldest first, and which part of it is on the screen.
+
+use std::collections::HashMap;
+
+use ratatui::text::Line;
+
+use super::lines::{self, Part};
+use crate::codex::happened::{Happened, Item, ItemState, Kind, Level};
+use crate::socket::person::codex::Kept;
+use crate::tui::theme::Theme;
+
+/// Items that are held. The oldest go first; the store has them all.
+const MOST: usize = 4000;
+/// How many go at once.
+const SWEEP: usize = 500;
+/// Bytes that an item may grow to before its end, of which all are told again.
+const GROWN: usize = 1 << 20;
+
+/// The items of one thread.
+#[derive(Debug, Default)]
+pub(super) struct Transcript {
+    entries: Vec<Entry>,
+    at: HashMap<String, usize>,
+    /// The number of the oldest item here, where the store may have older ones.
+    pub(super) older: Option<i64>,
+    /// Older ones are on their way.
+    pub(super) loading: bool,
+    width: usize,
+    height: usize,
+    /// The first line on the screen; nothing follows the end.
+    top: Option<usize>,
+    /// The item that keys are about.
+    cursor: Option<String>,
+    /// Counts what was made up here, for it has no name.
+    notes: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    item: Item,
+    part: Part,
+    lines: Vec<Line<'static>>,
+    cut: bool,
+    stale: bool,
+}
+
+impl Entry {
+    fn new(item: Item) -> Self {
+        Self { item, part: Part::Some, lines: Vec::new(), cut: false, stale: true }
+    }
+
+    /// Its lines and the blank one behind them.
+    fn height(&self) -> usize {
+        self.lines.len() + 1
+    }
+}
+
+impl Transcript {
+    /// Begins with the newest items, the newest first; `asked` is how many there should be if there are older ones.
+    pub(super) fn new(kept: Vec<Kept>, asked: u32) -> Self {
+        let mut transcript = Self { older: oldest(&kept, asked), ..Self::default() };
+        for kept in kept.into_iter().rev() {
+            transcript.put(kept.item);
+        }
+        transcript
+    }
+
+    /// Puts items before the ones that are here; what is on the screen stays where it is.
+    pub(super) fn prepend(&mut self, kept: Vec<Kept>, asked: u32, theme: Theme) {
+        self.loading = false;
+        self.older = oldest(&kept, asked);
+        let fresh = kept.into_iter().rev().filter(|kept| !self.at.contains_key(&kept.item.id));
+        let mut entries: Vec<Entry> = fresh.map(|kept| Entry::new(kept.item)).collect();
+        for entry in &mut entries {
+            draw(entry, self.width, theme);
+        }
+        let before: usize = entries.iter().map(Entry::height).sum();
+        self.top = self.top.map(|top| top + before);
+        entries.append(&mut self.entries);
+        self.entries = entries;
+        self.index();
+    }
+
+    /// Takes what happened.
+    pub(super) fn apply(&mut self, happened: &Happened) {
+        match happened {
+            Happened::ItemStarted { item } | Happened::ItemEnded { item } => self.put(item.clone()),
+            Happened::ItemGrew { id, text } => {
+                if let Some(entry) = self.at.get(id).and_then(|at| self.entries.get_mut(*at))
+                    && entry.item.state == ItemState::Running
+                    && entry.item.kind.text().len() < GROWN
+                {
+                    entry.item.kind.grow(text);
+                    entry.stale = true;
+                }
+            }
+            Happened::Settled { approval, decision, by } => {
+                self.note(&crate::codex::approval::outcome(decision.as_ref(), *by), approval);
+            }
+            Happened::TurnEnded { end, message, .. } => {
+                // What had not ended did not happen.
+                for entry in self.entries.iter_mut().rev().take(SWEEP) {
+                    if entry.item.state == ItemState::Running {
+                        entry.item.state = ItemState::Failed;
+                        entry.stale = true;
+                    }
+                }
+                match message {
+                    Some(message) => self.fault(&format!("the turn {}: {message}", end.as_str())),
+                    None if *end != crate::codex::happened::End::Completed => {
+                        self.fault(&format!("the turn was {}", end.as_str()));
+                    }
+                    None => {}
+                }
+            }
+            Happened::Notice { level: Level::Error | Level::Warning, message }
+            | Happened::Closed { message: Some(message) } => self.fault(message),
+            Happened::Closed { message: None }
+            | Happened::Notice { .. }
+            | Happened::Ready(_)
+            | Happened::TurnStarted { .. }
+            | Happened::Steered { .. }
+            | Happened::Asked { .. }
+            | Happened::Diff { .. }
+            | Happened::Usage(_) => {}
+        }
+    }
+
+    /// Notes what went wrong; Codex often says it twice.
+    pub(super) fn fault(&mut self, message: &str) {
+        let last = self.entries.last().map(|entry| entry.item.kind.text());
+        if last.is_some_and(|last| !last.is_empty() && message.ends_with(&last)) {
+            return;
+        }
+        self.notes += 1;
+        let kind = Kind::Error { message: message.to_owned() };
+        let id = format!("note {}", self.notes);
+        self.put(Item { id, turn: None, state: ItemState::Done, kind });
+    }
+
+    fn note(&mut self, text: &str, approval: &str) {
+        let kind = Kind::Other { name: text.to_owned(), content: serde_json::Value::Null };
+        self.put(Item { id: format!("approval-{approval}"), turn: None, state: ItemState::Done, kind });
+    }
+
+    fn put(&mut self, item: Item) {
+        if let Some(entry) = self.at.get(&item.id).and_then(|at| self.entries.get_mut(*at)) {
+            entry.item = item;
+            entry.stale = true;
+            return;
+        }
+        self.at.insert(item.id.clone(), self.entries.len());
+        self.entries.push(Entry::new(item));
+        if self.entries.len() > MOST {
+            let gone: usize = self.entries.drain(..SWEEP).map(|entry| entry.height()).sum();
+            self.top = self.top.map(|top| top.saturating_sub(gone));
+            // Their numbers are not known here any more.
+            self.older = None;
+            self.index();
+        }
+    }
+
+    fn index(&mut self) {
+        self.at = self.entries.iter().enumerate().map(|(at, entry)| (entry.item.id.clone(), at)).collect();
+    }
+
+    /// Makes the lines fit a part of the screen.
+    pub(super) fn lay_out(&mut self, width: usize, height: usize, theme: Theme) {
+        let all = self.width != width;
+        (self.width, self.height) = (width, height);
+        for entry in self.entries.iter_mut().filter(|entry| all || entry.stale) {
+            draw(entry, width, theme);
+        }
+        if self.top.is_some_and(|top| top >= self.last_top()) {
+            self.top = None;
+        }
+    }
+
+    fn total(&self) -> usize {
+        self.entries.iter().map(Entry::height).sum()
+    }
+
+    /// Where the screen begins that shows the end.
+    fn last_top(&self) -> usize {
+        self.total().saturating_sub(self.height)
+    }
+
+    fn top(&self) -> usize {
+        self.top.unwrap_or_else(|| self.last_top())
+    }
+
+    /// Returns the lines on the screen, each with whether it is of the item that keys are about.
+    pub(super) fn window(&self) -> Vec<(Line<'static>, bool)> {
+        let mut window = Vec::with_capacity(self.height);
+        let (top, mut line) = (self.top(), 0);
+        for entry in &self.entries {
+            let end = line + entry.height();
+            if end > top && window.len() < self.height {
+                let chosen = self.cursor.as_ref() == Some(&entry.item.id);
+                let shown = entry.lines.iter().cloned().map(|line| (line, chosen));
+                let shown = shown.chain([(Line::default(), false)]).skip(top.saturating_sub(line));
+                window.extend(shown.take(self.height - window.len()));
+            }
+            line = end;
+        }
+        window
+    }
+
+    /// How many lines are below the screen.
+    pub(super) fn below(&self) -> usize {
+        self.last_top().saturating_sub(self.top())
+    }
+
+    /// Moves the screen, down where `lines` is positive.
+    pub(super) fn scroll(&mut self, lines: isize) {
+        let top = self.top().saturating_add_signed(lines);
+        self.top = (top < self.last_top()).then_some(top);
+    }
+
+    pub(super) fn page(&mut self, pages: isize) {
+        self.scroll(pages * isize::try_from(self.height.saturating_sub(2).max(1)).unwrap_or(1));
+    }
+
+    /// Goes to the beginning of what is here.
+    pub(super) fn go_to_top(&mut self) {
+        self.top = (self.last_top() > 0).then_some(0);
+        self.cursor = self.entries.first().map(|entry| entry.item.id.clone());
+    }
+
+    /// Goes to the end and follows it.
+    pub(super) fn go_to_end(&mut self) {
+        self.top = None;
+        self.cursor = self.entries.last().map(|entry| entry.item.id.clone());
+    }
+
+    /// Whether the person looks at the oldest item here and the store may have older ones.
+    pub(super) fn wants_older(&self) -> Option<i64> {
+        self.older.filter(|_| !self.loading && self.top() == 0)
+    }
+
+    /// Chooses the next item, or the one before, and shows it.
+    pub(super) fn choose(&mut self, step: isize) {
+        let last = self.entries.len().checked_sub(1);
+        let Some(last) = last else { return };
+        let at = self.chosen().map_or(last, |at| at.saturating_add_signed(step).min(last));
+        self.go_to(at);
+    }
+
+    /// Chooses the last item where nothing is chosen.
+    pub(super) fn choose_any(&mut self) {
+        if self.chosen().is_none() {
+            self.choose(0);
+        }
+    }
+
+    fn chosen(&self) -> Option<usize> {
+        self.at.get(self.cursor.as_ref()?).copied()
+    }
+
+    fn go_to(&mut self, at: usize) {
+        self.cursor = self.entries.get(at).map(|entry| entry.item.id.clone());
+        let start: usize = self.entries[..at].iter().map(Entry::height).sum();
+        let end = start + self.entries.get(at).map_or(0, |entry| entry.lines.len());
+        let top = self.top();
+        if start < top || end - start > self.height {
+            self.top = (start < self.last_top()).then_some(start);
+        } else if end > top + self.height {
+            let top = end.saturating_sub(self.height);
+            self.top = (top < self.last_top()).then_some(top);
+        }
+    }
+
+    /// Shows all of the chosen item, or only some of it again. The item stays where it is.
+    pub(super) fn toggle(&mut self, theme: Theme) {
+        let Some(at) = self.chosen() else { return };
+        let (top, width) = (self.top(), self.width);
+        let entry = &mut self.entries[at];
+        entry.part = if entry.part == Part::All { Part::Some } else { Part::All };
+        draw(entry, width, theme);
+        self.top = (top < self.last_top()).then_some(top);
+        self.go_to(at);
+    }
+
+    /// Returns the text of the chosen item, as it came.
+    pub(super) fn chosen_text(&self) -> Option<String> {
+        Some(self.entries.get(self.chosen()?)?.item.kind.text())
+    }
+
+    /// Whether something of the chosen item is left out.
+    pub(super) fn chosen_is_cut(&self) -> Option<bool> {
+        let entry = self.entries.get(self.chosen()?)?;
+        (entry.cut || entry.part == Part::All).then_some(entry.cut)
+    }
+
+    /// Chooses the next item that holds a text in any case: an older one, or a newer one, and behind the last of them
+    /// it begins anew. Tells whether there is one.
+    pub(super) fn find(&mut self, text: &str, newer: Newer) -> bool {
+        let text = text.to_lowercase();
+        let holds = |at: &usize| self.entries[*at].item.kind.text().to_lowercase().contains(&text);
+        let (from, end) = (self.chosen(), self.entries.len());
+        let found = match newer {
+            Newer::Yes => {
+                let next = from.map_or(0, |at| at + 1);
+                (next..end).chain(0..next).find(holds)
+            }
+            Newer::No => {
+                let from = from.unwrap_or(end);
+                (0..from).rev().chain((from..end).rev()).find(holds)
+            }
+        };
+        if let Some(at) = found {
+            self.go_to(at);
+        }
+        found.is_some()
+    }
+
+    /// Forgets which item keys are about, and follows the end.
+    pub(super) fn let_go(&mut self) {
+        self.cursor = None;
+        self.top = None;
+    }
+}
+
+/// Which way a search goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Newer {
+    Yes,
+    No,
+}
+
+fn draw(entry: &mut Entry, width: usize, theme: Theme) {
+    (entry.lines, entry.cut) = lines::of(&entry.item, entry.part, width, theme);
+    entry.stale = false;
+}
+
+fn oldest(kept: &[Kept], asked: u32) -> Option<i64> {
+    let full = kept.len() >= usize::try_from(asked).unwrap_or(usize::MAX);
+    kept.last().map(|kept| kept.seq).filter(|_| full)
+}

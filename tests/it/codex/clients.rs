@@ -1,0 +1,202 @@
+//! Clients of the hub's tools: what they are told while a turn runs, what they take back, and what outlives them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::faults::app_server;
+use super::pages::{ASK, ask, between};
+use super::{codex, install, processes_of};
+use crate::support::serving::Serving;
+use crate::support::{DEADLINE, Home, Peer, modern_meta};
+
+/// A turn with a command that ends when a file is there or when it is interrupted, which is request 4.
+const SLOW: &str = r#"line '{"method":"item/started","params":{"threadId":"t-1","item":{"type":"commandExecution","id":"c-1","command":"sleep 1000"}}}'
+read -r interrupt; line '{"id":4,"result":{}}'
+line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","status":"interrupted"}}}'"#;
+const WAIT: &str = r#"while ! test -e "$HOME/go"; do sleep 0.05; done; say done; done_; cat > "$HOME/rest""#;
+
+fn client(home: &Home, revision: &str) -> Peer {
+    let mut peer = Peer::start(&mut home.adjutant(["connect", "codex"]));
+    peer.initialize(revision);
+    peer
+}
+
+fn start(peer: &mut Peer, id: u64, name: &str, arguments: Value) {
+    let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": "p"}});
+    peer.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+}
+
+/// Reads until something is told.
+fn until(peer: &Peer, wanted: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let message = peer.receive();
+        if wanted(&message) {
+            return message;
+        }
+    }
+}
+
+fn is_event(message: &Value, kind: &str) -> bool {
+    message["method"] == "codex/event" && message["params"]["msg"]["type"] == kind
+}
+
+/// Waits until something is so.
+fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + DEADLINE;
+    while !is_so() {
+        assert!(Instant::now() < end, "never: {what}");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+/// What the thread's page shows: a person's programs may not be children of an agent, and this test is one.
+fn page(hub: &Serving) -> String {
+    ask(hub, "GET", "/codex/t-1", "").text
+}
+
+/// Waits for what Codex asks, and allows it on the thread's page.
+fn approve(hub: &Serving) {
+    eventually("an approval", || page(hub).contains("name=\"approval\""));
+    let page = page(hub);
+    let token = between(&page, "name=\"csrf\" value=\"", "\"");
+    let approval = between(&page, "name=\"approval\" value=\"", "\"");
+    let form = format!("csrf={token}&approval={approval}&act=approve");
+    assert_eq!(ask(hub, "POST", "/codex/t-1", &form).status, 303);
+}
+
+fn hub_with(turn: &str) -> (Home, Serving) {
+    let home = Home::new();
+    install(&home, &app_server(turn), "auto");
+    let hub = Serving::open_hub(&home);
+    (home, hub)
+}
+
+#[test]
+fn a_client_hears_of_progress_and_takes_its_turn_back() {
+    let (home, hub) = hub_with(SLOW);
+    let mut peer = client(&home, "2025-06-18");
+    start(&mut peer, 1, "codex", json!({"prompt": "be slow"}));
+    let told = until(&peer, |message| {
+        message["method"] == "notifications/progress" && message["params"]["message"] == "runs sleep 1000"
+    });
+    assert_eq!(told["params"]["progressToken"], "p");
+    peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
+    eventually("the turn was interrupted", || page(&hub).contains("last turn interrupted"));
+    peer.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
+    let answer = until(&peer, |message| message.get("id").is_some());
+    assert_eq!(answer["id"], 2, "what was cancelled has no answer: {answer}");
+}
+
+#[test]
+fn a_reply_that_waits_is_taken_back_and_the_turn_goes_on() {
+    let (home, _hub) = hub_with(WAIT);
+    let mut peer = client(&home, "2025-06-18");
+    start(&mut peer, 1, "codex", json!({"prompt": "first"}));
+    until(&peer, |message| is_event(message, "task_started"));
+    start(&mut peer, 2, "codex-reply", json!({"threadId": "t-1", "prompt": "second"}));
+    let waits = |message: &Value| {
+        message["params"]["message"].as_str().is_some_and(|line| line.starts_with("waits for the end of"))
+    };
+    until(&peer, waits);
+    peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}));
+    start(&mut peer, 3, "codex-reply", json!({"threadId": "t-1", "prompt": "third"}));
+    until(&peer, waits);
+    home.write("go", "");
+    let answer = until(&peer, |message| message.get("id").is_some());
+    assert_eq!(
+        (&answer["id"], &answer["result"]["structuredContent"]["content"]),
+        (&json!(1), &json!("done"))
+    );
+    let rest = || std::fs::read_to_string(home.path().join("rest")).unwrap_or_default();
+    eventually("the third prompt", || rest().contains("third"));
+    assert!(!rest().contains("second"), "{}", rest());
+}
+
+#[test]
+fn a_client_of_the_tasks_extension_gets_a_task() {
+    let mut meta = modern_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    for (turn, interrupts) in [(ASK, false), (SLOW, true)] {
+        let (home, hub) = hub_with(turn);
+        let mut peer = Peer::start(&mut home.adjutant(["connect", "codex"]));
+        let params = json!({"name": "codex", "arguments": {"prompt": "please"}, "_meta": meta});
+        let created = peer.call(1, "tools/call", params)["result"].clone();
+        assert_eq!(
+            (&created["resultType"], &created["status"]),
+            (&json!("task"), &json!("working")),
+            "{created}"
+        );
+        let about = json!({"taskId": created["taskId"], "_meta": meta});
+        let answer = peer.call(2, "tasks/get", about.clone());
+        let working = answer["result"].clone();
+        assert_eq!(working["status"], "working", "{answer}");
+        assert!(working["statusMessage"].as_str().unwrap().ends_with("; thread t-1"), "{working}");
+        let wanted = if interrupts {
+            peer.call(3, "tasks/cancel", about.clone());
+            "cancelled"
+        } else {
+            approve(&hub);
+            "completed"
+        };
+        let end = Instant::now() + DEADLINE;
+        let done = loop {
+            let task = peer.call(4, "tasks/get", about.clone())["result"].clone();
+            if task["status"] != "working" || Instant::now() > end {
+                break task;
+            }
+        };
+        assert_eq!(done["status"], wanted, "{done}");
+        if !interrupts {
+            let said = &done["result"]["structuredContent"];
+            assert_eq!(
+                said,
+                &json!({"threadId": "t-1", "content": "{'id':0,'result':{'decision':'accept'}}"})
+            );
+        }
+        let unknown = json!({"taskId": "codex-turn-0-0", "_meta": meta});
+        assert_eq!(peer.call(5, "tasks/get", unknown)["error"]["code"], -32602);
+    }
+}
+
+#[test]
+fn what_codex_asks_outlives_the_client_that_began_the_turn() {
+    let (home, hub) = hub_with(ASK);
+    let mut peer = client(&home, "2025-06-18");
+    start(&mut peer, 1, "codex", json!({"prompt": "please"}));
+    until(&peer, |message| is_event(message, "exec_approval_request"));
+    peer.finish();
+    approve(&hub);
+    eventually("the turn has ended", || page(&hub).contains("last turn completed"));
+    assert!(page(&hub).contains("accept"), "{}", page(&hub));
+}
+
+#[test]
+fn a_process_for_one_client_ends_with_it_during_an_approval() {
+    let home = Home::new();
+    install(&home, &app_server(ASK), "auto");
+    let mut peer = Peer::start(&mut home.adjutant(["mcp", "codex"]));
+    peer.initialize("2024-11-05");
+    start(&mut peer, 1, "codex", json!({"prompt": "please"}));
+    let asked = until(&peer, |message| message["method"] == "elicitation/create");
+    assert_eq!(asked["params"]["codex_command"], json!(["touch made.txt"]), "{asked}");
+    let (status, stderr) = peer.finish();
+    assert!(status.success(), "{stderr}");
+    eventually("nothing is left", || processes_of(home.path()).is_empty());
+}
+
+#[test]
+fn what_nobody_answers_is_denied_in_time() {
+    let home = Home::new();
+    install(&home, &app_server(ASK), "auto");
+    let config = std::fs::read_to_string(home.path().join(".adjutant/config.toml")).unwrap();
+    home.write(".adjutant/config.toml", config + "approval_timeout_seconds = 1\n");
+    let _hub = Serving::socket_hub(&home);
+    let run = codex(&home, &["please"]);
+    assert!(run.status.success(), "{run}");
+    let said = super::said(&run.stdout);
+    assert_eq!(said.last(), Some(&"{'id':0,'result':{'decision':'decline'}}"), "{run}");
+    assert!(run.stdout.contains("by Timeout"), "{run}");
+    assert!(codex(&home, &["--approvals"]).stderr.contains("Codex waits for nothing"));
+}

@@ -1,0 +1,160 @@
+//! The view in a pseudo-terminal: a session with the real Codex, and text that would steer the terminal.
+
+use std::time::{Duration, Instant};
+
+use super::browser::{SORT, conversation};
+use super::versions::{configure, installed};
+use super::{faults, install, threads};
+use crate::support::Home;
+use crate::support::model::Model;
+use crate::support::real::{RUN_DEADLINE, without};
+use crate::support::serving::Serving;
+use crate::support::terminal::{Terminal, svg, text};
+use crate::web::browser::pictures;
+
+const COPY: &[u8] = b"\x1b]52;c;";
+
+/// Waits for what a real Codex takes its time for.
+fn until(terminal: &mut Terminal, what: &str, keys: &str, wanted: impl Fn(&str) -> bool) -> String {
+    let end = Instant::now() + RUN_DEADLINE;
+    loop {
+        let screen = text(&terminal.screen());
+        if wanted(&screen) {
+            return screen;
+        }
+        assert!(Instant::now() < end, "the screen never showed {what}:\n{screen}");
+        if !keys.is_empty() {
+            terminal.send(keys);
+        }
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+}
+
+fn shows(terminal: &mut Terminal, wanted: &str) -> String {
+    until(terminal, wanted, "", |screen| screen.contains(wanted))
+}
+
+/// Presses a key until the question is off the screen: in its first moment it takes none.
+fn decide(terminal: &mut Terminal, key: &str) {
+    until(terminal, "that it was decided", key, |screen| !screen.contains("Codex wants to"));
+}
+
+#[test]
+fn a_session_of_codex_in_a_terminal() {
+    if without("npm") {
+        return;
+    }
+    let home = Home::new();
+    installed(&home, "@openai/codex", "auto");
+    home.write("work/tides.txt", "high 12:40\nlow  06:12\n");
+    let work = home.path().join("work");
+    let model = Model::start(conversation());
+    configure(&home, &model);
+    let _hub = Serving::socket_hub(&home);
+    let arguments = [
+        "codex",
+        "--cwd",
+        work.to_str().unwrap(),
+        "--sandbox",
+        "read-only",
+        "--approval-policy",
+        "on-request",
+        "Put the table of tides in order.",
+    ];
+    let mut terminal = Terminal::start(&home, &arguments, 100, 30, &[]);
+
+    let screen = shows(&mut terminal, "Codex wants to run a command");
+    assert!(screen.contains(SORT) && screen.contains(work.to_str().unwrap()), "{screen}");
+    if let Some(folder) = pictures() {
+        let replaced = [(work.to_str().unwrap(), "~/tides")];
+        let picture = svg(&terminal.screen(), "Codex in a terminal", &replaced);
+        std::fs::write(folder.join("codex-terminal.svg"), picture).unwrap();
+    }
+    decide(&mut terminal, "\x19");
+    let screen = shows(&mut terminal, "The table is in order now");
+    assert!(screen.contains("low  06:12") && screen.contains("approved (by a person)"), "{screen}");
+    shows(&mut terminal, "Codex · idle");
+
+    // A patch, denied in the person's words.
+    terminal.send("The low tide comes two minutes later.\r");
+    let screen = shows(&mut terminal, "Codex wants to change files");
+    assert!(screen.contains("+low  06:14"), "{screen}");
+    terminal.send("not before spring");
+    shows(&mut terminal, "> not before spring");
+    decide(&mut terminal, "\x04");
+    shows(&mut terminal, "denied: not before spring");
+    shows(&mut terminal, "Codex · idle");
+    assert_eq!(std::fs::read_to_string(work.join("tides.txt")).unwrap(), "low  06:12\nhigh 12:40\n");
+
+    // Words for a turn that runs.
+    terminal.send("Now be slow.\r");
+    shows(&mut terminal, "while ! test -e go");
+    terminal.send("Mind the spring tide.\r");
+    shows(&mut terminal, "Codex took it into the turn");
+    std::fs::write(work.join("go"), "").unwrap();
+    shows(&mut terminal, "Nothing more is to be done.");
+    shows(&mut terminal, "› Mind the spring tide.");
+    assert!(model.requests().pop().unwrap()["input"].to_string().contains("spring tide"));
+
+    // Another size, the transcript by keys, a search, a copy.
+    terminal.resize(60, 16);
+    shows(&mut terminal, "Tab transcript");
+    terminal.send("\t/table of\r");
+    shows(&mut terminal, "▌ › Put the table of tides in order.");
+    terminal.send("c");
+    shows(&mut terminal, "copied");
+    let copied: Vec<u8> = [COPY, b"UHV0IHRoZSB0YWJsZSBvZiB0aWRlcyBpbiBvcmRlci4=\x07"].concat();
+    assert!(terminal.written().windows(copied.len()).any(|part| part == copied));
+    terminal.send("\t");
+    shows(&mut terminal, "Threads");
+    terminal.send("\t");
+
+    // The first Ctrl-C ends the turn, the second leaves.
+    terminal.resize(100, 30);
+    terminal.send("Go on for ever.\r");
+    shows(&mut terminal, "Codex · running");
+    terminal.send("\x03");
+    shows(&mut terminal, "the turn was interrupted");
+    terminal.send("Go on for ever, again.\r");
+    until(&mut terminal, "the second turn", "", |screen| {
+        screen.contains("› Go on for ever, again.") && screen.contains("Codex · running")
+    });
+    terminal.send("\x03\x03");
+    assert_eq!(terminal.ended(), 0);
+    assert!(!terminal.screen().alternate_screen(), "the terminal is given back");
+    let thread = threads(&home)[0]["thread"].as_str().unwrap().to_owned();
+    shows(&mut terminal, &format!("adjutant codex --thread {thread} goes on there"));
+
+    // The thread is there when the view comes back, and so are the others.
+    let mut again = Terminal::start(&home, &["codex", "--thread", &thread], 120, 30, &[]);
+    shows(&mut again, "› Go on for ever, again.");
+    shows(&mut again, "Threads");
+    // What was stopped on leaving has stopped.
+    shows(&mut again, "Codex · idle");
+    again.send("\x03");
+    assert_eq!(again.ended(), 0);
+}
+
+#[test]
+fn text_that_steers_a_terminal_is_shown_by_its_codes() {
+    let home = Home::new();
+    let turn = r#"line '{"method":"item/completed","params":{"threadId":"t-1","item":{"type":"agentMessage","id":"m-2","text":"\u001b[2Jred\u202eleft\u0007"}}}'
+line '{"method":"item/completed","params":{"threadId":"t-1","item":{"type":"commandExecution","id":"c-2","command":"ls \u001b]0;title\u0007","aggregatedOutput":"a\tb\r\n\u001b[31mred","exitCode":3,"status":"failed"}}}'
+done_"#;
+    install(&home, &faults::app_server(turn), "auto");
+    let _hub = Serving::socket_hub(&home);
+    let mut terminal = Terminal::start(&home, &["codex", "steer"], 80, 24, &[]);
+    let screen = shows(&mut terminal, "exit 3");
+    for wanted in [
+        "⟨U+001B⟩[2Jred⟨U+202E⟩left⟨U+0007⟩",
+        "$ ls ⟨U+001B⟩]0;title⟨U+0007⟩",
+        "a    b",
+        "⟨U+001B⟩[31mred",
+        "failed",
+    ] {
+        assert!(screen.contains(wanted), "no `{wanted}` in\n{screen}");
+    }
+    assert!(!terminal.written().windows(4).any(|part| part == b"\x1b]0;"), "no title is set");
+    terminal.send("\x03");
+    assert_eq!(terminal.ended(), 0);
+}
