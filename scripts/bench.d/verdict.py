@@ -164,6 +164,20 @@ def judge():
                   f"all told of a question in {said['all told ms']:.0f} ms", said["streams peak MB"] < 100)
 
 
+    if said := probe("assistant"):
+        for name, tool, most in (("user", "getUser", 1), ("event", "getEvent", 1), ("events", "listEvents", 5)):
+            what = f"`{tool}` with {said['imported']:,} events in the calendar"
+            more = f", {said['listed']} events each" if name == "events" else ""
+            yield row(what, f"p99 < {most} ms", f"{said[name + ' ms']:.2f} ms, p99 {said[name + ' p99 ms']:.2f}{more}",
+                      said[f"{name} p99 ms"] < most)
+        yield row(f"import of {said['imported']:,} events", "< 20 s",
+                  f"{said['import s']:.1f} s, peak {said['import peak MB']:.0f} MB", said["import s"] < 20)
+        yield row(f"plan {said['users']:,} users × 10 events", "< 10 s, memory flat",
+                  f"{said['plan s']:.1f} s, peak {said['plan peak MB']:.1f} MB ({said['plan few peak MB']:.1f} for a tenth)",
+                  said["plan s"] < 10 and said["plan peak MB"] < 1.5 * said["plan few peak MB"])
+        yield row("1,000 mails due at once, to a server on loopback", "< 5 s, each once",
+                  f"{said['mails s']:.1f} s, {said['mails']:,} taken, {said['mails twice']} twice",
+                  said["mails s"] < 5 and said["mails"] == 1000 and not said["mails twice"])
     if said := probe("combined"):
         yield row("all rooms, relay and warm hub, to the answer to `initialize`", "< 10 ms",
                   f"{said['hello ms']:.1f} ms, p90 {said['hello p90 ms']:.1f}; with `tools/list` {said['both ms']:.1f}",
@@ -199,7 +213,7 @@ def main():
     for name in order:
         if (folder / f"{name}.md").exists():
             print(f"\n## {name}\n{(folder / f'{name}.md').read_text().strip()}")
-    for name in ("changed", "refused", "pipelined", "connect", "delegation", "queue", "popups", "combined"):
+    for name in ("changed", "refused", "pipelined", "connect", "delegation", "queue", "popups", "combined", "assistant"):
         if name not in failed and (said := probe(name)):
             print(f"\n## {name}")
             print("\n".join(f"- {k}: {v:.2f}" if isinstance(v, float) else f"- {k}: {v}" for k, v in said.items()))

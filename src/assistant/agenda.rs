@@ -1,5 +1,7 @@
 //! Events: taken in from calendars, changed, and listed by when they happen.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
@@ -11,7 +13,10 @@ use crate::events::Event as Happened;
 use crate::store::assistant::events::{self, Changed, EventChange, EventRow, Window};
 
 /// Events in one transaction.
-const BATCH: usize = 200;
+const BATCH: usize = 256;
+
+/// Hears how many of how many are done.
+pub(crate) type Tell<'a> = dyn Fn(usize, usize) + Sync + 'a;
 
 /// Which occurrences are asked for: those that start from `from` to before `until`.
 #[derive(Clone, Debug)]
@@ -44,6 +49,8 @@ pub(crate) struct Version {
     pub(crate) id: EventId,
     /// As [`Draft::name`].
     pub(crate) name: (String, String),
+    /// As [`Event::digest`].
+    digest: String,
     /// The server's name of the version; empty where there is none.
     pub(crate) etag: String,
 }
@@ -92,6 +99,7 @@ impl Assistant {
         let version = |row: events::VersionRow| Version {
             id: EventId::of_row(row.id),
             name: (row.uid, row.recurrence_id),
+            digest: row.digest,
             etag: row.etag,
         };
         Ok(found.into_iter().map(version).collect())
@@ -105,11 +113,35 @@ impl Assistant {
         drafts: Vec<Draft>,
         now: Timestamp,
     ) -> Result<Taken, Error> {
+        self.take_telling(calendar, drafts, now, &|_, _| {}).await
+    }
+
+    /// As [`Assistant::take`], and tells again and again how many events of how many are done.
+    pub(super) async fn take_telling(
+        &self,
+        calendar: &Calendar,
+        drafts: Vec<Draft>,
+        now: Timestamp,
+        tell: &Tell<'_>,
+    ) -> Result<Taken, Error> {
         let mut taken = Taken::default();
-        for batch in drafts.chunks(BATCH) {
+        let had = self.versions(calendar).await?.into_iter();
+        let had: HashMap<_, _> = had.map(|version| (version.name.clone(), version)).collect();
+        for (number, batch) in drafts.chunks(BATCH).enumerate() {
+            tell(number * BATCH, drafts.len());
             let mut changes = Vec::with_capacity(batch.len());
             for draft in batch {
-                changes.push(self.change(calendar, draft, now).await?);
+                let old = had.get(&draft.name());
+                let same = |old: &&Version| {
+                    old.digest == digest(&draft.title, draft.status, &draft.details)
+                        && old.etag == draft.etag.as_deref().unwrap_or_default()
+                };
+                // A series may have got occurrences since; of anything else there is nothing to write.
+                if draft.details.recurrence.is_none() && old.is_some_and(|old| same(&old)) {
+                    taken.same += 1;
+                } else {
+                    changes.push(self.change(calendar, draft, old, now).await?);
+                }
             }
             for changed in events::put(&self.store, changes).await? {
                 match changed {
@@ -128,11 +160,16 @@ impl Assistant {
         Ok(taken)
     }
 
-    async fn change(&self, calendar: &Calendar, draft: &Draft, now: Timestamp) -> Result<EventChange, Error> {
+    async fn change(
+        &self,
+        calendar: &Calendar,
+        draft: &Draft,
+        old: Option<&Version>,
+        now: Timestamp,
+    ) -> Result<EventChange, Error> {
         let recurrence = recurrence_id(draft.replaces);
-        let old = events::find(&self.store, calendar.id.as_str(), &draft.uid, &recurrence).await?;
-        let id = match &old {
-            Some(row) => EventId::of_row(row.id.clone()),
+        let id = match old {
+            Some(old) => old.id.clone(),
             None => EventId::new()?,
         };
         let event = EventRow {
@@ -156,9 +193,10 @@ impl Assistant {
         let (mut planned_from, mut plans) = (String::new(), Vec::new());
         if let Some(old) = old.filter(|old| old.digest != event.digest) {
             plans = self.plans_anew(&rows::event(event.clone())?, &draft.occurrences, now).await?;
-            planned_from = old.digest;
+            planned_from.clone_from(&old.digest);
         }
-        Ok(EventChange { event, source: draft.source.clone(), occurrences, planned_from, plans })
+        let (fresh, source) = (old.is_none(), draft.source.clone());
+        Ok(EventChange { event, fresh, source, occurrences, planned_from, plans })
     }
 
     /// Cancels events that are not in their calendar any more, with what was planned for them; says how many

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::agenda::Taken;
+use super::agenda::{Taken, Tell};
 use super::calendar::{self, Fault, Horizon};
 use super::event::{CalendarSource, Event, EventStatus, Occurrence};
 use super::id::CalendarId;
@@ -45,6 +45,18 @@ impl Assistant {
         actor: &str,
         now: Timestamp,
     ) -> Result<Imported, Error> {
+        self.import_telling(origin, text, actor, now, &|_, _| {}).await
+    }
+
+    /// As [`Assistant::import`], and tells again and again how many events of how many are done.
+    pub(crate) async fn import_telling(
+        &self,
+        origin: &Origin,
+        text: String,
+        actor: &str,
+        now: Timestamp,
+        tell: &Tell<'_>,
+    ) -> Result<Imported, Error> {
         let zone = self.user(&origin.user).await?.preferences.zone;
         let horizon = horizon(now);
         let read = tokio::task::spawn_blocking(move || calendar::read(&text, &zone, horizon)).await;
@@ -70,7 +82,7 @@ impl Assistant {
             let had = self.versions(&calendar).await?.into_iter();
             gone = had.filter(|one| !kept.contains(&one.name)).map(|one| one.id).collect();
         }
-        let taken = self.take(&calendar, drafts, now).await?;
+        let taken = self.take_telling(&calendar, drafts, now, tell).await?;
         if !gone.is_empty() {
             self.cancel_events(&gone, actor, now).await?;
         }

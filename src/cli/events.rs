@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -195,8 +196,15 @@ async fn import(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Res
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let place = std::path::absolute(&file).unwrap_or_else(|_| file.clone()).display().to_string();
         let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let origin = Origin { user: user.clone(), source: CalendarSource::File, place, name };
-        let imported = room.import(&origin, text, ACTOR, now).await.map_err(|error| {
+        let origin = Origin { user: user.clone(), source: CalendarSource::File, place, name: name.clone() };
+        let bar = bar(&name);
+        let tell = |done: usize, all: usize| {
+            bar.set_length(all as u64);
+            bar.set_position(done as u64);
+        };
+        let imported = room.import_telling(&origin, text, ACTOR, now, &tell).await;
+        bar.finish_and_clear();
+        let imported = imported.map_err(|error| {
             let message = format!("{shown}: {error}");
             let mut failure = Failure::from(error);
             failure.message = message;
@@ -233,6 +241,13 @@ async fn import(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Res
         output::json(&json!({"imported": told}))?;
     }
     Ok(if faulty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Events as they are taken over; drawn on a terminal alone.
+fn bar(name: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} events  {msg}");
+    let bar = ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.with_message(line(name))
 }
 
 /// Returns the file, or the `.ics` files of the folder by name.

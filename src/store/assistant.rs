@@ -7,6 +7,7 @@ pub(crate) mod audit;
 pub(crate) mod calendars;
 pub(crate) mod events;
 pub(crate) mod feeds;
+mod many;
 pub(crate) mod notifications;
 pub(crate) mod outbox;
 pub(crate) mod plans;

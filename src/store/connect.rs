@@ -45,7 +45,10 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
         // A pool tries for as long as it is patient; a wrong address is better known at once.
         options.connect().await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
     }
-    let pool = AnyPoolOptions::new().acquire_timeout(PATIENCE).after_connect(move |connection, _| {
+    // A file does not go away between two questions, so a connection to it is not tried before each.
+    let tried = engine == Engine::Postgres;
+    let pool = AnyPoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(tried);
+    let pool = pool.after_connect(move |connection, _| {
         Box::pin(async move {
             match engine {
                 Engine::Sqlite => connection.execute(PRAGMAS).await.map(drop),

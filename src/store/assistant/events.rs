@@ -4,9 +4,7 @@ mod put;
 mod read;
 
 pub(crate) use put::{Changed, EventChange, keep, put, remove};
-pub(crate) use read::{
-    VersionRow, Window, find, get, occurrence, occurrences, series, sources, versions, window,
-};
+pub(crate) use read::{VersionRow, Window, get, occurrence, occurrences, series, sources, versions, window};
 
 use super::row;
 use crate::store::Millis;
@@ -56,7 +54,6 @@ pub(super) const STATEMENTS: &[&str] = &[
     put::OCCURRENCE,
     put::CANCEL,
     read::GET,
-    read::FIND,
     read::OCCURRENCE,
     read::OCCURRENCES,
     read::SERIES,

@@ -3,7 +3,7 @@
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, FromRow as _, Row as _};
 
-use super::row;
+use super::{many, row};
 use crate::store::{Error, Millis, Store};
 
 row! {
@@ -159,14 +159,30 @@ pub(super) async fn of_occurrence(
     sqlx::query_as(OF_OCCURRENCE).bind(event).bind(occurrence).fetch_all(connection).await
 }
 
+/// Adds a notification under a plan.
 pub(super) async fn insert(
     connection: &mut AnyConnection,
     row: &NotificationRow,
     plan: &str,
 ) -> Result<(), sqlx::Error> {
-    let query = sqlx::query(INSERT).bind(&row.id).bind(plan).bind(&row.user_id).bind(&row.event_id);
-    let query = query.bind(&row.occurrence).bind(&row.channel).bind(row.due_at).bind(&row.urgency);
-    query.bind(row.try_at).bind(&row.details).bind(row.updated_at).execute(connection).await.map(drop)
+    insert_all(connection, &[&NotificationRow { plan_id: plan.to_owned(), ..row.clone() }]).await
+}
+
+/// Adds notifications.
+pub(super) async fn insert_all(
+    connection: &mut AnyConnection,
+    rows: &[&NotificationRow],
+) -> Result<(), sqlx::Error> {
+    for chunk in rows.chunks(many::ROWS) {
+        let mut query = sqlx::query(many::of(INSERT, chunk.len()));
+        for row in chunk {
+            query = query.bind(&row.id).bind(&row.plan_id).bind(&row.user_id).bind(&row.event_id);
+            query = query.bind(&row.occurrence).bind(&row.channel).bind(row.due_at).bind(&row.urgency);
+            query = query.bind(row.try_at).bind(&row.details).bind(row.updated_at);
+        }
+        query.execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// Lets a newer plan have a notification that stays as it is.

@@ -1,10 +1,12 @@
 //! Plans, applied as a difference: what was sent is never touched.
 
+use std::collections::HashSet;
+
 use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
 use super::notifications::{self, NotificationRow};
-use super::row;
+use super::{many, row};
 use crate::store::{Error, Millis, Store};
 
 row! {
@@ -50,6 +52,16 @@ macro_rules! select_plans {
     };
 }
 
+/// Binds the columns of [`INSERT`], to whatever kind of query.
+macro_rules! bind_plan {
+    ($query:ident, $plan:expr) => {{
+        let plan = &$plan;
+        let query = $query.bind(&plan.id).bind(&plan.user_id).bind(&plan.event_id);
+        let query = query.bind(&plan.occurrence).bind(&plan.plan_key).bind(&plan.source);
+        query.bind(&plan.reasons).bind(plan.made_at)
+    }};
+}
+
 const CURRENT: &str =
     select_plans!("WHERE p.event_id = $1 AND p.occurrence = $2 AND p.superseded_at IS NULL");
 
@@ -66,10 +78,14 @@ const SUPERSEDE: &str = "\
 
 const INSERT: &str = "\
     INSERT INTO plans (id, user_id, event_id, occurrence, plan_key, source, reasons, made_at) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+    ON CONFLICT (event_id, occurrence) WHERE superseded_at IS NULL DO NOTHING RETURNING id";
 
-/// The event is there still; else the plan has nothing to be about.
-const EVENT: &str = "SELECT COUNT(*) FROM events WHERE id = $1";
+/// The events that are there still; a plan for another has nothing to be about.
+const EVENTS: &str = "SELECT id FROM events WHERE id IN ($1)";
+
+/// What something was planned for before.
+const PLANNED: &str = "SELECT DISTINCT event_id, occurrence FROM notifications WHERE event_id IN ($1)";
 
 /// Applies plans in one transaction and says what each changed. A plan for an event that is gone changes nothing.
 pub(crate) async fn apply(store: &Store, plans: Vec<NewPlan>) -> Result<Vec<Applied>, Error> {
@@ -78,9 +94,17 @@ pub(crate) async fn apply(store: &Store, plans: Vec<NewPlan>) -> Result<Vec<Appl
         plans: &'a Vec<NewPlan>,
     ) -> BoxFuture<'a, Result<Vec<Applied>, sqlx::Error>> {
         Box::pin(async move {
+            let mut added = HashSet::new();
+            for chunk in plans.chunks(many::ROWS) {
+                added.extend(add(connection, chunk).await?);
+            }
             let mut applied = Vec::with_capacity(plans.len());
-            for plan in plans {
-                applied.push(apply_one(connection, plan).await?);
+            for new in plans {
+                applied.push(if added.contains(&new.plan.id) {
+                    Applied { planned: new.notifications.len() as u64, ..Applied::default() }
+                } else {
+                    apply_one(connection, new).await?
+                });
             }
             Ok(applied)
         })
@@ -88,19 +112,49 @@ pub(crate) async fn apply(store: &Store, plans: Vec<NewPlan>) -> Result<Vec<Appl
     store.write(plans, verb).await
 }
 
+/// Adds plans that are the first for what they are about, with all that they plan, and returns their ids. Others, and
+/// one whose event is gone, are left out.
+async fn add(connection: &mut AnyConnection, plans: &[NewPlan]) -> Result<Vec<String>, sqlx::Error> {
+    let mut query = sqlx::query_scalar(many::of(EVENTS, plans.len()));
+    for new in plans {
+        query = query.bind(&new.plan.event_id);
+    }
+    let there: HashSet<String> = query.fetch_all(&mut *connection).await?.into_iter().collect();
+    let mut query = sqlx::query_as(many::of(PLANNED, plans.len()));
+    for new in plans {
+        query = query.bind(&new.plan.event_id);
+    }
+    let planned: HashSet<(String, String)> = query.fetch_all(&mut *connection).await?.into_iter().collect();
+    let first = |plan: &PlanRow| {
+        there.contains(&plan.event_id) && !planned.contains(&(plan.event_id.clone(), plan.occurrence.clone()))
+    };
+    let plans: Vec<_> = plans.iter().filter(|new| first(&new.plan)).collect();
+    if plans.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut query = sqlx::query_scalar(many::of(INSERT, plans.len()));
+    for new in &plans {
+        query = bind_plan!(query, new.plan);
+    }
+    let added: Vec<String> = query.fetch_all(&mut *connection).await?;
+    let told = plans.iter().filter(|new| added.contains(&new.plan.id)).flat_map(|new| &new.notifications);
+    notifications::insert_all(connection, &told.collect::<Vec<_>>()).await?;
+    Ok(added)
+}
+
 /// Applies one plan within a transaction.
 pub(super) async fn apply_one(connection: &mut AnyConnection, new: &NewPlan) -> Result<Applied, sqlx::Error> {
     let plan = &new.plan;
-    let there: i64 = sqlx::query_scalar(EVENT).bind(&plan.event_id).fetch_one(&mut *connection).await?;
-    if there == 0 {
+    let query = sqlx::query_scalar(EVENTS).bind(&plan.event_id);
+    let there: Option<String> = query.fetch_optional(&mut *connection).await?;
+    if there.is_none() {
         return Ok(Applied::default());
     }
     let old = notifications::of_occurrence(connection, &plan.event_id, &plan.occurrence).await?;
     let query = sqlx::query(SUPERSEDE).bind(&plan.event_id).bind(&plan.occurrence).bind(plan.made_at);
     query.execute(&mut *connection).await?;
-    let query = sqlx::query(INSERT).bind(&plan.id).bind(&plan.user_id).bind(&plan.event_id);
-    let query = query.bind(&plan.occurrence).bind(&plan.plan_key).bind(&plan.source).bind(&plan.reasons);
-    query.bind(plan.made_at).execute(&mut *connection).await?;
+    let query = sqlx::query(INSERT);
+    bind_plan!(query, plan).execute(&mut *connection).await?;
 
     let mut applied = Applied::default();
     let mut kept = Vec::new();
@@ -172,4 +226,4 @@ pub(crate) async fn planned_occurrences(store: &Store, event: &str) -> Result<Ve
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[CURRENT, KEYS, OF_EVENT, SUPERSEDE, INSERT, EVENT];
+pub(super) const STATEMENTS: &[&str] = &[CURRENT, KEYS, OF_EVENT, SUPERSEDE, INSERT, EVENTS, PLANNED];

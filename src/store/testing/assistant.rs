@@ -82,6 +82,7 @@ fn change(uid: &str, digest: &str, starts_at: i64) -> EventChange {
     };
     EventChange {
         event,
+        fresh: true,
         source: "BEGIN:VEVENT".to_owned(),
         occurrences: vec![occurrence],
         planned_from: String::new(),

@@ -1,12 +1,26 @@
 //! Events come in, change, and go; what is planned for them changes in the same transaction.
 
+use std::borrow::Borrow;
+use std::collections::HashSet;
+
 use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
 use super::{EventRow, OccurrenceRow};
 use crate::store::assistant::plans::{self, NewPlan};
-use crate::store::assistant::{audit, notifications};
+use crate::store::assistant::{audit, many, notifications};
 use crate::store::{Error, Millis, Store};
+
+/// Binds the columns of [`INSERT`], to whatever kind of query.
+macro_rules! bind_event {
+    ($query:ident, $event:expr) => {{
+        let event = &$event;
+        let query = $query.bind(&event.id).bind(&event.user_id).bind(&event.calendar_id);
+        let query = query.bind(&event.uid).bind(&event.recurrence_id).bind(&event.title).bind(&event.status);
+        let query = query.bind(event.starts_at).bind(event.ends_at).bind(event.recurs).bind(&event.details);
+        query.bind(&event.digest).bind(&event.etag).bind(event.updated_at)
+    }};
+}
 
 pub(super) const FIND: &str = "\
     SELECT id, digest, COALESCE(etag, '') FROM events WHERE calendar_id = $1 AND uid = $2 AND recurrence_id = $3";
@@ -14,7 +28,8 @@ pub(super) const FIND: &str = "\
 pub(super) const INSERT: &str = "\
     INSERT INTO events (id, user_id, calendar_id, uid, recurrence_id, title, status, starts_at, ends_at, recurs, \
         details, digest, etag, updated_at) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+    ON CONFLICT (calendar_id, uid, recurrence_id) DO NOTHING RETURNING id";
 
 pub(super) const UPDATE: &str = "\
     UPDATE events SET title = $2, status = $3, starts_at = $4, ends_at = $5, recurs = $6, details = $7, digest = $8, \
@@ -40,6 +55,8 @@ pub(super) const CANCEL: &str = "\
 pub(crate) struct EventChange {
     /// The id counts for an event that is new.
     pub(crate) event: EventRow,
+    /// Whether the calendar did not have it a moment ago, so that it is likely to be new.
+    pub(crate) fresh: bool,
     /// The component as it came; empty where there is none.
     pub(crate) source: String,
     pub(crate) occurrences: Vec<OccurrenceRow>,
@@ -68,9 +85,19 @@ pub(crate) async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<
         changes: &'a Vec<EventChange>,
     ) -> BoxFuture<'a, Result<Vec<Changed>, sqlx::Error>> {
         Box::pin(async move {
+            let fresh: Vec<&EventChange> = changes.iter().filter(|change| change.fresh).collect();
+            let mut added = HashSet::new();
+            for chunk in fresh.chunks(many::ROWS) {
+                add(connection, chunk, &mut added).await?;
+            }
             let mut became = Vec::with_capacity(changes.len());
             for change in changes {
-                became.push(put_one(connection, change).await?);
+                // The same name may stand there twice, or be somebody else's of this moment; then its id is not ours.
+                became.push(if added.remove(change.event.id.as_str()) {
+                    Changed::Added
+                } else {
+                    put_one(connection, change).await?
+                });
             }
             Ok(became)
         })
@@ -78,21 +105,42 @@ pub(crate) async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<
     store.write(changes, verb).await
 }
 
+/// Adds events that are new, and notes which of them were.
+async fn add(
+    connection: &mut AnyConnection,
+    changes: &[&EventChange],
+    added: &mut HashSet<String>,
+) -> Result<(), sqlx::Error> {
+    let mut query = sqlx::query_scalar(many::of(INSERT, changes.len()));
+    for change in changes {
+        query = bind_event!(query, change.event);
+    }
+    let ids: Vec<String> = query.fetch_all(&mut *connection).await?;
+    added.extend(ids);
+    let new: Vec<_> = changes.iter().filter(|change| added.contains(&change.event.id)).collect();
+    let sources: Vec<_> = new.iter().filter(|change| !change.source.is_empty()).collect();
+    if !sources.is_empty() {
+        let mut query = sqlx::query(many::of(SOURCE, sources.len()));
+        for change in sources {
+            query = query.bind(&change.event.id).bind(&change.source);
+        }
+        query.execute(&mut *connection).await?;
+    }
+    let occurrences: Vec<&OccurrenceRow> = new.iter().flat_map(|change| &change.occurrences).collect();
+    happen(connection, &occurrences).await
+}
+
 async fn put_one(connection: &mut AnyConnection, change: &EventChange) -> Result<Changed, sqlx::Error> {
     let event = &change.event;
     let query = sqlx::query_as(FIND).bind(&event.calendar_id).bind(&event.uid).bind(&event.recurrence_id);
     let found: Option<(String, String, String)> = query.fetch_optional(&mut *connection).await?;
     let Some((id, digest, etag)) = found else {
-        insert(connection, event).await?;
-        if !change.source.is_empty() {
-            sqlx::query(SOURCE).bind(&event.id).bind(&change.source).execute(&mut *connection).await?;
-        }
-        happen(connection, &event.id, &change.occurrences).await?;
+        add(connection, &[change], &mut HashSet::new()).await?;
         return Ok(Changed::Added);
     };
     if digest == event.digest && etag == event.etag.as_deref().unwrap_or_default() {
         // The horizon may have moved on since.
-        happen(connection, &id, &change.occurrences).await?;
+        happen(connection, &occurrences_of(change, &id)).await?;
         return Ok(Changed::Same);
     }
     let query = sqlx::query(UPDATE).bind(&id).bind(&event.title).bind(&event.status).bind(event.starts_at);
@@ -105,7 +153,7 @@ async fn put_one(connection: &mut AnyConnection, change: &EventChange) -> Result
         return Ok(Changed::Same);
     }
     sqlx::query(FORGET).bind(&id).execute(&mut *connection).await?;
-    happen(connection, &id, &change.occurrences).await?;
+    happen(connection, &occurrences_of(change, &id)).await?;
     plans::supersede_all(connection, &id, event.updated_at).await?;
     let why = if event.status == "cancelled" { "the event was cancelled" } else { "the event changed" };
     let withdrawn = notifications::withdraw_all(connection, &id, why, event.updated_at).await?;
@@ -117,22 +165,22 @@ async fn put_one(connection: &mut AnyConnection, change: &EventChange) -> Result
     Ok(Changed::Updated { withdrawn })
 }
 
-async fn insert(connection: &mut AnyConnection, event: &EventRow) -> Result<(), sqlx::Error> {
-    let query = sqlx::query(INSERT).bind(&event.id).bind(&event.user_id).bind(&event.calendar_id);
-    let query = query.bind(&event.uid).bind(&event.recurrence_id).bind(&event.title).bind(&event.status);
-    let query = query.bind(event.starts_at).bind(event.ends_at).bind(event.recurs).bind(&event.details);
-    let query = query.bind(&event.digest).bind(&event.etag).bind(event.updated_at);
-    query.execute(connection).await.map(drop)
+/// The occurrences of a change under the id that the event has already.
+fn occurrences_of(change: &EventChange, id: &str) -> Vec<OccurrenceRow> {
+    let rows = change.occurrences.iter();
+    rows.map(|row| OccurrenceRow { event_id: id.to_owned(), ..row.clone() }).collect()
 }
 
-async fn happen(
+async fn happen<R: Borrow<OccurrenceRow>>(
     connection: &mut AnyConnection,
-    event: &str,
-    occurrences: &[OccurrenceRow],
+    occurrences: &[R],
 ) -> Result<(), sqlx::Error> {
-    for row in occurrences {
-        let query = sqlx::query(OCCURRENCE).bind(event).bind(&row.occurrence).bind(&row.user_id);
-        let query = query.bind(row.starts_at).bind(row.ends_at).bind(row.adjusted);
+    for chunk in occurrences.chunks(many::ROWS) {
+        let mut query = sqlx::query(many::of(OCCURRENCE, chunk.len()));
+        for row in chunk.iter().map(R::borrow) {
+            query = query.bind(&row.event_id).bind(&row.occurrence).bind(&row.user_id);
+            query = query.bind(row.starts_at).bind(row.ends_at).bind(row.adjusted);
+        }
         query.execute(&mut *connection).await?;
     }
     Ok(())
@@ -144,12 +192,7 @@ pub(crate) async fn keep(store: &Store, occurrences: Vec<OccurrenceRow>) -> Resu
         connection: &'a mut AnyConnection,
         occurrences: &'a Vec<OccurrenceRow>,
     ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-        Box::pin(async move {
-            for row in occurrences {
-                happen(connection, &row.event_id, std::slice::from_ref(row)).await?;
-            }
-            Ok(())
-        })
+        Box::pin(happen(connection, occurrences))
     }
     store.write(occurrences, verb).await
 }

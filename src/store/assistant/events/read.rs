@@ -20,8 +20,6 @@ macro_rules! select_events {
 }
 
 pub(super) const GET: &str = select_events!("", "events e WHERE e.id = $1");
-pub(super) const FIND: &str =
-    select_events!("", "events e WHERE e.calendar_id = $1 AND e.uid = $2 AND e.recurrence_id = $3");
 pub(super) const SERIES: &str =
     select_events!("", "events e WHERE e.recurs = 1 AND e.id > $1 ORDER BY e.id LIMIT $2");
 /// An event that is gone from its calendar has no digest.
@@ -32,7 +30,7 @@ pub(super) const SOURCES: &str = select_events!(
      ORDER BY e.starts_at, e.id LIMIT $4"
 );
 pub(super) const VERSIONS: &str = "\
-    SELECT id, uid, recurrence_id, COALESCE(etag, '') FROM events \
+    SELECT id, uid, recurrence_id, digest, COALESCE(etag, '') FROM events \
     WHERE calendar_id = $1 AND digest <> '' ORDER BY uid";
 
 pub(super) const OCCURRENCE: &str = "\
@@ -96,18 +94,6 @@ pub(crate) async fn get(store: &Store, id: &str) -> Result<Option<EventRow>, Err
     Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns the event of a calendar by its name there; `recurrence` is empty but for a changed occurrence.
-pub(crate) async fn find(
-    store: &Store,
-    calendar: &str,
-    uid: &str,
-    recurrence: &str,
-) -> Result<Option<EventRow>, Error> {
-    let mut connection = store.read().await?;
-    let query = sqlx::query_as(FIND).bind(calendar).bind(uid).bind(recurrence);
-    Ok(query.fetch_optional(&mut *connection).await?)
-}
-
 /// Returns at most `limit` series by id, behind `after`.
 pub(crate) async fn series(store: &Store, after: &str, limit: u32) -> Result<Vec<EventRow>, Error> {
     let mut connection = store.read().await?;
@@ -135,6 +121,7 @@ row! {
         id: String,
         uid: String,
         recurrence_id: String,
+        digest: String,
         /// The server's name of the version; empty where there is none.
         etag: String,
     }

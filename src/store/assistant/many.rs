@@ -1,0 +1,50 @@
+//! One statement for several rows: each statement is a trip to another thread or another machine and back, and very
+//! many rows come at once when a calendar is read or a crowd is planned for.
+
+use sqlx::AssertSqlSafe;
+
+/// Rows of one statement at most; of the widest they bind 896 values, and either engine takes thirty times as many.
+pub(super) const ROWS: usize = 64;
+
+/// Returns the text that takes `rows` groups of values, made of a text that takes one: `VALUES ($1, …)` or `IN ($1)`.
+pub(super) fn of(one: &'static str, rows: usize) -> AssertSqlSafe<String> {
+    // Both parts are our own words, with nothing of anybody's between them.
+    let Some((head, rest)) = one.split_once("VALUES (").or_else(|| one.split_once("IN (")) else {
+        return AssertSqlSafe(one.to_owned());
+    };
+    let Some((group, tail)) = rest.split_once(')') else { return AssertSqlSafe(one.to_owned()) };
+    let values = one.contains("VALUES (");
+    let width = group.matches('$').count();
+    let group_of = |row: usize| {
+        let mut numbers = (row * width + 1..).map(|number| format!("${number}"));
+        let parts = group.split(", ").map(|part| {
+            if part.starts_with('$') { numbers.next().unwrap_or_default() } else { part.to_owned() }
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    let groups: Vec<String> = (0..rows).map(group_of).collect();
+    AssertSqlSafe(if values {
+        format!("{head}VALUES ({}){tail}", groups.join("), ("))
+    } else {
+        format!("{head}IN ({}){tail}", groups.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+
+    #[test]
+    fn groups_are_repeated_with_numbers_of_their_own() {
+        let one = "INSERT INTO a (x, y, z) VALUES ($1, 'planned', $2) ON CONFLICT (x) DO NOTHING RETURNING x";
+        assert_eq!(of(one, 1).0, one);
+        assert_eq!(
+            of(one, 3).0,
+            one.replace(
+                "($1, 'planned', $2)",
+                "($1, 'planned', $2), ($3, 'planned', $4), ($5, 'planned', $6)"
+            )
+        );
+        assert_eq!(of("SELECT x FROM a WHERE x IN ($1)", 2).0, "SELECT x FROM a WHERE x IN ($1, $2)");
+    }
+}
