@@ -22,8 +22,8 @@ use outline::{Open, plan_key};
 /// How far ahead is planned.
 pub(crate) const HORIZON: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// Occurrences that one call plans at most; the next call goes on with the rest.
-const MOST: u32 = 2000;
+/// Occurrences that one call plans at most, of the 30 days; what is behind them is planned by its event.
+const MOST: u32 = 20_000;
 
 /// What planning did.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,6 @@
 //! `adjutant notifications …`: what is planned, what went out, and what a person says about it.
 
+mod everybody;
 mod simulate;
 
 use std::process::ExitCode;
@@ -13,10 +14,10 @@ use super::Common;
 use super::assistant::{ACTOR, Place, user, with_app};
 use super::output::{self, Failure};
 use crate::app::App;
-use crate::app::planning::{self, Asking, Client};
+use crate::app::planning::{self, Asking, Client, Planned};
 use crate::assistant::notices::{Due, Verdict};
 use crate::assistant::notification::Status;
-use crate::assistant::{Assistant, EventId, NotificationId, UserId, Zone};
+use crate::assistant::{Assistant, Error, EventId, NotificationId, UserId, Zone};
 use crate::mcp::tools::assistant::tell;
 use crate::visible::line;
 
@@ -64,8 +65,11 @@ enum Command {
     /// Plan what a user is told about the coming 30 days
     Plan {
         /// Who is told
-        #[arg(value_parser = user)]
-        user: UserId,
+        #[arg(value_parser = user, required_unless_present = "all")]
+        user: Option<UserId>,
+        /// Everybody instead
+        #[arg(long, conflicts_with_all = ["user", "event"])]
+        all: bool,
         /// About this event alone
         #[arg(long, value_name = "ID")]
         event: Option<String>,
@@ -125,7 +129,10 @@ pub(super) fn run(args: NotificationsArgs, common: Common) -> Result<ExitCode, F
                 list(&room, user, status, (days_back, days_forward), json).await?;
             }
             Command::Show { id, json } => show(&room, &id, json).await?,
-            Command::Plan { user, event, force, json } => plan(&app, &user, event, force, json).await?,
+            Command::Plan { user: Some(user), event, force, json, .. } => {
+                plan(&app, &user, event, force, json).await?;
+            }
+            Command::Plan { user: None, force, json, .. } => everybody::plan(&app, force, json).await?,
             Command::Simulate(args) => simulate::run(&args, &room).await?,
             Command::Retry { id } => {
                 room.retry(&id, ACTOR, Timestamp::now()).await?;
@@ -226,6 +233,23 @@ async fn show(room: &Assistant, id: &NotificationId, json: bool) -> Result<(), F
     output::data(&lines.join("\n"))
 }
 
+async fn planned_for(
+    app: &App,
+    user: &UserId,
+    event: Option<&EventId>,
+    force: bool,
+    now: Timestamp,
+) -> Result<Planned, Error> {
+    // No tasks run in this process, and nobody stands behind it who could be asked.
+    let asking = Asking {
+        config: &app.config.assistant,
+        agents: None,
+        client: &Client::default(),
+        cancelled: &app.shutdown,
+    };
+    Ok(planning::plan(&app.assistant, asking, (user, event), force, now).await?.unwrap_or_default())
+}
+
 async fn plan(
     app: &App,
     user: &UserId,
@@ -237,14 +261,7 @@ async fn plan(
     let event = event.map(|id| EventId::parse(&id).ok_or_else(|| unknown(id))).transpose()?;
     let (now, started) = (Timestamp::now(), std::time::Instant::now());
     let room = &app.assistant;
-    // No tasks run in this process, and nobody stands behind it who could be asked.
-    let asking = Asking {
-        config: &app.config.assistant,
-        agents: None,
-        client: &Client::default(),
-        cancelled: &app.shutdown,
-    };
-    let planned = planning::plan(room, asking, (user, event.as_ref()), force, now).await?.unwrap_or_default();
+    let planned = planned_for(app, user, event.as_ref(), force, now).await?;
     let planning = &planned.planning;
     let zone = room.user(user).await?.preferences.zone;
     if json {

@@ -185,7 +185,7 @@ pub(crate) fn planning(
         value["fell_back"] = fell_back.collect::<Vec<_>>().into();
     }
     if planning.more {
-        value["more"] = Value::from("there was more to plan than one call takes; call again");
+        value["more"] = Value::from("there is more than one call plans; plan the rest by `event_id`");
     }
     value
 }

@@ -1,0 +1,53 @@
+//! `adjutant notifications plan --all`.
+
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use indicatif::{ProgressBar, ProgressStyle};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::super::output::{self, Failure};
+use super::planned_for;
+use crate::app::App;
+use crate::assistant::User;
+
+/// Users of one page.
+const PAGE: u32 = 500;
+/// Users that are planned for at the same time: what they have to write is written together.
+const TOGETHER: usize = 32;
+
+/// Plans for every user, page by page, and prints what that made in all.
+pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failure> {
+    let now = Timestamp::now();
+    // Drawn on a terminal alone.
+    let style = ProgressStyle::with_template("{spinner} {elapsed}  {pos} users planned for");
+    let bar = ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    let (mut users, mut processed, mut planned, mut kept, mut superseded) = (0_u64, 0, 0, 0, 0);
+    let mut last: Option<User> = None;
+    loop {
+        let page = app.assistant.users(last.as_ref().map(|user| &user.id), PAGE).await?;
+        let Some(end) = page.last() else { break };
+        last = Some(end.clone());
+        let each = page.iter().map(|user| planned_for(app, &user.id, None, force, now));
+        let mut done = stream::iter(each).buffer_unordered(TOGETHER);
+        while let Some(one) = done.try_next().await? {
+            let planning = one.planning;
+            (processed, planned) = (processed + planning.processed, planned + planning.planned);
+            (kept, superseded) = (kept + planning.kept, superseded + planning.superseded);
+            users += 1;
+            bar.set_position(users);
+        }
+    }
+    bar.finish_and_clear();
+    if json {
+        return output::json(&json!({
+            "users": users,
+            "events_processed": processed,
+            "notifications_planned": planned,
+            "kept": kept,
+            "superseded": superseded,
+        }));
+    }
+    output::data(&format!(
+        "{planned} planned, {kept} as before, {superseded} withdrawn, for {processed} events of {users} users"
+    ))
+}
