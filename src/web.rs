@@ -36,6 +36,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/agents", get(pages::agents::list))
         .route("/agents/{*name}", get(pages::agent::show))
         .route("/calendar", get(pages::calendar::show))
+        .route("/calendar/notification", post(pages::calendar::notification))
         .route("/calendar/plan", post(pages::calendar::plan))
         .route("/calendar/preferences", post(pages::calendar::change))
         .route("/feeds/{file}", get(feed::show))

@@ -216,7 +216,7 @@ def mails(adjutant):
     home = Home(adjutant, f'[notifications]\nmail = "smtp://127.0.0.1:{sink.port}"\n')
     hub = None
     try:
-        home.run("users", "add", "Ann", "--id", "ann", "--email", "ann@example.org", "--quiet", "none", "--weekend", "both")
+        home.run("users", "add", "Ann", "--id", "ann", "--email", "ann@example.org", "--quiet-hours", "none", "--weekend", "both")
         due = now() + datetime.timedelta(seconds=15)
         # Within the hour they are told a quarter of an hour before their start.
         start = due + datetime.timedelta(minutes=15)

@@ -20,14 +20,17 @@ mod tests;
 
 pub(crate) use expand::{Horizon, occurrences};
 pub(crate) use export::{Before, Entry, Reminder, Sheet, print};
-pub(crate) use read::{Fault, Read, read};
+pub(crate) use read::{Fault, MAX_BYTES, Read, read};
 pub(crate) use rule::Budget;
 
 /// Why a calendar, or one event of it, was not taken over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("the calendar has {bytes} bytes; at most {} are read at once, so split it", read::MAX_BYTES)]
-    TooLarge { bytes: usize },
+    #[error(
+        "the calendar has more than {} bytes, which is the most that is read at once; split it",
+        read::MAX_BYTES
+    )]
+    TooLarge,
     #[error("this is not a calendar: it does not begin with `BEGIN:VCALENDAR`")]
     NotACalendar,
     #[error("the event has no `END:VEVENT`")]

@@ -64,12 +64,13 @@ impl Assistant {
     }
 }
 
-/// The week as a calendar's text. One event begins so soon that its mail is due in a minute.
+/// The week as a calendar's text. Two events begin so soon that something is due in a minute: a mail an hour before the
+/// one, and what is pressing a quarter of an hour before the other.
 fn week(now: Timestamp, zone: &Zone) -> String {
     let today = zone.civil(now).date();
     let mut text = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Adjutant//Demo//EN\r\n".to_owned();
-    let soon = now.saturating_add(SignedDuration::from_secs(15 * 60 + 60)).unwrap_or(now);
-    let soon = zone.civil(soon);
+    let minutes_from_now =
+        |minutes: i64| zone.civil(now.saturating_add(SignedDuration::from_mins(minutes)).unwrap_or(now));
     let mut entry = |number: usize,
                      start: jiff::civil::DateTime,
                      minutes: i64,
@@ -89,7 +90,8 @@ fn week(now: Timestamp, zone: &Zone) -> String {
             end.strftime("%Y%m%dT%H%M%S"),
         );
     };
-    entry(0, soon, 30, "Coffee with Sam", "Corner café", "");
+    entry(0, minutes_from_now(16), 30, "Coffee with Sam", "Corner café", "");
+    entry(8, minutes_from_now(61), 20, "Call the landlord", "", "");
     for (number, (day, time, minutes, title, place, rule)) in WEEK.into_iter().enumerate() {
         let date = today.saturating_add(day.days());
         entry(number + 1, date.to_datetime(time), minutes, title, place, rule);

@@ -2,6 +2,7 @@
 
 mod remote;
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,6 +15,7 @@ use super::Common;
 use super::assistant::{ACTOR, Place, user, with};
 use super::output::{self, Failure};
 use crate::assistant::agenda::Span;
+use crate::assistant::calendar::MAX_BYTES;
 use crate::assistant::event::CalendarSource;
 use crate::assistant::import::Origin;
 use crate::assistant::{Assistant, EventId, UserId, Zone};
@@ -191,8 +193,7 @@ async fn import(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Res
     let (mut told, mut faulty) = (Vec::new(), false);
     for file in files(from)? {
         let shown = file.display().to_string();
-        let bytes =
-            std::fs::read(&file).map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
+        let bytes = bytes_of(&file).map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let place = std::path::absolute(&file).unwrap_or_else(|_| file.clone()).display().to_string();
         let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -241,6 +242,13 @@ async fn import(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Res
         output::json(&json!({"imported": told}))?;
     }
     Ok(if faulty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Reads a file, or so much of it that the reader refuses it for its size.
+fn bytes_of(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Events as they are taken over; drawn on a terminal alone.

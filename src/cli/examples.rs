@@ -126,7 +126,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ),
     ("users edit", &[("adjutant users edit ann --email ann@example.org --ladder popup,email,call", "")]),
     ("users remove", &[("adjutant users remove ann", "")]),
-    ("users feed", &[("adjutant users feed ann", "for a calendar program to subscribe to")]),
     (
         "users feed",
         &[
@@ -158,7 +157,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("notifications", &[("adjutant notifications list --user ann", "")]),
     ("notifications list", &[("adjutant notifications list --status failed --days-back 7", "")]),
     ("notifications show", &[("adjutant notifications show 5c1e", "")]),
-    ("notifications plan", &[("adjutant notifications plan ann --force", "")]),
+    (
+        "notifications plan",
+        &[
+            ("adjutant notifications plan ann --force", ""),
+            ("adjutant notifications plan --all", "from a timer"),
+        ],
+    ),
     ("notifications simulate", &[("adjutant notifications simulate ann --days 7 --why", "")]),
     ("notifications retry", &[("adjutant notifications retry 5c1e", "")]),
     ("notifications resolve", &[("adjutant notifications resolve 5c1e sent", "")]),

@@ -413,3 +413,37 @@ fn a_feed_is_read_by_its_address_alone() {
     assert!(home.run(["users", "feed", "ann", "--off"], "").status.success());
     assert!(get(&second, "").starts_with("HTTP/1.1 404 "));
 }
+
+#[test]
+fn large_files_and_bombs_are_refused_by_name_in_bounded_time() {
+    let home = home();
+    let large = "X".repeat(50 * 1024 * 1024);
+    home.write("large.ics", format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nX-A:{large}\r\nEND:VCALENDAR\r\n"));
+    let refused = home.run(["events", "import", "ann", "large.ics"], "");
+    assert_eq!(refused.status.code(), Some(1));
+    let why = "error: large.ics: the calendar has more than 41943040 bytes, which is the most that is read at once; split it\n";
+    assert_eq!(refused.stderr, why);
+    // Every second of the next centuries, dates that no year has, and a rule for each of many events.
+    let start = at(2, "1000");
+    let bomb = |uid: &str, rule: &str| {
+        format!("UID:{uid}\r\nSUMMARY:{uid}\r\nDTSTART;TZID=Europe/Berlin:{start}\r\nRRULE:{rule}")
+    };
+    let mut events = vec![
+        bomb("fine", "FREQ=WEEKLY;COUNT=3"),
+        bomb("secondly", "FREQ=SECONDLY"),
+        bomb("counted", "FREQ=SECONDLY;COUNT=2147483647"),
+        bomb("never", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"),
+    ];
+    events.extend((0..300).map(|n| bomb(&format!("b{n}"), "FREQ=YEARLY;BYMONTH=1;BYYEARDAY=200")));
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    home.write("bombs.ics", calendar(&events));
+    // The run has a deadline of its own.
+    let told = home.run(["events", "import", "ann", "bombs.ics"], "");
+    assert_eq!(
+        told.stdout, "bombs.ics: 1 new, 0 changed, 0 as before, 0 gone, 303 left out\n",
+        "{}",
+        told.stderr
+    );
+    assert!(told.stderr.contains("bombs.ics:10: left out: the event repeats more than"), "{}", told.stderr);
+    assert_eq!(happens(&home, "ann").len(), 3);
+}

@@ -16,7 +16,7 @@ use super::stamp::resolve;
 use super::zones::Zones;
 
 /// The largest file: more than 100,000 events of the usual size.
-pub(super) const MAX_BYTES: usize = 40 * 1024 * 1024;
+pub(crate) const MAX_BYTES: usize = 40 * 1024 * 1024;
 /// The largest event, with what is attached to it.
 pub(super) const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
@@ -51,7 +51,7 @@ struct Found<'a> {
 /// Fails only where nothing of the text can be taken over.
 pub(crate) fn read(text: &str, own: &Zone, horizon: Horizon) -> Result<Read, Error> {
     if text.len() > MAX_BYTES {
-        return Err(Error::TooLarge { bytes: text.len() });
+        return Err(Error::TooLarge);
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let head = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();

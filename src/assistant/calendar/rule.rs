@@ -52,6 +52,8 @@ pub(super) fn dates(
     (from, to): (DateTime, DateTime),
     budget: &mut Budget,
 ) -> Result<Vec<DateTime>, Error> {
+    // A rule that names nothing is followed to its end before that is known: where the work is spent, none is begun.
+    budget.take(0)?;
     let parts = parts(rule, zone)?;
     if parts.until.is_some_and(|until| until < start || until < from) || start >= to {
         return Ok(Vec::new());

@@ -9,6 +9,7 @@ use crate::assistant::notices::{Due, Verdict};
 use crate::assistant::planning::Which;
 use crate::assistant::{Preferences, User, UserId, Zone};
 use crate::config::Database;
+use crate::config::delivery::Mail;
 use crate::events::Events;
 use crate::store::Store;
 
@@ -151,5 +152,33 @@ fn a_wait_grows_and_has_an_end() {
     for attempt in 0..40 {
         let wait = backoff(attempt);
         assert!((1000..=1000 + BACKOFF.1).contains(&wait), "{attempt}: {wait}");
+    }
+}
+
+#[tokio::test]
+async fn the_demo_shows_and_sends_something_whenever_it_is_looked_at() {
+    // A Monday and a Saturday, at night too.
+    for day in ["2030-01-07", "2030-01-12"] {
+        for hour in [0, 3, 6, 9, 12, 15, 18, 21, 23] {
+            let now = at(&format!("{day}T{hour:02}:30:00Z"));
+            let room = Assistant::new(Store::new(Database::Memory), Events::new());
+            room.fill_demo(now).await.unwrap();
+            let user = UserId::parse("demo").unwrap();
+            let told = all(&room, &user).await;
+            assert!(told.len() >= 6, "{now}: {told:#?}");
+            assert!(told.iter().all(|one| !one.reasons.is_empty() && !one.wording.subject.is_empty()));
+            let folder = tempfile::tempdir().unwrap();
+            let mail = Some(Mail::Folder(folder.path().to_owned()));
+            let delivery = Delivery { mail, ..Delivery::default() };
+            let show: Show = Arc::new(|_| Box::pin(async { Outcome::Sent("shown".to_owned()) }));
+            let ways = Ways { mail: email::Mailer::new(&delivery), delivery, web: None, show };
+            let soon = now + SignedDuration::from_secs(65);
+            room.round(&ways, "hub", || soon, &CancellationToken::new()).await.unwrap();
+            let mails = std::fs::read_dir(folder.path()).unwrap().count();
+            let gone = all(&room, &user).await;
+            let gone =
+                gone.iter().filter(|one| matches!(one.status, Status::Sent | Status::Simulated)).count();
+            assert!(mails >= 1 && gone == 2, "{now}: {mails} mails of {gone} that went out");
+        }
     }
 }

@@ -18,9 +18,9 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::app::planning::Client;
 use crate::assistant::agenda::{Happening, Span};
-use crate::assistant::notices::Due;
-use crate::assistant::notification::Status;
-use crate::assistant::{Notification, Reason, User, UserId, Zone};
+use crate::assistant::notices::{Due, Verdict};
+use crate::assistant::notification::{Status, Urgency};
+use crate::assistant::{Error, Notification, NotificationId, Reason, User, UserId, Zone};
 use crate::web::csrf;
 use crate::web::error::Failure;
 use crate::web::page::{self, Place};
@@ -89,6 +89,58 @@ pub(in crate::web) async fn plan(
     let nobody = Client::default();
     app.plan(&nobody, &app.shutdown, (&user.id, None), false).await.map_err(Failure::internal)?;
     Ok(back(&user))
+}
+
+/// What a person says about one notification: seen, or how it goes on with one that was not sent.
+pub(in crate::web) async fn notification(
+    State(app): State<Arc<App>>,
+    form: Result<Form<Vec<(String, String)>>, FormRejection>,
+) -> Result<Response, Failure> {
+    let fields = page::fields(form)?;
+    csrf::check(&fields)?;
+    let field =
+        |name: &str| fields.iter().find(|(field, _)| field == name).map_or("", |(_, value)| value.as_str());
+    let user = find(&app, field("user")).await?;
+    let unknown = || Failure::BadRequest("There is no such notification.");
+    let id = NotificationId::parse(field("id")).ok_or_else(unknown)?;
+    let (room, now) = (&app.assistant, Timestamp::now());
+    let done = match field("act") {
+        "acknowledge" => room.acknowledge(&id, ACTOR, now).await.map(drop),
+        "retry" => room.retry(&id, ACTOR, now).await.map(drop),
+        "sent" => room.resolve(&id, Verdict::Sent, ACTOR, now).await.map(drop),
+        "cancelled" => room.resolve(&id, Verdict::Cancelled, ACTOR, now).await.map(drop),
+        _ => return Err(Failure::BadRequest("The form asks for nothing that is known here.")),
+    };
+    match done {
+        Ok(()) => Ok(back(&user)),
+        Err(Error::Unknown { .. }) => Err(unknown()),
+        Err(Error::Standing { .. }) => {
+            Err(Failure::BadRequest("The notification does not stand there any more. Look again."))
+        }
+        Err(error) => Err(Failure::internal(error)),
+    }
+}
+
+/// What a person may say about a notification, as the form's words.
+fn acts(one: &Notification) -> Vec<Value> {
+    let act = |word: &'static str, label: &'static str| context! { word, label };
+    let (again, unwanted) = (act("retry", "Send it again"), act("cancelled", "Not wanted any more"));
+    match one.status {
+        Status::Failed | Status::Dead => vec![again, unwanted],
+        Status::Unknown => vec![act("sent", "It arrived"), again, unwanted],
+        Status::Sent | Status::Simulated
+            if one.acknowledged_at.is_none() && one.urgency == Urgency::Urgent =>
+        {
+            vec![act("acknowledge", "I have seen it")]
+        }
+        Status::Planned => vec![unwanted],
+        Status::Sent
+        | Status::Simulated
+        | Status::Sending
+        | Status::Merged
+        | Status::Cancelled
+        | Status::Superseded => Vec::new(),
+    }
 }
 
 fn back(user: &User) -> Response {
@@ -178,7 +230,7 @@ async fn event(
     let Happening { event, occurrence } = happening;
     let clock = |at: Timestamp| zone.civil(at).strftime("%H:%M").to_string();
     let told: Vec<Value> =
-        told.iter().filter(|one| is_shown(one.status)).map(|one| notification(one, zone)).collect();
+        told.iter().filter(|one| is_shown(one.status)).map(|one| told_as(one, zone)).collect();
     let mut silence = Vec::new();
     if told.is_empty() {
         let plan = app.assistant.plan_of(&event.id, &occurrence.key).await.map_err(Failure::internal)?;
@@ -201,7 +253,7 @@ async fn event(
     })
 }
 
-fn notification(one: &Notification, zone: &Zone) -> Value {
+fn told_as(one: &Notification, zone: &Zone) -> Value {
     let shape = picture::Shape::of(one.status);
     context! {
         id => one.id.as_str(),
@@ -215,6 +267,7 @@ fn notification(one: &Notification, zone: &Zone) -> Value {
         error => &one.error,
         seen => one.acknowledged_at.is_some(),
         reasons => reasons(&one.reasons),
+        acts => acts(one),
     }
 }
 

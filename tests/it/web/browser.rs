@@ -409,15 +409,20 @@ fn pages_are_accessible_and_fit_every_width() {
             if let Some(folder) = pictures().filter(|_| PICTURES.contains(&(name, look))) {
                 browser.screenshot(&folder.join(format!("{name}-{look}.png")));
             }
-            browser.evaluate(&axe);
-            let found = browser.evaluate(
-                "axe.run().then(({ violations }) => violations
-                    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-                    .map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => [html, failureSummary])]))",
-            );
-            assert_eq!(found, json!([]), "{name} {look}: {found:#}");
+            assert_accessible(&mut browser, &axe, &format!("{name} {look}"));
         }
     }
+}
+
+/// Has axe-core look for anything serious on the open page.
+pub(super) fn assert_accessible(browser: &mut Browser, axe: &str, what: &str) {
+    browser.evaluate(axe);
+    let found = browser.evaluate(
+        "axe.run().then(({ violations }) => violations
+            .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+            .map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => [html, failureSummary])]))",
+    );
+    assert_eq!(found, json!([]), "{what}: {found:#}");
 }
 
 /// Puts a text into a field and waits until the preview says `wanted`.

@@ -1,12 +1,14 @@
 //! `/calendar`: a person's week with what is told when, and why; and the form that changes it.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::Home;
-use crate::support::chromium::Browser;
+use super::browser::{assert_accessible, axe, tab_to};
+use crate::support::chromium::{Browser, Key};
 use crate::support::serving::Serving;
+use crate::support::{DEADLINE, Home};
 
 /// A home with Ann, and a working week that begins tomorrow.
 fn home() -> Home {
@@ -73,18 +75,9 @@ fn a_week_is_a_picture_with_its_reasons_and_a_form() {
         {
             browser.look(width, 900, dark);
             browser.open(&root);
-            browser.evaluate("document.querySelector('details').open = true");
+            browser.evaluate("document.querySelector('.agenda details').open = true");
             browser.screenshot(&folder.join(format!("{name}.png")));
         }
-    }
-    for width in [1280, 390] {
-        browser.look(width, 900, false);
-        browser.open(&root);
-        assert_eq!(
-            browser.evaluate("document.documentElement.scrollWidth > innerWidth"),
-            json!(false),
-            "{width}"
-        );
     }
     // A wish that cannot be kept is refused with the sentence that says why, and nothing of it is kept.
     let submit = |browser: &mut Browser, zone: &str| {
@@ -96,4 +89,101 @@ fn a_week_is_a_picture_with_its_reasons_and_a_form() {
     browser.until("document.getElementById('fault') !== null");
     submit(&mut browser, "Asia/Kathmandu");
     browser.until("document.querySelector('.eyebrow').textContent.includes('Asia/Kathmandu')");
+}
+
+#[test]
+fn the_week_is_accessible_and_fits_every_width() {
+    let Some(mut browser) = Browser::start() else { return };
+    let Some(axe) = axe() else { return };
+    let home = home();
+    let hub = Serving::open_hub(&home);
+    for (width, dark) in [(1280, false), (1280, true), (375, false), (375, true)] {
+        browser.look(width, 900, dark);
+        browser.open(&hub.url("/calendar"));
+        browser.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })");
+        let wider = browser.evaluate("document.documentElement.scrollWidth > innerWidth");
+        assert_eq!(wider, json!(false), "{width}: the page is wider than the window");
+        assert_accessible(&mut browser, &axe, &format!("{width} {dark}"));
+    }
+    browser.assert_calm();
+}
+
+#[test]
+fn wishes_are_changed_by_keys_alone_and_without_script() {
+    let Some(mut browser) = Browser::start() else { return };
+    let home = home();
+    let hub = Serving::open_hub(&home);
+    browser.scripts(false);
+    browser.open(&hub.url("/calendar"));
+    // The picture scrolls on a small screen, so the keys reach it as well.
+    tab_to(&mut browser, ".week");
+    tab_to(&mut browser, "details summary");
+    browser.press(Key::Enter);
+    assert_eq!(browser.evaluate("document.activeElement.parentElement.open"), json!(true));
+    tab_to(&mut browser, "#voice");
+    browser.evaluate("document.activeElement.select()");
+    browser.type_text("de");
+    tab_to(&mut browser, "#ladder");
+    browser.evaluate("document.activeElement.select()");
+    browser.type_text("popup, call");
+    tab_to(&mut browser, "#save");
+    browser.press(Key::Enter);
+    browser.loaded();
+    assert_eq!(browser.evaluate("document.getElementById('fault')"), json!(null));
+    let shown = home.run(["users", "show", "ann", "--json"], "");
+    let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert_eq!(shown["preferences"]["voice"], "de");
+    assert_eq!(shown["preferences"]["escalation_ladder"], json!(["popup", "call"]));
+    assert_eq!(shown["preferences"]["quiet_start"], "21:00", "what was not touched stays");
+    browser.assert_calm();
+}
+
+#[test]
+fn what_was_told_is_acknowledged_and_what_failed_is_sent_again_on_its_page() {
+    let Some(mut browser) = Browser::start() else { return };
+    // A sender that is none: the mail fails for good, and being urgent it goes on as a popup.
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[notifications]\nmail = \"folder:mail\"\nmail_from = \"nobody\"\n");
+    let run = |arguments: &[&str]| {
+        let done = home.run(arguments, "");
+        assert!(done.status.success(), "{arguments:?}: {}", done.stderr);
+        done.stdout
+    };
+    let ann = ["users", "add", "Ann", "--id", "ann", "--email", "ann@example.org", "--quiet-hours", "none"];
+    run(&[&ann[..], &["--weekend", "both", "--ladder", "email,popup"]].concat());
+    let soon = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(902);
+    let start = soon.strftime("%Y%m%dT%H%M%SZ");
+    let event = format!("BEGIN:VEVENT\r\nUID:a\r\nDTSTART:{start}\r\nSUMMARY:Review\r\nEND:VEVENT\r\n");
+    home.write("a.ics", format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{event}END:VCALENDAR\r\n"));
+    run(&["events", "import", "ann", "a.ics"]);
+    run(&["notifications", "plan", "ann"]);
+    let hub = Serving::open_hub(&home);
+    let until = |what: &str, done: &dyn Fn(&Value) -> bool| {
+        let end = Instant::now() + 2 * DEADLINE;
+        loop {
+            let listed = run(&["notifications", "list", "--user", "ann", "--json"]);
+            let listed = serde_json::from_str::<Value>(&listed).unwrap()["notifications"].take();
+            if done(&listed) {
+                return;
+            }
+            assert!(Instant::now() < end, "{what}: {listed:#}");
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+    };
+    until("a mail that failed, and a popup", &|all| {
+        all[0]["status"] == "failed" && all[1]["status"] == "sent" && all[1]["channel"] == "popup"
+    });
+    browser.open(&hub.url("/calendar"));
+    let press = |browser: &mut Browser, act: &str| {
+        browser.evaluate(&format!("document.querySelector('button[value={act}]').click()"));
+        browser.loaded();
+    };
+    press(&mut browser, "retry");
+    until("another try", &|all| all[0]["attempts"] == 2 && all[0]["status"] == "failed");
+    press(&mut browser, "acknowledge");
+    until("the acknowledgement", &|all| all[1]["acknowledged_time"].is_string());
+    assert_eq!(browser.evaluate("document.querySelector('button[value=acknowledge]')"), json!(null));
+    press(&mut browser, "cancelled");
+    until("an end", &|all| all[0]["status"] == "cancelled");
+    browser.assert_calm();
 }

@@ -190,11 +190,11 @@ async fn happen<R: Borrow<OccurrenceRow>>(
 pub(crate) async fn keep(store: &Store, occurrences: Vec<OccurrenceRow>) -> Result<(), Error> {
     fn verb<'a>(
         connection: &'a mut AnyConnection,
-        occurrences: &'a Vec<OccurrenceRow>,
+        (occurrences,): &'a (Vec<OccurrenceRow>,),
     ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
         Box::pin(happen(connection, occurrences))
     }
-    store.write(occurrences, verb).await
+    store.write((occurrences,), verb).await
 }
 
 /// Cancels events that are not in their calendar any more, with what was planned for them. Each comes with its line

@@ -3,6 +3,7 @@
 use jiff::civil::Time;
 use minijinja::{Value, context};
 
+use crate::assistant::notification::Channel;
 use crate::assistant::user::{ChannelPreference, QuietHours, WeekendPolicy};
 use crate::assistant::{User, Zone};
 
@@ -38,6 +39,14 @@ pub(super) fn values(user: &User) -> Value {
         quiet_start => preferences.quiet.map(|quiet| clock(quiet.start)).unwrap_or_default(),
         quiet_end => preferences.quiet.map(|quiet| clock(quiet.end)).unwrap_or_default(),
         escalation => preferences.escalation_minutes,
+        locale => &preferences.locale,
+        voice => &preferences.voice,
+        most_calls => preferences.most_calls,
+        ladder => preferences.ladder.iter().map(|channel| channel.name()).collect::<Vec<_>>().join(", "),
+        ladder_ways => Channel::ALL.iter().map(|channel| channel.name()).collect::<Vec<_>>().join(", "),
+        ladder_minutes => preferences.ladder_minutes,
+        ntfy => preferences.ntfy_topic.as_deref().unwrap_or_default(),
+        webhook => preferences.webhook_url.as_deref().unwrap_or_default(),
     }
 }
 
@@ -66,7 +75,19 @@ pub(super) fn apply(user: &mut User, fields: &[(String, String)]) -> Result<(), 
     if preferences.quiet.is_some_and(|quiet| quiet.start == quiet.end) {
         return Err("Quiet hours: they begin and end at the same time; leave both empty for none.".to_owned());
     }
-    let minutes = field("escalation").parse().ok().filter(|minutes| (1..=1440).contains(minutes));
-    preferences.escalation_minutes = minutes.ok_or("Told before the start: from 1 to 1440 minutes.")?;
+    let number =
+        |name: &str, most: u32| field(name).parse().ok().filter(|number| (1..=most).contains(number));
+    preferences.escalation_minutes =
+        number("escalation", 1440).ok_or("Minutes before the start: from 1 to 1440.")?;
+    preferences.most_calls = number("most_calls", 10).ok_or("Calls at most: from 1 to 10.")?;
+    preferences.ladder_minutes = number("ladder_minutes", 1440).ok_or("Minutes to wait: from 1 to 1440.")?;
+    let ways = field("ladder").split(',').map(str::trim).filter(|way| !way.is_empty());
+    let way =
+        |way: &str| Channel::from_name(way).ok_or_else(|| format!("Nobody answers: `{way}` is no way."));
+    preferences.ladder = ways.map(way).collect::<Result<_, _>>()?;
+    field("locale").clone_into(&mut preferences.locale);
+    field("voice").clone_into(&mut preferences.voice);
+    preferences.ntfy_topic = some(field("ntfy"));
+    preferences.webhook_url = some(field("webhook"));
     Ok(())
 }
