@@ -1,6 +1,7 @@
 //! Real clients drive the real binary, each in a home of its own, with nothing beyond loopback.
 
 mod agents;
+mod book;
 mod delegation;
 mod inspector;
 mod popups;

@@ -22,6 +22,7 @@ mod codex;
 mod combined;
 mod conformance;
 mod doctor;
+mod docs;
 mod edge;
 mod http;
 mod hub;

@@ -18,6 +18,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// How long any single wait may take before the test fails.
@@ -87,6 +88,20 @@ impl Home {
             status,
             stdout: stdout.recv_timeout(DEADLINE).unwrap(),
             stderr: stderr.recv_timeout(DEADLINE).unwrap(),
+        }
+    }
+}
+
+/// Ends the hub that somebody started in the background of a home, with the value.
+pub struct EndsHub<'a>(pub &'a Home);
+
+impl Drop for EndsHub<'_> {
+    fn drop(&mut self) {
+        let told = self.0.run(["status", "--json"], "");
+        let status: Value = serde_json::from_str(&told.stdout).unwrap_or_default();
+        let pid = status["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, Signal::TERM);
         }
     }
 }

@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::Peer;
 use crate::support::delegation::Desk;
 use crate::support::model::{LAST_WORD, Model, Script};
 use crate::support::processes::{below, until_none, until_some, with_argument};
 use crate::support::real::{RUN_DEADLINE, codex_config, node, package, run, without};
+use crate::support::{EndsHub, Peer};
 
 /// A desk whose `codex` or `copilot` is the real one, and the models that they ask.
 struct Real {
@@ -290,20 +289,6 @@ fn a_kept_run_of_a_real_runner_is_taken_up_by_the_next_hub() {
     real.desk.no_survivors();
 }
 
-/// Ends the hub that a command started in the background.
-struct Background<'a>(&'a Desk);
-
-impl Drop for Background<'_> {
-    fn drop(&mut self) {
-        let told = self.0.home.run(["status", "--json"], "");
-        let status: Value = serde_json::from_str(&told.stdout).unwrap_or_default();
-        let pid = status["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        if let Some(pid) = pid {
-            let _ = kill_process(pid, Signal::TERM);
-        }
-    }
-}
-
 /// The lines of the README, as they stand there, in a home where nothing is set up but Codex.
 #[test]
 fn what_the_readme_says_of_delegation_can_be_run() {
@@ -332,7 +317,7 @@ fn what_the_readme_says_of_delegation_can_be_run() {
     let author = "-c user.name=T -c user.email=t@example.org";
     let ready = shell(&format!("git init --quiet; git add .; git {author} commit --quiet -m first"));
     assert!(ready.status.success(), "{ready}");
-    let _hub = Background(&real.desk);
+    let _hub = EndsHub(&real.desk.home);
     let done = shell(lines);
     assert!(done.status.success(), "{done}");
     assert_eq!(done.stdout.matches(LAST_WORD).count(), 2, "{done}");

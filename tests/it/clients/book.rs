@@ -1,0 +1,200 @@
+//! Every command of the documentation is run as it stands: each page is one shell session in a home of its own, with the
+//! real agents on its PATH, a scripted model behind them, and a person at the desk who takes the first option.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::docs::pages;
+use crate::support::model::{Model, Script};
+use crate::support::real::{RUN_DEADLINE, codex_config, node, package, run, without};
+use crate::support::{EndsHub, Finished, Home, wait};
+
+/// A new user's machine: a home, a repository with one commit, and the agents.
+struct Machine {
+    home: Home,
+    model: Model,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let machine = Self { home: Home::new(), model: Model::start(Script::Answer) };
+        let home = &machine.home;
+        home.write(".codex/config.toml", codex_config(&machine.model.base_url()));
+        // Another hub may have the usual port.
+        home.write(".adjutant/config.toml", "[http]\naddress = \"127.0.0.1:0\"\n");
+        home.write("work/README.md", "An empty desk.\n");
+        home.write(".claude/commands/tidy.md", "Tidy up $ARGUMENTS.\n");
+        std::fs::create_dir_all(home.path().join("bin")).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), home.path().join("bin/adjutant")).unwrap();
+        for (name, file) in
+            [("codex", "@openai/codex/bin/codex.js"), ("copilot", "@github/copilot/npm-loader.js")]
+        {
+            let program = format!("exec {} {} \"$@\"", node().display(), package(file).display());
+            machine.program(name, &program);
+        }
+        // What a build would install is installed: this test was built with it. What it runs, it runs.
+        machine.program(
+            "cargo",
+            "case \"$*\" in\n'install --locked --path .') ;;\n'run --release --locked -- '*) shift 4; exec adjutant \"$@\" ;;\n*) exit 64 ;;\nesac",
+        );
+        let ready = machine.shell("git init --quiet; git add .; git commit --quiet -m first");
+        assert!(ready.status.success(), "{ready}");
+        machine
+    }
+
+    fn program(&self, name: &str, script: &str) {
+        let path = self.home.write(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n"));
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
+    fn dress(&self, command: &mut Command) {
+        let path = std::env::var("PATH").unwrap_or_default();
+        command
+            .env("PATH", format!("{}:{path}", self.home.path().join("bin").display()))
+            .env("XDG_RUNTIME_DIR", self.home.path())
+            .envs([("GIT_AUTHOR_NAME", "T"), ("GIT_AUTHOR_EMAIL", "t@example.org")])
+            .envs([("GIT_COMMITTER_NAME", "T"), ("GIT_COMMITTER_EMAIL", "t@example.org")])
+            .current_dir(self.home.path().join("work"));
+    }
+
+    /// Runs a script that fails with its first failing line.
+    fn shell(&self, script: &str) -> Finished {
+        let mut bash = self.home.client(Path::new("bash"));
+        bash.args(["-e", "-u", "-o", "pipefail", "-c", script]);
+        self.dress(&mut bash);
+        run(&mut bash, RUN_DEADLINE)
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        drop(EndsHub(&self.home));
+    }
+}
+
+/// Somebody in another terminal, who answers each question with its first option.
+struct Person(Child);
+
+impl Person {
+    fn sits_down(machine: &Machine) -> Self {
+        let mut inbox = machine.home.adjutant(["inbox", "--plain"]);
+        machine.dress(&mut inbox);
+        let mut inbox = inbox.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (mut says, hears) = (inbox.stdin.take().unwrap(), inbox.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            for line in BufReader::new(hears).lines().map_while(Result::ok) {
+                if let Some(question) = line.strip_prefix("QUESTION ") {
+                    let id = question.split_whitespace().next().unwrap_or_default();
+                    let _ = writeln!(says, "{id} 1");
+                }
+            }
+        });
+        Self(inbox)
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        wait(&mut self.0, RUN_DEADLINE);
+    }
+}
+
+/// The blocks of a page that are marked as lines for a shell.
+fn scripts(page: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(page).unwrap();
+    let mut scripts = Vec::new();
+    let mut script: Option<String> = None;
+    for event in Parser::new(&text) {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) if &*language == "sh" => {
+                script = Some(String::new());
+            }
+            Event::Text(text) => {
+                if let Some(script) = &mut script {
+                    script.push_str(&text);
+                }
+            }
+            Event::End(TagEnd::CodeBlock) => scripts.extend(script.take()),
+            _ => {}
+        }
+    }
+    scripts
+}
+
+/// Runs what a page shows, in its order; a server runs until it has said where it is.
+fn follow(page: &Path) {
+    let scripts = scripts(page);
+    if scripts.is_empty() {
+        return;
+    }
+    let machine = Machine::new();
+    machine.program("claude", "[ \"$1 $2\" = 'mcp add' ]");
+    machine.home.write("work/deploy", "");
+    for script in ["deploy", "scripts/test", "scripts/bench", "scripts/book"] {
+        // These have their own tests, or are what runs this one.
+        let path = machine.home.write(&format!("work/{script}"), "#!/bin/sh\n");
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let _person = Person::sits_down(&machine);
+    let mut session = String::new();
+    for script in scripts {
+        if script.lines().any(|line| line.contains("serve ")) {
+            serves(&script);
+        } else {
+            writeln!(session, "{script}").unwrap();
+        }
+    }
+    let done = machine.shell(&session);
+    assert!(done.status.success(), "{}:\n{session}\n{done}", page.display());
+}
+
+/// A block that starts a server, on a machine of its own: it says where the console is.
+fn serves(script: &str) {
+    let machine = Machine::new();
+    let mut bash = machine.home.client(Path::new("bash"));
+    // The last command takes the shell's place, so that ending it ends the server.
+    bash.args(["-e", "-c", &format!("exec 2>&1; exec {script}")]);
+    machine.dress(&mut bash);
+    let mut server = bash.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let found = lines.map_while(Result::ok).any(|line| line.contains("http://127.0.0.1:"));
+    let _ = kill_process(Pid::from_child(&server), Signal::TERM);
+    wait(&mut server, RUN_DEADLINE);
+    assert!(found, "{script} did not say where its console is");
+}
+
+fn page(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+#[test]
+fn the_readme_can_be_followed() {
+    if !without("npm") {
+        follow(&page("README.md"));
+    }
+}
+
+#[test]
+fn the_first_ten_minutes_can_be_followed() {
+    if !without("npm") {
+        follow(&page("docs/quick-start.md"));
+    }
+}
+
+#[test]
+fn every_other_page_can_be_followed() {
+    if without("npm") {
+        return;
+    }
+    let own = [page("README.md"), page("docs/quick-start.md")];
+    for page in pages().iter().filter(|page| !own.contains(page)) {
+        follow(page);
+    }
+}

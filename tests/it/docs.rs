@@ -1,0 +1,155 @@
+//! The documentation holds together: every link leads somewhere, every page is in the book, and what it calls a command
+//! of ours is one.
+
+mod wire;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use crate::support::Home;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every page of the repository that people read, from its root.
+pub(crate) fn pages() -> Vec<PathBuf> {
+    let in_folder = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.extension().is_some_and(|end| end == "md")).collect::<Vec<_>>()
+    };
+    let mut pages = in_folder(root());
+    pages.extend(in_folder(&root().join("docs")));
+    pages.sort();
+    pages
+}
+
+fn events(text: &str) -> Parser<'_> {
+    Parser::new_ext(text, Options::ENABLE_TABLES)
+}
+
+/// The names by which the headings of a page are linked to, made as GitHub and mdBook make them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut anchors = BTreeSet::new();
+    let mut heading: Option<String> = None;
+    for event in events(text) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(heading) = &mut heading {
+                    heading.push_str(&text);
+                }
+            }
+            Event::End(TagEnd::Heading(_)) => {
+                let words = heading.take().unwrap().to_lowercase();
+                let kept = words.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+                anchors.insert(kept.map(|c| if c == ' ' { '-' } else { c }).collect());
+            }
+            _ => {}
+        }
+    }
+    anchors
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut broken = Vec::new();
+    let mut seen = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for event in events(&text) {
+            let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event else {
+                continue;
+            };
+            if dest_url.contains("://") || dest_url.starts_with("mailto:") {
+                continue;
+            }
+            seen += 1;
+            let (file, anchor) = dest_url.split_once('#').map_or((&*dest_url, None), |(f, a)| (f, Some(a)));
+            let target = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
+            let there = match (anchor, std::fs::read_to_string(&target)) {
+                (None, _) => target.exists(),
+                (Some(anchor), Ok(text)) => anchors(&text).contains(anchor),
+                (Some(_), Err(_)) => false,
+            };
+            if !there {
+                broken.push(format!("{}: {dest_url}", page.strip_prefix(root()).unwrap().display()));
+            }
+        }
+    }
+    assert!(seen > 20, "only {seen} links were found");
+    assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn every_page_is_in_the_book() {
+    let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let listed: BTreeSet<String> = events(&summary)
+        .filter_map(|event| match event {
+            Event::Start(Tag::Link { dest_url, .. }) => Some(dest_url.into_string()),
+            _ => None,
+        })
+        .collect();
+    let there = pages().into_iter().filter(|page| page.parent().unwrap().ends_with("docs"));
+    let there = there.map(|page| page.file_name().unwrap().to_string_lossy().into_owned());
+    let there: BTreeSet<String> = there.filter(|name| name != "SUMMARY.md").collect();
+    assert_eq!(listed, there);
+}
+
+/// Words that stand in backquotes and begin with `adjutant` name commands that exist, with options that they take.
+#[test]
+fn what_is_said_of_commands_is_true() {
+    let home = Home::new();
+    let mut wrong = Vec::new();
+    let mut known = std::collections::BTreeMap::new();
+    let mut help = |words: &[&str]| {
+        let help = known.entry(words.join(" ")).or_insert_with(|| {
+            let run = home.run(words.iter().copied().chain(["--help"]), "");
+            run.status.success().then_some(run.stdout)
+        });
+        help.clone()
+    };
+    // The map also speaks of commands that only the program itself gives.
+    for page in pages().into_iter().filter(|page| !page.ends_with("ARCHITECTURE.md")) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let shown = page.strip_prefix(root()).unwrap().display().to_string();
+        for event in events(&text) {
+            let Event::Code(code) = event else { continue };
+            let mut words = code.split_whitespace();
+            if words.next() != Some("adjutant") {
+                continue;
+            }
+            let words: Vec<&str> = words.collect();
+            let is_name = |word: &&&str| {
+                word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && !word.starts_with('-')
+            };
+            // `tasks list|show` stands for two commands; what a command takes is written in capitals.
+            let mut commands: Vec<Vec<&str>> = vec![Vec::new()];
+            for word in words.iter().take_while(|word| word.split('|').all(|part| is_name(&&part))) {
+                let more = commands.iter().flat_map(|command| {
+                    word.split('|').map(move |part| [command.as_slice(), &[part]].concat())
+                });
+                commands = more.collect();
+            }
+            for command in commands {
+                // The last words may be an argument, such as the name of a server.
+                let found = (0..=command.len()).rev().find_map(|n| help(&command[..n]).map(|text| (n, text)));
+                let Some((n, text)) = found else { unreachable!("`adjutant --help` answers") };
+                let takes_arguments = text.lines().any(|line| {
+                    line.starts_with("Usage:") && line.contains(['<', '[']) && !line.contains("<COMMAND>")
+                });
+                let is_known = n == command.len() || (n > 0 && takes_arguments);
+                let options = words.iter().filter_map(|word| word.strip_prefix("--"));
+                let mut options = options
+                    .map(|option| option.split('=').next().unwrap_or(option))
+                    .filter(|o| !o.is_empty());
+                if !is_known || options.any(|option| !text.contains(&format!("--{option}"))) {
+                    wrong.push(format!("{shown}: `{code}`"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "no such command or option:\n{}", wrong.join("\n"));
+}

@@ -1,0 +1,167 @@
+//! The wire reference is what the servers say of themselves, at each revision; a difference fails until it is written down.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::root;
+use crate::support::{EndsHub, Home, Peer, modern_meta};
+
+/// The revision of the contracts, and the last one that begins with a handshake.
+const REVISIONS: [&str; 2] = ["2024-11-05", "2025-11-25"];
+
+/// The servers that stand alone, with what they need to start.
+const ALONE: [&[&str]; 5] = [
+    &["prompts"],
+    &["agents", "--agents-dir", "agents"],
+    &["popup"],
+    &["assistant", "--database", "sqlite:assistant.db"],
+    &["codex"],
+];
+
+#[test]
+fn the_wire_reference_is_what_is_served() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
+    home.write("agents/reviewer.yaml", "description: Reviews code\npersona: You review code.\n");
+    let _hub = EndsHub(&home);
+    let mut page = String::from(
+        "# On the wire\n\n\
+         What the servers say of themselves, written by a test: `UPDATE_DOCS=1 ./scripts/test wire_reference` writes it anew.\n\n\
+         ## All rooms in one server\n\n\
+         `adjutant connect` and `/mcp` of the hub. The same tools answer in every revision; `triggerPopup` and \
+         `delegate_task` take more where a client can use it.\n\n",
+    );
+    let mut peer = Peer::start(&mut home.adjutant(["connect"]));
+    let said = peer.initialize(REVISIONS[1]);
+    block(&mut page, "Capabilities at 2025-11-25", &said["result"]["capabilities"]);
+    let discovered = peer.call("discover", "server/discover", json!({"_meta": modern_meta()}));
+    block(&mut page, "Capabilities at 2026-07-28", &discovered["result"]["capabilities"]);
+    page.push_str("### Instructions\n\n");
+    for line in said["result"]["instructions"].as_str().unwrap_or_default().lines() {
+        writeln!(page, "> {line}").unwrap();
+    }
+    page.push('\n');
+    for tool in list(&mut peer, "tools") {
+        describe(&mut page, &tool);
+    }
+    rows(&mut page, "Resources", &list(&mut peer, "resources"), "uri");
+    rows(&mut page, "Resource templates", &list(&mut peer, "resources/templates"), "uriTemplate");
+    page.push_str("Prompts are those of `adjutant prompts list`, each with its arguments.\n\n");
+    drop(peer);
+
+    page.push_str(
+        "## One server for one contract\n\n| command | name | revision | tools |\n|---|---|---|---|\n",
+    );
+    for arguments in ALONE {
+        for revision in REVISIONS {
+            let mut peer = Peer::start(&mut home.adjutant(["mcp"].iter().chain(arguments)));
+            let said = peer.initialize(revision);
+            let tools: Vec<String> = list(&mut peer, "tools")
+                .iter()
+                .map(|tool| format!("`{}`", tool["name"].as_str().unwrap()))
+                .collect();
+            let name = said["result"]["serverInfo"]["name"].as_str().unwrap();
+            let answered = said["result"]["protocolVersion"].as_str().unwrap();
+            writeln!(
+                page,
+                "| `adjutant mcp {}` | {name} | {answered} | {} |",
+                arguments[0],
+                tools.join(", ")
+            )
+            .unwrap();
+        }
+    }
+
+    let file = root().join("docs/wire.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&file, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(written == page, "docs/wire.md is not what is served; UPDATE_DOCS=1 writes it anew");
+}
+
+/// Every page of a list.
+fn list(peer: &mut Peer, what: &str) -> Vec<Value> {
+    let member = if what == "resources/templates" { "resourceTemplates" } else { what };
+    let mut found = Vec::new();
+    let mut params = json!({});
+    loop {
+        let answer = peer.call("list", &format!("{what}/list"), params);
+        found.extend(answer["result"][member].as_array().cloned().unwrap_or_default());
+        match answer["result"]["nextCursor"].as_str() {
+            Some(cursor) => params = json!({"cursor": cursor}),
+            None => return found,
+        }
+    }
+}
+
+fn block(page: &mut String, title: &str, value: &Value) {
+    writeln!(page, "### {title}\n\n```json\n{}\n```\n", serde_json::to_string_pretty(value).unwrap())
+        .unwrap();
+}
+
+fn rows(page: &mut String, title: &str, found: &[Value], address: &str) {
+    if found.is_empty() {
+        return;
+    }
+    writeln!(page, "### {title}\n\n| address | what |\n|---|---|").unwrap();
+    for one in found {
+        let what = one["description"].as_str().or(one["title"].as_str()).unwrap_or_default();
+        writeln!(page, "| `{}` | {} |", one[address].as_str().unwrap(), cell(what)).unwrap();
+    }
+    page.push('\n');
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
+}
+
+/// A tool: what it is for, what a client may think of it, what it takes, and what it gives.
+fn describe(page: &mut String, tool: &Value) {
+    writeln!(page, "### `{}`\n", tool["name"].as_str().unwrap()).unwrap();
+    writeln!(page, "{}\n", tool["description"].as_str().unwrap_or_default().replace('<', "&lt;")).unwrap();
+    if let Some(hints) = tool["annotations"].as_object() {
+        let hints = hints.iter().filter(|(_, hint)| hint.is_boolean());
+        let hints: Vec<String> = hints
+            .map(|(name, hint)| {
+                format!("{}{}", if hint == true { "" } else { "not " }, name.trim_end_matches("Hint"))
+            })
+            .collect();
+        writeln!(page, "*{}*\n", hints.join(", ")).unwrap();
+    }
+    properties(page, "takes", &tool["inputSchema"]);
+    properties(page, "gives", &tool["outputSchema"]);
+}
+
+fn properties(page: &mut String, verb: &str, schema: &Value) {
+    let Some(properties) = schema["properties"].as_object().filter(|found| !found.is_empty()) else { return };
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    writeln!(page, "| {verb} | type | |\n|---|---|---|").unwrap();
+    for (name, property) in properties {
+        let star = if required.contains(&name.as_str()) { " (always)" } else { "" };
+        let what = property["description"].as_str().unwrap_or_default();
+        writeln!(page, "| `{name}`{star} | {} | {} |", cell(&kind(property)), cell(what)).unwrap();
+    }
+    page.push('\n');
+}
+
+/// The type of a property in a few words.
+fn kind(property: &Value) -> String {
+    if let Some(values) = property["enum"].as_array() {
+        let values: Vec<String> =
+            values.iter().map(|value| format!("`{}`", value.as_str().unwrap_or_default())).collect();
+        return values.join(", ");
+    }
+    match &property["type"] {
+        Value::String(kind) if kind == "array" => format!("array of {}", kind_of_items(property)),
+        Value::String(kind) => kind.clone(),
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        _ => "any".to_owned(),
+    }
+}
+
+fn kind_of_items(property: &Value) -> String {
+    if property["items"].is_object() { kind(&property["items"]) } else { "any".to_owned() }
+}
