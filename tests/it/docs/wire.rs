@@ -10,24 +10,16 @@ use crate::support::{EndsHub, Home, Peer, modern_meta};
 /// The revision of the contracts, and the last one that begins with a handshake.
 const REVISIONS: [&str; 2] = ["2024-11-05", "2025-11-25"];
 
-/// The servers that stand alone, with what they need to start.
-const ALONE: [&[&str]; 5] = [
-    &["prompts"],
-    &["agents", "--agents-dir", "agents"],
-    &["popup"],
-    &["assistant", "--database", "sqlite:assistant.db"],
-    &["codex"],
-];
-
 #[test]
 fn the_wire_reference_is_what_is_served() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
-    home.write("agents/reviewer.yaml", "description: Reviews code\npersona: You review code.\n");
+    let agents = home.write("agents/reviewer.yaml", "description: Reviews code\npersona: You review code.\n");
+    let agents = agents.parent().unwrap().to_str().unwrap();
     let _hub = EndsHub(&home);
     let mut page = String::from(
         "# On the wire\n\n\
-         What the servers say of themselves, written by a test: `UPDATE_DOCS=1 ./scripts/test wire_reference` writes it anew.\n\n\
+         What the servers say of themselves, written by a test: `INSTA_UPDATE=always ./scripts/test wire_reference` writes it anew.\n\n\
          ## All rooms in one server\n\n\
          `adjutant connect` and `/mcp` of the hub. The same tools answer in every revision; `triggerPopup` and \
          `delegate_task` take more where a client can use it.\n\n",
@@ -53,7 +45,14 @@ fn the_wire_reference_is_what_is_served() {
     page.push_str(
         "## One server for one contract\n\n| command | name | revision | tools |\n|---|---|---|---|\n",
     );
-    for arguments in ALONE {
+    let alone: [&[&str]; 5] = [
+        &["prompts"],
+        &["agents", "--agents-dir", agents],
+        &["popup"],
+        &["assistant", "--database", "sqlite:assistant.db"],
+        &["codex"],
+    ];
+    for arguments in alone {
         for revision in REVISIONS {
             let mut peer = Peer::start(&mut home.adjutant(["mcp"].iter().chain(arguments)));
             let said = peer.initialize(revision);
@@ -74,11 +73,11 @@ fn the_wire_reference_is_what_is_served() {
     }
 
     let file = root().join("docs/wire.md");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
+    if std::env::var("INSTA_UPDATE").is_ok_and(|wish| wish == "always") {
         std::fs::write(&file, &page).unwrap();
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(written == page, "docs/wire.md is not what is served; UPDATE_DOCS=1 writes it anew");
+    assert!(written == page, "docs/wire.md is not what is served; run this test with INSTA_UPDATE=always");
 }
 
 /// Every page of a list.
