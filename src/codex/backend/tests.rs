@@ -3,12 +3,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Instant;
 
 use serde_json::{Map, Value};
 
 use super::{Dialogue, Heard};
 use crate::codex::approval::{By, Decision};
 use crate::codex::console;
+use crate::codex::peer::{Line, Lines};
 use crate::codex::settings::{Back, Start};
 use crate::codex::thread::Thread;
 
@@ -153,4 +155,70 @@ fn every_recorded_session_is_told_in_order() {
         writeln!(shown, "=== {} {:?} {:?}", thread.state().as_str(), thread.last, thread.usage).unwrap();
         insta::assert_snapshot!(name, shown);
     }
+}
+
+/// What `scripts/bench codex` reads; a build without optimisation does a part of it, for the order alone.
+#[test]
+fn a_million_events_go_through_in_order() {
+    let events: u64 = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
+    // Four of five are what a turn mostly consists of; the fifth is an answer to something that was asked.
+    let text = "and so the tide comes in twice a day";
+    let mut wire = Vec::new();
+    let mut number = 0;
+    while number < events {
+        number += 1;
+        let first = number - number % 5 + 1;
+        let thread = r#""threadId":"01a1fb15-a37b-75c1-bd0c-33d573a944b7","turnId":"01a1fb15-a398-7463-9d05-4b0f1a6b8d3e""#;
+        let line = match number % 5 {
+            1 => format!(
+                r#"{{"method":"item/started","params":{{"n":{number},{thread},"item":{{"type":"agentMessage","id":"m{number}","text":""}}}}}}"#
+            ),
+            2 | 3 => format!(
+                r#"{{"method":"item/agentMessage/delta","params":{{"n":{number},{thread},"itemId":"m{first}","delta":"{text}"}}}}"#
+            ),
+            4 => format!(
+                r#"{{"method":"item/completed","params":{{"n":{number},{thread},"item":{{"type":"agentMessage","id":"m{}","text":"{text}"}}}}}}"#,
+                number - 3
+            ),
+            _ => format!(r#"{{"id":{},"result":{{}}}}"#, 3 + number / 5),
+        };
+        wire.extend_from_slice(line.as_bytes());
+        wire.push(b'\n');
+    }
+    let mut dialogue = Dialogue::new(Back::AppServer, "run");
+    let mut out = Vec::new();
+    dialogue.greet(&mut out);
+    dialogue.start(&Start::default(), &mut out);
+    let hello = r#"{"id":1,"result":{"userAgent":"x/1 y"}}"#;
+    let thread = r#"{"id":2,"result":{"thread":{"id":"01a1fb15-a37b-75c1-bd0c-33d573a944b7"}}}"#;
+    let turn = r#"{"method":"turn/started","params":{"turn":{"id":"u"}}}"#;
+    let mut state = Thread::default();
+    for line in [hello, thread, turn] {
+        dialogue.hear(line.as_bytes(), &mut out).happened.iter().for_each(|happened| state.apply(happened));
+    }
+    let mut lines = Lines::default();
+    let (mut next, mut shown) = (0, 0);
+    let began = Instant::now();
+    for chunk in wire.chunks(64 << 10) {
+        lines.push(chunk);
+        while let Some(Line::Whole(line)) = lines.next() {
+            next += 1;
+            if next % 5 == 0 {
+                out.clear();
+                dialogue.interrupt("t", &mut out);
+            }
+            let heard = dialogue.hear(line, &mut out);
+            heard.happened.iter().for_each(|happened| state.apply(happened));
+            let told = console::lines(&heard);
+            if next % 5 == 0 {
+                assert!(told.is_empty(), "the answer to {next} was not expected: {told:?}");
+            } else {
+                assert!(told[0].contains(&format!("{{\"n\":{next},")), "{next}: {told:?}");
+                shown += told.len();
+            }
+        }
+    }
+    let took = began.elapsed();
+    assert_eq!((next, shown as u64), (events, events));
+    println!("{events} events in {:.3} s", took.as_secs_f64());
 }
