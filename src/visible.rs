@@ -53,6 +53,11 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 
 /// The same on one line: a stretch of spaces and line ends becomes one space.
 pub(crate) fn line(text: &str) -> String {
+    // Most of what a program says is a line of plain ASCII already, and there is much of it.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain && !text.contains("  ") && text.trim_ascii().len() == text.len() {
+        return text.to_owned();
+    }
     plain(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 

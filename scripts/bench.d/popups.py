@@ -27,15 +27,16 @@ ROUNDS = 30
 
 
 class Hub:
-    """A hub that asks nobody for a token, and whose answers leave at once."""
+    """A hub that asks nobody for a token, and whose answers leave at once. `more` adds to its configuration."""
 
-    def __init__(self, adjutant):
+    def __init__(self, adjutant, more=lambda home: ""):
         self.home = Path(tempfile.mkdtemp())
         (self.home / ".adjutant").mkdir(mode=0o700)
-        (self.home / ".adjutant/config.toml").write_text("[popups]\nundo_milliseconds = 0\n")
+        (self.home / ".adjutant/config.toml").write_text("[popups]\nundo_milliseconds = 0\n" + more(self.home))
+        self.environment = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(self.home)}
         self.process = subprocess.Popen(
             [adjutant, "serve", "--http", "127.0.0.1:0", "--auth", "none"],
-            env={"HOME": str(self.home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(self.home)},
+            env=self.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )
         for line in self.process.stderr:

@@ -162,6 +162,20 @@ def judge():
         yield row(f"hub, {said['streams']:,} event streams open", "< 100 MB",
                   f"{said['without MB']:.1f} MB without, {said['streams MB']:.1f} with, peak {said['streams peak MB']:.1f}; "
                   f"all told of a question in {said['all told ms']:.0f} ms", said["streams peak MB"] < 100)
+    if said := probe("codex"):
+        yield row("`[mcp …]` line of Codex, from the notification to the terminal", "< 5 ms",
+                  f"{said['line ms']:.2f} ms, 90 % under {said['line p90 ms']:.2f}, at most {said['line max ms']:.1f} of {said['lines']}",
+                  said["line p90 ms"] < 5)
+        yield row(f"hub, a live thread of {said['items']:,} items", "< 150 MB",
+                  f"{said['idle MB']:.1f} MB idle, {said['thread MB']:.1f} with the thread, peak {said['peak MB']:.1f}",
+                  said["peak MB"] < 150)
+        yield row("the thread's page then", "responsive: < 200 ms",
+                  f"{said['page ms']:.1f} ms, at most {said['page max ms']:.1f}; in its middle {said['middle page ms']:.1f}; "
+                  f"while items pour in {said['page under load ms']:.1f}, at most {said['page under load max ms']:.1f}",
+                  said["page max ms"] < 200 and said["page under load max ms"] < 200)
+    if said := probe("events"):
+        yield row(f"{said['events']:,} events through reader, correlator and console, in order", "< 2 s",
+                  f"{said['seconds']:.2f} s", said["events"] >= 1_000_000 and said["seconds"] < 2)
 
 
     if said := probe("assistant"):
@@ -213,7 +227,7 @@ def main():
     for name in order:
         if (folder / f"{name}.md").exists():
             print(f"\n## {name}\n{(folder / f'{name}.md').read_text().strip()}")
-    for name in ("changed", "refused", "pipelined", "connect", "delegation", "queue", "popups", "combined", "assistant"):
+    for name in ("changed", "refused", "pipelined", "connect", "delegation", "queue", "popups", "codex", "events", "combined", "assistant"):
         if name not in failed and (said := probe(name)):
             print(f"\n## {name}")
             print("\n".join(f"- {k}: {v:.2f}" if isinstance(v, float) else f"- {k}: {v}" for k, v in said.items()))

@@ -37,6 +37,9 @@ pub(super) fn of_event(message: &Value) -> String {
 }
 
 fn shorten(text: &str, cut: bool) -> String {
+    if text.len() <= LONGEST && !cut {
+        return text.to_owned();
+    }
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None if cut => format!("{text}…"),

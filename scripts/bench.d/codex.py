@@ -1,0 +1,139 @@
+"""The figures of Codex sessions. Prints one JSON object; scripts/bench calls it.
+
+codex.py ADJUTANT
+
+A script in the place of Codex says what it is told to. Standard library only; the hub has a home of its own, listens on
+loopback, and is ended here, by its own pid.
+"""
+
+import json
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+from popups import Hub
+from probe import Missed, memory
+
+ITEMS = 100_000
+TICKS = 100
+PAGES = 20
+
+FAKE = r'''#!/usr/bin/env python3
+import json, sys, time
+if sys.argv[1:] == ["--version"]:
+    print("codex-cli 0.169.0")
+    sys.exit()
+THREAD, TURN = "01a1fb15-a37b-75c1-bd0c-33d573a944b7", "01a1fb15-a398-7463-9d05-4b0f1a6b8d3e"
+def say(message):
+    sys.stdout.write(json.dumps(message, separators=(",", ":")) + "\n")
+def told(method, **params):
+    say({"method": method, "params": {"threadId": THREAD, "turnId": TURN, **params}})
+def item(number):
+    if number % 10:
+        return {"type": "agentMessage", "id": f"m{number}", "text": f"The {number}. thing that I have to say. " * 4}
+    return {"type": "commandExecution", "id": f"c{number}", "command": "cargo test", "cwd": "/work",
+            "status": "completed", "aggregatedOutput": "test result: ok.\n" * 100, "exitCode": 0}
+for line in sys.stdin:
+    asked = json.loads(line)
+    method = asked.get("method")
+    if method == "initialize":
+        say({"id": asked["id"], "result": {"userAgent": "fake/0.169.0 (x)"}})
+    elif method == "thread/start":
+        say({"id": asked["id"], "result": {"thread": {"id": THREAD, "cwd": "/"}, "model": "m"}})
+    elif method == "turn/start":
+        what, count = asked["params"]["input"][0]["text"].split()
+        say({"id": asked["id"], "result": {"turn": {"id": TURN}}})
+        told("turn/started", turn={"id": TURN})
+        for number in range(int(count)):
+            if what == "ticks":
+                sys.stdout.flush()
+                time.sleep(0.02)
+                told("tick", ns=time.monotonic_ns())
+            else:
+                told("item/completed", item=item(number))
+        told("rests")
+        if what == "ticks":
+            told("turn/completed", turn={"id": TURN, "status": "completed"})
+    sys.stdout.flush()
+'''
+
+
+def begin(hub, prompt):
+    """`adjutant codex`, with the lines that it prints."""
+    return subprocess.Popen(
+        [hub.process.args[0], "codex", prompt], env=hub.environment, cwd=hub.home, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )
+
+
+def configure(home):
+    fake = home / "codex"
+    fake.write_text(FAKE)
+    fake.chmod(0o755)
+    return f"[codex]\nprogram = {json.dumps(str(fake))}\n"
+
+
+def first_line(hub):
+    """From the moment in which a notification is written to that in which its line can be read."""
+    took = []
+    with begin(hub, f"ticks {TICKS}") as console:
+        for line in console.stdout:
+            if found := re.match(r'\[mcp tick\] .*"ns":(\d+)', line):
+                took.append((time.monotonic_ns() - int(found[1])) / 1e6)
+    if len(took) != TICKS:
+        raise Missed(f"{len(took)} of {TICKS} lines came")
+    took.sort()
+    return {"line ms": statistics.median(took), "line p90 ms": took[TICKS * 9 // 10], "line max ms": took[-1], "lines": TICKS}
+
+
+def large_thread(hub):
+    """The hub's memory with a turn of very many items, and the pages of its thread meanwhile and then."""
+    idle = memory(hub.process.pid)
+    since = time.perf_counter()
+    meanwhile = []
+    with begin(hub, f"items {ITEMS}") as console:
+        looked = time.perf_counter()
+        for line in console.stdout:
+            if line.startswith("[mcp rests]"):
+                break
+            if time.perf_counter() - looked > 0.5:
+                meanwhile.append(hub.get("/codex/01a1fb15-a37b-75c1-bd0c-33d573a944b7")[1])
+                looked = time.perf_counter()
+        took = time.perf_counter() - since
+        thread = "/codex/01a1fb15-a37b-75c1-bd0c-33d573a944b7"
+        page, _ = hub.get(thread)
+        if f"The {ITEMS - 1}. thing" not in page:
+            raise Missed("the page does not show the last item")
+        older = re.search(r"\?before=(\d+)", page)
+        if not older:
+            raise Missed("the page has no way to what is older")
+        last = [hub.get(thread)[1] for _ in range(PAGES)]
+        middle = [hub.get(f"{thread}?before={int(older[1]) - ITEMS // 2}")[1] for _ in range(PAGES)]
+        told = {
+            "items": ITEMS, "idle MB": idle, "thread MB": memory(hub.process.pid), "peak MB": memory(hub.process.pid, "VmHWM"),
+            "items s": took, "page ms": statistics.median(last), "page max ms": max(last),
+            "middle page ms": statistics.median(middle), "middle page max ms": max(middle),
+            "page under load ms": statistics.median(meanwhile or [0]), "page under load max ms": max(meanwhile or [0]),
+        }
+        console.kill()
+    return told
+
+
+def main():
+    told = {}
+    try:
+        for measure in (first_line, large_thread):
+            hub = Hub(sys.argv[1], configure)
+            try:
+                told |= measure(hub)
+            finally:
+                hub.remove()
+    except (Missed, OSError, KeyError, ValueError, TypeError) as why:
+        told["failed"] = f"{type(why).__name__}: {why}"
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()
