@@ -102,6 +102,12 @@ impl Following {
         Self { path, at: 0 }
     }
 
+    /// From what it has now.
+    pub(crate) fn of_what_follows(path: PathBuf) -> Self {
+        let at = path.metadata().map_or(0, |found| found.len());
+        Self { path, at }
+    }
+
     /// Gives what was added since the last call to `take`, until that says stop; tells whether it did not. The last
     /// line may be half written; it is left for the next call.
     pub(crate) fn read(&mut self, mut take: impl FnMut(Entry<'_>) -> bool) -> Result<bool, Error> {

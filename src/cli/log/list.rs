@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::cli::output::{self, Failure};
 use crate::clock::stamp;
-use crate::recorder::read;
+use crate::recorder::{read, redact};
 use crate::visible::line;
 
 /// Arguments of `adjutant log list`.
@@ -29,7 +29,7 @@ pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<ExitCode, Failure> {
                 json!({
                     "session": found.name,
                     "edge": header.edge,
-                    "about": header.about,
+                    "about": redact::text(&header.about),
                     "started": header.started,
                     "modified": stamp(found.modified),
                     "bytes": found.bytes,
@@ -43,7 +43,12 @@ pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let rows: Vec<[String; 4]> = known
         .map(|(found, header)| {
             let kib = found.bytes.div_ceil(1024);
-            [line(&found.name), line(&header.about), format!("{kib} KiB"), stamp(found.modified)]
+            [
+                line(&found.name),
+                line(&redact::text(&header.about)),
+                format!("{kib} KiB"),
+                stamp(found.modified),
+            ]
         })
         .collect();
     if rows.is_empty() {

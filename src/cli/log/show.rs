@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{Filter, Wanted, shown};
 use crate::cli::output::{self, Failure};
-use crate::recorder::read;
+use crate::recorder::{read, redact};
 use crate::visible::line;
 
 /// Bytes that are gathered before they are printed.
@@ -34,7 +34,8 @@ pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let found = read::find(folder, args.recording.as_deref())?;
     let header = read::header(&found)?;
     if !args.json {
-        output::note(format!("{}: {}, {}", header.session, line(&header.about), header.started));
+        let about = line(&redact::text(&header.about));
+        output::note(format!("{}: {about}, {}", header.session, header.started));
     }
     let mut filter = Filter::new(&args.wanted);
     let mut out = Vec::new();

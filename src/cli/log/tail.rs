@@ -42,6 +42,8 @@ pub(super) struct TailArgs {
 struct Session<'a> {
     name: String,
     edge: String,
+    /// Bytes that it had when it was read last.
+    bytes: u64,
     files: HashMap<PathBuf, Following>,
     filter: Filter<'a>,
 }
@@ -49,7 +51,15 @@ struct Session<'a> {
 impl<'a> Session<'a> {
     fn new(found: &Found, wanted: &'a Wanted) -> Self {
         let edge = read::header(found).map(|header| header.edge.to_string()).unwrap_or_default();
-        Self { name: found.name.clone(), edge, files: HashMap::new(), filter: Filter::new(wanted) }
+        let (name, files, filter) = (found.name.clone(), HashMap::new(), Filter::new(wanted));
+        Self { name, edge, bytes: 0, files, filter }
+    }
+
+    /// Leaves out what it has now.
+    fn skip(&mut self, found: &Found) {
+        self.bytes = found.bytes;
+        self.files =
+            found.files.iter().map(|path| (path.clone(), Following::of_what_follows(path.clone()))).collect();
     }
 
     /// Gives what came since the last call to `take`, until that says stop.
@@ -59,6 +69,9 @@ impl<'a> Session<'a> {
         args: &TailArgs,
         mut take: impl FnMut(String) -> bool,
     ) -> Result<bool, Failure> {
+        if std::mem::replace(&mut self.bytes, found.bytes) == found.bytes {
+            return Ok(true);
+        }
         for path in &found.files {
             let following = self.files.entry(path.clone()).or_insert_with(|| Following::of(path.clone()));
             let (filter, name, edge) = (&mut self.filter, &self.name, &self.edge);
@@ -87,13 +100,15 @@ pub(super) fn run(args: &TailArgs, folder: &Path) -> Result<ExitCode, Failure> {
     for found in all(args, folder, chosen.as_ref())? {
         let is_chosen = chosen.as_ref().is_some_and(|chosen| chosen.name == found.name);
         let mut session = Session::new(&found, &args.wanted);
-        session.read(&found, args, |line| {
-            if is_chosen && args.lines > 0 {
+        if is_chosen && args.lines > 0 {
+            session.read(&found, args, |line| {
                 last.push_back(line);
                 last.drain(..last.len().saturating_sub(args.lines));
-            }
-            true
-        })?;
+                true
+            })?;
+        } else {
+            session.skip(&found);
+        }
         sessions.insert(found.name.clone(), session);
     }
     let mut read_on = true;
