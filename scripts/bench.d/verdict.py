@@ -175,7 +175,8 @@ def judge():
                   said["page max ms"] < 200 and said["page under load max ms"] < 200)
     if said := probe("events"):
         yield row(f"{said['events']:,} events through reader, correlator and console, in order", "< 2 s",
-                  f"{said['seconds']:.2f} s", said["events"] >= 1_000_000 and said["seconds"] < 2)
+                  f"{said['computing']:.2f} s of computing, {said['seconds']:.2f} s with what else the machine did",
+                  said["events"] >= 1_000_000 and said["computing"] < 2)
 
 
     if said := probe("assistant"):

@@ -7,9 +7,11 @@ use tokio::sync::watch;
 
 use super::happened::Heard;
 
-/// Entries that are kept, and the bytes that their lines had together; who is slower misses the oldest.
+/// Entries that are kept, and about the bytes that they weigh together; who is slower misses the oldest.
 const ENTRIES: usize = 65_536;
 const BYTES: usize = 32 << 20;
+/// What an entry weighs beside its line's own text: what was read out of it, and the places where that lies.
+const OVERHEAD: usize = 512;
 
 /// One line of Codex, or one act of ours.
 #[derive(Clone, Debug)]
@@ -51,8 +53,9 @@ impl Log {
         Self { ring: Mutex::default(), changed: watch::Sender::new(0) }
     }
 
-    /// Appends an entry; `bytes` is about what it weighs.
+    /// Appends an entry; `bytes` is what its line had.
     pub(super) fn push(&self, at: i64, heard: Heard, bytes: usize) -> Entry {
+        let bytes = bytes + OVERHEAD;
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         ring.last += 1;
         let entry = Entry { seq: ring.last, at, heard: Arc::new(heard) };

@@ -11,7 +11,8 @@ const LONGEST: usize = 512;
 
 /// Returns parameters as compact JSON, cut at 512 characters.
 pub(super) fn of_params(params: &Value) -> String {
-    let mut cut = Cut(Vec::new());
+    // Room for most at once: there is one of these for every line of a session.
+    let mut cut = Cut(Vec::with_capacity(LONGEST));
     // Being full is the one way it fails.
     let full = serde_json::to_writer(&mut cut, params).is_err();
     shorten(&String::from_utf8_lossy(&cut.0), full)
