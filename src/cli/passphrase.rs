@@ -36,9 +36,10 @@ pub(super) fn run(_args: &PassphraseArgs, common: Common) -> Result<ExitCode, Fa
 
 /// Reads a line that the terminal does not show.
 fn ask(prompt: &str) -> Result<String, Failure> {
+    // Hidden before it is asked for: what is typed at once would be shown, and then lost.
+    let hidden = Hidden::new()?;
     write!(io::stderr(), "{prompt}")?;
     io::stderr().flush()?;
-    let hidden = Hidden::new()?;
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
     drop(hidden);

@@ -153,6 +153,8 @@ fn follow(page: &Path) -> Result<(), String> {
         machine.program(&format!("../work/{script}"), "");
     }
     machine.program("../work/wrapper.sh", "exec adjutant \"$@\"");
+    let ready = machine.shell("adjutant serve --background");
+    assert!(ready.status.success(), "{ready}");
     let _person = Person::sits_down(&machine);
     let mut session = String::new();
     for script in scripts {

@@ -108,6 +108,7 @@ fn a_session_of_codex_in_a_terminal() {
     terminal.send("\t");
     shows(&mut terminal, "Threads");
     terminal.send("\t");
+    shows(&mut terminal, "Enter sends");
 
     // The first Ctrl-C ends the turn, the second leaves.
     terminal.resize(100, 30);
