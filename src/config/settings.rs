@@ -356,8 +356,11 @@ fn of_delivery(config: &Config) -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::config::file::File;
+    use crate::config::{Overrides, Roots};
 
     /// The keys that a section takes, as its reader names them when it meets one that it does not know.
     fn known(section: &str) -> Vec<String> {
@@ -390,6 +393,46 @@ mod tests {
         assert!(
             missing.is_empty(),
             "add these to config/settings.rs, or /settings does not show them: {missing:?}"
+        );
+    }
+
+    #[test]
+    fn the_reference_is_what_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join(".adjutant");
+        let overrides = Overrides { home: Some(home), ..Overrides::default() };
+        let config = Config::load(overrides, Roots::User).unwrap();
+        let mut page = String::from(
+            "# Configuration\n\n`config.toml` in `~/.adjutant` (or in `$ADJUTANT_HOME`); every key may be missing, and \
+             one that is not known is an error with\nits line. `/settings` in the console shows what is in force, and \
+             where each value came from. A test writes this page: change\n`src/config/settings.rs`, then run it with \
+             `INSTA_UPDATE=always`.\n",
+        );
+        let mut section = None;
+        for setting in list(&config, &config.rooms) {
+            let (of, key) = setting.key.split_once('.').unwrap_or(("", &setting.key));
+            if section.as_deref() != Some(of) {
+                let title = if of.is_empty() { "At the top".to_owned() } else { format!("`[{of}]`") };
+                write!(page, "\n## {title}\n\n| key | unless said | what it is |\n|---|---|---|\n").unwrap();
+                section = Some(of.to_owned());
+            }
+            let value = setting.value.replace("…/.adjutant", "~/.adjutant").replace("…/", "~/.adjutant/");
+            let value = match (setting.key.as_str(), value.as_str()) {
+                // Where those lie is said by variables of theirs.
+                ("agents.folders", _) => "yours, those of other programs, the bundled ones".to_owned(),
+                (_, "") => "—".to_owned(),
+                (_, value) => format!("`{}`", value.replace('|', "\\|")),
+            };
+            writeln!(page, "| `{key}` | {value} | {} |", setting.about.replace('|', "\\|")).unwrap();
+        }
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
+        if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+            std::fs::write(&file, &page).unwrap();
+        }
+        let written = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(
+            written == page,
+            "docs/configuration.md is out of date: run this test with INSTA_UPDATE=always"
         );
     }
 

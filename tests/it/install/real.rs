@@ -50,7 +50,7 @@ fn platform(package: &str) -> String {
     format!("{package}-linux-{machine}")
 }
 
-/// The command line of `notes`' harness for one run, without a word about servers: they come from the configuration.
+/// The command line for one run, without a word about servers: they come from the configuration.
 fn command(client: &str, home: &Home, model: &Model, prompt: &str) -> Command {
     let base = model.base_url();
     let root = base.strip_suffix("/v1").unwrap().to_owned();
@@ -197,7 +197,10 @@ fn gemini_takes_the_tour() {
 
 #[test]
 fn opencode_takes_the_tour() {
-    tours("opencode");
+    // Its package for another processor is not to be had.
+    if cfg!(target_arch = "x86_64") {
+        tours("opencode");
+    }
 }
 
 #[test]
