@@ -1,6 +1,7 @@
 //! `adjutant status`: which hub runs for this home.
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
@@ -9,6 +10,10 @@ use super::Common;
 use super::output::{self, Failure};
 use crate::config::{Config, Roots};
 use crate::socket::{self, Ask, Status, Welcome};
+
+/// How long a hub may take from its start to its open doors, and how often one looks.
+const OPENING: Duration = Duration::from_secs(3);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Arguments of `adjutant status`.
 #[derive(Debug, Args)]
@@ -56,8 +61,17 @@ pub(super) fn summary(pid: u32, status: &Status) -> String {
     format!("adjutant {}: the hub runs (pid {pid}), {clients}{console}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Asks the hub of `config`'s home, wherever its socket lies.
+/// Asks the hub of `config`'s home, wherever its socket lies. One that only begins is waited for.
 pub(super) fn ask(config: &Config, question: Ask) -> Result<Welcome, Failure> {
     let usual = config.socket.clone().unwrap_or_else(|| config.home.join("hub.sock"));
-    Ok(socket::ask(&config.home, &usual, question)?)
+    let end = Instant::now() + OPENING;
+    loop {
+        match socket::ask(&config.home, &usual, question) {
+            // It holds its home before its doors are open.
+            Err(socket::Error::NoHub { .. }) if Instant::now() < end && !socket::vacant(&config.home) => {
+                std::thread::sleep(LOOK);
+            }
+            answered => return Ok(answered?),
+        }
+    }
 }
