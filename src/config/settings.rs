@@ -397,6 +397,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the switch that writes the page is this test's")]
     fn the_reference_is_what_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join(".adjutant");
