@@ -417,7 +417,10 @@ mod tests {
                 write!(page, "\n## {title}\n\n| key | unless said | what it is |\n|---|---|---|\n").unwrap();
                 section = Some(of.to_owned());
             }
-            let value = setting.value.replace("…/.adjutant", "~/.adjutant").replace("…/", "~/.adjutant/");
+            // As in a home: wherever this one lies, it is shown by its last name or below the person's own.
+            let value = setting.value.replace(&env::short(&config.home), "~/.adjutant");
+            let value =
+                value.replace(&format!("{}/", env::short(folder.path())), "~/").replace("…/", "~/.adjutant/");
             let value = match (setting.key.as_str(), value.as_str()) {
                 // Where those lie is said by variables of theirs.
                 ("agents.folders", _) => "yours, those of other programs, the bundled ones".to_owned(),

@@ -1,10 +1,12 @@
 //! Clients that go away, and what is told to those who come back.
 
+use std::time::Instant;
+
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::person::{Hub, Person, example, request};
-use crate::support::Peer;
+use crate::support::{DEADLINE, Peer};
 
 const IMPATIENT: &str =
     "undo_milliseconds = 0\npatience_seconds = 1\ngone_grace_seconds = 1\n[http]\nsession_idle_seconds = 1";
@@ -27,6 +29,11 @@ fn a_late_answer_goes_with_any_tools_answer_also_with_a_large_one() {
         tool(peer, 1, "triggerPopup", example(title));
         hub.person().choose(&Person::waits_for(&hub.home, title), "yes");
     };
+    // The file came while the hub ran, which looks at it when the system tells of it.
+    let end = Instant::now() + DEADLINE;
+    while !tool(&mut peer, 0, "list_prompts", json!({})).to_string().contains("greet") {
+        assert!(Instant::now() < end, "the new prompt is never listed");
+    }
     for (title, name, arguments) in [
         ("First", "list_prompts", json!({})),
         ("Second", "expand_prompt", json!({"command": "greet", "input": "you"})),
