@@ -52,22 +52,20 @@ impl Parts {
                 self.not_before = None;
                 Some(std::mem::take(&mut self.lost)).filter(|lost| *lost > 0)
             }
-            Err(error) => {
+            Err((error, lost)) => {
                 if !std::mem::replace(&mut self.told, true) {
                     tracing::warn!(%error, session = self.header.session, "a recording cannot be written");
                 }
-                // Half an entry would hide the next one.
-                if let Some(file) = &self.file {
-                    let _ = file.set_len(self.written);
-                }
-                self.lost += entries.len() as u64;
+                self.lost += lost;
                 self.not_before = Some(Instant::now() + PAUSE);
                 None
             }
         }
     }
 
-    fn append(&mut self, entries: &[u8]) -> io::Result<()> {
+    /// Fails with the bytes that found no room: the whole entries before them are kept.
+    fn append(&mut self, entries: &[u8]) -> Result<(), (io::Error, u64)> {
+        let all_lost = |error| (error, entries.len() as u64);
         let limit = if self.header.part == 0 { self.largest / 2 } else { self.largest / 4 };
         if self.written > 0 && self.written + entries.len() as u64 > limit {
             self.header.part += 1;
@@ -80,21 +78,25 @@ impl Parts {
         }
         let file = match &mut self.file {
             Some(file) => file,
-            None => self.file.insert(create(&part(&self.path, self.header.part))?),
+            None => self.file.insert(create(&part(&self.path, self.header.part)).map_err(all_lost)?),
         };
         let mut bytes = Vec::new();
         if self.written == 0 {
-            serde_json::to_writer(&mut bytes, &self.header)?;
+            serde_json::to_writer(&mut bytes, &self.header).map_err(|error| all_lost(error.into()))?;
             bytes.push(b'\n');
         }
-        if bytes.is_empty() {
-            file.write_all(entries)?;
-        } else {
-            bytes.extend_from_slice(entries);
-            file.write_all(&bytes)?;
-        }
-        self.written += (bytes.len().max(entries.len())) as u64;
-        Ok(())
+        let bytes = if bytes.is_empty() { entries } else { &[&bytes, entries].concat() };
+        let Err(error) = file.write_all(bytes) else {
+            self.written += bytes.len() as u64;
+            return Ok(());
+        };
+        // Half an entry would hide the next one.
+        let added = file.metadata().map_or(0, |about| about.len().saturating_sub(self.written));
+        let added = usize::try_from(added).unwrap_or(usize::MAX).min(bytes.len());
+        let whole = bytes[..added].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        self.written += whole as u64;
+        let _ = file.set_len(self.written);
+        Err((error, (bytes.len() - whole).min(entries.len()) as u64))
     }
 }
 

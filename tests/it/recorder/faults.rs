@@ -5,16 +5,21 @@ use std::process::Command;
 use super::{bytes, read, recording, recordings};
 use crate::support::{DEADLINE, Home, Peer, wait};
 
-#[test]
-fn a_full_disk_breaks_no_session_and_leaves_a_recording_that_can_be_read() {
-    let home = Home::new();
+/// `adjutant tap -- cat` on a disk that takes 256 KiB of a file.
+fn tapped_on_a_full_disk(home: &Home) -> Peer {
     // A limit on the size of files stands for the disk; with the signal ignored it is an error like a full disk's.
     let script = "trap '' XFSZ; ulimit -f 512; exec \"$@\"";
     let given = home.adjutant(["tap", "--", "cat"]);
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh"]).arg(given.get_program()).args(given.get_args()).env_clear();
     command.envs(given.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(home.path());
-    let mut peer = Peer::start(&mut command);
+    Peer::start(&mut command)
+}
+
+#[test]
+fn a_full_disk_breaks_no_session_and_leaves_a_recording_that_can_be_read() {
+    let home = Home::new();
+    let mut peer = tapped_on_a_full_disk(&home);
     let line = "x".repeat(1000);
     for _ in 0..500 {
         peer.write(format!("{line}\n"));
@@ -28,6 +33,20 @@ fn a_full_disk_breaks_no_session_and_leaves_a_recording_that_can_be_read() {
     let kept = bytes(&entries, "c2s");
     assert!((1000..260_000).contains(&kept.len()), "{} bytes", kept.len());
     assert!(home.run(["log", "show"], "").status.success());
+}
+
+#[test]
+fn what_fits_on_a_full_disk_is_kept_although_it_came_at_once() {
+    let home = Home::new();
+    let mut peer = tapped_on_a_full_disk(&home);
+    // One message is one write: what is too much for the disk comes with what is not.
+    let flood: String = (0..300).map(|_| format!("{}\n", "x".repeat(1000))).collect();
+    peer.write(flood);
+    peer.close();
+    assert!(wait(&mut peer.child, DEADLINE).success());
+    let (_, entries) = read(&recording(&home, "tap"));
+    assert!(entries.len() > 200, "{} entries", entries.len());
+    assert_eq!(entries[0]["line"], "x".repeat(1000));
 }
 
 #[test]
