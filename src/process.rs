@@ -22,7 +22,7 @@ mod tree;
 use std::ffi::OsStr;
 
 pub(crate) use again::{run_own, start_detached};
-pub(crate) use ancestry::{Ancestry, ancestry, is_marked, parent, program, supervisors_above};
+pub(crate) use ancestry::{Ancestry, ancestry, is_marked, leads_session, parent, program, supervisors_above};
 pub(crate) use between::{become_child, start_between};
 pub(crate) use browser::open_browser;
 pub(crate) use hub::{Canceller, Running, start, start_known, start_live};

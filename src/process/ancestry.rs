@@ -42,6 +42,13 @@ pub(crate) fn parent(pid: u32) -> Option<u32> {
     u32::try_from(process.parent).ok()
 }
 
+/// Tells whether a process leads its session, as one in the background does. A session may have been started outside
+/// of the container that we run in; its leader has the number 0 here, which is no process to the calls that ask for one.
+pub(crate) fn leads_session(pid: u32) -> bool {
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw).and_then(look);
+    process.is_some_and(|process| process.session == process.pid.as_raw_nonzero().get())
+}
+
 /// Returns what the program of a process calls itself, for a person; `None` when the process is gone.
 pub(crate) fn program(pid: u32) -> Option<String> {
     Some(std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned())

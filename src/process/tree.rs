@@ -42,10 +42,11 @@ pub(super) fn signal_descendants(signal: Signal) -> usize {
 /// groups: the kernel does a group at once, so that no member can start another in between.
 pub(super) fn signal_all(processes: &[Process], signal: Signal) {
     if signal == Signal::KILL {
-        let own = rustix::process::getpgrp();
+        // Not by asking for it: a group from outside of our container has the number 0, which those calls cannot tell.
+        let own = look(getpid()).map(|own| own.group);
         let mut groups = BTreeSet::new();
         for process in processes {
-            if process.group != own.as_raw_nonzero().get()
+            if Some(process.group) != own
                 && groups.insert(process.group)
                 && look(process.pid).is_some_and(|now| now.same(process) && now.group == process.group)
                 && let Some(group) = Pid::from_raw(process.group)

@@ -74,7 +74,6 @@ impl Drop for Entered {
 
 /// Returns the process that adopted this one, where it was put into the background.
 fn adopter() -> Option<u32> {
-    use rustix::process::{getpid, getppid, getsid};
-    let leads = getsid(None).is_ok_and(|session| session == getpid());
-    getppid().filter(|_| leads).map(|parent| parent.as_raw_nonzero().get().unsigned_abs())
+    let own = std::process::id();
+    process::leads_session(own).then(|| process::parent(own)).flatten()
 }

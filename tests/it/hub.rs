@@ -708,3 +708,35 @@ fn the_demo_fills_an_empty_home_and_leaves_a_full_one_alone() {
     assert!(!example.exists());
     drop(second);
 }
+
+/// In a container the session may have been begun outside: its leader has no number inside.
+#[test]
+fn a_hub_in_a_container_knows_a_person() {
+    let desk = Desk::new();
+    let script = r#"
+        "$1" serve --http 127.0.0.1:0 & hub=$!
+        until "$1" status 2>status.err; do kill -0 $hub || exit 1; done
+        "$1" open --print; told=$?
+        kill $hub; wait $hub
+        exit $told"#;
+    let given = desk.home.adjutant(["serve"]);
+    let within = |as_root: &[&str], words: &[&str]| {
+        let mut command = std::process::Command::new("unshare");
+        command
+            .args(as_root)
+            .args(["--pid", "--fork", "--kill-child", "--mount-proc"])
+            .args(words)
+            .env_clear();
+        command.envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(desk.home.path()).stdin(Stdio::null()).output().unwrap()
+    };
+    // Some machines let nobody but root make a container, and some not even root.
+    let ways: [&[&str]; 2] = [&[], &["--user", "--map-root-user"]];
+    let Some(way) = ways.into_iter().find(|way| within(way, &["true"]).status.success()) else {
+        eprintln!("no container can be made here");
+        return;
+    };
+    let told = within(way, &["sh", "-c", script, "sh", given.get_program().to_str().unwrap()]);
+    let (stdout, stderr) = (String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
+    assert!(told.status.success() && stdout.contains("/login/"), "{stdout}{stderr}");
+}
