@@ -40,7 +40,7 @@ fn what_fits_on_a_full_disk_is_kept_although_it_came_at_once() {
     let home = Home::new();
     let mut peer = tapped_on_a_full_disk(&home);
     // One message is one write: what is too much for the disk comes with what is not.
-    let flood: String = (0..300).map(|_| format!("{}\n", "x".repeat(1000))).collect();
+    let flood = format!("{}\n", "x".repeat(1000)).repeat(300);
     peer.write(flood);
     peer.close();
     assert!(wait(&mut peer.child, DEADLINE).success());
