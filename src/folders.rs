@@ -4,6 +4,7 @@
 
 mod keep;
 pub(crate) mod place;
+mod severity;
 mod walk;
 
 use std::fmt::Debug;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use crate::config::folders::{Limits, Root};
 use keep::Keeper;
+pub(crate) use severity::Severity;
 pub(crate) use walk::{Found, Scan};
 
 /// Where something came from.

@@ -13,30 +13,8 @@ use super::import::Found;
 use super::runner::environment::Environment;
 use super::runner::{Form, Request};
 use super::select::Candidate;
-use crate::folders::{Problem, read_text};
+use crate::folders::{Problem, Severity, read_text};
 use crate::names::{near_names, own_name};
-
-/// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
-    /// Worth knowing.
-    Note,
-    /// Probably not what was meant.
-    Warning,
-    /// The file is not served.
-    Error,
-}
-
-impl Severity {
-    /// The word for people.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
 
 /// A rule: its id, its name, and how much it matters.
 #[derive(Debug, PartialEq, Eq)]

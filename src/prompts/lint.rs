@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use super::import::{Error, find, format_of};
 use super::{Limits, Prompt, Prompts, Root, Source};
-use crate::folders::read_text;
-pub(crate) use rules::{Rule, Severity};
+use crate::folders::{Severity, read_text};
+pub(crate) use rules::Rule;
 
 /// One thing that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]

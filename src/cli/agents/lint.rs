@@ -12,9 +12,10 @@ use super::{Folders, shown};
 use crate::agents::catalogue::Definitions;
 use crate::agents::definition::{Agent, Fate};
 use crate::agents::import::{self, Found};
-use crate::agents::lint::{self, Finding, Report, Severity, Told};
+use crate::agents::lint::{self, Finding, Report, Told};
 use crate::agents::runner::Form;
 use crate::agents::select::Selector;
+use crate::folders::Severity;
 use crate::visible::plain;
 
 /// Arguments of `adjutant agents lint`.
@@ -94,15 +95,8 @@ fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
             line(&format!("  hint: {hint}"))?;
         }
     }
-    let counts = [Severity::Error, Severity::Warning, Severity::Note]
-        .map(|severity| count(report.count(severity), severity.name()));
-    output::note(format!("{} checked: {}", count(report.files, "file"), counts.join(", ")));
+    output::note(Severity::tally(report.files, |severity| report.count(severity)));
     Ok(())
-}
-
-fn count(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
 }
 
 fn as_json(report: &Report) -> Value {

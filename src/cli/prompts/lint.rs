@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::super::Common;
 use super::super::output::{self, Failure};
 use super::{Folders, shown};
-use crate::prompts::lint::{self, Finding, Report, Severity, sarif};
+use crate::folders::Severity;
+use crate::prompts::lint::{self, Finding, Report, sarif};
 use crate::visible::plain;
 
 /// Arguments of `adjutant prompts lint`.
@@ -68,15 +69,8 @@ fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
             output::data(&plain(&format!("  hint: {hint}")))?;
         }
     }
-    let counts = [Severity::Error, Severity::Warning, Severity::Note]
-        .map(|severity| count(report.count(severity), severity.name()));
-    output::note(format!("{} checked: {}", count(report.files, "file"), counts.join(", ")));
+    output::note(Severity::tally(report.files, |severity| report.count(severity)));
     Ok(())
-}
-
-fn count(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
 }
 
 fn as_json(report: &Report) -> Value {

@@ -1,26 +1,6 @@
 //! The rules, each with an id that stays.
 
-/// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
-    /// Worth knowing.
-    Note,
-    /// Probably not what was meant.
-    Warning,
-    /// The file is not served, or cannot be expanded.
-    Error,
-}
-
-impl Severity {
-    /// The word for people, which is also SARIF's `level`.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
+use crate::folders::Severity;
 
 /// A rule.
 #[derive(Debug, PartialEq, Eq)]
