@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Engine;
 use super::attempt::make_private;
-use super::run::Work;
+use super::run::{TREE, Work};
 use crate::agents::receipt::{self, Touched};
 use crate::git::{Git, Repository, Snapshot};
 
@@ -51,7 +51,7 @@ impl Engine {
             let snapshot = git.snapshot(&repository).await?;
             return Ok(Before { inner: repository.clone(), repository, snapshot, worktree: None });
         }
-        let worktree = work.folder.join("tree");
+        let worktree = work.folder.join(TREE);
         let reason = format!("adjutant task {}", work.row.id);
         git.add_worktree(&repository, &worktree, &reason).await.map_err(|reason| no_repository(&reason))?;
         let worktree = worktree.canonicalize().map_err(|error| error.to_string())?;

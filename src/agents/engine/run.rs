@@ -23,6 +23,9 @@ use crate::store::tasks::{self, Ending};
 /// Where the notes of a task stand in its folder.
 const NOTES: &str = "notes.json";
 
+/// The worktree of a task in its folder.
+pub(super) const TREE: &str = "tree";
+
 /// A task while it runs here.
 pub(super) struct Work<'a> {
     pub(super) row: &'a tasks::Task,
@@ -102,7 +105,7 @@ impl Engine {
         self.finish(&row, &outcome).await;
         if outcome.status == Ending::Succeeded.as_str() {
             // What a run wrote is worth keeping where somebody has to find out why it failed.
-            self.remove_files(&row.id, Some("tree")).await;
+            self.remove_files(&row.id).await;
         }
     }
 
@@ -217,28 +220,32 @@ impl Engine {
         (Some(last.0), last.1)
     }
 
-    /// Removes the files of a task, but what is named `kept`.
-    pub(super) async fn remove_files(&self, task: &str, kept: Option<&'static str>) {
+    /// Removes the files of a task, see [`remove_but_tree`].
+    pub(super) async fn remove_files(&self, task: &str) {
         let folder = self.folder(task);
-        let removed = tokio::task::spawn_blocking(move || {
-            let kept = kept.map(|name| folder.join(name)).filter(|kept| kept.exists());
-            if kept.is_none() {
-                return std::fs::remove_dir_all(&folder);
-            }
-            for entry in std::fs::read_dir(&folder)? {
-                let path = entry?.path();
-                if Some(&path) != kept.as_ref() && path.is_dir() {
-                    std::fs::remove_dir_all(&path)?;
-                }
-            }
-            Ok(())
-        });
-        if let Ok(Err(error)) = removed.await
+        let removed = tokio::task::spawn_blocking(move || remove_but_tree(&folder)).await;
+        if let Ok(Err(error)) = removed
             && error.kind() != std::io::ErrorKind::NotFound
         {
             tracing::warn!(%error, task, "the files of a task could not be removed");
         }
     }
+}
+
+/// Removes a task's folder. A worktree that is still there was kept because its work may be nowhere else: it stays
+/// until its person has `git worktree remove` do that.
+pub(super) fn remove_but_tree(folder: &Path) -> std::io::Result<()> {
+    if !folder.join(TREE).exists() {
+        return std::fs::remove_dir_all(folder);
+    }
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name() != TREE {
+            let path = entry.path();
+            if path.is_dir() { std::fs::remove_dir_all(path)? } else { std::fs::remove_file(path)? }
+        }
+    }
+    Ok(())
 }
 
 impl Work<'_> {

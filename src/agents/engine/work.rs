@@ -1,7 +1,8 @@
 //! The worker loop: takes up what a dead hub left, claims, runs, and keeps leases alive.
 
+use std::io;
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
+use super::run::remove_but_tree;
 use super::{Engine, Running, now};
 use crate::agents::receipt::{Fault, Outcome, Receipt};
 use crate::events::Event;
@@ -55,9 +57,8 @@ impl Engine {
         }
         while runs.join_next().await.is_some() {}
         if self.settings.spool.is_none() {
-            // Made for this process alone.
             let folder = self.spool.clone();
-            let _ = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(folder)).await;
+            let _ = tokio::task::spawn_blocking(move || remove_own_spool(&folder)).await;
         }
     }
 
@@ -186,7 +187,7 @@ impl Engine {
                 Ok(gone) if gone.is_empty() => return,
                 Ok(gone) => {
                     for task in gone {
-                        self.remove_files(&task.id, None).await;
+                        self.remove_files(&task.id).await;
                     }
                 }
                 Err(error) => return tracing::warn!(%error, "old tasks could not be removed"),
@@ -215,4 +216,12 @@ impl Engine {
         };
         self.finish(row, &outcome).await;
     }
+}
+
+/// Removes a spool that was made for this process alone, but for worktrees that were kept.
+fn remove_own_spool(folder: &Path) -> io::Result<()> {
+    for task in std::fs::read_dir(folder)? {
+        remove_but_tree(&task?.path())?;
+    }
+    std::fs::remove_dir(folder)
 }

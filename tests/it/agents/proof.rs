@@ -1,5 +1,6 @@
 //! What the hub itself proves of a task: the shape of the answer, the checks, the change in a tree of its own.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::json;
@@ -66,17 +67,44 @@ fn completed_and_verified_are_two_words() {
     }
 }
 
+/// Git in the desk's working folder.
+fn git(desk: &Desk, arguments: &[&str]) -> String {
+    let done = Command::new("git").args(arguments).current_dir(desk.folder("work")).output().unwrap();
+    assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap()
+}
+
+fn commit_all(desk: &Desk) {
+    git(desk, &["init", "--quiet"]);
+    git(desk, &["add", "."]);
+    git(desk, &["-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "--quiet", "-m", "first"]);
+}
+
+#[test]
+fn a_tree_that_is_kept_outlives_who_made_it() {
+    let desk = Desk::new();
+    desk.home.write(".adjutant/config.toml", "[tasks]\nkeep_worktrees = true\n");
+    commit_all(&desk);
+    let mut peer = peer(&desk);
+    let mut task = desk.task("touch made.txt");
+    task["isolation"] = json!("worktree");
+    let told = peer.delegated(1, task);
+    let kept =
+        PathBuf::from(told["receipt"]["repository"]["kept"].as_str().unwrap_or_else(|| panic!("{told:#}")));
+    let (status, stderr) = peer.finish();
+    assert!(status.success(), "{stderr}");
+    assert_eq!(std::fs::read_to_string(kept.join("made.txt")).unwrap(), "made\n");
+    let beside: Vec<_> =
+        std::fs::read_dir(kept.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(beside, [kept.clone()], "nothing else stays");
+    git(&desk, &["worktree", "remove", "--force", kept.to_str().unwrap()]);
+    std::fs::remove_dir_all(kept.parent().unwrap().parent().unwrap()).unwrap();
+}
+
 #[test]
 fn a_tree_of_its_own_keeps_the_work_apart() {
     let desk = Desk::new();
-    let git = |arguments: &[&str]| {
-        let done = Command::new("git").args(arguments).current_dir(desk.folder("work")).output().unwrap();
-        assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
-        String::from_utf8(done.stdout).unwrap()
-    };
-    git(&["init", "--quiet"]);
-    git(&["add", "."]);
-    git(&["-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "--quiet", "-m", "first"]);
+    commit_all(&desk);
     let mut peer = peer(&desk);
     let mut task = desk.task("touch made.txt");
     task["isolation"] = json!("worktree");
@@ -87,9 +115,9 @@ fn a_tree_of_its_own_keeps_the_work_apart() {
     assert_eq!(repository["isolation"], "worktree");
     assert_eq!(repository["files"], json!([{"path": "made.txt", "insertions": 1, "deletions": 0}]));
     assert!(!desk.folder("work/made.txt").exists(), "the folder itself was worked in");
-    assert_eq!(git(&["worktree", "list"]).lines().count(), 1, "a worktree was left behind");
+    assert_eq!(git(&desk, &["worktree", "list"]).lines().count(), 1, "a worktree was left behind");
     // The patch is the work.
     desk.home.write("work/change.patch", repository["patch"].as_str().unwrap());
-    git(&["apply", "change.patch"]);
+    git(&desk, &["apply", "change.patch"]);
     assert_eq!(std::fs::read_to_string(desk.folder("work/made.txt")).unwrap(), "made\n");
 }
