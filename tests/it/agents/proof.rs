@@ -96,7 +96,7 @@ fn a_tree_that_is_kept_outlives_who_made_it() {
     assert_eq!(std::fs::read_to_string(kept.join("made.txt")).unwrap(), "made\n");
     let beside: Vec<_> =
         std::fs::read_dir(kept.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(beside, [kept.clone()], "nothing else stays");
+    assert_eq!(beside, std::slice::from_ref(&kept), "nothing else stays");
     git(&desk, &["worktree", "remove", "--force", kept.to_str().unwrap()]);
     std::fs::remove_dir_all(kept.parent().unwrap().parent().unwrap()).unwrap();
 }
