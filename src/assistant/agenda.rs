@@ -68,7 +68,6 @@ impl Assistant {
             user: span.user.as_ref().map(|user| user.as_str().to_owned()),
             from: millis(span.from),
             until: millis(span.until),
-            after: None,
             limit: limit.saturating_add(1),
         };
         let mut found = events::window(&self.store, &window).await?;
@@ -192,7 +191,18 @@ impl Assistant {
             draft.occurrences.iter().map(|one| occurrence_row(one, &id, &calendar.user)).collect();
         let (mut planned_from, mut plans) = (String::new(), Vec::new());
         if let Some(old) = old.filter(|old| old.digest != event.digest) {
-            plans = self.plans_anew(&rows::event(event.clone())?, &draft.occurrences, now).await?;
+            let changed = Event {
+                id: id.clone(),
+                user: calendar.user.clone(),
+                uid: draft.uid.clone(),
+                title: draft.title.clone(),
+                status: draft.status,
+                details: draft.details.clone(),
+                starts_at: draft.starts_at,
+                ends_at: draft.ends_at,
+                digest: event.digest.clone(),
+            };
+            plans = self.plans_anew(&changed, &draft.occurrences, now).await?;
             planned_from.clone_from(&old.digest);
         }
         let (fresh, source) = (old.is_none(), draft.source.clone());

@@ -33,11 +33,8 @@ words! {
 pub(crate) struct Event {
     pub(crate) id: EventId,
     pub(crate) user: UserId,
-    pub(crate) calendar: CalendarId,
     /// The name that the event has in calendars; a series and its changed occurrences share it.
     pub(crate) uid: String,
-    /// For a changed occurrence, the civil start that the series would have had.
-    pub(crate) replaces: Option<DateTime>,
     pub(crate) title: String,
     pub(crate) status: EventStatus,
     pub(crate) details: EventDetails,
@@ -46,9 +43,6 @@ pub(crate) struct Event {
     pub(crate) ends_at: Timestamp,
     /// Of all that a plan depends on.
     pub(crate) digest: String,
-    /// The server's name of this version, where a server has it.
-    pub(crate) etag: Option<String>,
-    pub(crate) updated_at: Timestamp,
 }
 
 /// What stands as JSON in the event's row.
@@ -139,6 +133,7 @@ pub(crate) struct Occurrence {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Draft {
     pub(crate) uid: String,
+    /// For a changed occurrence, the civil start that the series would have had.
     pub(crate) replaces: Option<DateTime>,
     pub(crate) title: String,
     pub(crate) status: EventStatus,

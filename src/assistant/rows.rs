@@ -13,7 +13,7 @@ use super::user::{Rule, RuleKind, User};
 use super::{Calendar, Error, Event, Occurrence};
 use crate::store::Millis;
 use crate::store::assistant::calendars::CalendarRow;
-use crate::store::assistant::events::{EventRow, OccurrenceRow};
+use crate::store::assistant::events::{EventView, OccurrenceRow};
 use crate::store::assistant::notifications::NotificationRow;
 use crate::store::assistant::plans::PlanRow;
 use crate::store::assistant::rules::RuleRow;
@@ -92,28 +92,20 @@ pub(super) fn rule(row: RuleRow) -> Result<Rule, Error> {
     })
 }
 
-pub(super) fn event(row: EventRow) -> Result<Event, Error> {
+pub(super) fn event(row: EventView) -> Result<Event, Error> {
     let fault = || damaged("the event", &row.id);
     let status = super::event::EventStatus::from_name(&row.status).ok_or_else(fault)?;
     let details = serde_json::from_str(&row.details).map_err(|_| fault())?;
-    let replaces = match row.recurrence_id.as_str() {
-        "" => None,
-        text => Some(text.parse().map_err(|_| fault())?),
-    };
     Ok(Event {
         id: EventId::of_row(row.id),
         user: UserId::of_row(row.user_id),
-        calendar: CalendarId::of_row(row.calendar_id),
         uid: row.uid,
-        replaces,
         title: row.title,
         status,
         details,
         starts_at: instant(row.starts_at),
         ends_at: instant(row.ends_at),
         digest: row.digest,
-        etag: row.etag,
-        updated_at: instant(row.updated_at),
     })
 }
 

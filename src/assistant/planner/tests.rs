@@ -7,7 +7,7 @@ use proptest::{option, prop_assert};
 use serde_json::json;
 
 use super::super::event::{Attendee, Event, EventDetails, EventStatus, Occurrence, When};
-use super::super::id::{CalendarId, EventId, NotificationId, PlanId, RuleId, UserId};
+use super::super::id::{EventId, NotificationId, PlanId, RuleId, UserId};
 use super::super::notification::{Channel, Notification, Offset, Planned, Status, Urgency, Wording};
 use super::super::user::{ChannelPreference, Preferences, QuietHours, Rule, RuleKind, User, WeekendPolicy};
 use super::super::zone::Zone;
@@ -54,9 +54,7 @@ impl Case {
             event: Event {
                 id: EventId::parse("event-1").unwrap(),
                 user: UserId::parse("ann").unwrap(),
-                calendar: CalendarId::of_row("calendar-1".to_owned()),
                 uid: "1@example.org".to_owned(),
-                replaces: None,
                 title: "Budget".to_owned(),
                 status: EventStatus::Confirmed,
                 details: EventDetails {
@@ -76,8 +74,6 @@ impl Case {
                 starts_at,
                 ends_at,
                 digest: String::new(),
-                etag: None,
-                updated_at: epoch,
             },
             occurrence: Occurrence { key: civil.to_string(), starts_at, ends_at, adjusted: false },
             rules: Vec::new(),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
-use super::{EventRow, OccurrenceRow};
+use super::OccurrenceRow;
 use crate::store::assistant::plans::{self, NewPlan};
 use crate::store::assistant::{audit, many, notifications};
 use crate::store::{Error, Millis, Store};
@@ -49,6 +49,28 @@ pub(super) const OCCURRENCE: &str = "\
 
 pub(super) const CANCEL: &str = "\
     UPDATE events SET status = 'cancelled', digest = '', updated_at = $2 WHERE id = $1 AND digest <> ''";
+
+/// An event, a series, or a changed occurrence of a series, as it stands in its row.
+#[derive(Clone, Debug)]
+pub(crate) struct EventRow {
+    pub(crate) id: String,
+    pub(crate) user_id: String,
+    pub(crate) calendar_id: String,
+    pub(crate) uid: String,
+    /// Empty but for a changed occurrence.
+    pub(crate) recurrence_id: String,
+    pub(crate) title: String,
+    pub(crate) status: String,
+    pub(crate) starts_at: Millis,
+    pub(crate) ends_at: Millis,
+    /// 1 for a series.
+    pub(crate) recurs: i64,
+    /// JSON.
+    pub(crate) details: String,
+    pub(crate) digest: String,
+    pub(crate) etag: Option<String>,
+    pub(crate) updated_at: Millis,
+}
 
 /// An event as it is to be from now on.
 #[derive(Clone, Debug)]

@@ -3,15 +3,14 @@
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row as _};
 
-use super::{EventRow, OccurrenceRow};
+use super::{EventView, OccurrenceRow};
 use crate::store::assistant::row;
 use crate::store::{Error, Millis, Store};
 
 macro_rules! select_events {
     ($more:literal, $rest:literal) => {
         concat!(
-            "SELECT e.id, e.user_id, e.calendar_id, e.uid, e.recurrence_id, e.title, e.status, e.starts_at, ",
-            "e.ends_at, e.recurs, e.details, e.digest, e.etag, e.updated_at",
+            "SELECT e.id, e.user_id, e.uid, e.title, e.status, e.starts_at, e.ends_at, e.details, e.digest",
             $more,
             " FROM ",
             $rest
@@ -44,14 +43,12 @@ pub(super) const OCCURRENCES: &str = "\
 pub(super) const WINDOW: &str = select_events!(
     ", o.occurrence, o.starts_at, o.ends_at, o.adjusted",
     "occurrences o JOIN events e ON e.id = o.event_id WHERE o.starts_at >= $1 AND o.starts_at < $2 \
-     AND (o.starts_at > $3 OR (o.starts_at = $3 AND o.event_id > $4)) \
-     ORDER BY o.starts_at, o.event_id LIMIT $5"
+     ORDER BY o.starts_at, o.event_id LIMIT $3"
 );
 pub(super) const WINDOW_OF: &str = select_events!(
     ", o.occurrence, o.starts_at, o.ends_at, o.adjusted",
     "occurrences o JOIN events e ON e.id = o.event_id WHERE o.starts_at >= $1 AND o.starts_at < $2 \
-     AND (o.starts_at > $3 OR (o.starts_at = $3 AND o.event_id > $4)) AND o.user_id = $6 \
-     ORDER BY o.starts_at, o.event_id LIMIT $5"
+     AND o.user_id = $4 ORDER BY o.starts_at, o.event_id LIMIT $3"
 );
 
 /// Which occurrences a list shows.
@@ -61,41 +58,39 @@ pub(crate) struct Window {
     pub(crate) from: Millis,
     /// The first instant behind the window.
     pub(crate) until: Millis,
-    /// Start and event of the last one that was read; nothing for the first page.
-    pub(crate) after: Option<(Millis, String)>,
     pub(crate) limit: u32,
 }
 
 /// An event and one time that it happens.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Happening {
-    pub(crate) event: EventRow,
+    pub(crate) event: EventView,
     pub(crate) occurrence: OccurrenceRow,
 }
 
 impl<'r> FromRow<'r, AnyRow> for Happening {
     fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
-        let event = EventRow::from_row(row)?;
+        let event = EventView::from_row(row)?;
         let occurrence = OccurrenceRow {
             event_id: event.id.clone(),
             user_id: event.user_id.clone(),
-            occurrence: row.try_get(14)?,
-            starts_at: row.try_get(15)?,
-            ends_at: row.try_get(16)?,
-            adjusted: row.try_get(17)?,
+            occurrence: row.try_get(9)?,
+            starts_at: row.try_get(10)?,
+            ends_at: row.try_get(11)?,
+            adjusted: row.try_get(12)?,
         };
         Ok(Self { event, occurrence })
     }
 }
 
 /// Returns one event.
-pub(crate) async fn get(store: &Store, id: &str) -> Result<Option<EventRow>, Error> {
+pub(crate) async fn get(store: &Store, id: &str) -> Result<Option<EventView>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
 }
 
 /// Returns at most `limit` series by id, behind `after`.
-pub(crate) async fn series(store: &Store, after: &str, limit: u32) -> Result<Vec<EventRow>, Error> {
+pub(crate) async fn series(store: &Store, after: &str, limit: u32) -> Result<Vec<EventView>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(SERIES).bind(after).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
 }
@@ -107,11 +102,11 @@ pub(crate) async fn sources(
     user: &str,
     after: &(Millis, String),
     limit: u32,
-) -> Result<Vec<(EventRow, String)>, Error> {
+) -> Result<Vec<(EventView, String)>, Error> {
     let mut connection = store.read().await?;
     let query = sqlx::query(SOURCES).bind(user).bind(after.0).bind(&after.1).bind(i64::from(limit));
     let rows = query.fetch_all(&mut *connection).await?;
-    let with_source = |row: &AnyRow| Ok((EventRow::from_row(row)?, row.try_get(14)?));
+    let with_source = |row: &AnyRow| Ok((EventView::from_row(row)?, row.try_get(9)?));
     Ok(rows.iter().map(with_source).collect::<Result<_, sqlx::Error>>()?)
 }
 
@@ -160,9 +155,7 @@ pub(crate) async fn occurrences(
 pub(crate) async fn window(store: &Store, window: &Window) -> Result<Vec<Happening>, Error> {
     let mut connection = store.read().await?;
     let text = if window.user.is_some() { WINDOW_OF } else { WINDOW };
-    let (after, event) = window.after.as_ref().map_or((i64::MIN, ""), |(at, event)| (*at, event.as_str()));
-    let query = sqlx::query_as(text).bind(window.from).bind(window.until).bind(after).bind(event);
-    let query = query.bind(i64::from(window.limit));
+    let query = sqlx::query_as(text).bind(window.from).bind(window.until).bind(i64::from(window.limit));
     let query = match &window.user {
         Some(user) => query.bind(user),
         None => query,
