@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Common;
 use super::assistant::{ACTOR, Place, user, with};
@@ -138,8 +138,8 @@ async fn list(
     };
     let (found, more) = room.happenings(&span, MOST).await?;
     if json {
-        let events: Vec<Value> =
-            found.iter().map(|one| tell::event(&one.event, Some(&one.occurrence), &zone)).collect();
+        let told = found.iter().map(|one| tell::event(&one.event, Some(&one.occurrence), &zone));
+        let events: Vec<_> = told.collect();
         return output::json(&json!({"count": events.len(), "events": events, "more": more}));
     }
     if found.is_empty() {
@@ -162,7 +162,7 @@ async fn list(
 async fn show(room: &Assistant, id: &EventId, json: bool) -> Result<(), Failure> {
     let event = room.event(id).await?;
     let zone = room.user(&event.user).await?.preferences.zone;
-    let mut value = tell::event(&event, None, &zone);
+    let mut value = json!(tell::event(&event, None, &zone));
     let notifications = room.notifications_of(id, MOST).await?;
     value["notes"] = json!(event.details.notes);
     value["notifications"] = notifications.iter().map(|one| tell::notification(one, &zone)).collect();

@@ -7,6 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::{
     MetaObject, ReadResourceResult, RequestMetaObject, Resource, ResourceContents, ResourceTemplate,
 };
+use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -126,8 +127,7 @@ async fn part(
 ) -> Result<Part, ErrorData> {
     let offset = number(meta, "offset", 0)?.unwrap_or(0);
     let limit = number(meta, "limit", 1)?.unwrap_or(usize::MAX);
-    let value = value(handler, uri).await.map_err(|refused| failed(&refused, revision, uri))?;
-    let whole = serde_json::to_string_pretty(&value).unwrap_or_default();
+    let whole = whole(handler, uri).await.map_err(|refused| failed(&refused, revision, uri))?;
     let mut hash = "sha256:".to_owned();
     for byte in Sha256::digest(&whole) {
         // Writing into a String cannot fail.
@@ -137,18 +137,23 @@ async fn part(
     Ok(Part { text, hash, offset, total: whole.chars().count() })
 }
 
-async fn value(handler: &Handler, uri: &str) -> Result<Value, Error> {
+/// The whole text of a resource: what the tool of the same name tells.
+async fn whole(handler: &Handler, uri: &str) -> Result<String, Error> {
     let room = &handler.app().assistant;
     let unknown = || Error::Unknown { what: "resource", id: error::clip(uri) };
     match named(uri).ok_or_else(unknown)? {
-        Named::User(id) => Ok(tell::user(&room.user(&id).await?)),
+        Named::User(id) => Ok(pretty(&tell::user(&room.user(&id).await?))),
         Named::Event(id) => {
             let event = room.event(&id).await?;
             let zone = room.user(&event.user).await?.preferences.zone;
-            Ok(tell::event(&event, None, &zone))
+            Ok(pretty(&tell::event(&event, None, &zone)))
         }
-        Named::Events(id) => tools::happenings(handler, &id, Timestamp::now()).await,
+        Named::Events(id) => Ok(pretty(&tools::happenings(handler, &id, Timestamp::now()).await?.told())),
     }
+}
+
+fn pretty(told: &impl Serialize) -> String {
+    serde_json::to_string_pretty(told).unwrap_or_default()
 }
 
 fn named(uri: &str) -> Option<Named> {

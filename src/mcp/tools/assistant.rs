@@ -11,9 +11,10 @@ use jiff::{SignedDuration, Timestamp};
 use rmcp::model::{CallToolResult, ContentBlock};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::assistant::agenda::Span;
+use crate::assistant::agenda::{Happening, Span};
 use crate::assistant::notices::Due;
 use crate::assistant::notification::Status;
 use crate::assistant::{Error, UserId, Zone};
@@ -69,20 +70,19 @@ pub(crate) async fn call(
     let patience = config.call_timeout + if asks { config.planning } else { Duration::ZERO };
     let work = async {
         match name {
-            USER => user(handler, arguments).await,
-            EVENT => event(handler, arguments).await,
-            EVENTS => events(handler, arguments, now).await,
-            NOTIFICATIONS => notifications(handler, arguments, now).await,
+            USER => user(handler, revision, arguments).await,
+            EVENT => event(handler, revision, arguments).await,
+            EVENTS => events(handler, revision, arguments, now).await,
+            NOTIFICATIONS => notifications(handler, revision, arguments, now).await,
             // Boxed, for it is larger than all others together, and every call would carry it.
-            PLAN => Box::pin(plan::plan(handler, revision, arguments, context)).await,
-            _ => Ok(Value::Null),
+            _ => Box::pin(plan::plan(handler, revision, arguments, context)).await,
         }
     };
     if !NAMES.contains(&name) {
         return None;
     }
     Some(match tokio::time::timeout(patience, work).await {
-        Ok(Ok(value)) => Ok(answer(value, revision)),
+        Ok(Ok(answer)) => Ok(answer),
         Ok(Err(Refused::Argument(fault))) => fault.answer(revision),
         Ok(Err(Refused::Room(argument, refused))) => failed(argument, &refused, revision),
         Ok(Err(Refused::TakenBack)) => Err(error::cancelled()),
@@ -91,11 +91,11 @@ pub(crate) async fn call(
 }
 
 /// The whole answer as text, and from 2025-06-18 on as structured content too.
-fn answer(value: Value, revision: Revision) -> CallToolResult {
-    let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+fn answer(told: &impl Serialize, revision: Revision) -> CallToolResult {
+    let text = serde_json::to_string_pretty(told).unwrap_or_default();
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     if revision.has_titles() {
-        result.structured_content = Some(value);
+        result.structured_content = serde_json::to_value(told).ok();
     }
     result
 }
@@ -117,33 +117,61 @@ fn failed(argument: &str, refused: &Error, revision: Revision) -> Result<CallToo
     }
 }
 
-async fn user(handler: &Handler, arguments: &Map<String, Value>) -> Result<Value, Refused> {
+async fn user(
+    handler: &Handler,
+    revision: Revision,
+    arguments: &Map<String, Value>,
+) -> Result<CallToolResult, Refused> {
     let id = arguments::that_user(arguments)?;
     let user =
         handler.app().assistant.user(&id).await.map_err(|refused| Refused::Room("user_id", refused))?;
-    Ok(tell::user(&user))
+    Ok(answer(&tell::user(&user), revision))
 }
 
-async fn event(handler: &Handler, arguments: &Map<String, Value>) -> Result<Value, Refused> {
+async fn event(
+    handler: &Handler,
+    revision: Revision,
+    arguments: &Map<String, Value>,
+) -> Result<CallToolResult, Refused> {
     let id = arguments::that_event(arguments)?;
     let room = &handler.app().assistant;
     let refused = |refused| Refused::Room("event_id", refused);
     let event = room.event(&id).await.map_err(refused)?;
     let zone = room.user(&event.user).await.map_err(refused)?.preferences.zone;
-    Ok(tell::event(&event, None, &zone))
+    Ok(answer(&tell::event(&event, None, &zone), revision))
 }
 
-async fn events(handler: &Handler, arguments: &Map<String, Value>, now: Timestamp) -> Result<Value, Refused> {
+async fn events(
+    handler: &Handler,
+    revision: Revision,
+    arguments: &Map<String, Value>,
+    now: Timestamp,
+) -> Result<CallToolResult, Refused> {
     let user = arguments::user(arguments)?;
     let back = arguments::days(arguments, "days_back", 0, BACK)?;
     let forward = arguments::days(arguments, "days_forward", 1, FORWARD)?;
-    listing(handler, user.as_ref(), window(now, back, forward))
+    let listing = listing(handler, user.as_ref(), window(now, back, forward))
         .await
-        .map_err(|refused| Refused::Room("user_id", refused))
+        .map_err(|refused| Refused::Room("user_id", refused))?;
+    Ok(answer(&listing.told(), revision))
 }
 
-/// What happens in a window, for the tool and for the resource alike.
-pub(crate) async fn happenings(handler: &Handler, user: &UserId, now: Timestamp) -> Result<Value, Error> {
+/// What happens in a window.
+pub(crate) struct Listing {
+    span: (Timestamp, Timestamp),
+    zone: Zone,
+    found: Vec<Happening>,
+    more: bool,
+}
+
+impl Listing {
+    pub(crate) fn told(&self) -> tell::ToldEvents<'_> {
+        tell::events(&self.found, self.span, &self.zone, self.more)
+    }
+}
+
+/// What happens to a user in the days that `listEvents` shows when nobody says which.
+pub(crate) async fn happenings(handler: &Handler, user: &UserId, now: Timestamp) -> Result<Listing, Error> {
     listing(handler, Some(user), window(now, BACK.0, FORWARD.0)).await
 }
 
@@ -156,25 +184,12 @@ fn window(now: Timestamp, back: u32, forward: u32) -> (Timestamp, Timestamp) {
 async fn listing(
     handler: &Handler,
     user: Option<&UserId>,
-    (from, until): (Timestamp, Timestamp),
-) -> Result<Value, Error> {
-    let room = &handler.app().assistant;
+    span: (Timestamp, Timestamp),
+) -> Result<Listing, Error> {
     let zone = zone(handler, user).await?;
-    let span = Span { user: user.cloned(), from, until };
-    let (found, more) = room.happenings(&span, MOST).await?;
-    let events: Vec<Value> =
-        found.iter().map(|one| tell::event(&one.event, Some(&one.occurrence), &zone)).collect();
-    let mut value = json!({
-        "count": events.len(),
-        "from": tell::time(from, &zone),
-        "until": tell::time(until, &zone),
-        "time_zone": zone.name(),
-        "events": events,
-    });
-    if more {
-        value["more"] = Value::from("there are more; ask for fewer days, or for one user");
-    }
-    Ok(value)
+    let wanted = Span { user: user.cloned(), from: span.0, until: span.1 };
+    let (found, more) = handler.app().assistant.happenings(&wanted, MOST).await?;
+    Ok(Listing { span, zone, found, more })
 }
 
 /// The zone that times are told in: the user's, or UTC where the list is about everybody.
@@ -185,9 +200,10 @@ async fn zone(handler: &Handler, user: Option<&UserId>) -> Result<Zone, Error> {
 
 async fn notifications(
     handler: &Handler,
+    revision: Revision,
     arguments: &Map<String, Value>,
     now: Timestamp,
-) -> Result<Value, Refused> {
+) -> Result<CallToolResult, Refused> {
     let user = arguments::user(arguments)?;
     let status = choice(arguments, "status", Status::ALL, Status::name)?;
     let (from, until) = window(now, 0, arguments::days(arguments, "days_forward", 1, AHEAD)?);
@@ -205,7 +221,7 @@ async fn notifications(
         "notifications": told,
     });
     if more {
-        value["more"] = Value::from("there are more; ask for fewer days, or for one user");
+        value["more"] = Value::from(tell::MORE);
     }
-    Ok(value)
+    Ok(answer(&value, revision))
 }

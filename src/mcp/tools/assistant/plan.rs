@@ -7,12 +7,12 @@ use std::time::Instant;
 use futures::FutureExt as _;
 use jiff::Timestamp;
 use rmcp::RoleServer;
-use rmcp::model::{CustomRequest, ServerRequest};
+use rmcp::model::{CallToolResult, CustomRequest, ServerRequest};
 use rmcp::service::{Peer, RequestContext, ServiceError};
 use serde_json::{Map, Value, json};
 
 use super::arguments::{self, ANSWERS};
-use super::{FORWARD, MOST, PLAN, Refused, tell, window, zone};
+use super::{FORWARD, MOST, PLAN, Refused, answer, tell, window, zone};
 use crate::app::planning::{self, Client, Planned, Sampler, Why};
 use crate::assistant::notices::Due;
 use crate::assistant::notification::Status;
@@ -41,7 +41,7 @@ pub(super) async fn plan(
     revision: Revision,
     arguments: &Map<String, Value>,
     context: &RequestContext<RoleServer>,
-) -> Result<Value, Refused> {
+) -> Result<CallToolResult, Refused> {
     let user = arguments::that_user(arguments)?;
     let event = arguments::event(arguments)?;
     let force = boolean(arguments, "force_replan")?;
@@ -62,7 +62,7 @@ pub(super) async fn plan(
         if !refused.is_empty() {
             value["refused"] = refused.iter().map(refusal).collect();
         }
-        return Ok(value);
+        return Ok(answer(&value, revision));
     }
     let client = Client { answers: takes_answers, sampler: sampler(revision, context) };
     let planned = {
@@ -80,7 +80,7 @@ pub(super) async fn plan(
     let planned = planned.map_err(of_what)?.ok_or(Refused::TakenBack)?;
     let mut value = told(handler, &about, &planned.planning).await?;
     asked(&mut value, &planned);
-    Ok(value)
+    Ok(answer(&value, revision))
 }
 
 /// What planning did, with all that is planned now.

@@ -4,9 +4,12 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::civil::Weekday;
 use jiff::tz::Offset as ZoneOffset;
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::assistant::agenda::Happening;
 use crate::assistant::event::Attendee;
 use crate::assistant::notification::Offset;
 use crate::assistant::planning::{Planning, Remark};
@@ -14,6 +17,9 @@ use crate::assistant::{Event, Notification, Occurrence, Preferences, Reason, Rul
 
 /// Occurrences that one answer names for one reason.
 const REMARKS: usize = 100;
+
+/// What a list says that leaves some out.
+pub(super) const MORE: &str = "there are more; ask for fewer days, or for one user";
 
 /// An instant in RFC 3339 with the offset of a zone.
 pub(crate) fn time(at: Timestamp, zone: &Zone) -> String {
@@ -26,8 +32,16 @@ pub(crate) fn time(at: Timestamp, zone: &Zone) -> String {
 }
 
 /// The weekday that an instant has in a zone.
-pub(crate) fn weekday(at: Timestamp, zone: &Zone) -> String {
-    zone.civil(at).strftime("%A").to_string()
+pub(crate) fn weekday(at: Timestamp, zone: &Zone) -> &'static str {
+    match zone.civil(at).weekday() {
+        Weekday::Monday => "Monday",
+        Weekday::Tuesday => "Tuesday",
+        Weekday::Wednesday => "Wednesday",
+        Weekday::Thursday => "Thursday",
+        Weekday::Friday => "Friday",
+        Weekday::Saturday => "Saturday",
+        Weekday::Sunday => "Sunday",
+    }
 }
 
 /// A user as `getUser` tells them.
@@ -64,45 +78,106 @@ fn preferences(preferences: &Preferences) -> Value {
     value
 }
 
+/// An event as it is told. It goes to text as it is, for a list of hundreds would be a large tree of values.
+#[derive(Debug, Serialize)]
+pub(crate) struct ToldEvent<'a> {
+    id: &'a str,
+    user_id: &'a str,
+    title: &'a str,
+    status: &'static str,
+    start_ts: String,
+    end_ts: String,
+    weekday: &'static str,
+    time_zone: &'a str,
+    all_day: bool,
+    location: &'a str,
+    conf_link: &'a str,
+    organizer: &'a str,
+    attendees: Vec<ToldAttendee<'a>>,
+    description: &'a str,
+    uid: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event_time_zone: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recurrence: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    occurrence: Option<&'a str>,
+    /// There where it is true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_by_clock_change: Option<bool>,
+}
+
+#[derive(Debug, Serialize)]
+struct ToldAttendee<'a> {
+    name: &'a str,
+    email: &'a str,
+    answer: &'a str,
+}
+
 /// An event, as a whole or at one time that it happens. `zone` is the user's; an event of another zone says so.
-pub(crate) fn event(event: &Event, occurrence: Option<&Occurrence>, zone: &Zone) -> Value {
+pub(crate) fn event<'a>(
+    event: &'a Event,
+    occurrence: Option<&'a Occurrence>,
+    zone: &'a Zone,
+) -> ToldEvent<'a> {
     let details = &event.details;
     let (starts, ends) =
         occurrence.map_or((event.starts_at, event.ends_at), |one| (one.starts_at, one.ends_at));
-    let mut value = json!({
-        "id": event.id.as_str(),
-        "user_id": event.user.as_str(),
-        "title": event.title,
-        "status": event.status.name(),
-        "start_ts": time(starts, zone),
-        "end_ts": time(ends, zone),
-        "weekday": weekday(starts, zone),
-        "time_zone": zone.name(),
-        "all_day": details.when.all_day,
-        "location": details.location,
-        "conf_link": details.conference,
-        "organizer": details.organizer,
-        "attendees": details.attendees.iter().map(attendee).collect::<Vec<_>>(),
-        "description": details.description,
-        "uid": event.uid,
-    });
-    if let Some(zone) = details.when.zone.as_ref().filter(|own| *own != zone) {
-        value["event_time_zone"] = Value::from(zone.name());
+    let recurrence = details.recurrence.as_ref();
+    ToldEvent {
+        id: event.id.as_str(),
+        user_id: event.user.as_str(),
+        title: &event.title,
+        status: event.status.name(),
+        start_ts: time(starts, zone),
+        end_ts: time(ends, zone),
+        weekday: weekday(starts, zone),
+        time_zone: zone.name(),
+        all_day: details.when.all_day,
+        location: &details.location,
+        conf_link: &details.conference,
+        organizer: &details.organizer,
+        attendees: details.attendees.iter().map(attendee).collect(),
+        description: &details.description,
+        uid: &event.uid,
+        event_time_zone: details.when.zone.as_ref().filter(|own| *own != zone).map(Zone::name),
+        recurrence: recurrence.map(|recurrence| recurrence.rules.as_slice()),
+        occurrence: occurrence.filter(|_| recurrence.is_some()).map(|one| one.key.as_str()),
+        moved_by_clock_change: occurrence.is_some_and(|one| one.adjusted).then_some(true),
     }
-    if let Some(recurrence) = &details.recurrence {
-        value["recurrence"] = json!(recurrence.rules);
-    }
-    if let Some(one) = occurrence.filter(|_| details.recurrence.is_some()) {
-        value["occurrence"] = Value::from(one.key.as_str());
-    }
-    if occurrence.is_some_and(|one| one.adjusted) {
-        value["moved_by_clock_change"] = Value::from(true);
-    }
-    value
 }
 
-fn attendee(attendee: &Attendee) -> Value {
-    json!({"name": attendee.name, "email": attendee.email, "answer": attendee.answer})
+fn attendee(attendee: &Attendee) -> ToldAttendee<'_> {
+    ToldAttendee { name: &attendee.name, email: &attendee.email, answer: &attendee.answer }
+}
+
+/// What happens in a window, as `listEvents` tells it.
+#[derive(Debug, Serialize)]
+pub(crate) struct ToldEvents<'a> {
+    count: usize,
+    from: String,
+    until: String,
+    time_zone: &'a str,
+    events: Vec<ToldEvent<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more: Option<&'static str>,
+}
+
+/// What happens from one instant to before another; `more` says that there are others.
+pub(crate) fn events<'a>(
+    found: &'a [Happening],
+    (from, until): (Timestamp, Timestamp),
+    zone: &'a Zone,
+    more: bool,
+) -> ToldEvents<'a> {
+    ToldEvents {
+        count: found.len(),
+        from: time(from, zone),
+        until: time(until, zone),
+        time_zone: zone.name(),
+        events: found.iter().map(|one| event(&one.event, Some(&one.occurrence), zone)).collect(),
+        more: more.then_some(MORE),
+    }
 }
 
 /// A notification, with why it is and why then.
