@@ -9,7 +9,7 @@ use crate::assistant::agenda::Taken;
 use crate::assistant::calendar::{self, Fault, Read, caldav};
 use crate::assistant::event::CalendarSource;
 use crate::assistant::id::CalendarId;
-use crate::assistant::import::{Origin, horizon};
+use crate::assistant::import::{Lost, Origin, horizon};
 use crate::assistant::{Assistant, Calendar, Error as RoomError, EventId, User};
 use crate::outbound::{self, Call, Login};
 
@@ -99,7 +99,7 @@ async fn feed(
     };
     let imported = room.import(&origin, answer.text(), actor, now).await?;
     // Only what was taken as a whole need not be read again.
-    let etag = answer.etag.filter(|_| imported.faults.is_empty());
+    let etag = answer.etag.filter(|_| imported.faults.iter().all(|fault| fault.error.is_remark()));
     room.put_calendar(&Calendar { etag, ..imported.calendar }).await?;
     let faults = imported.faults.into_iter().map(|fault| (name.to_owned(), fault)).collect();
     Ok(Pulled { taken: imported.taken, gone: imported.gone, faults, unchanged: false })
@@ -153,8 +153,9 @@ async fn collection(
         for resource in ask("REPORT", caldav::fetch(hrefs.iter().copied())).await? {
             let Some(text) = &resource.text else { continue };
             // One resource that is no calendar does not cost the others.
-            let read = calendar::read(text, &user.preferences.zone, horizon(now))
-                .unwrap_or_else(|error| Read { drafts: Vec::new(), faults: vec![Fault { line: 1, error }] });
+            let read = calendar::read(text, &user.preferences.zone, horizon(now)).unwrap_or_else(|error| {
+                Read { drafts: Vec::new(), faults: vec![Fault { line: 1, uid: None, error }] }
+            });
             pulled.faults.extend(read.faults.into_iter().map(|fault| (resource.href.clone(), fault)));
             for mut draft in read.drafts {
                 fresh.insert(draft.name());
@@ -169,9 +170,11 @@ async fn collection(
         pulled.taken.withdrawn += taken.withdrawn;
     }
     let there: HashSet<&str> = listed.iter().map(|one| one.etag.as_str()).collect();
+    let lost = Lost::of(pulled.faults.iter().map(|(_, fault)| fault));
     let gone: Vec<EventId> = had
         .iter()
         .filter(|one| !there.contains(one.etag.as_str()) && !fresh.contains(&one.name))
+        .filter(|one| !lost.may_hold(&one.name.0))
         .map(|one| one.id.clone())
         .collect();
     if !gone.is_empty() {

@@ -4,6 +4,7 @@
 //! the clocks. A rule is expanded in civil time, as its author meant it, and each date is then resolved in its zone.
 
 pub(crate) mod caldav;
+mod changes;
 mod component;
 mod cut;
 mod expand;
@@ -62,6 +63,54 @@ pub(crate) enum Error {
     TooManyDates { count: usize },
     #[error("the same event stands in the calendar twice; the one that was changed last is taken")]
     Twice,
+    #[error("the rules of the event have {bytes} bytes; at most {} are followed", component::MAX_RULES)]
+    LongRules { bytes: usize },
     #[error("the event is outside of the years 1 to 9999")]
     OutOfTime,
+    #[error("`RANGE={0}` is unknown; the change is taken for its own occurrence alone")]
+    UnknownRange(String),
+    #[error(
+        "it changes the rest of a series, which is not in the calendar or does not repeat; the change is taken for \
+         its own occurrence alone"
+    )]
+    RestOfNothing,
+    #[error("the rest of the series is changed too often; the change is taken for its own occurrence alone")]
+    TooManyChanges,
+    #[error("a changed occurrence does not repeat itself; its `{0}` is not followed")]
+    ChangeRepeats(&'static str),
+    #[error("`{0}` names a time for an event of whole days; the day that it has in UTC is taken")]
+    TimeForADay(&'static str),
+    #[error("an `RDATE` has a length of its own, but the event lasts whole days; it is taken as a day")]
+    PeriodOfADay,
+}
+
+impl Error {
+    /// Whether the event is taken over all the same, in another way than it stands there.
+    pub(crate) fn is_remark(&self) -> bool {
+        match self {
+            Self::UnknownRange(_)
+            | Self::RestOfNothing
+            | Self::TooManyChanges
+            | Self::ChangeRepeats(_)
+            | Self::TimeForADay(_)
+            | Self::PeriodOfADay => true,
+            Self::TooLarge
+            | Self::NotACalendar
+            | Self::Unended
+            | Self::EventTooLarge { .. }
+            | Self::Unreadable
+            | Self::Missing(_)
+            | Self::NotATime { .. }
+            | Self::UnknownZone(_)
+            | Self::EndsBeforeStart
+            | Self::BadRule(..)
+            | Self::EmptyRule(_)
+            | Self::TooOften
+            | Self::TooMuchWork
+            | Self::TooManyDates { .. }
+            | Self::LongRules { .. }
+            | Self::Twice
+            | Self::OutOfTime => false,
+        }
+    }
 }

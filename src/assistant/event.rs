@@ -96,9 +96,40 @@ pub(crate) struct Recurrence {
     /// Whole days that are left out (EXDATE with VALUE=DATE).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) without_days: Vec<Date>,
+    /// Rules whose dates are left out (EXRULE of RFC 2445, which older calendars hold).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) without_rules: Vec<String>,
+    /// Added starts that say themselves how long they last (RDATE with VALUE=PERIOD).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) periods: Vec<Period>,
     /// Starts that changed occurrences take the place of, in order (the `RECURRENCE-ID`s of the others of its uid).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) replaced: Vec<DateTime>,
+    /// The first start that belongs to a change of the rest (`RANGE=THISANDFUTURE`), with all that follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ends_before: Option<DateTime>,
+    /// For such a change, the series that it is the rest of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rest_of: Option<RestOf>,
+}
+
+/// A start and how many seconds it lasts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Period {
+    pub(crate) start: DateTime,
+    pub(crate) seconds: i64,
+}
+
+/// A series whose starts, from one of them on, are moved by as much as that one is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RestOf {
+    /// The first start of the series, where its rules begin.
+    pub(crate) start: DateTime,
+    /// The clock that its starts are read from, as [`When::zone`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) zone: Option<Zone>,
+    /// The first start that is moved.
+    pub(crate) from: DateTime,
 }
 
 /// Somebody who is invited.

@@ -8,7 +8,7 @@ use super::agenda::{Taken, Tell};
 use super::calendar::{self, Fault, Horizon};
 use super::event::{CalendarSource, Event, EventStatus, Occurrence};
 use super::id::CalendarId;
-use super::{Assistant, Calendar, Draft, Error, UserId};
+use super::{Assistant, Calendar, Draft, Error, EventId, UserId};
 
 /// How far back and ahead the occurrences of a series are kept; `listEvents` looks 30 days back and 90 ahead.
 const BACK: SignedDuration = SignedDuration::from_hours(31 * 24);
@@ -31,7 +31,7 @@ pub(crate) struct Imported {
     pub(crate) taken: Taken,
     /// Events that were in the calendar before and are not any more.
     pub(crate) gone: u64,
-    /// What could not be taken, by the line it stands at.
+    /// What could not be taken, or in another way than it stands there, by its line.
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -76,12 +76,11 @@ impl Assistant {
         let calendar = self.put_calendar(&calendar).await?;
         let mut drafts = read.drafts;
         drafts.iter_mut().for_each(happen);
-        let mut gone = Vec::new();
-        if read.faults.is_empty() {
-            let kept: HashSet<_> = drafts.iter().map(Draft::name).collect();
-            let had = self.versions(&calendar).await?.into_iter();
-            gone = had.filter(|one| !kept.contains(&one.name)).map(|one| one.id).collect();
-        }
+        let kept: HashSet<_> = drafts.iter().map(Draft::name).collect();
+        let lost = Lost::of(&read.faults);
+        let had = self.versions(&calendar).await?.into_iter();
+        let gone = had.filter(|one| !kept.contains(&one.name) && !lost.may_hold(&one.name.0));
+        let gone: Vec<EventId> = gone.map(|one| one.id).collect();
         let taken = self.take_telling(&calendar, drafts, now, tell).await?;
         if !gone.is_empty() {
             self.cancel_events(&gone, actor, now).await?;
@@ -103,6 +102,32 @@ impl Assistant {
         let found = found.map_err(Error::Calendar)?;
         self.add_occurrences(event, &found).await?;
         Ok(found.len())
+    }
+}
+
+/// The events that a calendar has but that could not be read: they stay as they were.
+#[derive(Debug)]
+pub(crate) struct Lost<'a> {
+    uids: HashSet<&'a str>,
+    /// There are some whose name could not be read either, so that it may be any.
+    nameless: bool,
+}
+
+impl<'a> Lost<'a> {
+    pub(crate) fn of(faults: impl IntoIterator<Item = &'a Fault>) -> Self {
+        let mut lost = Self { uids: HashSet::new(), nameless: false };
+        for fault in faults.into_iter().filter(|fault| !fault.error.is_remark()) {
+            match &fault.uid {
+                Some(uid) => _ = lost.uids.insert(uid),
+                None => lost.nameless = true,
+            }
+        }
+        lost
+    }
+
+    /// Whether an event of this uid may be among them.
+    pub(crate) fn may_hold(&self, uid: &str) -> bool {
+        self.nameless || self.uids.contains(uid)
     }
 }
 

@@ -9,13 +9,13 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Common;
 use super::assistant::{ACTOR, Place, user, with};
 use super::output::{self, Failure};
 use crate::assistant::agenda::Span;
-use crate::assistant::calendar::MAX_BYTES;
+use crate::assistant::calendar::{Fault, MAX_BYTES};
 use crate::assistant::event::CalendarSource;
 use crate::assistant::import::Origin;
 use crate::assistant::{Assistant, EventId, UserId, Zone};
@@ -211,22 +211,15 @@ async fn import(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Res
             failure.message = message;
             failure
         })?;
-        for fault in &imported.faults {
-            output::note(format!("{shown}:{}: left out: {}", fault.line, line(&fault.error.to_string())));
-        }
-        faulty |= !imported.faults.is_empty();
+        let left_out = tell_faults(imported.faults.iter().map(|fault| (shown.as_str(), fault)));
+        faulty |= left_out > 0;
         let taken = imported.taken;
         if !json {
             output::data(&format!(
                 "{shown}: {} new, {} changed, {} as before, {} gone, {} left out",
-                taken.added,
-                taken.updated,
-                taken.same,
-                imported.gone,
-                imported.faults.len()
+                taken.added, taken.updated, taken.same, imported.gone, left_out
             ))?;
         }
-        let fault = |fault: &crate::assistant::calendar::Fault| json!({"line": fault.line, "problem": fault.error.to_string()});
         told.push(json!({
             "file": shown,
             "calendar": imported.calendar.id.as_str(),
@@ -242,6 +235,26 @@ async fn import(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Res
         output::json(&json!({"imported": told}))?;
     }
     Ok(if faulty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Names every event that was left out, or taken in another way than it stands there, with its file and line. Says how
+/// many were left out.
+fn tell_faults<'a>(faults: impl Iterator<Item = (&'a str, &'a Fault)>) -> usize {
+    let mut left_out = 0;
+    for (place, fault) in faults {
+        let what = if fault.error.is_remark() {
+            "taken over, but"
+        } else {
+            left_out += 1;
+            "left out"
+        };
+        output::note(line(&format!("{place}:{}: {what}: {}", fault.line, fault.error)));
+    }
+    left_out
+}
+
+fn fault(fault: &Fault) -> Value {
+    json!({"line": fault.line, "problem": fault.error.to_string(), "left_out": !fault.error.is_remark()})
 }
 
 /// Reads a file, or so much of it that the reader refuses it for its size.

@@ -200,6 +200,13 @@ fn a_caldav_server_is_asked_for_what_changed() {
     put("m", &MEETING.replace("T140000", "T160000"));
     assert!(radicale.ask("DELETE", "/ann/work/n.ics", "").contains(" 200 "));
     assert_eq!(pull().stdout, "0 new, 1 changed, 0 as before, 1 gone, 0 left out\n");
+    // A version that cannot be read is told again and again, and calls nothing off.
+    put("m", &MEETING.replace("Europe/Berlin", "Mars/Base"));
+    for _ in 0..2 {
+        let broken = pull();
+        assert_eq!(broken.stdout, "0 new, 0 changed, 0 as before, 0 gone, 1 left out\n");
+        assert!(broken.stderr.contains("left out: unknown time zone `Mars/Base`"), "{}", broken.stderr);
+    }
     let refused = home.run(["events", "import", "ann", &url, "--caldav"], "");
     assert_eq!(refused.stderr, "error: the server answers with status 401: it wants a name and a password\n");
 }
@@ -266,6 +273,82 @@ fn a_changed_occurrence_takes_the_place_of_its_start_whenever_it_comes() {
     home.write("s.ics", calendar(&[&series]));
     assert!(imported(&home, "ann", "s.ics").ends_with("0 new, 1 changed, 0 as before, 1 gone, 0 left out\n"));
     assert_eq!(titles(), ["Stand-up", "Stand-up", "Stand-up"], "and as it was when the change is taken back");
+}
+
+#[test]
+fn a_change_of_the_rest_holds_in_every_reading() {
+    let home = home();
+    let zone = "TZID=Europe/Berlin";
+    let series = format!(
+        "UID:s\r\nSUMMARY:Stand-up\r\nDTSTART;{zone}:{}\r\nDURATION:PT1H\r\nRRULE:FREQ=DAILY;COUNT=4",
+        at(2, "1000")
+    );
+    let later = format!(
+        "UID:s\r\nSUMMARY:Later\r\nRECURRENCE-ID;RANGE=THISANDFUTURE;{zone}:{}\r\nDTSTART;{zone}:{}\r\nDURATION:PT1H",
+        at(4, "1000"),
+        at(4, "1500")
+    );
+    home.write("s.ics", calendar(&[&series, &later]));
+    assert!(imported(&home, "ann", "s.ics").ends_with("2 new, 0 changed, 0 as before, 0 gone, 0 left out\n"));
+    let found = happens(&home, "ann");
+    let shown: Vec<_> = found.iter().map(|(title, start)| (title.as_str(), &start[11..16])).collect();
+    assert_eq!(shown, [("Stand-up", "10:00"), ("Stand-up", "10:00"), ("Later", "15:00"), ("Later", "15:00")]);
+    assert!(imported(&home, "ann", "s.ics").ends_with("0 new, 0 changed, 2 as before, 0 gone, 0 left out\n"));
+    home.run(["users", "add", "Bo", "--id", "bo", "--time-zone", "Europe/Berlin"], "");
+    home.write("out.ics", exported(&home, "ann"));
+    imported(&home, "bo", "out.ics");
+    assert_eq!(happens(&home, "bo"), found);
+    // Without its series it is told, and stands for its own occurrence alone.
+    home.write("s.ics", calendar(&[&later]));
+    let told = home.run(["events", "import", "ann", "s.ics"], "");
+    assert!(
+        told.status.success() && told.stdout.ends_with("0 new, 1 changed, 0 as before, 1 gone, 0 left out\n"),
+        "{}{}",
+        told.stdout,
+        told.stderr
+    );
+    assert!(
+        told.stderr.contains("s.ics:4: taken over, but: it changes the rest of a series"),
+        "{}",
+        told.stderr
+    );
+    assert_eq!(happens(&home, "ann"), found[2..3]);
+}
+
+#[test]
+fn what_is_gone_is_called_off_beside_a_broken_event_that_stays_as_it_was() {
+    let home = home();
+    let event = |uid: &str, zone: &str| {
+        format!("UID:{uid}\r\nSUMMARY:{uid}\r\nDTSTART;TZID={zone}:{}", at(4, "1000"))
+    };
+    let [one, two, three] = ["one", "two", "three"].map(|uid| event(uid, "Europe/Berlin"));
+    home.write("s.ics", calendar(&[&one, &two, &three]));
+    imported(&home, "ann", "s.ics");
+    let standing = || {
+        let listed = home.run(["events", "list", "--user", "ann", "--json"], "");
+        let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+        let mut found: Vec<_> = listed["events"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["title"].as_str().unwrap().to_owned())
+            .collect();
+        found.sort();
+        found
+    };
+    let again = |events: &[&str]| {
+        home.write("s.ics", calendar(events));
+        let told = home.run(["events", "import", "ann", "s.ics"], "");
+        assert_eq!(told.status.code(), Some(1), "{}", told.stdout);
+        told.stdout
+    };
+    let broken = event("two", "Mars/Base");
+    assert!(again(&[&broken, &three]).ends_with("0 new, 0 changed, 1 as before, 1 gone, 1 left out\n"));
+    assert_eq!(standing(), ["three", "two"], "its last version that could be read stays");
+    // One without a name may be any of them.
+    let nameless = broken.replace("UID:two\r\n", "");
+    assert!(again(&[&nameless]).ends_with("0 new, 0 changed, 0 as before, 0 gone, 1 left out\n"));
+    assert_eq!(standing(), ["three", "two"]);
 }
 
 #[test]

@@ -2,21 +2,24 @@
 
 use calcard::common::{IanaString as _, PartialDateTime};
 use calcard::icalendar::{
-    ICalendarComponent, ICalendarComponentType, ICalendarEntry, ICalendarParameterName,
+    ICalendarComponent, ICalendarComponentType, ICalendarDuration, ICalendarEntry, ICalendarParameterName,
     ICalendarParameterValue, ICalendarPeriod, ICalendarProperty, ICalendarStatus, ICalendarValue,
 };
 use calcard::{Entry as Parsed, Parser};
-use jiff::civil::{DateTime, Time};
-use jiff::{SignedDuration, ToSpan as _};
+use jiff::civil::DateTime;
+use jiff::{SignedDuration, ToSpan as _, Zoned};
 
-use super::super::event::{Attendee, EventDetails, EventStatus, Recurrence, When};
+use super::super::event::{Attendee, EventDetails, EventStatus, Period, Recurrence, When};
 use super::super::zone::Zone;
 use super::Error;
-use super::stamp::{Stamp, resolve};
+use super::lines::{lines, name, parameter};
+use super::stamp::{Clock, Stamp, resolve};
 use super::zones::Zones;
 
 /// So many `EXDATE`s and `RDATE`s an event may list: more than ten years of days.
 pub(super) const MAX_DATES: usize = 4000;
+/// So many bytes the rules of an event may have together; a rule that lists all days of a year has some 1,500.
+pub(super) const MAX_RULES: usize = 4096;
 /// So many people an event may invite; those beyond are counted in a note.
 const MAX_ATTENDEES: usize = 1000;
 
@@ -26,11 +29,15 @@ pub(super) struct Component<'a> {
     pub(super) uid: String,
     /// Which occurrence of the series it replaces.
     pub(super) replaces: Option<Stamp>,
+    /// Whether it changes those after it too (`RANGE=THISANDFUTURE`, RFC 5545 3.2.13).
+    pub(super) rest: bool,
     pub(super) title: String,
     pub(super) status: EventStatus,
     pub(super) details: EventDetails,
     /// How often its author changed it; of two copies the higher one counts.
     pub(super) sequence: i64,
+    /// What is taken in another way than it stands there.
+    pub(super) remarks: Vec<Error>,
     pub(super) text: &'a str,
 }
 
@@ -56,8 +63,13 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
         notes.push(format!("{} people are invited; the first {MAX_ATTENDEES} are kept", attendees.len()));
         attendees.truncate(MAX_ATTENDEES);
     }
+    let mut remarks = Vec::new();
+    let replaces = time(event, &ICalendarProperty::RecurrenceId, "RECURRENCE-ID", zones)?;
+    let range = replaces.as_ref().and_then(|_| range(text));
+    let rest = range.as_deref().is_some_and(|range| range.eq_ignore_ascii_case("THISANDFUTURE"));
+    remarks.extend(range.filter(|_| !rest).map(Error::UnknownRange));
     let details = EventDetails {
-        recurrence: recurrence(event, &start, when.zone.as_ref(), zones)?,
+        recurrence: recurrence(event, &when, zones, &mut remarks)?,
         when,
         description: words(&ICalendarProperty::Description),
         location: words(&ICalendarProperty::Location),
@@ -77,7 +89,8 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
     };
     Ok(Component {
         uid: uid.to_owned(),
-        replaces: time(event, &ICalendarProperty::RecurrenceId, "RECURRENCE-ID", zones)?,
+        replaces,
+        rest,
         title: words(&ICalendarProperty::Summary),
         status: match event.status() {
             Some(ICalendarStatus::Cancelled) => EventStatus::Cancelled,
@@ -89,8 +102,15 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
             .property(&ICalendarProperty::Sequence)
             .and_then(|entry| entry.values.first()?.as_integer())
             .unwrap_or(0),
+        remarks,
         text,
     })
+}
+
+/// What a changed occurrence says of the range of its change; calcard keeps the one that it knows.
+fn range(text: &str) -> Option<String> {
+    let (_, line) = lines(text).find(|(_, line)| name(line).eq_ignore_ascii_case("RECURRENCE-ID"))?;
+    parameter(&line, "RANGE").map(|at| line[at].chars().take(40).collect())
 }
 
 /// The first value of a property that RFC 5545 does not know.
@@ -167,14 +187,7 @@ fn when(event: &ICalendarComponent, start: &Stamp, zones: &Zones) -> Result<When
         match value {
             // RFC 5545 3.6.1: a day without an end is that day, a time without an end is that moment.
             None => begin.checked_add(i64::from(all_day).days()).map_err(|_| Error::OutOfTime)?,
-            Some(Some(ICalendarValue::Duration(length))) if !length.neg => {
-                let days = i64::from(length.weeks) * 7 + i64::from(length.days);
-                let seconds = i64::from(length.hours) * 3600
-                    + i64::from(length.minutes) * 60
-                    + i64::from(length.seconds);
-                after(begin, days, seconds, &place)?
-            }
-            Some(Some(ICalendarValue::Duration(_))) => return Err(Error::EndsBeforeStart),
+            Some(Some(ICalendarValue::Duration(length))) => after(begin, length, &place)?.datetime(),
             Some(other) => return Err(not_a_time("DURATION", other)),
         }
     };
@@ -186,72 +199,125 @@ fn when(event: &ICalendarComponent, start: &Stamp, zones: &Zones) -> Result<When
 }
 
 /// So many civil days, then exact seconds after a civil time.
-fn after(begin: DateTime, days: i64, seconds: i64, place: &Zone) -> Result<DateTime, Error> {
-    let days = resolve(begin, place)?.0.checked_add(days.days()).map_err(|_| Error::OutOfTime)?;
-    let end = days.checked_add(SignedDuration::from_secs(seconds)).map_err(|_| Error::OutOfTime)?;
-    Ok(end.datetime())
+fn after(begin: DateTime, length: &ICalendarDuration, place: &Zone) -> Result<Zoned, Error> {
+    if length.neg {
+        return Err(Error::EndsBeforeStart);
+    }
+    let days = i64::from(length.weeks) * 7 + i64::from(length.days);
+    let seconds = i64::from(length.hours) * 3600 + i64::from(length.minutes) * 60 + i64::from(length.seconds);
+    let begin = resolve(begin, place)?.0;
+    let later =
+        begin.checked_add(days.days()).and_then(|at| at.checked_add(SignedDuration::from_secs(seconds)));
+    later.map_err(|_| Error::OutOfTime)
 }
 
 /// How the event repeats, on the clock of its own zone.
 fn recurrence(
     event: &ICalendarComponent,
-    start: &Stamp,
-    zone: Option<&Zone>,
+    when: &When,
     zones: &Zones,
+    remarks: &mut Vec<Error>,
 ) -> Result<Option<Recurrence>, Error> {
     let mut found = Recurrence::default();
-    let time = start.civil(zone)?.time();
+    let clock = Clock::of(when);
+    let mut guessed = |stamp: &Stamp, word| {
+        if clock.guesses(stamp) && !remarks.contains(&Error::TimeForADay(word)) {
+            remarks.push(Error::TimeForADay(word));
+        }
+    };
+    let mut days_with_a_length = false;
     for entry in &event.entries {
         match entry.name {
-            ICalendarProperty::Rrule => {
-                for value in &entry.values {
-                    found.rules.push(match value {
-                        ICalendarValue::RecurrenceRule(rule) => rule.to_string(),
-                        other => {
-                            let text = other.as_text().unwrap_or_default().chars().take(80).collect();
-                            return Err(Error::BadRule(text, "it cannot be read".to_owned()));
-                        }
-                    });
-                }
-            }
+            ICalendarProperty::Rrule => found.rules.append(&mut rules(entry)?),
+            ICalendarProperty::Exrule => found.without_rules.append(&mut rules(entry)?),
             ICalendarProperty::Rdate => {
-                for stamp in dates(entry, "RDATE", zones)? {
-                    // A day that is added to a series of times has the series' time.
-                    let time = if stamp.is_day() { time } else { Time::midnight() };
-                    let civil = stamp.civil(zone)?;
-                    found.more.push(if stamp.is_day() { civil.date().to_datetime(time) } else { civil });
+                for Listed { at, end } in dates(entry, "RDATE", zones)? {
+                    guessed(&at, "RDATE");
+                    let start = clock.start(&at)?;
+                    found.more.push(start);
+                    match end {
+                        None => {}
+                        Some(_) if when.all_day => days_with_a_length = true,
+                        Some(end) => found.periods.push(period(start, end, when.zone.as_ref())?),
+                    }
                 }
             }
             ICalendarProperty::Exdate => {
-                for stamp in dates(entry, "EXDATE", zones)? {
-                    match stamp {
-                        Stamp::Day(day) => found.without_days.push(day),
-                        other => found.without.push(other.civil(zone)?),
+                for Listed { at, .. } in dates(entry, "EXDATE", zones)? {
+                    guessed(&at, "EXDATE");
+                    // A day among times leaves out all that starts on it.
+                    if when.all_day || at.is_day() {
+                        found.without_days.push(clock.start(&at)?.date());
+                    } else {
+                        found.without.push(clock.start(&at)?);
                     }
                 }
             }
             _ => {}
         }
     }
+    if days_with_a_length {
+        remarks.push(Error::PeriodOfADay);
+    }
+    let bytes = found.rules.iter().chain(&found.without_rules).map(String::len).sum::<usize>();
     let count = found.more.len() + found.without.len() + found.without_days.len();
     match (count, &found) {
         (count, _) if count > MAX_DATES => Err(Error::TooManyDates { count }),
+        _ if bytes > MAX_RULES => Err(Error::LongRules { bytes }),
         (_, Recurrence { rules, more, .. }) if rules.is_empty() && more.is_empty() => Ok(None),
         _ => Ok(Some(found)),
     }
 }
 
-fn dates(entry: &ICalendarEntry, word: &'static str, zones: &Zones) -> Result<Vec<Stamp>, Error> {
-    let read = |value: &ICalendarValue| {
-        let found: &PartialDateTime = match value {
-            ICalendarValue::PartialDateTime(found) => found,
-            // A period counts by its start; its own length is that of the event.
-            ICalendarValue::Period(
-                ICalendarPeriod::Range { start, .. } | ICalendarPeriod::Duration { start, .. },
-            ) => start,
+/// The values of an `RRULE` or an `EXRULE`.
+fn rules(entry: &ICalendarEntry) -> Result<Vec<String>, Error> {
+    let rule = |value: &ICalendarValue| match value {
+        ICalendarValue::RecurrenceRule(rule) => Ok(rule.to_string()),
+        other => {
+            let text = other.as_text().unwrap_or_default().chars().take(80).collect();
+            Err(Error::BadRule(text, "it cannot be read".to_owned()))
+        }
+    };
+    entry.values.iter().map(rule).collect()
+}
+
+/// A date that an event lists.
+struct Listed<'a> {
+    at: Stamp,
+    /// Where it is a period, how it ends.
+    end: Option<End<'a>>,
+}
+
+enum End<'a> {
+    At(Stamp),
+    After(&'a ICalendarDuration),
+}
+
+fn dates<'a>(entry: &'a ICalendarEntry, word: &'static str, zones: &Zones) -> Result<Vec<Listed<'a>>, Error> {
+    let stamp = |found: &PartialDateTime| Stamp::read(found, zone_of(entry), zones, word);
+    let read = |value: &'a ICalendarValue| {
+        Ok(match value {
+            ICalendarValue::PartialDateTime(found) => Listed { at: stamp(found)?, end: None },
+            ICalendarValue::Period(ICalendarPeriod::Range { start, end }) => {
+                Listed { at: stamp(start)?, end: Some(End::At(stamp(end)?)) }
+            }
+            ICalendarValue::Period(ICalendarPeriod::Duration { start, duration }) => {
+                Listed { at: stamp(start)?, end: Some(End::After(duration)) }
+            }
             other => return Err(not_a_time(word, Some(other))),
-        };
-        Stamp::read(found, zone_of(entry), zones, word)
+        })
     };
     entry.values.iter().map(read).collect()
+}
+
+/// How long an added start lasts that says so itself.
+fn period(start: DateTime, end: End<'_>, zone: Option<&Zone>) -> Result<Period, Error> {
+    let place = zone.cloned().unwrap_or_else(Zone::utc);
+    let from = resolve(start, &place)?.0.timestamp();
+    let to = match end {
+        End::At(stamp) => resolve(stamp.civil(zone)?, &place)?.0.timestamp(),
+        End::After(length) => after(start, length, &place)?.timestamp(),
+    };
+    let seconds = to.as_second() - from.as_second();
+    if seconds < 0 { Err(Error::EndsBeforeStart) } else { Ok(Period { start, seconds }) }
 }

@@ -1,7 +1,7 @@
 //! When an event happens: rules, added and excluded dates in civil time, then resolved in their zone.
 
-use jiff::civil::DateTime;
-use jiff::{Timestamp, ToSpan as _, Zoned};
+use jiff::civil::{DateTime, Time};
+use jiff::{SignedDuration, Timestamp, ToSpan as _, Zoned};
 
 use super::super::event::{Occurrence, Recurrence, When};
 use super::super::zone::Zone;
@@ -40,30 +40,28 @@ pub(crate) fn occurrences(
 ) -> Result<Vec<Occurrence>, Error> {
     let zone = when.zone.as_ref().unwrap_or(own);
     let length = Length::of(when, zone)?;
-    let mut starts = match recurrence {
-        None => vec![when.start],
-        Some(recurrence) => regular(when, recurrence, zone, length, horizon, budget)?,
+    let Some(recurrence) = recurrence else {
+        let (start, adjusted) = resolve(when.start, zone)?;
+        let found = occurrence(when, when.start, &start, adjusted, length)?;
+        return Ok(if horizon.holds(found.starts_at, found.ends_at) { vec![found] } else { Vec::new() });
     };
-    if let Some(recurrence) = recurrence {
-        starts.retain(|start| !recurrence.replaced.contains(start));
-    }
-    let mut found: Vec<(Occurrence, Adjusted)> = Vec::with_capacity(starts.len());
-    for civil in starts {
-        let (start, adjusted) = resolve(civil, zone)?;
-        // A whole day begins with its first moment, whatever the clocks do at midnight.
-        let adjusted = if when.all_day { Adjusted::No } else { adjusted };
-        if recurrence.is_some_and(|recurrence| excludes(recurrence, civil, &start)) {
+    let series = Series::of(when, recurrence, own);
+    let mut found: Vec<(Occurrence, Adjusted)> = Vec::new();
+    for civil in series.starts(recurrence, length, horizon, budget)? {
+        if series.leaves_out(recurrence, civil)? {
             continue;
         }
-        let (starts_at, ends_at) = (start.timestamp(), length.after(&start)?.timestamp());
-        if !horizon.holds(starts_at, ends_at) {
+        let (start, adjusted) = resolve(series.moved(civil, when.all_day)?, zone)?;
+        let period =
+            recurrence.periods.iter().find(|period| period.start == civil && recurrence.rest_of.is_none());
+        let length = period.map_or(length, |period| Length { days: 0, seconds: period.seconds });
+        let occurrence = occurrence(when, civil, &start, adjusted, length)?;
+        if !horizon.holds(occurrence.starts_at, occurrence.ends_at) {
             continue;
         }
-        let occurrence =
-            Occurrence { key: civil.to_string(), starts_at, ends_at, adjusted: adjusted != Adjusted::No };
         match found.last_mut() {
             // A time that the clocks skip may be the same instant as one that they show, which then is the one meant.
-            Some((last, was)) if last.starts_at == starts_at => {
+            Some((last, was)) if last.starts_at == occurrence.starts_at => {
                 if *was == Adjusted::Gap {
                     (*last, *was) = (occurrence, adjusted);
                 }
@@ -74,34 +72,106 @@ pub(crate) fn occurrences(
     Ok(found.into_iter().map(|(occurrence, _)| occurrence).collect())
 }
 
-/// The civil starts of a series around a horizon, in order.
-fn regular(
+/// One time that an event happens, known by its civil start in the series.
+fn occurrence(
     when: &When,
-    recurrence: &Recurrence,
-    zone: &Zone,
+    civil: DateTime,
+    start: &Zoned,
+    adjusted: Adjusted,
     length: Length,
-    horizon: Horizon,
-    budget: &mut Budget,
-) -> Result<Vec<DateTime>, Error> {
-    let reach = length.days + length.seconds / 86_400 + 1;
-    let wide = widen(zone.civil(horizon.from), zone.civil(horizon.to), reach);
-    // RFC 5545 3.8.5.3: the start is the first of the series, also where no rule names it.
-    let mut starts = vec![when.start];
-    for rule in &recurrence.rules {
-        starts.extend(dates(rule, when.start, zone, wide, budget)?);
-    }
-    starts.extend(&recurrence.more);
-    starts.retain(|at| wide.0 <= *at && *at < wide.1);
-    starts.sort_unstable();
-    starts.dedup();
-    if starts.len() > MAX_OCCURRENCES { Err(Error::TooOften) } else { Ok(starts) }
+) -> Result<Occurrence, Error> {
+    Ok(Occurrence {
+        key: civil.to_string(),
+        starts_at: start.timestamp(),
+        ends_at: length.after(start)?.timestamp(),
+        // A whole day begins with its first moment, whatever the clocks do at midnight.
+        adjusted: adjusted != Adjusted::No && !when.all_day,
+    })
 }
 
-/// Tells whether a start is left out. One that the clocks skip may be named by the time that they show instead.
-fn excludes(recurrence: &Recurrence, civil: DateTime, start: &Zoned) -> bool {
-    recurrence.without.contains(&civil)
-        || recurrence.without.contains(&start.datetime())
-        || recurrence.without_days.contains(&civil.date())
+/// The series whose starts an event has: its own, or the one that it changes the rest of.
+struct Series<'a> {
+    start: DateTime,
+    zone: &'a Zone,
+    /// The first start that counts.
+    from: DateTime,
+    /// How much later an event starts than the series says.
+    shift: SignedDuration,
+}
+
+impl<'a> Series<'a> {
+    fn of(when: &'a When, recurrence: &'a Recurrence, own: &'a Zone) -> Self {
+        match &recurrence.rest_of {
+            None => Self {
+                start: when.start,
+                zone: when.zone.as_ref().unwrap_or(own),
+                from: DateTime::MIN,
+                shift: SignedDuration::ZERO,
+            },
+            Some(rest) => Self {
+                start: rest.start,
+                zone: rest.zone.as_ref().unwrap_or(own),
+                from: rest.from,
+                shift: when.start.duration_since(rest.from),
+            },
+        }
+    }
+
+    /// The civil starts around a horizon, in order. What changed occurrences take the place of is left out.
+    fn starts(
+        &self,
+        recurrence: &Recurrence,
+        length: Length,
+        horizon: Horizon,
+        budget: &mut Budget,
+    ) -> Result<Vec<DateTime>, Error> {
+        let back = |at: Timestamp| self.zone.civil(at).checked_sub(self.shift).map_err(|_| Error::OutOfTime);
+        let longest = recurrence.periods.iter().map(|period| period.seconds).max().unwrap_or(0);
+        let reach = length.days + length.seconds.max(longest) / 86_400 + 1;
+        let wide = widen(back(horizon.from)?, back(horizon.to)?, reach);
+        let mut dates = |rules: &[String]| {
+            let mut found = Vec::new();
+            for rule in rules {
+                found.extend(dates(rule, self.start, self.zone, wide, budget)?);
+            }
+            Ok::<_, Error>(found)
+        };
+        let mut starts = dates(&recurrence.rules)?;
+        // RFC 5545 3.8.5.3: the start is the first of the series, also where no rule names it.
+        starts.push(self.start);
+        starts.extend(&recurrence.more);
+        let mut without = dates(&recurrence.without_rules)?;
+        without.sort_unstable();
+        starts.retain(|at| without.binary_search(at).is_err());
+        // What is changed happens, whatever the series says of it by now.
+        starts.extend(recurrence.rest_of.as_ref().map(|rest| rest.from));
+        starts.retain(|at| {
+            let within = wide.0 <= *at && *at < wide.1 && self.from <= *at;
+            within
+                && recurrence.ends_before.is_none_or(|end| *at < end)
+                && recurrence.replaced.binary_search(at).is_err()
+        });
+        starts.sort_unstable();
+        starts.dedup();
+        if starts.len() > MAX_OCCURRENCES { Err(Error::TooOften) } else { Ok(starts) }
+    }
+
+    /// Tells whether a start is left out. One that the clocks skip may be named by the time that they show instead.
+    fn leaves_out(&self, recurrence: &Recurrence, civil: DateTime) -> Result<bool, Error> {
+        if civil == self.from || (recurrence.without.is_empty() && recurrence.without_days.is_empty()) {
+            return Ok(false);
+        }
+        let shown = resolve(civil, self.zone)?.0.datetime();
+        Ok(recurrence.without.contains(&civil)
+            || recurrence.without.contains(&shown)
+            || recurrence.without_days.contains(&civil.date()))
+    }
+
+    /// When an event starts whose series says `civil`.
+    fn moved(&self, civil: DateTime, all_day: bool) -> Result<DateTime, Error> {
+        let at = civil.checked_add(self.shift).map_err(|_| Error::OutOfTime)?;
+        Ok(if all_day { at.date().to_datetime(Time::midnight()) } else { at })
+    }
 }
 
 /// How long an event lasts. Days are civil and may have 23 or 25 hours; seconds are exact, by RFC 5545 3.8.5.3.

@@ -37,6 +37,16 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
 
 /// Returns where in a content line the name of its zone stands, without quotes; `None` where it has none.
 pub(super) fn zone(line: &str) -> Option<Range<usize>> {
+    parameter(line, "TZID")
+}
+
+/// Returns the name of a content line's property, as it is written.
+pub(super) fn name(line: &str) -> &str {
+    line.split([';', ':']).next().unwrap_or_default()
+}
+
+/// Returns where in a content line the value of a parameter stands, without quotes; `None` where it has none.
+pub(super) fn parameter(line: &str, name: &str) -> Option<Range<usize>> {
     let mut quoted = false;
     let mut start = None;
     for (at, c) in line.char_indices() {
@@ -44,10 +54,10 @@ pub(super) fn zone(line: &str) -> Option<Range<usize>> {
             '"' => quoted = !quoted,
             ';' | ':' if !quoted => {
                 if let Some(parameter) = start.and_then(|start: usize| line.get(start..at))
-                    && let Some(value) = parameter.get(..5)
-                    && value.eq_ignore_ascii_case("TZID=")
+                    && let Some((found, value)) = parameter.split_once('=')
+                    && found.eq_ignore_ascii_case(name)
                 {
-                    let from = at - parameter.len() + 5;
+                    let from = at - value.len();
                     // A quoted one ends with its quote, or this would not be its end.
                     let marks = usize::from(line[from..at].starts_with('"'));
                     return (from + 2 * marks <= at).then(|| from + marks..at - marks);

@@ -8,11 +8,13 @@ use jiff::civil::DateTime;
 use super::super::event::{Draft, EventStatus};
 use super::super::zone::Zone;
 use super::Error;
+use super::changes::Changes;
 use super::component::{Component, component};
 use super::cut::{Kind, pieces};
 use super::expand::{Horizon, occurrences};
+use super::lines::{lines, name};
 use super::rule::Budget;
-use super::stamp::resolve;
+use super::stamp::{Clock, resolve};
 use super::zones::Zones;
 
 /// The largest file: more than 100,000 events of the usual size.
@@ -29,11 +31,13 @@ pub(crate) struct Read {
     pub(crate) faults: Vec<Fault>,
 }
 
-/// An event that was left out.
+/// An event that was left out, or taken in another way ([`Error::is_remark`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The line of its `BEGIN`, counted from one.
     pub(crate) line: usize,
+    /// Its name in calendars, where that can be read.
+    pub(crate) uid: Option<String>,
     pub(crate) error: Error,
 }
 
@@ -60,19 +64,21 @@ pub(crate) fn read(text: &str, own: &Zone, horizon: Horizon) -> Result<Read, Err
     }
     let mut read = Read::default();
     let (found, zones) = events(text, &mut read.faults);
-    let mut replaced: HashMap<String, Vec<DateTime>> = HashMap::new();
-    for one in &found {
-        if let Some(start) = one.replaces {
-            replaced.entry(one.event.uid.clone()).or_default().push(start);
-        }
-    }
+    let changes = Changes::of(found.iter().map(|one| (&one.event, one.replaces)));
     let mut budget = Budget::default();
-    for Found { line, event, replaces } in found {
-        let replaced = replaced.get(&event.uid).map_or(&[][..], Vec::as_slice);
+    for Found { line, mut event, replaces } in found {
+        changes.apply(&mut event, replaces);
         let source = zones.told(event.text);
-        match draft(event, replaces, replaced, own, horizon, &mut budget) {
-            Ok(draft) => read.drafts.push(Draft { source, ..draft }),
-            Err(error) => read.faults.push(Fault { line, error }),
+        let uid = event.uid.clone();
+        let remarks = std::mem::take(&mut event.remarks);
+        event.details.notes.extend(remarks.iter().map(Error::to_string));
+        let of = |error| Fault { line, uid: Some(uid.clone()), error };
+        match draft(event, replaces, own, horizon, &mut budget) {
+            Ok(draft) => {
+                read.drafts.push(Draft { source, ..draft });
+                read.faults.extend(remarks.into_iter().map(of));
+            }
+            Err(error) => read.faults.push(of(error)),
         }
     }
     read.faults.sort_by_key(|fault| fault.line);
@@ -96,22 +102,26 @@ fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> (Vec<Found<'a>>, Zones)
         };
         match event {
             Ok(event) => found.push(Found { line: piece.line, event, replaces: None }),
-            Err(error) => faults.push(Fault { line: piece.line, error }),
+            Err(error) => faults.push(Fault { line: piece.line, uid: uid(piece.text), error }),
         }
     }
     // Whose clock the changed occurrences of a series are named on.
     let masters = found.iter().filter(|one| one.event.replaces.is_none());
-    let masters: HashMap<String, Option<Zone>> =
-        masters.map(|one| (one.event.uid.clone(), one.event.details.when.zone.clone())).collect();
+    let masters: HashMap<String, Clock> =
+        masters.map(|one| (one.event.uid.clone(), Clock::of(&one.event.details.when))).collect();
     let mut places: HashMap<(String, Option<DateTime>), usize> = HashMap::new();
     let mut kept: Vec<Found<'a>> = Vec::with_capacity(found.len());
     for mut one in found {
         if let Some(stamp) = &one.event.replaces {
-            let own = stamp.zone();
-            match stamp.civil(masters.get(&one.event.uid).unwrap_or(&own).as_ref()) {
+            let own = Clock::of_stamp(stamp);
+            let clock = masters.get(&one.event.uid).unwrap_or(&own);
+            if clock.guesses(stamp) {
+                one.event.remarks.push(Error::TimeForADay("RECURRENCE-ID"));
+            }
+            match clock.start(stamp) {
                 Ok(start) => one.replaces = Some(start),
                 Err(error) => {
-                    faults.push(Fault { line: one.line, error });
+                    faults.push(Fault { line: one.line, uid: Some(one.event.uid), error });
                     continue;
                 }
             }
@@ -123,7 +133,8 @@ fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> (Vec<Found<'a>>, Zones)
             }
             Slot::Occupied(place) => {
                 let earlier = &mut kept[*place.get()];
-                faults.push(Fault { line: one.line, error: Error::Twice });
+                let uid = Some(one.event.uid.clone());
+                faults.push(Fault { line: one.line, uid, error: Error::Twice });
                 if one.event.sequence >= earlier.event.sequence {
                     *earlier = one;
                 }
@@ -133,29 +144,32 @@ fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> (Vec<Found<'a>>, Zones)
     (kept, zones)
 }
 
+/// The name of an event that cannot be read otherwise.
+fn uid(text: &str) -> Option<String> {
+    let (_, line) = lines(text).find(|(_, line)| name(line).eq_ignore_ascii_case("UID"))?;
+    let (_, value) = line.split_once(':')?;
+    Some(value.trim().to_owned()).filter(|uid| !uid.is_empty())
+}
+
 fn draft(
-    mut event: Component<'_>,
+    event: Component<'_>,
     replaces: Option<DateTime>,
-    taken: &[DateTime],
     own: &Zone,
     horizon: Horizon,
     budget: &mut Budget,
 ) -> Result<Draft, Error> {
-    // Which starts others take the place of is part of what the series is: it changes with them.
-    if let (Some(recurrence), None) = (&mut event.details.recurrence, replaces) {
-        recurrence.replaced = taken.to_vec();
-        recurrence.replaced.sort_unstable();
-    }
     let when = &event.details.when;
     let zone = when.zone.as_ref().unwrap_or(own);
     let (starts_at, ends_at) =
         (resolve(when.start, zone)?.0.timestamp(), resolve(when.end, zone)?.0.timestamp());
-    let mut found = match (event.status, replaces) {
-        (EventStatus::Cancelled, _) => Vec::new(),
-        (_, None) => occurrences(when, event.details.recurrence.as_ref(), own, horizon, budget)?,
-        (_, Some(_)) => occurrences(when, None, own, horizon, budget)?,
+    let recurrence = event.details.recurrence.as_ref();
+    let mut found = match event.status {
+        EventStatus::Cancelled => Vec::new(),
+        EventStatus::Confirmed | EventStatus::Tentative => {
+            occurrences(when, recurrence, own, horizon, budget)?
+        }
     };
-    if let Some(start) = replaces {
+    if let (Some(start), None) = (replaces, recurrence) {
         for occurrence in &mut found {
             occurrence.key = start.to_string();
         }

@@ -5,6 +5,7 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Timestamp, Zoned};
 
+use super::super::event::When;
 use super::super::zone::Zone;
 use super::Error;
 use super::zones::Zones;
@@ -91,6 +92,42 @@ impl Stamp {
             (Self::Instant(at), Some(zone)) => zone.civil(*at),
             (Self::Instant(at), None) => TimeZone::UTC.to_datetime(*at),
         })
+    }
+}
+
+/// The clock that the starts of a series are read from.
+#[derive(Clone, Debug)]
+pub(super) struct Clock {
+    zone: Option<Zone>,
+    /// The time of day of the first start; nothing where the series is of whole days.
+    time: Option<Time>,
+}
+
+impl Clock {
+    pub(super) fn of(when: &When) -> Self {
+        Self { zone: when.zone.clone(), time: (!when.all_day).then(|| when.start.time()) }
+    }
+
+    /// The clock of a stamp whose series is not known.
+    pub(super) fn of_stamp(stamp: &Stamp) -> Self {
+        Self { zone: stamp.zone(), time: (!stamp.is_day()).then(Time::midnight) }
+    }
+
+    /// The start that a stamp names. RFC 5545 wants a day for a series of days, and a time for one of times; where the
+    /// other stands, a day means the series' time on it, and a time means its day.
+    pub(super) fn start(&self, stamp: &Stamp) -> Result<DateTime, Error> {
+        let civil = stamp.civil(self.zone.as_ref())?;
+        Ok(match (self.time, stamp.is_day()) {
+            (None, _) => civil.date().to_datetime(Time::midnight()),
+            (Some(time), true) => civil.date().to_datetime(time),
+            (Some(_), false) => civil,
+        })
+    }
+
+    /// Whether a stamp is an instant that names a day, which is another one elsewhere; midnight of UTC is none.
+    pub(super) fn guesses(&self, stamp: &Stamp) -> bool {
+        let Stamp::Instant(at) = stamp else { return false };
+        self.time.is_none() && TimeZone::UTC.to_datetime(*at).time() != Time::midnight()
     }
 }
 

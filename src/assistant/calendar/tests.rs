@@ -1,5 +1,7 @@
 //! Calendars through the room's own face: text in, instants out.
 
+mod changes;
+
 use jiff::civil::{DateTime, date};
 use jiff::{Timestamp, ToSpan as _};
 use proptest::prelude::{Just, prop_oneof, proptest};

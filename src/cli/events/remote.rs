@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::assistant::ACTOR;
 use super::super::output::{self, Failure};
+use super::{fault, tell_faults};
 use crate::app::calendars::{self, Place};
 use crate::assistant::{Assistant, UserId};
 use crate::outbound::Login;
-use crate::visible::line;
 
 /// How a server is asked.
 #[derive(Debug, Args)]
@@ -61,14 +61,14 @@ pub(super) async fn import(
 ) -> Result<ExitCode, Failure> {
     let user = room.user(user).await?;
     let pulled = calendars::pull(room, &user, place, ACTOR, Timestamp::now()).await.map_err(Failure::new)?;
-    for (name, fault) in &pulled.faults {
-        output::note(line(&format!("{name}:{}: left out: {}", fault.line, fault.error)));
-    }
+    let left_out = tell_faults(pulled.faults.iter().map(|(name, fault)| (name.as_str(), fault)));
     let taken = pulled.taken;
     if json {
-        let faults = pulled.faults.iter().map(
-            |(name, fault)| json!({"place": name, "line": fault.line, "problem": fault.error.to_string()}),
-        );
+        let faults = pulled.faults.iter().map(|(name, one)| {
+            let mut told = fault(one);
+            told["place"] = Value::from(name.as_str());
+            told
+        });
         output::json(&json!({
             "asked_again": !pulled.unchanged,
             "added": taken.added,
@@ -83,12 +83,8 @@ pub(super) async fn import(
     } else {
         output::data(&format!(
             "{} new, {} changed, {} as before, {} gone, {} left out",
-            taken.added,
-            taken.updated,
-            taken.same,
-            pulled.gone,
-            pulled.faults.len()
+            taken.added, taken.updated, taken.same, pulled.gone, left_out
         ))?;
     }
-    Ok(if pulled.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if left_out == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

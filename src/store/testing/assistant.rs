@@ -142,6 +142,16 @@ fn settled(id: &str, attempt: i64, status: &str) -> Settlement {
     }
 }
 
+/// A series of Ann's comes and goes.
+async fn series_story(store: &Store) {
+    let mut weekly = change("weekly", "d1", 1_000_000);
+    weekly.event.recurs = 1;
+    events::put(store, vec![weekly]).await.unwrap();
+    assert_eq!(events::series(store, "", 10).await.unwrap()[0].id, "event-weekly");
+    events::remove(store, vec![("event-weekly".to_owned(), line("11"))], 70).await.unwrap();
+    assert!(events::series(store, "", 10).await.unwrap().is_empty(), "what was called off does not go on");
+}
+
 async fn feeds_story(store: &Store) {
     let feed = |secret: &str| feeds::NewFeed {
         user: "ann".to_owned(),
@@ -258,6 +268,8 @@ async fn story(store: &Store) {
         until: 1 << 40,
     };
     assert!(notifications::list(store, &filter, 10).await.unwrap().is_empty());
+
+    series_story(store).await;
 
     assert!(users::remove(store, "ann".to_owned(), line("10")).await.unwrap());
     assert_eq!(feeds::secret(store, "ann").await.unwrap(), None);

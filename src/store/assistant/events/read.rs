@@ -19,8 +19,10 @@ macro_rules! select_events {
 }
 
 pub(super) const GET: &str = select_events!("", "events e WHERE e.id = $1");
-pub(super) const SERIES: &str =
-    select_events!("", "events e WHERE e.recurs = 1 AND e.id > $1 ORDER BY e.id LIMIT $2");
+pub(super) const SERIES: &str = select_events!(
+    "",
+    "events e WHERE e.recurs = 1 AND e.status <> 'cancelled' AND e.id > $1 ORDER BY e.id LIMIT $2"
+);
 /// An event that is gone from its calendar has no digest.
 pub(super) const SOURCES: &str = select_events!(
     ", s.source",
@@ -89,7 +91,7 @@ pub(crate) async fn get(store: &Store, id: &str) -> Result<Option<EventView>, Er
     Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns at most `limit` series by id, behind `after`.
+/// Returns at most `limit` series by id, behind `after`; one that was called off does not go on.
 pub(crate) async fn series(store: &Store, after: &str, limit: u32) -> Result<Vec<EventView>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(SERIES).bind(after).bind(i64::from(limit)).fetch_all(&mut *connection).await?)

@@ -1,0 +1,121 @@
+//! What the changed occurrences of a series do to it: one start is another event's, or all from one on
+//! (`RANGE=THISANDFUTURE`, RFC 5545 3.2.13).
+
+use std::collections::HashMap;
+
+use jiff::civil::DateTime;
+
+use super::super::event::{Recurrence, RestOf, When};
+use super::Error;
+use super::component::Component;
+
+/// Bytes of rules that the changes of one series may repeat together, for each that changes the rest has them again.
+const MAX_REPEATED: usize = 64 * 1024;
+
+/// The changes of every series that has some, by its uid.
+#[derive(Debug, Default)]
+pub(super) struct Changes(HashMap<String, OfSeries>);
+
+#[derive(Debug, Default)]
+struct OfSeries {
+    /// The starts that changed occurrences take the place of, in order.
+    replaced: Vec<DateTime>,
+    /// Those of them where a change of the rest begins, in order.
+    rests: Vec<DateTime>,
+    /// The series, where it is in the calendar.
+    series: Option<(When, Recurrence)>,
+    too_many: bool,
+}
+
+impl Changes {
+    /// Collects the changes of events, each with the civil start that it replaces, if it does.
+    pub(super) fn of<'a>(
+        events: impl Iterator<Item = (&'a Component<'a>, Option<DateTime>)> + Clone,
+    ) -> Self {
+        let mut found: HashMap<String, OfSeries> = HashMap::new();
+        for (event, replaces) in events.clone() {
+            let Some(start) = replaces else { continue };
+            let changes = found.entry(event.uid.clone()).or_default();
+            changes.replaced.push(start);
+            if event.rest {
+                changes.rests.push(start);
+            }
+        }
+        for (event, replaces) in events {
+            if let (None, Some(recurrence)) = (replaces, &event.details.recurrence)
+                && let Some(changes) = found.get_mut(&event.uid)
+            {
+                changes.series = Some((event.details.when.clone(), recurrence.clone()));
+            }
+        }
+        for changes in found.values_mut() {
+            changes.replaced.sort_unstable();
+            changes.rests.sort_unstable();
+            let rules = changes
+                .series
+                .iter()
+                .flat_map(|(_, series)| series.rules.iter().chain(&series.without_rules));
+            let bytes: usize = rules.map(String::len).sum();
+            changes.too_many = changes.rests.len().saturating_mul(bytes) > MAX_REPEATED;
+            if changes.too_many || changes.series.is_none() {
+                changes.rests.clear();
+            }
+        }
+        Self(found)
+    }
+
+    /// Says how an event repeats, given the changes of its series. `replaces` is the start that it changes, if it does.
+    pub(super) fn apply(&self, event: &mut Component<'_>, replaces: Option<DateTime>) {
+        let changes = self.0.get(&event.uid);
+        let Some(start) = replaces else {
+            if let (Some(recurrence), Some(changes)) = (&mut event.details.recurrence, changes) {
+                // Which starts others take the place of is part of what the series is: it changes with them.
+                recurrence.ends_before = changes.rests.first().copied();
+                let end = recurrence.ends_before.unwrap_or(DateTime::MAX);
+                recurrence.replaced = within(&changes.replaced, DateTime::MIN, end);
+            }
+            return;
+        };
+        if let Some(own) = event.details.recurrence.take() {
+            let word = if own.rules.is_empty() { "RDATE" } else { "RRULE" };
+            event.remarks.push(Error::ChangeRepeats(word));
+        }
+        if !event.rest {
+            return;
+        }
+        match changes.and_then(|changes| changes.rest(start)) {
+            Some(recurrence) => event.details.recurrence = Some(recurrence),
+            None if changes.is_some_and(|changes| changes.too_many) => {
+                event.remarks.push(Error::TooManyChanges);
+            }
+            None => event.remarks.push(Error::RestOfNothing),
+        }
+    }
+}
+
+impl OfSeries {
+    /// How a change of the rest repeats that begins at `from`: as the series does, until the next one begins.
+    fn rest(&self, from: DateTime) -> Option<Recurrence> {
+        let place = self.rests.iter().position(|start| *start == from)?;
+        let (when, series) = self.series.as_ref()?;
+        let ends_before = self.rests.get(place + 1).copied();
+        let end = ends_before.unwrap_or(DateTime::MAX);
+        let days = series.without_days.iter().copied();
+        Some(Recurrence {
+            rules: series.rules.clone(),
+            without_rules: series.without_rules.clone(),
+            more: within(&series.more, from, end),
+            without: within(&series.without, from, end),
+            without_days: days.filter(|day| from.date() <= *day && *day <= end.date()).collect(),
+            // The length is that of the change, for all of them.
+            periods: Vec::new(),
+            replaced: within(&self.replaced, from, end).into_iter().filter(|start| *start != from).collect(),
+            ends_before,
+            rest_of: Some(RestOf { start: when.start, zone: when.zone.clone(), from }),
+        })
+    }
+}
+
+fn within(starts: &[DateTime], from: DateTime, end: DateTime) -> Vec<DateTime> {
+    starts.iter().copied().filter(|start| from <= *start && *start < end).collect()
+}
