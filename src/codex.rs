@@ -34,9 +34,11 @@ use crate::recorder::{Recorder, Subject};
 use crate::store::Store;
 use crate::store::codex as rows;
 pub(crate) use crate::store::codex::Query;
+use crate::store::codex::handles as kept;
 use approval::{Approval, By, Decision};
 pub(crate) use error::Error;
-use handles::{Became, Handle, Handles, PREFIX};
+use handles::{BEAT, Became, Handle, Handles, PREFIX};
+use happened::End;
 pub(crate) use installed::Installed;
 use installed::Probe;
 pub(crate) use session::Session;
@@ -168,31 +170,74 @@ impl Codex {
         }
     }
 
-    /// Gives a turn a name, by which `owner` can ask what became of it as long as this process lives.
-    pub(crate) fn hand_out(&self, owner: String, begun: Begun) -> Handle {
+    /// Gives a turn a name, by which `owner` can ask what became of it. It is in the store when this returns; a turn
+    /// that cannot be kept there is taken back.
+    pub(crate) async fn hand_out(&self, owner: String, begun: Begun) -> Result<Handle, Error> {
         let at = now();
-        let id = format!("{PREFIX}{at:x}-{:x}", self.0.runs.fetch_add(1, Ordering::Relaxed));
-        let Begun { thread, ticket, answer, .. } = begun;
+        let id = format!(
+            "{PREFIX}{at:x}-{:x}-{:x}",
+            std::process::id(),
+            self.0.runs.fetch_add(1, Ordering::Relaxed)
+        );
+        let Begun { thread, session, ticket, answer, .. } = begun;
         let became = Became::Open;
-        let handle = Handle { id, owner, thread, ticket, created_at: at, updated_at: at, became };
+        let (created_at, updated_at) = (at, at);
+        let handle = Handle { id, owner, thread, ticket: Some(ticket), created_at, updated_at, became };
+        if let Err(error) = kept::add(&self.0.store, handle.to_row()).await {
+            // It may have ended in this moment.
+            let _ = session.withdraw(ticket).await;
+            return Err(error.into());
+        }
         self.0.handles.add(handle.clone());
         let (room, id) = (self.clone(), handle.id.clone());
         // It ends with the session at the latest.
-        self.0.tasks.spawn(async move {
-            let became = answer.await.map_or(Became::Withdrawn, Became::Ended);
-            room.0.handles.ended(&id, became, now());
-        });
-        handle
+        self.0.tasks.spawn(async move { room.see_the_end(id, session, answer).await });
+        Ok(handle)
+    }
+
+    /// Waits for a handed out turn's end and keeps it.
+    async fn see_the_end(&self, id: String, session: Session, mut answer: oneshot::Receiver<Last>) {
+        let store = &self.0.store;
+        let answer = loop {
+            tokio::select! {
+                answer = &mut answer => break answer,
+                () = tokio::time::sleep(BEAT), if store.is_shared() => {
+                    if let Err(error) = kept::alive(store, id.clone(), now()).await {
+                        tracing::warn!(%error, "an open turn could not be touched in the store");
+                    }
+                }
+            }
+        };
+        let became = match answer {
+            // Nobody took it back: this hub stops.
+            Ok(last) if last.end == End::Interrupted && self.0.stop.is_cancelled() => Became::Lost,
+            Ok(last) => Became::Ended(last),
+            Err(_) if session.is_over() => Became::Lost,
+            Err(_) => Became::Withdrawn,
+        };
+        let Some(handle) = self.0.handles.ended(&id, became, now()) else { return };
+        match kept::end(store, handle.to_row()).await {
+            Ok(()) => self.0.handles.forget(&id),
+            // It stays known as long as this process lives.
+            Err(error) => tracing::error!(%error, "a turn's end could not be kept"),
+        }
     }
 
     /// Returns the turn that has this name, if it is `owner`'s.
-    pub(crate) fn handle(&self, owner: &str, id: &str) -> Option<Handle> {
-        self.0.handles.find(owner, id)
+    pub(crate) async fn handle(&self, owner: &str, id: &str) -> Result<Option<Handle>, Error> {
+        if let Some(handle) = self.0.handles.find(owner, id) {
+            return Ok(Some(handle));
+        }
+        let row = kept::find(&self.0.store, owner, id).await?;
+        Ok(row.map(|row| Handle::from_row(row, self.0.store.is_shared(), now())))
     }
 
     /// Takes back what a handle is of.
     pub(crate) async fn take_back(&self, handle: &Handle) -> Result<(), Error> {
-        self.withdraw(&handle.thread, handle.ticket).await
+        match handle.ticket {
+            Some(ticket) => self.withdraw(&handle.thread, ticket).await,
+            None => Err(Error::NoTurn),
+        }
     }
 
     /// Returns the channel on which every approval is told as it is asked.

@@ -14,7 +14,7 @@
 //! | assistant: a capability that it does not declare | -32001 | -32601 |
 //! | too many requests in flight | -32000 | -32000, from 2026-07-28 on -32603 |
 //! | `triggerPopup` dismissed or declined; timed out or not asked | -32005; -32004 | -32005; -32004 |
-//! | a fault of ours, the hub gone | -32603 | -32603 |
+//! | a fault of ours, the hub gone, also as the error of a task | -32603 | -32603 |
 
 use std::time::Duration;
 
@@ -191,6 +191,11 @@ fn told(message: String, data: Value) -> CallToolResult {
 /// A fault of ours. The reason stays in the log.
 pub(crate) fn internal() -> ErrorData {
     ErrorData::internal_error("internal error; the log of the server names the reason", None)
+}
+
+/// A task whose work was lost with the process that did it.
+pub(crate) fn lost(message: String) -> ErrorData {
+    ErrorData::internal_error(message, None)
 }
 
 /// What a relay answers for a request that was with the hub when the hub went away.

@@ -1,6 +1,6 @@
-//! The Tasks extension of 2026-07-28 (`io.modelcontextprotocol/tasks`): a delegation, or a question to the person,
-//! is a task of the protocol, kept in the store, so it is there again after a reconnect and after a restart of the hub.
-//! A turn of Codex is one, too, for as long as the hub runs.
+//! The Tasks extension of 2026-07-28 (`io.modelcontextprotocol/tasks`): a delegation, a question to the person, or a
+//! turn of Codex is a task of the protocol, kept in the store, so it is there again after a reconnect and after a
+//! restart of the hub.
 
 use rmcp::model::{
     CreateTaskResult, DetailedTask, GetTaskResult, Task as Wire, TaskPayload, TaskStatus, UpdateTaskParams,
@@ -43,7 +43,7 @@ pub(crate) async fn get(
         return popups::get(handler, &ticket, context).await;
     }
     if codex::is_turn(id) {
-        return codex::get(handler, id);
+        return codex::get(handler, id).await;
     }
     let task = find(handler, id).await?;
     let payload = match task.state {
@@ -85,7 +85,7 @@ pub(crate) async fn update(
         return popups::update(handler, &ticket, &request.input_responses, context).await;
     }
     if codex::is_turn(&request.task_id) {
-        return codex::update(handler, &request.task_id);
+        return codex::update(handler, &request.task_id).await;
     }
     find(handler, &request.task_id).await.map(drop)
 }

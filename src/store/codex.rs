@@ -1,5 +1,6 @@
-//! Threads of Codex, their turns and their items.
+//! Threads of Codex, their turns and their items; turns that were handed out as tasks.
 
+pub(crate) mod handles;
 mod read;
 mod record;
 
@@ -121,4 +122,4 @@ pub(crate) enum Change {
 
 /// Every statement of this folder, for the test that has both engines read them.
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&[&str]] = &[read::STATEMENTS, record::STATEMENTS];
+pub(super) const STATEMENTS: &[&[&str]] = &[handles::STATEMENTS, read::STATEMENTS, record::STATEMENTS];

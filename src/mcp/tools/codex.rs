@@ -68,7 +68,10 @@ pub(crate) async fn call(
     };
     Some(match begun {
         Ok(begun) if declared(revision, context) && handler.connected().transport != Transport::Stdio => {
-            Ok(CallToolResponse::Task(tasks::created(handler, begun)))
+            match tasks::created(handler, begun).await {
+                Ok(task) => Ok(CallToolResponse::Task(task)),
+                Err(error) => Ok(failed(&error, given).into()),
+            }
         }
         Ok(begun) => Ok(follow(handler, begun, context).await.into()),
         Err(error) => Ok(failed(&error, given).into()),

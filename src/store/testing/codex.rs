@@ -2,7 +2,9 @@
 
 use super::file_store;
 use super::postgres::Postgres;
+use crate::config::Database;
 use crate::store::Store;
+use crate::store::codex::handles::{self, Handle};
 use crate::store::codex::{self, Change, NewItem, NewThread, Query};
 
 fn thread(id: &str, title: &str, at: i64) -> Change {
@@ -94,6 +96,55 @@ async fn tell(store: &Store) {
     let older = codex::items(store, "a", &query("", 1), Some(2)).await.unwrap();
     assert_eq!(older.iter().map(|item| item.seq).collect::<Vec<_>>(), [1]);
     assert_eq!(codex::items(store, "a", &query("50%", 10), None).await.unwrap(), []);
+}
+
+/// Turns that were handed out: found by their owner alone, ended once, and the oldest forgotten.
+async fn hand_out(store: &Store) {
+    let handle = |id: &str, at| Handle {
+        id: id.to_owned(),
+        owner: "ann".to_owned(),
+        thread: "a".to_owned(),
+        created_at: at,
+        updated_at: at,
+        ended: None,
+        said: None,
+        failure: None,
+    };
+    let open = handle("codex-turn-1", 1_000);
+    handles::add(store, open.clone()).await.unwrap();
+    assert!(handles::add(store, open.clone()).await.is_err(), "a name is given once");
+    assert_eq!(handles::find(store, "bob", "codex-turn-1").await.unwrap(), None);
+    handles::alive(store, open.id.clone(), 1_500).await.unwrap();
+    let found = handles::find(store, "ann", "codex-turn-1").await.unwrap().unwrap();
+    assert_eq!(found, Handle { updated_at: 1_500, ..open.clone() });
+    let ended = Handle {
+        ended: Some("completed".to_owned()),
+        said: Some("done".to_owned()),
+        updated_at: 2_000,
+        ..open.clone()
+    };
+    handles::end(store, ended.clone()).await.unwrap();
+    handles::end(store, Handle { ended: Some("lost".to_owned()), said: None, ..ended.clone() })
+        .await
+        .unwrap();
+    handles::alive(store, open.id.clone(), 9_000).await.unwrap();
+    assert_eq!(handles::find(store, "ann", "codex-turn-1").await.unwrap(), Some(ended));
+    for at in 0..2_048 {
+        handles::add(store, handle(&format!("codex-turn-later-{at}"), 3_000 + at)).await.unwrap();
+    }
+    assert_eq!(handles::find(store, "ann", "codex-turn-1").await.unwrap(), None);
+    assert!(handles::find(store, "ann", "codex-turn-later-0").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn handed_out_turns_in_memory() {
+    hand_out(&Store::new(Database::Memory)).await;
+}
+
+#[tokio::test]
+async fn handed_out_turns_in_postgresql() {
+    let Some(postgres) = Postgres::start() else { return };
+    hand_out(&postgres.store("handed_out").await).await;
 }
 
 #[tokio::test]

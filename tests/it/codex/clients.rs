@@ -160,6 +160,61 @@ fn a_client_of_the_tasks_extension_gets_a_task() {
     }
 }
 
+/// Asks until a task is as `wanted` says, and returns it.
+fn task_until(peer: &mut Peer, about: &Value, wanted: &str) -> Value {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        let answer = peer.call(4, "tasks/get", about.clone());
+        if answer["result"]["status"] == wanted {
+            return answer["result"].clone();
+        }
+        assert!(Instant::now() < end, "never {wanted}: {answer}");
+    }
+}
+
+/// A task outlives its hub: one that had ended keeps its answer; one that ran has failed, and says how to go on.
+#[test]
+fn a_turn_is_a_task_after_its_hub_was_killed_or_stopped() {
+    let mut meta = modern_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    for kills in [true, false] {
+        let (home, mut hub) = hub_with(WAIT);
+        let mut peer = Peer::start(&mut home.adjutant(["connect", "codex"]));
+        let mut begin = |id: u64, name: &str, arguments: Value| {
+            let params = json!({"name": name, "arguments": arguments, "_meta": meta});
+            let created = peer.call(id, "tools/call", params)["result"].clone();
+            assert_eq!(created["resultType"], "task", "{created}");
+            json!({"taskId": created["taskId"], "_meta": meta})
+        };
+        let first = begin(1, "codex", json!({"prompt": "first"}));
+        let second = begin(2, "codex-reply", json!({"threadId": "t-1", "prompt": "second"}));
+        home.write("go", "");
+        assert_eq!(task_until(&mut peer, &first, "completed")["statusMessage"], "completed; thread t-1");
+        peer.call(5, "tasks/get", second.clone());
+        if kills {
+            hub.kill();
+        } else {
+            hub.stop();
+        }
+        peer.finish();
+
+        let _hub = Serving::open_hub(&home);
+        let mut peer = Peer::start(&mut home.adjutant(["connect", "codex"]));
+        let kept = task_until(&mut peer, &first, "completed");
+        let said = &kept["result"]["structuredContent"];
+        assert_eq!(said, &json!({"threadId": "t-1", "content": "done"}), "{kept}");
+        let failed = task_until(&mut peer, &second, "failed");
+        assert_eq!(failed["statusMessage"], "the hub stopped before its end; thread t-1");
+        let told = failed["error"]["message"].as_str().unwrap();
+        assert!(told.contains("call codex-reply with threadId t-1"), "{failed}");
+        assert_eq!(failed["error"]["code"], -32603);
+        // To cancel what is over is no fault, and changes nothing.
+        assert_eq!(peer.call(6, "tasks/cancel", second.clone())["result"]["resultType"], "complete");
+        task_until(&mut peer, &second, "failed");
+    }
+}
+
 #[test]
 fn what_codex_asks_outlives_the_client_that_began_the_turn() {
     let (home, hub) = hub_with(ASK);
