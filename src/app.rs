@@ -74,6 +74,8 @@ pub(crate) struct App {
 pub(crate) struct Listening {
     /// The bound address, so port 0 is already a real port.
     pub(crate) http: OnceLock<SocketAddr>,
+    /// The console's origin as a browser names it: the proxy's where there is one.
+    pub(crate) console: OnceLock<String>,
     pub(crate) socket: OnceLock<PathBuf>,
 }
 

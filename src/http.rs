@@ -123,11 +123,16 @@ impl Door {
         self.address
     }
 
+    /// The console's origin as a browser names it.
+    pub(crate) fn console(&self) -> &str {
+        self.names.console()
+    }
+
     /// Returns what makes links to the console: each logs one browser in, once, within two minutes; where nobody is
     /// asked it is the plain address. `None` is a failure of the random source.
     pub(crate) fn links(&self) -> impl Fn() -> Option<String> + Send + Sync + 'static {
         let logins = self.lock.as_ref().map(|lock| lock.logins().clone());
-        let console = self.names.console().to_owned();
+        let console = self.console().to_owned();
         move || match &logins {
             Some(logins) => logins.issue().ok().map(|path| format!("{console}{path}")),
             None => Some(format!("{console}/")),
@@ -278,10 +283,10 @@ impl Gate {
         match nonce {
             Some(nonce) if parts.method == Method::GET => Some(match lock.log_in(nonce, self.proxied) {
                 Some(cookie) => welcome(cookie),
-                None => web::login_needed("This link was used before, or its two minutes are over."),
+                None => web::login_needed(web::Login::Spent),
             }),
             _ if lock.admits_person(&parts.headers) => None,
-            _ => Some(web::login_needed("This browser is not logged in.")),
+            _ => Some(web::login_needed(web::Login::Missing)),
         }
     }
 

@@ -137,7 +137,13 @@ impl Popups {
 
     /// Returns the secret that the buttons on phones are made of: made once, and kept in the store.
     pub(crate) async fn phone_key(&self) -> Result<String, Error> {
-        self.0.phone_key().await
+        self.0.key("phone_key").await
+    }
+
+    /// Returns the secret that seals what clients carry between the rounds of a call: kept in the store, because a
+    /// question outlives its hub.
+    pub(crate) async fn state_key(&self) -> Result<String, Error> {
+        self.0.key("state_key").await
     }
 
     /// Notes that a form in the client itself ended without an answer, for the audit.

@@ -25,6 +25,7 @@ use axum::routing::{get, post};
 
 use crate::app::App;
 use error::Failure;
+pub(crate) use error::Login;
 
 /// Returns every route of the console. It has its own fallback, which answers with a page.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -73,7 +74,7 @@ pub(crate) fn is_feed(path: &str) -> bool {
     path.starts_with(feed::FOLDER)
 }
 
-/// Returns the page for a browser that has not logged in; `why` is a sentence.
-pub(crate) fn login_needed(why: &'static str) -> Response {
-    Failure::LoginNeeded(why).into_response()
+/// Returns the page for a browser that has not logged in.
+pub(crate) fn login_needed(login: Login) -> Response {
+    Failure::LoginNeeded(login).into_response()
 }

@@ -1,9 +1,12 @@
-//! What clients are told of by themselves: that their lists of tools, prompts or resources may be different.
+//! What clients are told of by themselves: that their lists of tools, prompts or resources may be different, and that
+//! what a link was about is over.
 
 use std::time::Duration;
 
+use rmcp::model::{CustomNotification, ServerNotification};
 use rmcp::service::{ServiceError, SubscriptionContext};
 use rmcp::{Peer, RoleServer};
+use serde_json::json;
 use tokio::sync::watch::Receiver;
 
 use crate::config::rooms::{Room, RoomsConfig};
@@ -93,6 +96,14 @@ pub(crate) async fn tell_peer(handler: &Handler, peer: &Peer<RoleServer>) {
     loop {
         let (prompts, tools) = tokio::select! {
             what = changes.next() => what.lists(),
+            link = handler.links().completed(handler.app()) => {
+                let about = json!({"elicitationId": link});
+                let told = CustomNotification::new("notifications/elicitation/complete", Some(about));
+                if peer.send_notification(ServerNotification::CustomNotification(told)).await.is_err() {
+                    return;
+                }
+                continue;
+            }
             () = stop.cancelled() => return,
             () = closed(peer) => return,
         };

@@ -14,6 +14,7 @@
 //! | assistant: a capability that it does not declare | -32001 | -32601 |
 //! | too many requests in flight | -32000 | -32000, from 2026-07-28 on -32603 |
 //! | `triggerPopup` dismissed or declined; timed out or not asked | -32005; -32004 | -32005; -32004 |
+//! | a question that its person answers behind a link, to a client that cannot wait | | 2025-11-25 alone: -32042 |
 //! | a fault of ours, the hub gone, also as the error of a task | -32603 | -32603 |
 
 use std::time::Duration;
@@ -27,6 +28,8 @@ use crate::mcp::dialect::Revision;
 const SERVER_BUSY: ErrorCode = ErrorCode(-32000);
 const METHOD_NOT_FOUND: ErrorCode = ErrorCode(-32601);
 const INTERNAL: i32 = -32603;
+/// 2026-07-28 forbids it.
+const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
 
 // The assistant's contract has a code for each way that a tool ends badly; the popups' has the last two of them.
 const NOT_SUPPORTED: ErrorCode = ErrorCode(-32001);
@@ -111,6 +114,11 @@ pub(crate) fn busy(modern: bool, limit: usize) -> ErrorData {
 /// A question of the raw method that ended without an answer; `data` says how.
 pub(crate) fn unanswered(timed_out: bool, message: String, data: Value) -> ErrorData {
     ErrorData::new(if timed_out { TIMED_OUT } else { CANCELLED }, message, Some(data))
+}
+
+/// A call that goes on once its person followed a link; `elicitation` is the request that would have asked for it.
+pub(crate) fn link_required(message: String, elicitation: &Value) -> ErrorData {
+    ErrorData::new(URL_ELICITATION_REQUIRED, message, Some(json!({"elicitations": [elicitation]})))
 }
 
 /// More sessions open than one listener keeps, and all of them at work.

@@ -21,6 +21,7 @@ use crate::app::clients::{Connected, Transport};
 use crate::config::rooms::Room;
 use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
+use crate::mcp::links::Links;
 use crate::mcp::{
     Server, assistant, changes, completion, error, instructions, popups, prompts, skills, tasks, tools,
 };
@@ -42,6 +43,8 @@ pub(crate) struct Handler {
     link: Option<Link>,
     /// What tells the client from others of its name, where it says so.
     client: Option<String>,
+    /// Links to the console that this client was given.
+    links: Arc<Links>,
     /// One more than the store's number when nothing waited for this client; 0 while that was never so.
     heard: Arc<AtomicU64>,
 }
@@ -58,6 +61,7 @@ impl Handler {
             origin: Arc::new(origin),
             link: None,
             client: None,
+            links: Arc::default(),
             heard: Arc::default(),
         }
     }
@@ -124,6 +128,10 @@ impl Handler {
         if let Some(written) = written {
             self.heard.store(written + 1, Ordering::Relaxed);
         }
+    }
+
+    pub(crate) fn links(&self) -> &Links {
+        &self.links
     }
 
     pub(crate) fn connection(&self) -> Option<&Arc<Connection>> {

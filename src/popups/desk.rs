@@ -214,15 +214,15 @@ impl Desk {
         Ok(true)
     }
 
-    pub(super) async fn phone_key(&self) -> Result<String, Error> {
-        const NAME: &str = "phone_key";
-        if let Some(key) = popups::desk(&self.store, NAME).await? {
+    /// Returns a secret of 32 bytes in hexadecimal digits by its name: made once, and kept in the store.
+    pub(super) async fn key(&self, name: &str) -> Result<String, Error> {
+        if let Some(key) = popups::desk(&self.store, name).await? {
             return Ok(key);
         }
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).map_err(|_| Error::Random)?;
         let key = bytes.iter().fold(String::new(), |key, byte| format!("{key}{byte:02x}"));
-        popups::set_desk(&self.store, NAME, &key).await?;
+        popups::set_desk(&self.store, name, &key).await?;
         Ok(key)
     }
 

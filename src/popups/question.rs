@@ -227,13 +227,15 @@ pub(crate) struct Filter {
     pub(crate) kind: Option<super::Kind>,
 }
 
-/// How a form in the client itself ended without an answer.
+/// How a form or a link in the client itself ended without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unanswered {
     /// The person closed it, or the client did not draw it: the question is not shown there again.
     Closed,
     /// It was sent without an answer that fits.
     Unfit,
+    /// The client says that its person opens the question's page: it is answered there, or not.
+    Followed,
 }
 
 impl Unanswered {
@@ -242,6 +244,7 @@ impl Unanswered {
         match self {
             Self::Closed => "form_closed",
             Self::Unfit => "unfit",
+            Self::Followed => "link_followed",
         }
     }
 }
@@ -251,8 +254,8 @@ impl Unanswered {
 pub(crate) struct Happened {
     pub(crate) at: Millis,
     /// `asked`, `asked_again`, `rung`, `seen`, `snoozed`, `answered`, `taken_back`, `default`, `declined`, `dismissed`,
-    /// `timed_out`, `cancelled`, `client_gone`, `final`, `refused` (a wrong passphrase), `form_closed` and `unfit` (see
-    /// [`Unanswered`]), `delivered`.
+    /// `timed_out`, `cancelled`, `client_gone`, `final`, `refused` (a wrong passphrase), `form_closed`, `unfit` and
+    /// `link_followed` (see [`Unanswered`]), `delivered`.
     pub(crate) kind: String,
     /// Through which presenter, or to whom; may be empty.
     pub(crate) who: String,

@@ -8,6 +8,16 @@ use minijinja::{Value, context};
 
 use super::page::{self, Place};
 
+/// Why a browser is asked to log in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Login {
+    /// It shows no login. One that has it keeps it to itself when it is sent here from elsewhere, so the page is
+    /// offered again.
+    Missing,
+    /// The link that it opened is worth nothing any more.
+    Spent,
+}
+
 /// Why there is no page.
 #[derive(Debug)]
 pub(super) enum Failure {
@@ -46,8 +56,8 @@ pub(super) enum Failure {
     NoPage,
     /// The form is not one of this hub's pages, or the page is older than the hub.
     Stale,
-    /// The browser has not shown a login; the sentence says why it is asked.
-    LoginNeeded(&'static str),
+    /// The browser has not shown a login.
+    LoginNeeded(Login),
     /// The request itself is wrong; the sentence says how.
     BadRequest(&'static str),
     /// The path exists for another method.
@@ -90,7 +100,13 @@ impl IntoResponse for Failure {
             Self::NoPage => {
                 (StatusCode::NOT_FOUND, "No such page", Some("The address leads nowhere in this console."))
             }
-            Self::LoginNeeded(text) => (StatusCode::UNAUTHORIZED, "Who is there?", Some(*text)),
+            Self::LoginNeeded(login) => {
+                let text = match login {
+                    Login::Missing => "This browser is not logged in.",
+                    Login::Spent => "This link was used before, or its two minutes are over.",
+                };
+                (StatusCode::UNAUTHORIZED, "Who is there?", Some(text))
+            }
             Self::BadRequest(text) => (StatusCode::BAD_REQUEST, "That request cannot be read", Some(*text)),
             Self::WrongMethod => (
                 StatusCode::METHOD_NOT_ALLOWED,
@@ -125,8 +141,9 @@ impl IntoResponse for Failure {
         };
         let near: Vec<Value> = near.iter().map(Value::from).collect();
         let login = matches!(self, Self::LoginNeeded(_));
+        let again = matches!(self, Self::LoginNeeded(Login::Missing));
         let place = if login { Place::Outside } else { Place::Nowhere };
-        let values = context! { login, status => status.as_u16(), title, text, kind, name, near };
+        let values = context! { login, again, status => status.as_u16(), title, text, kind, name, near };
         // The error page itself may be what fails; then a line of text has to do.
         page::bare(status, place, "error.html", values)
             .unwrap_or_else(|_| (status, [(header::CACHE_CONTROL, "no-store")], title).into_response())

@@ -6,6 +6,7 @@ mod contract;
 mod faults;
 mod gone;
 mod in_client;
+mod links;
 pub(crate) mod person;
 mod security;
 mod tools;

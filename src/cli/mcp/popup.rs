@@ -59,6 +59,7 @@ async fn serve(app: Arc<App>, address: std::net::SocketAddr) -> Result<(), Failu
     let door = http::Door::open(address, &app.config.http, &app.config.home).await.map_err(Failure::new)?;
     let door = door.letting_agents_pass();
     output::note(format!("popups on http://{}/mcp", door.address()));
+    let _ = app.listening.console.set(door.console().to_owned());
     let links = door.links();
     let mut stop = Stop::new()?;
     let desk = {

@@ -119,6 +119,7 @@ async fn live(
             None => http_door(&app, address, args.any_port).await?,
         };
         let _ = app.listening.http.set(door.address());
+        let _ = app.listening.console.set(door.console().to_owned());
         hub.links = Arc::new(door.links());
         doors.spawn(http::serve(app.clone(), door));
     }

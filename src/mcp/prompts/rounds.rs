@@ -1,33 +1,18 @@
 //! Arguments that a prompt needs and its caller did not give: a client of the stateless revision that has forms is
 //! asked for them, and calls again with what the person filled in.
 
-use std::sync::LazyLock;
-use std::time::Duration;
-
 use rmcp::RoleServer;
-use rmcp::model::{
-    GetPromptRequestParams, InputRequests, InputRequiredResult, RequestStateCodec, SealOptions,
-};
+use rmcp::model::{GetPromptRequestParams, InputRequests, InputRequiredResult};
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 
 use crate::mcp::Handler;
 use crate::mcp::dialect::Revision;
+use crate::mcp::seal::Seal;
 use crate::prompts::{Argument, ArgumentType, Prompt};
 
 /// The name of the one form.
 const FORM: &str = "arguments";
-
-/// How long a person may take to fill it in.
-const PATIENCE: Duration = Duration::from_hours(24);
-
-/// Seals which prompt was asked about, in which version: what fits one form need not fit another. The key lives as
-/// long as the process; after a restart the person is asked again. `None` where the system has no randomness.
-static SEALS: LazyLock<Option<RequestStateCodec>> = LazyLock::new(|| {
-    let mut key = [0_u8; 32];
-    getrandom::fill(&mut key).ok()?;
-    RequestStateCodec::try_new(key).ok()
-});
 
 /// Puts what the person filled in into the request, and returns the form for what is still missing, if the client has
 /// forms.
@@ -45,11 +30,10 @@ pub(crate) async fn missing(
     }
     let catalogue = handler.catalogue().await;
     let prompt = catalogue.find(&request.name)?;
-    let seals = SEALS.as_ref()?;
-    // Nobody else's form, and none of another version of the file.
-    let about = format!("{}\0{}\0{}", handler.caller().key, prompt.name, prompt.digest);
-    let own =
-        request.request_state.take().is_some_and(|state| seals.open_with(&state, about.as_bytes()).is_ok());
+    // Nobody else's form, and none of another version of the file: what fits one form need not fit another. After a
+    // restart the person is asked again.
+    let seal = Seal::of_the_process(&["prompts/get", &handler.caller().key, &prompt.name, &prompt.digest])?;
+    let own = request.request_state.take().is_some_and(|state| seal.open(&state).is_some());
     let reply =
         request.input_responses.take().and_then(|mut responses| responses.remove(FORM)).filter(|_| own);
     let action = reply.as_ref().and_then(|reply| reply.get("action")?.as_str());
@@ -70,8 +54,7 @@ pub(crate) async fn missing(
     let form = form(prompt, request.arguments.as_ref())?;
     let requests = json!({FORM: {"method": "elicitation/create", "params": form}});
     let requests: InputRequests = serde_json::from_value(requests).ok()?;
-    let options = SealOptions::new().associated_data(about.as_bytes()).ttl(PATIENCE);
-    Some(InputRequiredResult::new(Some(requests), Some(seals.seal_with(&[], &options))))
+    Some(InputRequiredResult::new(Some(requests), Some(seal.close(""))))
 }
 
 /// Returns the params of the form for the required arguments without a value; `None` where there are none.

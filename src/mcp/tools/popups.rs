@@ -44,7 +44,7 @@ pub(crate) async fn call(
         _ => return None,
     };
     Some(match draft {
-        Ok(draft) => ladder::ask(handler, revision, draft, brought, context).await,
+        Ok(draft) => ladder::ask(handler, (revision, name), arguments, draft, brought, context).await,
         Err(fault) => fault.answer(revision).map(CallToolResponse::from),
     })
 }

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::person::{Hub, Person, example};
 use crate::support::{Peer, modern_meta};
 
-const WANTED: &str = "undo_milliseconds = 0\nask_in_client = [\"test\"]";
+pub(super) const WANTED: &str = "undo_milliseconds = 0\nask_in_client = [\"test\"]";
 
-fn connect(hub: &Hub, revision: &str, capabilities: Value) -> Peer {
+pub(super) fn connect(hub: &Hub, revision: &str, capabilities: Value) -> Peer {
     let mut peer = hub.client("popup");
     let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": {"name": "Test", "version": "1"}});
     peer.call(0, "initialize", params);
@@ -21,13 +21,13 @@ fn ask(peer: &mut Peer, id: i64, name: &str, arguments: Value) {
 }
 
 /// The next message, which asks the client.
-fn form(peer: &Peer) -> Value {
+pub(super) fn form(peer: &Peer) -> Value {
     let message = peer.receive();
     assert_eq!(message["method"], json!("elicitation/create"), "{message}");
     message
 }
 
-fn reply(peer: &mut Peer, form: &Value, result: Value) {
+pub(super) fn reply(peer: &mut Peer, form: &Value, result: Value) {
     peer.send(&json!({"jsonrpc": "2.0", "id": form["id"], "result": result}));
 }
 
@@ -157,9 +157,10 @@ fn no_client_is_asked_unless_the_person_wants_it_and_never_what_is_high() {
     answered(&plain, &mut connect(&plain, "2025-11-25", declared.clone()), example("Not configured"));
     let hub = Hub::with(WANTED);
     answered(&hub, &mut connect(&hub, "2025-11-25", json!({})), example("Not declared"));
+    // The revision has no links.
     answered(
         &hub,
-        &mut connect(&hub, "2025-11-25", json!({"elicitation": {"url": {}}})),
+        &mut connect(&hub, "2025-06-18", json!({"elicitation": {"url": {}}})),
         example("Links alone"),
     );
     let mut high = example("High");
@@ -216,15 +217,34 @@ fn the_stateless_revision_gets_the_form_in_its_answer() {
     let yes = json!({"answer-1": {"action": "accept", "content": {"answer": "yes"}}});
     let foreign = peer.call(2, "tools/call", call("Another", state, yes.clone()));
     assert_eq!(foreign["error"]["code"], json!(-32602), "{foreign}");
-    let forged = peer.call(3, "tools/call", call("Rounds", &json!("q00000000000000000000"), yes.clone()));
-    assert_eq!(forged["error"]["code"], json!(-32602), "{forged}");
+    let question = Person::waits_for(&hub.home, "Rounds");
+    let sealed = state.as_str().unwrap();
+    let mut changed = sealed.to_owned();
+    changed.replace_range(sealed.len() - 2.., if sealed.ends_with("AA") { "BB" } else { "AA" });
+    for forged in [json!("q00000000000000000000"), question["ticket"].clone(), json!(changed), json!("")] {
+        let forged = peer.call(3, "tools/call", call("Rounds", &forged, yes.clone()));
+        assert_eq!(forged["error"]["code"], json!(-32602), "{forged}");
+        assert_eq!(forged["error"]["data"]["path"], json!(["requestState"]), "{forged}");
+        let told = forged["error"]["message"].as_str().unwrap();
+        assert!(told.contains("call again without it"), "{forged}");
+    }
+    // The tool is a part of what was sealed, and the order of members is none.
+    let mut other = call("Rounds", state, yes.clone());
+    other["name"] = json!("ask_form");
+    other["arguments"]["requestedSchema"] =
+        json!({"type": "object", "properties": {"answer": {"type": "string"}}});
+    let other = peer.call(3, "tools/call", other);
+    assert_eq!(other["error"]["code"], json!(-32602), "{other}");
     let mut stranger = call("Rounds", state, yes.clone());
     stranger["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] = json!("testament");
     let stranger = hub.client("popup").call(1, "tools/call", stranger);
     assert_eq!(stranger["error"]["code"], json!(-32602), "{stranger}");
 
     let empty = json!({"answer-1": {"action": "accept", "content": {}}});
-    let again = peer.call(4, "tools/call", call("Rounds", state, empty.clone()))["result"].clone();
+    let mut turned = call("Rounds", state, empty.clone());
+    let arguments = turned["arguments"].as_object().unwrap().clone();
+    turned["arguments"] = Value::Object(arguments.into_iter().rev().collect());
+    let again = peer.call(4, "tools/call", turned)["result"].clone();
     assert!(again["inputRequests"]["answer-2"].is_object(), "{again}");
     let replayed = peer.call(5, "tools/call", call("Rounds", state, empty))["result"].clone();
     assert!(replayed["inputRequests"]["answer-2"].is_object(), "what answers the form before is left out");
@@ -246,6 +266,21 @@ fn the_stateless_revision_gets_the_form_in_its_answer() {
     let told = peer.call(9, "tools/call", call("Slow", &needs["requestState"], late))["result"].clone();
     assert_eq!(told["structuredContent"]["selectedValue"], json!("no"), "{told}");
     assert_eq!(told["structuredContent"]["through"], json!("terminal"));
+}
+
+/// A question outlives its hub, and so does what the client was given for it.
+#[test]
+fn a_sealed_state_is_good_after_the_hub_was_killed() {
+    let mut hub = Hub::with(WANTED);
+    let mut meta = modern_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
+    let mut call = json!({"name": "triggerPopup", "arguments": example("Killed"), "_meta": meta});
+    let needs = hub.client("popup").call(1, "tools/call", call.clone())["result"].clone();
+    hub.crash();
+    call["requestState"] = needs["requestState"].clone();
+    call["inputResponses"] = json!({"answer-1": {"action": "accept", "content": {"answer": "yes"}}});
+    let done = hub.client("popup").call(1, "tools/call", call)["result"].clone();
+    assert_eq!(done["structuredContent"]["selectedValue"], json!("yes"), "{done}");
 }
 
 #[test]

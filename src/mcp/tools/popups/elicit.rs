@@ -1,4 +1,5 @@
-//! A question as a form of the client's own (MCP's elicitation), and what a client's reply to one says.
+//! A question as a form of the client's own, or as a link that it shows (MCP's elicitation), and what a client's reply
+//! to one says.
 
 use serde_json::{Map, Value, json};
 
@@ -45,10 +46,7 @@ pub(super) fn params(question: &Question, revision: Revision, again: bool) -> Op
         properties.insert(CONFIRM.to_owned(), confirm);
         required.push(CONFIRM);
     }
-    let mut message = visible::line(&question.title);
-    if !question.message.trim().is_empty() {
-        message = format!("{message}\n\n{}", visible::plain(question.message.trim()));
-    }
+    let mut message = words(question);
     if again {
         message = format!("The form came back without an answer that fits.\n\n{message}");
     }
@@ -58,6 +56,21 @@ pub(super) fn params(question: &Question, revision: Revision, again: bool) -> Op
         params["mode"] = Value::from("form");
     }
     Some(params)
+}
+
+/// Returns the params that show the question's page on the console at `console`. The address says which question, and
+/// nothing that would let anybody in: a browser that is not logged in is told how to.
+pub(super) fn link(question: &Question, console: &str) -> Value {
+    let message = format!("{}\n\nThis is answered on Adjutant's own page.", words(question));
+    json!({"mode": "url", "message": message, "url": format!("{console}/questions/{}", question.ticket)})
+}
+
+fn words(question: &Question) -> String {
+    let title = visible::line(&question.title);
+    match question.message.trim() {
+        "" => title,
+        message => format!("{title}\n\n{}", visible::plain(message)),
+    }
 }
 
 fn property(field: &Field, titled: bool) -> Option<Value> {

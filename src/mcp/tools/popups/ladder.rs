@@ -8,12 +8,13 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
 
-use super::answer;
-use super::in_client::{self, InClient};
+use super::in_client::{self, InClient, Shown, Shows};
 use super::rounds::{self, Brought};
+use super::{AWAIT, answer};
 use crate::clock::{instant, stamp};
 use crate::mcp::arguments::{Fault, integer, string};
 use crate::mcp::dialect::Revision;
+use crate::mcp::seal::{Seal, canonical};
 use crate::mcp::tools::agents::{Progress, waits};
 use crate::mcp::{Handler, error, tasks};
 use crate::popups::{Draft, Error, Question, State, Ticket};
@@ -24,16 +25,23 @@ pub(super) const LONGEST: Duration = Duration::from_hours(1);
 /// Asks, and answers with what the person said or with how to hear it later.
 pub(super) async fn ask(
     handler: &Handler,
-    revision: Revision,
+    (revision, tool): (Revision, &str),
+    arguments: &Map<String, Value>,
     draft: Draft,
     brought: Option<Brought>,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let popups = &handler.app().popups;
-    let stateless = revision == Revision::V2026_07_28;
-    let in_client = stateless && in_client::is_preferred(handler, revision, context);
-    if let Some(brought) = brought.filter(|_| in_client) {
-        return resumed(handler, draft, &brought, context).await;
+    let shows = Shows::of(handler, revision, context);
+    let rounds = match shows.clone().filter(|_| revision == Revision::V2026_07_28) {
+        Some(shows) => match rounds::seal(handler, tool, &canonical(arguments)).await {
+            Ok(seal) => Some((shows, seal)),
+            Err(refusal) => return Ok(answer::refused(&refusal, revision).into()),
+        },
+        None => None,
+    };
+    if let (Some(brought), Some((shows, seal))) = (brought, &rounds) {
+        return resumed(handler, &brought, shows, seal, context).await;
     }
     let asked = match popups.ask(handler.asker(), draft).await {
         Ok(asked) => asked,
@@ -52,44 +60,61 @@ pub(super) async fn ask(
             Err(refusal) => Ok(answer::refused(&refusal, revision).into()),
         };
     }
-    if in_client
+    if let Some((shows, seal)) = &rounds
         && let Ok(question) = popups.get(&asked.ticket).await
-        && let Some(requests) = rounds::requests(popups, &question).await
+        && let Some(requests) = rounds::requests(popups, &question, shows).await
     {
-        return Ok(rounds::result(&question, requests).into());
+        return Ok(rounds::result(&question, seal, requests).into());
     }
-    Ok(finish(handler, revision, &asked.ticket, patience(handler, context), context).await.into())
+    let patience = patience(handler, context);
+    // Who comes back for the answer is waited for.
+    if revision == Revision::V2025_11_25
+        && patience.is_some()
+        && !asked.merged
+        && let Some(shows) = &shows
+        && let Ok(question) = popups.get(&asked.ticket).await
+        && let Some(Shown::Link(params)) = in_client::shown(popups, &question, shows).await
+    {
+        let message = format!(
+            "the person answers this on a page of their own, which this client can open; call again once that is done, or \
+             call {AWAIT} with ticket {}",
+            question.ticket
+        );
+        return Err(error::link_required(message, &in_client::offered(handler, &question, params)));
+    }
+    Ok(finish(handler, revision, &asked.ticket, patience, context).await.into())
 }
 
 /// A stateless call that comes back with what the person said to the client's own form, if they said something.
 async fn resumed(
     handler: &Handler,
-    draft: Draft,
     brought: &Brought,
+    shows: &Shows,
+    seal: &Seal,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let (asker, popups) = (handler.asker(), &handler.app().popups);
     let question = async {
-        let question = brought.question(popups, &asker.key, &draft).await?;
+        let question = brought.question(popups, &asker.key, seal).await?;
         popups.here(&asker, &question.ticket).await?;
-        brought.take(popups, &question).await?;
+        brought.take(popups, &question, shows).await?;
         popups.get(&question.ticket).await
     };
     let question = match question.await {
         Ok(question) => question,
         Err(Error::Unknown { .. }) => {
-            let (path, state) = (["requestState".to_owned()], Value::Null);
             return Err(error::invalid_params(
-                "`requestState` belongs to no question that you asked",
-                &path,
-                "exists",
-                &state,
+                "`requestState` was not given to you for this call, or is too old; call again without it: a question that \
+                 still waits is joined",
+                &["requestState".to_owned()],
+                "sealed",
+                &Value::Null,
             ));
         }
         Err(refusal) => return Ok(answer::refused(&refusal, Revision::V2026_07_28).into()),
     };
-    if let Some(requests) = rounds::requests(popups, &question).await {
-        return Ok(rounds::result(&question, requests).into());
+    if let Some(requests) = rounds::requests(popups, &question, shows).await {
+        return Ok(rounds::result(&question, seal, requests).into());
     }
     let patience = patience(handler, context);
     Ok(finish(handler, Revision::V2026_07_28, &question.ticket, patience, context).await.into())
@@ -192,7 +217,7 @@ async fn watch(
         if question.state.outcome().is_some() {
             return Ok(question);
         }
-        in_client.follow(&question).await;
+        in_client.show(&question).await;
         progress.news(standing(&question));
         let pause = progress.tell(context).await;
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -202,7 +227,7 @@ async fn watch(
         let pause = left.map_or(pause, |left| left.min(pause));
         tokio::select! {
             () = changes.next(pause) => {}
-            reply = in_client.reply() => in_client::take(popups, &question, &reply).await?,
+            reply = in_client.reply() => in_client.take(&question, &reply).await?,
             () = context.ct.cancelled() => {
                 popups.left(&handler.asker().key, ticket).await;
                 return Ok(question);

@@ -7,7 +7,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use super::in_client::is_preferred;
+use super::in_client::Shows;
 use super::{answer, rounds};
 use crate::clock::{instant, stamp};
 use crate::mcp::dialect::Revision;
@@ -34,11 +34,12 @@ pub(crate) async fn get(
     let payload = match &question.state {
         State::Pending | State::Held { .. } => {
             popups.here(&asker, ticket).await.map_err(|fault| refused(&fault))?;
-            let asks = is_preferred(handler, Revision::V2026_07_28, context);
-            match if asks { rounds::requests(popups, &question).await } else { None } {
-                Some(input_requests) => TaskPayload::InputRequired { input_requests },
-                None => TaskPayload::Working,
-            }
+            let requests = match Shows::of(handler, Revision::V2026_07_28, context) {
+                Some(shows) => rounds::requests(popups, &question, &shows).await,
+                None => None,
+            };
+            requests
+                .map_or(TaskPayload::Working, |input_requests| TaskPayload::InputRequired { input_requests })
         }
         State::Decided(outcome) if outcome.kind == Kind::Cancelled => TaskPayload::Cancelled,
         State::Decided(_) => {
@@ -68,10 +69,8 @@ pub(crate) async fn update(
     context: &RequestContext<RoleServer>,
 ) -> Result<(), ErrorData> {
     let question = find(handler, ticket).await?;
-    if !is_preferred(handler, Revision::V2026_07_28, context) {
-        return Ok(());
-    }
-    let taken = rounds::answered(&handler.app().popups, &question, responses).await;
+    let Some(shows) = Shows::of(handler, Revision::V2026_07_28, context) else { return Ok(()) };
+    let taken = rounds::answered(&handler.app().popups, &question, &shows, responses).await;
     taken.map_err(|fault| refused(&fault))
 }
 

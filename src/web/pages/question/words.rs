@@ -105,6 +105,7 @@ pub(in crate::web::pages) fn happened(events: &[Happened], now: SystemTime) -> V
             "refused" => "Refused: a wrong passphrase",
             "form_closed" => "The client's form was closed",
             "unfit" => "The client's form came back without an answer",
+            "link_followed" => "The client opened its page",
             "delivered" => "Told to who asked",
             // An event of a later version.
             other => other,
