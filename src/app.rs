@@ -12,6 +12,7 @@ mod notices;
 pub(crate) mod planning;
 pub(crate) mod rooms;
 pub(crate) mod timeline;
+pub(crate) mod waiting;
 mod workspaces;
 
 use std::net::SocketAddr;

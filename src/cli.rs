@@ -25,6 +25,7 @@ mod output;
 mod passphrase;
 mod person;
 mod prompts;
+mod questions;
 mod report;
 mod serve;
 mod service;
@@ -139,9 +140,11 @@ enum Command {
     Tasks(tasks::TasksArgs),
     /// Ask the person a question from a script, and print the answer
     Ask(ask::AskArgs),
+    /// Look at the questions of your agents, those that wait and those that were decided
+    Questions(questions::QuestionsArgs),
     /// Answer the questions of your agents, in a terminal or over lines
     Inbox(inbox::InboxArgs),
-    /// Say whether agents may ask you questions now
+    /// See whether agents may ask you questions now, and say it
     Availability(availability::AvailabilityArgs),
     /// Set the passphrase that answers to the gravest questions need
     Passphrase(passphrase::PassphraseArgs),
@@ -212,6 +215,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Ask(args) => ask::run(&args, common),
         Command::Availability(args) => availability::run(&args, common),
         Command::Passphrase(args) => passphrase::run(&args, common),
+        Command::Questions(args) => questions::run(args, common),
         Command::Inbox(args) => inbox::run(&args, common),
         Command::Users(args) => users::run(args, common),
         Command::Events(args) => events::run(args, common),

@@ -21,7 +21,7 @@ pub(crate) mod settings;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use agents::{AgentRoot, AgentsConfig, Program};
 use assistant::AssistantConfig;
@@ -182,14 +182,16 @@ pub(crate) enum Error {
 
 impl Error {
     /// Says what to do about it.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
+    pub(crate) fn hint(&self) -> &'static str {
         match self {
-            Self::NoHome => Some("set ADJUTANT_HOME to the folder that adjutant may keep its files in"),
-            Self::Unreadable { .. }
-            | Self::Invalid { .. }
-            | Self::Database { .. }
-            | Self::Mail
-            | Self::Address { .. } => None,
+            Self::NoHome => "set ADJUTANT_HOME to the folder that adjutant may keep its files in",
+            Self::Unreadable { .. } => "make it a file that you may read, or move it away",
+            Self::Invalid { .. } => "correct it there; docs/configuration.md lists every setting",
+            Self::Database { .. } => "such as sqlite:adjutant.db or postgres://me@localhost/adjutant",
+            Self::Mail => "such as smtps://mail.example.org:465, or folder:outbox to write files",
+            Self::Address { .. } => {
+                "use 127.0.0.1:7437, 127.0.0.1:0 for any free port, or off for no door over HTTP"
+            }
         }
     }
 }
@@ -272,6 +274,30 @@ impl Config {
         }
         Ok(config)
     }
+}
+
+/// What `config.toml` says while a hub runs.
+#[derive(Debug)]
+pub(crate) struct Again {
+    /// The switches, which count at once.
+    pub(crate) rooms: rooms::RoomsConfig,
+    /// The keys of settings that were changed since the start, and count from the next one on.
+    pub(crate) waiting: Vec<String>,
+}
+
+/// Reads `config.toml` again. Fails as a start with it would.
+pub(crate) fn again(config: &Config) -> Result<Again, Error> {
+    let file = file::File::read(&config.home)?;
+    let waiting = settings::waiting(&config.said, &file.keys);
+    let mut fresh = Config { home: config.home.clone(), ..Config::default() };
+    file.apply(&mut fresh)?;
+    Ok(Again { rooms: fresh.rooms, waiting })
+}
+
+/// Says which version of `config.toml` lies in `home`, by its time and length; `None` where there is none.
+pub(crate) fn version(home: &Path) -> Option<(SystemTime, u64)> {
+    let found = std::fs::metadata(home.join("config.toml")).ok()?;
+    Some((found.modified().ok()?, found.len()))
 }
 
 /// Whether that is the home that a process finds without being told.

@@ -33,7 +33,7 @@ pub(crate) enum Event {
     TasksChanged,
     /// A question came, was seen first, put off, answered or taken back, or ended; or whether the person takes any.
     QuestionsChanged,
-    /// A room was switched on or off for some client.
+    /// A room was switched on or off for some client, or `config.toml` says something else than it did.
     RoomsChanged,
     /// A Codex session went on, asked, or ended; sent at most a few times a second for each.
     CodexChanged,

@@ -42,14 +42,12 @@ pub(crate) enum Error {
 
 impl Error {
     /// Says what to do about it.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
+    pub(crate) fn hint(&self) -> &'static str {
         match self {
-            Self::Foreign { .. } => Some("--force puts ours in its place, and keeps a copy of the file"),
-            Self::Text { .. } => {
-                Some("correct the file first; the program that reads it cannot read it either")
-            }
-            Self::Changed { .. } => Some("close the program that uses it, and try again"),
-            Self::Unreadable { .. } | Self::Unwritable { .. } => None,
+            Self::Foreign { .. } => "--force puts ours in its place, and keeps a copy of the file",
+            Self::Text { .. } => "correct the file first; the program that reads it cannot read it either",
+            Self::Changed { .. } => "close the program that uses it, and try again",
+            Self::Unreadable { .. } | Self::Unwritable { .. } => "make it a file that you may read and write",
         }
     }
 }
@@ -149,6 +147,43 @@ impl Kind {
             Self::Unchanged => "unchanged",
         }
     }
+}
+
+/// How a client's configuration stands to us.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It says what [`plan`] would write, with or without the hook.
+    Installed,
+    /// Our server stands there in words of somebody's own; `program` is what it starts, where it starts one.
+    Otherwise {
+        program: Option<PathBuf>,
+    },
+    /// Another server has our name; in a few words what it is.
+    Foreign(String),
+    Absent,
+}
+
+/// Reads how a client's configuration stands to us.
+pub(crate) fn standing(
+    client: Client,
+    folders: &ClientFolders,
+    backups: &Backups,
+    launch: &Launch,
+) -> Result<Standing, Error> {
+    let path = client.servers_file(folders);
+    let Some(text) = file::read(&path)?.text else { return Ok(Standing::Absent) };
+    let Some(entry) = edit::found(client, &path, &text)? else { return Ok(Standing::Absent) };
+    if !entry.is_ours() {
+        return Ok(Standing::Foreign(entry.shown()));
+    }
+    // Whether prompts are expanded by a hook is the person's choice.
+    for hook in [true, false] {
+        let changes = plan(client, folders, backups, Wish::Installed { launch, hook, force: false })?;
+        if changes.iter().all(|change| change.kind() == Kind::Unchanged) {
+            return Ok(Standing::Installed);
+        }
+    }
+    Ok(Standing::Otherwise { program: entry.command.map(PathBuf::from) })
 }
 
 /// Decides what becomes of the files of a client. Reads, and writes nothing.

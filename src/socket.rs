@@ -16,10 +16,12 @@ mod serve;
 use std::path::PathBuf;
 
 pub(crate) use activation::{Handed, handed, ready};
-pub(crate) use hello::{Ask, Connection, Hello, Status, Welcome};
+pub(crate) use hello::{
+    Ask, ConfigStatus, Connection, Hello, Hooked, HookedCommand, Status, WaitingStatus, Welcome,
+};
 pub(crate) use listen::{listen, place, private_folder};
 pub(crate) use lock::{Claim, Holder, holder, vacant};
-pub(crate) use reach::{Start, ask, reach};
+pub(crate) use reach::{Start, ask, reach, tell};
 pub(crate) use serve::{Links, serve};
 
 /// Why there is no socket, or no hub behind it.

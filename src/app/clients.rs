@@ -11,6 +11,10 @@ use crate::events::{Event, Events};
 /// Characters kept of what a client calls itself.
 const NAME: usize = 80;
 
+/// What `adjutant doctor` calls itself where it tries the doors. Nobody is hidden by this name, which anybody may
+/// give: a check is shown as one and not counted as a client, and its coming and going is no activity.
+pub(crate) const CHECK: &str = "adjutant doctor";
+
 /// What is shown for a client that calls without a session and without a name.
 pub(crate) const NAMELESS: &str = "no name given";
 
@@ -42,6 +46,13 @@ pub(crate) struct Client {
     pub(crate) since: SystemTime,
     /// Requests answered so far.
     pub(crate) calls: u64,
+}
+
+impl Client {
+    /// Whether it is a check of ours, by its own word.
+    pub(crate) fn is_check(&self) -> bool {
+        self.name.as_deref() == Some(CHECK)
+    }
 }
 
 /// A client's row; what changes with every request stands outside the lock.
@@ -123,7 +134,7 @@ impl Connected {
             row.client.version = Some(version.chars().take(NAME).collect());
             row.client.revision = Some(revision.to_owned());
         }
-        if self.label.set(name).is_ok() {
+        if self.label.set(name).is_ok() && self.name() != CHECK {
             self.activity.record(self.label(), What::Connected);
         }
         self.events.send(Event::ClientIdentified);
@@ -158,7 +169,7 @@ impl Connected {
 impl Drop for Connected {
     fn drop(&mut self) {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
-        if self.identified() {
+        if self.identified() && self.name() != CHECK {
             self.activity.record(self.label(), What::Left);
         }
         self.events.send(Event::ClientLeft);

@@ -66,6 +66,9 @@ Exit codes:
   4  nobody answered in time
   5  the person takes no questions now";
 
+/// What to do where the hub takes no such question.
+const REFUSED: &str = "`adjutant ask --help` says what a question is made of";
+
 /// Asks, waits, and prints.
 pub(super) fn run(args: &AskArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
@@ -91,7 +94,8 @@ fn arguments(args: &AskArgs) -> Result<Value, Failure> {
         && !values().any(|value| value == default)
     {
         let all = values().collect::<Vec<_>>().join(", ");
-        return Err(Failure::usage(format!("the default `{default}` is none of the options: {all}")));
+        return Err(Failure::usage(format!("the default `{default}` is none of the options"))
+            .hint(format!("their values are: {all}")));
     }
     let mut arguments = json!({"title": args.title, "message": args.message, "options": options});
     let mut put = |name: &str, value: Option<Value>| {
@@ -145,7 +149,7 @@ fn call(config: &Config, arguments: &Value) -> Result<Option<Value>, Failure> {
             continue;
         }
         if let Some(reason) = message["error"]["message"].as_str() {
-            return Err(Failure::new(reason));
+            return Err(Failure::new(reason).hint(REFUSED));
         }
         return Ok(Some(message["result"].clone()));
     }
@@ -156,7 +160,7 @@ fn told(result: &Value, as_json: bool) -> Result<ExitCode, Failure> {
     let outcome = &result["structuredContent"];
     if result["isError"] == true || !outcome.is_object() {
         let text = result["content"][0]["text"].as_str().unwrap_or("the hub gave no answer");
-        return Err(Failure::new(text));
+        return Err(Failure::new(text).hint(REFUSED));
     }
     let word = |name: &str| outcome[name].as_str();
     if as_json {

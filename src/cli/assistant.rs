@@ -48,7 +48,12 @@ where
     W: Future<Output = Result<T, Failure>>,
 {
     common.start_log(LevelFilter::WARN)?;
-    let database = place.database.as_deref().map(Database::named).transpose().map_err(Failure::usage)?;
+    let database = place
+        .database
+        .as_deref()
+        .map(Database::named)
+        .transpose()
+        .map_err(|error| Failure::from(error).of_usage())?;
     let overrides = Overrides { home: common.home, database, ..Overrides::default() };
     let config = Config::load(overrides, Roots::User)?;
     let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;

@@ -1,13 +1,15 @@
-//! `adjutant availability`: whether agents may ask the person now.
+//! `adjutant availability`: whether agents may ask the person now; says it, and changes it.
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use serde_json::json;
 
 use super::output::{self, Failure};
 use super::{Common, person};
+use crate::clock;
 use crate::config::Roots;
 use crate::popups::Availability;
 use crate::socket::Start;
@@ -15,21 +17,38 @@ use crate::socket::Start;
 /// Arguments of `adjutant availability`.
 #[derive(Debug, Args)]
 pub(super) struct AvailabilityArgs {
-    /// Whether agents may ask: here, away, or do-not-disturb
+    /// Whether agents may ask: here, away, or do-not-disturb; without it, what it is now is printed
     #[arg(value_name = "STATE", hide_possible_values = true, value_parser = PossibleValuesParser::new(["here", "away", "do-not-disturb"]))]
-    state: String,
+    state: Option<String>,
     /// Be here again after so many minutes
-    #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "MINUTES", requires = "state", value_parser = clap::value_parser!(u32).range(1..))]
     minutes: Option<u32>,
+    /// Print JSON
+    #[arg(long, conflicts_with = "state")]
+    json: bool,
 }
 
-/// Tells the hub.
+/// Tells the hub, or asks it.
 pub(super) fn run(args: &AvailabilityArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
+    let Some(state) = &args.state else {
+        let availability = person::reach(&config, Start::IfNeeded)?.availability()?;
+        if args.json {
+            output::json(&json!({
+                "state": availability.as_str(),
+                "until": availability.until().map(|until| clock::stamp(clock::instant(until))),
+            }))?;
+        } else {
+            let until = availability.until().map(|until| clock::stamp(clock::instant(until)));
+            let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
+            output::data(&format!("{}{until}", availability.as_str().replace('_', "-")))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let now = i64::try_from(now).unwrap_or(i64::MAX);
     let until = args.minutes.map(|minutes| now.saturating_add(i64::from(minutes) * 60_000));
-    let availability = match args.state.as_str() {
+    let availability = match state.as_str() {
         "away" => Availability::Away { until },
         "do-not-disturb" => Availability::DoNotDisturb { until },
         _ => Availability::Here,

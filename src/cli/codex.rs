@@ -1,18 +1,21 @@
-//! `adjutant codex`: a prompt for a Codex session of the hub, and what happens until its turn has ended.
+//! `adjutant codex`: a prompt for a Codex session of the hub, and what happens until its turn has ended; and verbs for
+//! the sessions that there are.
 //!
 //! On pipes: what the agent says, and a line `[mcp METHOD] …` for each notification, in the wire's order.
 
 mod decide;
 mod list;
 mod run;
+mod show;
+mod turn;
 
 use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
-use super::output::{self, Failure};
+use super::output::Failure;
 use super::{Common, person};
 use crate::config::Roots;
 use crate::socket::Start;
@@ -21,13 +24,31 @@ use crate::socket::person::Person;
 /// Most bytes of a prompt from stdin.
 const LARGEST_PROMPT: u64 = 4 << 20;
 
+/// Characters of a thread's id.
+const WHOLE: usize = 36;
+
+/// Threads of one answer.
+const MOST: u32 = 1000;
+
 /// Arguments of `adjutant codex`.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+#[command(args_conflicts_with_subcommands = true, after_help = VERBS)]
 pub(super) struct CodexArgs {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    prompt: PromptArgs,
+}
+
+const VERBS: &str = "\
+Behind `--` a prompt may be the word of a command: adjutant codex -- list";
+
+/// What to hand to Codex, and how.
+#[derive(Debug, Args)]
+struct PromptArgs {
     /// What Codex is to do; read from stdin when it is not given
     prompt: Option<String>,
-    /// Go on in this thread instead of a new one
+    /// Go on in this thread instead of a new one; of its id the beginning is enough
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
     /// The folder that Codex works in [default: the current one]
@@ -51,60 +72,66 @@ pub(super) struct CodexArgs {
     /// Print each event as a line of JSON
     #[arg(long)]
     json: bool,
-    /// Put PROMPT into the running turn of the thread instead of waiting for its end
-    #[arg(long, requires = "thread", conflicts_with_all = ["plain", "json"])]
-    steer: bool,
-    /// List the threads instead, the last used first; PROMPT is what to search for
-    #[arg(long, conflicts_with_all = ["thread", "plain"])]
-    list: bool,
-    /// List what Codex waits for instead
-    #[arg(long, conflicts_with_all = ["thread", "plain", "prompt", "list"])]
-    approvals: bool,
-    /// Approve what Codex waits for
-    #[arg(long, value_name = "APPROVAL", conflicts_with_all = ["thread", "prompt", "list", "approvals"])]
-    approve: Option<String>,
-    /// Deny what Codex waits for; PROMPT is why, which the agent is told where its version can be told
-    #[arg(long, value_name = "APPROVAL", conflicts_with_all = ["thread", "list", "approvals", "approve"])]
-    deny: Option<String>,
-    /// With --approve: also the same again in this session
-    #[arg(long, requires = "approve")]
-    for_session: bool,
 }
 
-/// Runs one prompt, or does what an option asks instead.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the threads, the last used first
+    List(list::ListArgs),
+    /// Show one thread: where it stands, and what was said and done in it
+    Show(show::ShowArgs),
+    /// List what Codex waits for
+    Approvals(decide::ApprovalsArgs),
+    /// Approve what Codex waits for
+    Approve(decide::ApproveArgs),
+    /// Deny what Codex waits for
+    Deny(decide::DenyArgs),
+    /// Put words into a running turn instead of waiting for its end
+    Steer(turn::SteerArgs),
+    /// End a running turn
+    Interrupt(turn::InterruptArgs),
+}
+
+/// Runs one prompt, or does what a verb asks instead.
 pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> {
+    let CodexArgs { command, prompt } = args;
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let acts = args.list || args.approvals || args.approve.is_some() || args.deny.is_some() || args.steer;
-    let view = terminal && !acts && !args.plain && !args.json;
+    let view = terminal && command.is_none() && !prompt.plain && !prompt.json;
     // A line of a log would tear the view.
     if !view {
         common.start_log(LevelFilter::WARN)?;
     }
     let config = common.config(Roots::User)?;
-    let reach = || person::reach(&config, Start::IfNeeded);
-    if args.list {
-        return list::threads(&mut reach()?, args.prompt.as_deref().unwrap_or_default(), args.json);
+    let Some(command) = command else {
+        return if view { run::view(prompt, &config) } else { run::run(prompt, config) };
+    };
+    let mut person = person::reach(&config, Start::IfNeeded)?;
+    match command {
+        Command::List(args) => list::run(&args, &mut person),
+        Command::Show(args) => show::run(&args, &mut person),
+        Command::Approvals(args) => decide::list(&args, &mut person),
+        Command::Approve(args) => decide::approve(&args, &mut person),
+        Command::Deny(args) => decide::deny(args, &mut person),
+        Command::Steer(args) => turn::steer(args, &mut person),
+        Command::Interrupt(args) => turn::interrupt(&args, &mut person),
     }
-    if args.approvals {
-        return decide::list(&mut reach()?, args.json);
-    }
-    if let Some(approval) = &args.approve {
-        return decide::approve(&mut reach()?, approval, args.for_session);
-    }
-    if let Some(approval) = &args.deny {
-        return decide::deny(&mut reach()?, approval, args.prompt);
-    }
-    if args.steer {
-        return steer(&mut reach()?, args.thread.as_deref().unwrap_or_default(), args.prompt);
-    }
-    if view { run::view(args, &config) } else { run::run(args, config) }
 }
 
-/// Puts a prompt into a running turn.
-fn steer(person: &mut Person, thread: &str, given: Option<String>) -> Result<ExitCode, Failure> {
-    person.steer_codex(thread, prompt(given)?)?;
-    output::note("Codex took it into the running turn");
-    Ok(ExitCode::SUCCESS)
+/// Returns the whole id of the thread whose id begins so; what is not known is left to the hub to refuse.
+fn whole(person: &mut Person, begin: &str) -> Result<String, Failure> {
+    if begin.len() >= WHOLE {
+        return Ok(begin.to_owned());
+    }
+    let threads = person.codex_threads("", MOST)?;
+    let mut fitting = threads.iter().filter(|thread| thread.thread.starts_with(begin)).peekable();
+    let exact = threads.iter().find(|thread| thread.thread == begin);
+    match (exact, fitting.next(), fitting.peek()) {
+        (Some(_), ..) | (None, None, _) => Ok(begin.to_owned()),
+        (None, Some(one), None) => Ok(one.thread.clone()),
+        (None, Some(_), Some(_)) => {
+            Err(Failure::new(format!("several threads begin with `{begin}`")).hint("give more of the id"))
+        }
+    }
 }
 
 /// Returns the prompt: the argument, else all of stdin.
@@ -119,7 +146,7 @@ fn prompt(given: Option<String>) -> Result<String, Failure> {
     let mut text = String::new();
     stdin.lock().take(LARGEST_PROMPT).read_to_string(&mut text)?;
     if text.trim().is_empty() {
-        return Err(Failure::usage("the prompt on stdin is empty"));
+        return Err(Failure::usage("the prompt on stdin is empty").hint("adjutant codex \"what to do\""));
     }
     Ok(text)
 }

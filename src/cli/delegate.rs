@@ -76,25 +76,32 @@ impl DelegateArgs {
             }
             Some(_) | None => {
                 let mut task = String::new();
-                io::stdin()
-                    .take(LARGEST)
-                    .read_to_string(&mut task)
-                    .map_err(|error| Failure::new(format!("the task cannot be read from stdin: {error}")))?;
+                io::stdin().take(LARGEST).read_to_string(&mut task).map_err(|error| {
+                    Failure::new(format!("the task cannot be read from stdin: {error}"))
+                        .hint("give it as an argument instead of `-`")
+                })?;
                 task
             }
         };
         let folder = self.workdir.unwrap_or_else(|| PathBuf::from("."));
-        let workdir = std::fs::canonicalize(&folder)
-            .map_err(|error| Failure::new(format!("cannot work in {}: {error}", folder.display())))?;
+        let workdir = std::fs::canonicalize(&folder).map_err(|error| {
+            Failure::new(format!("cannot work in {}: {error}", folder.display()))
+                .hint("name the folder with --workdir")
+        })?;
         let workdir = workdir.to_str().ok_or_else(|| {
             Failure::new(format!("cannot work in {}: its path is not UTF-8", workdir.display()))
+                .hint("name another folder with --workdir")
         })?;
         let checks = self.checks.iter().map(|line| {
-            words::split(line).map_err(|reason| Failure::usage(format!("--check `{line}`: {reason}")))
+            words::split(line).map_err(|reason| {
+                Failure::usage(format!("--check `{line}`: {reason}"))
+                    .hint("a check is one command and its words, such as --check \"cargo test\"")
+            })
         });
         let schema = self.schema.map(|file| {
             let fault = |error: &dyn std::fmt::Display| {
                 Failure::new(format!("cannot read the schema {}: {error}", file.display()))
+                    .hint("name a file with a JSON Schema")
             };
             let text = std::fs::read(&file).map_err(|error| fault(&error))?;
             serde_json::from_slice(&text).map_err(|error| fault(&error))
@@ -217,7 +224,11 @@ fn left(id: Option<&str>, cancelling: bool) -> Failure {
     match id {
         Some(id) if cancelling => Failure::new(format!("left task {id} while it is being cancelled"))
             .hint(format!("`adjutant tasks show {}` says what became of it", short(id))),
-        Some(id) => Failure::new(format!("left task {id}; it goes on")),
-        None => Failure::new("left before the hub had accepted the task"),
+        Some(id) => Failure::new(format!("left task {id}; it goes on")).hint(format!(
+            "`adjutant tasks wait {0}` waits for it, `adjutant tasks cancel {0}` ends it",
+            short(id)
+        )),
+        None => Failure::new("left before the hub had accepted the task")
+            .hint("`adjutant tasks list` shows whether it did"),
     }
 }

@@ -134,7 +134,8 @@ fn unreadable(failure: &Failure, as_json: bool) -> Result<ExitCode, Failure> {
 async fn all(patient: Arc<Patient>, progress: &show::Waiting) -> Vec<Check> {
     let mut looking: Vec<(String, Looking)> = Vec::new();
     let mut add = |id: &str, look: Looking| looking.push((id.to_owned(), look));
-    add("config", Box::pin(async { Found::ok("config.toml can be read, or there is none") }));
+    let whole = patient.clone();
+    add("config", Box::pin(async move { hub::config(&whole) }));
     add("home.permissions", Box::pin(places::home(patient.clone())));
     add("socket.permissions", Box::pin(places::socket(patient.clone())));
     add("program", Box::pin(places::program(patient.clone())));

@@ -109,8 +109,10 @@ pub(super) fn run(args: EventsArgs, common: Common) -> Result<ExitCode, Failure>
             Command::Export { user, to } => {
                 let text = room.export(&user, Timestamp::now()).await?;
                 match to {
-                    Some(file) => std::fs::write(&file, text)
-                        .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?,
+                    Some(file) => std::fs::write(&file, text).map_err(|error| {
+                        Failure::new(format!("cannot write {}: {error}", file.display()))
+                            .hint("name another file with --to, or leave it out to print")
+                    })?,
                     None => output::data(text.trim_end())?,
                 }
                 Ok(ExitCode::SUCCESS)
@@ -193,7 +195,10 @@ async fn import(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Res
     let (mut told, mut faulty) = (Vec::new(), false);
     for file in files(from)? {
         let shown = file.display().to_string();
-        let bytes = bytes_of(&file).map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
+        let bytes = bytes_of(&file).map_err(|error| {
+            Failure::new(format!("cannot read {shown}: {error}"))
+                .hint("name a file or folder that you may read")
+        })?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let place = std::path::absolute(&file).unwrap_or_else(|_| file.clone()).display().to_string();
         let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -276,7 +281,10 @@ fn files(from: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !from.is_dir() {
         return Ok(vec![from.to_owned()]);
     }
-    let unreadable = |error| Failure::new(format!("cannot read {}: {error}", from.display()));
+    let unreadable = |error| {
+        Failure::new(format!("cannot read {}: {error}", from.display()))
+            .hint("name a file or folder that you may read")
+    };
     let mut files = Vec::new();
     for entry in std::fs::read_dir(from).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
@@ -286,7 +294,8 @@ fn files(from: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     files.sort();
     if files.is_empty() {
-        return Err(Failure::new(format!("{} holds no .ics file", from.display())));
+        return Err(Failure::new(format!("{} holds no .ics file", from.display()))
+            .hint("name a calendar file, a folder of them, or an address that begins with http"));
     }
     Ok(files)
 }

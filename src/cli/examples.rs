@@ -111,8 +111,23 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("adjutant ask --title \"Which ticket?\"", "a text, because there are no options"),
         ],
     ),
+    ("questions", &[("adjutant questions list", ""), ("adjutant questions list --decided", "")]),
+    (
+        "questions list",
+        &[
+            ("adjutant questions list", "those that wait for you"),
+            ("adjutant questions list deploy --decided --json", "for a program"),
+        ],
+    ),
+    ("questions show", &[("adjutant questions show q7f3kd2", "")]),
     ("inbox", &[("adjutant inbox", "on a screen"), ("adjutant inbox --plain --no-start", "over lines")]),
-    ("availability", &[("adjutant availability do-not-disturb --minutes 90", "")]),
+    (
+        "availability",
+        &[
+            ("adjutant availability", "what it is now"),
+            ("adjutant availability do-not-disturb --minutes 90", ""),
+        ],
+    ),
     ("passphrase", &[("adjutant passphrase", "it is asked for twice, and not shown")]),
     ("users", &[("adjutant users list", "")]),
     ("users list", &[("adjutant users list --json", "for a program")]),
@@ -173,9 +188,25 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("adjutant codex \"Why does the build take so long?\" --sandbox read-only", ""),
             ("adjutant codex --thread 0199 \"And the tests?\"", "go on in that thread"),
-            ("adjutant codex --approvals", "what Codex waits for"),
+            ("adjutant codex approvals", "what Codex waits for"),
         ],
     ),
+    (
+        "codex list",
+        &[("adjutant codex list", ""), ("adjutant codex list tides", "where something like this was said")],
+    ),
+    ("codex show", &[("adjutant codex show 0199", ""), ("adjutant codex show 0199 --json", "for a program")]),
+    ("codex approvals", &[("adjutant codex approvals", "")]),
+    (
+        "codex approve",
+        &[
+            ("adjutant codex approve a1", ""),
+            ("adjutant codex approve a1 --for-session", "and the same again in this session"),
+        ],
+    ),
+    ("codex deny", &[("adjutant codex deny a1 \"not on a Friday\"", "")]),
+    ("codex steer", &[("adjutant codex steer 0199 \"Mind the spring tide\"", "")]),
+    ("codex interrupt", &[("adjutant codex interrupt 0199", "")]),
     ("log", &[("adjutant log list", ""), ("adjutant log tail --method turn/completed", "")]),
     ("log list", &[("adjutant log list", ""), ("adjutant log list --json", "for a program")]),
     (

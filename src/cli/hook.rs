@@ -2,11 +2,14 @@
 //! the full text of the prompt commands in it.
 //!
 //! A prompt must never wait for this or be lost to it: it asks no hub, reads files only when there is something like a
-//! command, and whatever goes wrong is told on stderr and leaves the prompt as it is.
+//! command, and whatever goes wrong is told on stderr and leaves the prompt as it is. A hub that runs is told what was
+//! expanded once the client has its answer.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -17,14 +20,23 @@ use tracing::level_filters::LevelFilter;
 use super::Common;
 use super::output::{self, Failure};
 use crate::config::Roots;
+use crate::install::Client;
 use crate::prompts::commands::{self, Command};
 use crate::prompts::{Catalogue, Inputs, Prompts};
+use crate::socket::{self, Hello, Hooked, HookedCommand};
 
 /// The clients whose hooks may add to a prompt.
 pub(super) const CLIENTS: [&str; 4] = ["claude", "codex", "copilot", "gemini"];
 
+/// How long the hub may take to be told.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 /// Most bytes of what a client says.
 const LARGEST: u64 = 4 * 1024 * 1024;
+
+/// What to do where nothing that is a hook's comes in.
+const BY_A_CLIENT: &str =
+    "a client runs this as a person sends a prompt; `adjutant prompts expand` is for people";
 
 /// Arguments of `adjutant hook`.
 #[derive(Debug, Args)]
@@ -46,7 +58,10 @@ pub(super) fn run(args: &HookArgs, common: Common) -> Result<ExitCode, Failure> 
     // A hook that fails is shown in the middle of a conversation, and some clients then hold the prompt back.
     let added = common.start_log(LevelFilter::ERROR).and_then(|()| added(&args.client, common));
     match added {
-        Ok(Some(text)) => output::data(&answer(&args.client, &text).to_string())?,
+        Ok(Some(added)) => {
+            output::data(&answer(&args.client, &added.text).to_string())?;
+            added.tell(&args.client);
+        }
         Ok(None) => {}
         Err(failure) => {
             failure.report();
@@ -55,15 +70,44 @@ pub(super) fn run(args: &HookArgs, common: Common) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-fn added(client: &str, common: Common) -> Result<Option<String>, Failure> {
+/// What is added to a prompt, and which hub hears of it.
+struct Added {
+    text: String,
+    commands: Vec<HookedCommand>,
+    home: PathBuf,
+    socket: Option<PathBuf>,
+}
+
+impl Added {
+    /// Tells the hub, if one runs. The client may wait for the end of this process, so nothing here waits long.
+    fn tell(self, client: &str) {
+        let Self { commands, home, socket: Some(socket), .. } = self else { return };
+        let known = Client::ALL.into_iter().find(|one| one.name() == client);
+        let client = known.map_or_else(|| client.to_owned(), |known| known.title().to_owned());
+        let hello = Hello::hooked(Hooked { client, commands });
+        let (done, told) = mpsc::channel();
+        // A hub that takes no connections would keep whoever connects. The thread ends with the process.
+        std::thread::spawn(move || {
+            if let Err(error) = socket::tell(&home, &socket, &hello) {
+                tracing::debug!(%error, "no hub was told");
+            }
+            drop(done);
+        });
+        let _: Result<(), _> = told.recv_timeout(PATIENCE);
+    }
+}
+
+fn added(client: &str, common: Common) -> Result<Option<Added>, Failure> {
     // The first value is all there is; a client need not close the pipe.
     let mut values = serde_json::Deserializer::from_reader(io::stdin().lock().take(LARGEST)).into_iter();
     let asked: Asked = match values.next() {
         Some(Ok(asked)) => asked,
         Some(Err(error)) => {
-            return Err(Failure::new(format!("what the client says cannot be read: {error}")));
+            return Err(
+                Failure::new(format!("what the client says cannot be read: {error}")).hint(BY_A_CLIENT)
+            );
         }
-        None => return Err(Failure::new("the client says nothing")),
+        None => return Err(Failure::new("the client says nothing").hint(BY_A_CLIENT)),
     };
     if !commands::may_hold_any(&asked.prompt) {
         return Ok(None);
@@ -77,14 +121,21 @@ fn added(client: &str, common: Common) -> Result<Option<String>, Failure> {
     let catalogue = prompts.load();
     let commands = commands::find(&asked.prompt, |name| catalogue.find(name).is_some());
     let mut left = room(client);
-    let texts: Vec<_> =
-        commands.iter().map(|command| expanded(&prompts, &catalogue, command, &mut left)).collect();
-    Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
+    let (texts, commands): (Vec<String>, Vec<HookedCommand>) =
+        commands.iter().map(|command| expanded(&prompts, &catalogue, command, &mut left)).unzip();
+    let (text, home, socket) = (texts.join("\n\n"), config.home, config.socket);
+    Ok((!texts.is_empty()).then_some(Added { text, commands, home, socket }))
 }
 
-/// Says what one command stands for. `left` is how many bytes the client takes whole.
-fn expanded(prompts: &Prompts, catalogue: &Catalogue, command: &Command<'_>, left: &mut usize) -> String {
+/// Says what one command stands for, to the client and to the hub. `left` is how many bytes the client takes whole.
+fn expanded(
+    prompts: &Prompts,
+    catalogue: &Catalogue,
+    command: &Command<'_>,
+    left: &mut usize,
+) -> (String, HookedCommand) {
     let Command { name, input } = command;
+    let told = |expanded| HookedCommand { name: (*name).to_owned(), expanded };
     match prompts.expand(catalogue, name, Inputs { text: input, named: None }) {
         Ok(expansion) => {
             let from = match expansion.prompt.source.root.as_str() {
@@ -98,18 +149,25 @@ fn expanded(prompts: &Prompts, catalogue: &Catalogue, command: &Command<'_>, lef
             );
             if text.len() <= *left {
                 *left -= text.len();
-                return text;
+                return (text, told(Ok(expansion.text.len())));
             }
-            format!(
+            let text = format!(
                 "The prompt command `:{name}` in the user's message stands for a prompt that is too long to stand \
                  here. Before you answer, call expand_prompt with the command `{name}` and the text behind it as the \
                  input, and follow what it returns."
+            );
+            (
+                text,
+                told(Err(
+                    "too long for this client's hook; the model was told to call expand_prompt".to_owned()
+                )),
             )
         }
         Err(error) => {
-            format!(
+            let text = format!(
                 "The prompt command `:{name}` in the user's message was not expanded: {error}. Tell the user so."
-            )
+            );
+            (text, told(Err(error.to_string())))
         }
     }
 }

@@ -203,7 +203,8 @@ fn links(which: &Which, launch: &Launch, handling: Handling) -> Result<ExitCode,
     let links: Vec<_> =
         wanted.iter().filter_map(|client| Some((*client, link::link(*client, launch)?))).collect();
     if links.is_empty() {
-        return Err(Failure::usage("only Cursor and VS Code have links that install"));
+        return Err(Failure::usage("only Cursor and VS Code have links that install")
+            .hint("leave out --link: `adjutant install CLIENT` writes the file itself"));
     }
     if handling.json {
         let links = links.iter().map(|(client, link)| (client.name().to_owned(), json!(link)));
@@ -224,6 +225,7 @@ pub(super) fn launch(home: &Path) -> Result<Launch, Failure> {
     let text = |path: &Path| {
         path.to_str().map(str::to_owned).ok_or_else(|| {
             Failure::new(format!("{} is not UTF-8, and configuration files are", path.display()))
+                .hint("move it to a path whose name is text")
         })
     };
     let home = if config::is_usual_home(home) { None } else { Some(text(home)?) };
@@ -231,7 +233,9 @@ pub(super) fn launch(home: &Path) -> Result<Launch, Failure> {
 }
 
 fn folders() -> Result<ClientFolders, Failure> {
-    ClientFolders::from_env().ok_or_else(|| Failure::new("no home folder: HOME is not an absolute path"))
+    ClientFolders::from_env().ok_or_else(|| {
+        Failure::new("no home folder: HOME is not an absolute path").hint("set HOME to your home folder")
+    })
 }
 
 /// Returns a mark for copies, in order of time.
@@ -241,10 +245,6 @@ fn stamp() -> String {
 
 impl From<install::Error> for Failure {
     fn from(error: install::Error) -> Self {
-        let failure = Self::new(plain(&error.to_string()));
-        match error.hint() {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        Self::new(plain(&error.to_string())).hint(error.hint())
     }
 }

@@ -94,7 +94,11 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
         }
         Server::Assistant { database } => {
             common.start_log(LevelFilter::WARN)?;
-            let database = database.as_deref().map(Database::named).transpose().map_err(Failure::usage)?;
+            let database = database
+                .as_deref()
+                .map(Database::named)
+                .transpose()
+                .map_err(|error| Failure::from(error).of_usage())?;
             let overrides = Overrides { home: common.home, database, ..Overrides::default() };
             let mut config = Config::load(overrides, Roots::User)?;
             // What it asks a runner is this process's own, and goes with it; the hub's tasks stay the hub's.

@@ -257,7 +257,10 @@ async fn plan(
     force: bool,
     json: bool,
 ) -> Result<(), Failure> {
-    let unknown = |id: String| Failure::new(format!("unknown event `{id}`"));
+    let unknown = |id: String| {
+        Failure::new(format!("unknown event `{id}`"))
+            .hint("`adjutant events list --user USER` shows which there are")
+    };
     let event = event.map(|id| EventId::parse(&id).ok_or_else(|| unknown(id))).transpose()?;
     let (now, started) = (Timestamp::now(), std::time::Instant::now());
     let room = &app.assistant;

@@ -25,7 +25,9 @@ pub(super) struct OpenArgs {
 /// Asks the hub for a link and opens it.
 pub(super) fn run(args: &OpenArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
-    let link = status::ask(&config, Ask::Open)?.link.ok_or_else(|| Failure::new("the hub gave no link"))?;
+    let link = status::ask(&config, Ask::Open)?.link.ok_or_else(|| {
+        Failure::new("the hub gave no link").hint("restart the hub: it may be of another version")
+    })?;
     if args.json {
         output::json(&json!({"link": link}))?;
     } else if args.print {

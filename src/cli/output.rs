@@ -48,6 +48,11 @@ impl Failure {
         Self { code: 2, ..Self::new(message) }
     }
 
+    /// Makes it a failure of the command line, where what failed to be read stood there.
+    pub(crate) fn of_usage(self) -> Self {
+        Self { code: 2, ..self }
+    }
+
     /// Adds a sentence that says what to do.
     pub(crate) fn hint(mut self, hint: impl Display) -> Self {
         self.hints.push(hint.to_string());
@@ -59,7 +64,12 @@ impl Failure {
         let (red, cyan, plain) =
             if colour(&io::stderr()) { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
         let mut text = format!("{red}error:{plain} {}\n", self.message);
-        for hint in &self.hints {
+        let usual = match self.code {
+            2 => "`adjutant --help` shows every command, `adjutant COMMAND --help` how one is used",
+            _ => "`adjutant doctor` looks for what is wrong here",
+        };
+        let usual = self.hints.is_empty().then(|| usual.to_owned());
+        for hint in self.hints.iter().chain(&usual) {
             let _ = writeln!(text, "{cyan}hint:{plain} {hint}");
         }
         to_stderr(&text);
@@ -69,11 +79,7 @@ impl Failure {
 
 impl From<config::Error> for Failure {
     fn from(error: config::Error) -> Self {
-        let failure = Self::new(&error);
-        match error.hint() {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        Self::new(&error).hint(error.hint())
     }
 }
 

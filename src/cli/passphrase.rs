@@ -27,7 +27,8 @@ pub(super) fn run(_args: &PassphraseArgs, common: Common) -> Result<ExitCode, Fa
     let current = person.has_passphrase()?.then(|| ask("Passphrase so far: ")).transpose()?;
     let new = ask("New passphrase: ")?;
     if ask("The same again: ")? != new {
-        return Err(Failure::new("the two are not the same; nothing was changed"));
+        return Err(Failure::new("the two are not the same; nothing was changed")
+            .hint("run `adjutant passphrase` again"));
     }
     person.set_passphrase(current.map(Secret), Secret(new))?;
     output::note("the desk passphrase is set; questions of level high ask for it");

@@ -59,7 +59,8 @@ impl Folders {
     fn config(self, common: Common) -> Result<Config, Failure> {
         for folder in &self.prompts_dir {
             if !folder.is_dir() {
-                return Err(Failure::new(format!("{} is not a folder", folder.display())));
+                let failure = Failure::new(format!("{} is not a folder", folder.display()));
+                return Err(failure.hint("name a folder that is there, or leave the option out"));
             }
         }
         common.config(if self.prompts_dir.is_empty() {

@@ -103,18 +103,10 @@ fn open_console(hub: &hub::Hub) {
 }
 
 fn config(args: &ServeArgs, common: Common) -> Result<Config, Failure> {
-    let http = args.http.as_deref().map(Switch::address).transpose().map_err(|error| {
-        let hint = error.hint();
-        let failure = Failure::usage(&error);
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => {
-                failure.hint("use --http 127.0.0.1:7437, --http 127.0.0.1:0 for any free port, or --http off")
-            }
-        }
-    })?;
+    let usage = |error| Failure::from(error).of_usage();
+    let http = args.http.as_deref().map(Switch::address).transpose().map_err(usage)?;
     let socket = args.socket.as_deref().map(Switch::path);
-    let database = args.database.as_deref().map(Database::named).transpose().map_err(Failure::usage)?;
+    let database = args.database.as_deref().map(Database::named).transpose().map_err(usage)?;
     let overrides = Overrides { home: common.home, http, socket, auth: args.auth, database };
     let config = Config::load(overrides, Roots::User)?;
     if config.http.address.is_none() && config.socket.is_none() {

@@ -137,9 +137,10 @@ fn install(config: &Config, setup: &Setup, force: bool) -> Result<ExitCode, Fail
 
 fn write(file: &File) -> Result<(), Failure> {
     let written = file.path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    written
-        .and_then(|()| std::fs::write(&file.path, &file.text))
-        .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.path.display())))
+    written.and_then(|()| std::fs::write(&file.path, &file.text)).map_err(|error| {
+        Failure::new(format!("cannot write {}: {error}", file.path.display()))
+            .hint("`adjutant service install --dry-run` prints what would stand there")
+    })
 }
 
 fn uninstall(setup: &Setup) -> Result<ExitCode, Failure> {
@@ -159,8 +160,9 @@ fn uninstall(setup: &Setup) -> Result<ExitCode, Failure> {
         called(&command)?;
     }
     for file in &ours {
-        std::fs::remove_file(&file.path)
-            .map_err(|error| Failure::new(format!("cannot remove {}: {error}", file.path.display())))?;
+        std::fs::remove_file(&file.path).map_err(|error| {
+            Failure::new(format!("cannot remove {}: {error}", file.path.display())).hint("remove it by hand")
+        })?;
         output::note(format!("removed {}", file.path.display()));
     }
     if manager == Manager::Systemd {

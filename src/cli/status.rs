@@ -8,8 +8,10 @@ use serde_json::json;
 
 use super::Common;
 use super::output::{self, Failure};
+use crate::clock;
 use crate::config::{Config, Roots};
-use crate::socket::{self, Ask, Status, Welcome};
+use crate::socket::{self, Ask, ConfigStatus, Status, WaitingStatus, Welcome};
+use crate::visible::line;
 
 /// How long a hub may take from its start to its open doors, and how often one looks.
 const OPENING: Duration = Duration::from_secs(3);
@@ -28,35 +30,76 @@ pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure
     let config = common.config(Roots::User)?;
     let welcome = ask(&config, Ask::Status)?;
     let Welcome { adjutant, pid, status: Some(status), .. } = welcome else {
-        return Err(Failure::new("the hub did not say how it is"));
+        return Err(Failure::new("the hub did not say how it is")
+            .hint("restart the hub: it may be of another version"));
     };
     if args.json {
         output::json(&json!({"adjutant": adjutant, "pid": pid, "status": status}))?;
         return Ok(ExitCode::SUCCESS);
     }
-    output::data(&format!("adjutant {adjutant}, pid {pid}, up {} s", status.uptime_seconds))?;
+    let up = clock::span(Duration::from_secs(status.uptime_seconds));
+    output::data(&format!("adjutant {adjutant}, pid {pid}, up {up}"))?;
     if let Some(address) = status.http {
-        output::data(&format!("http    {address}"))?;
+        output::data(&format!("http     {address}"))?;
     }
-    if let Some(path) = status.socket {
-        output::data(&format!("socket  {}", path.display()))?;
+    if let Some(path) = &status.socket {
+        output::data(&format!("socket   {}", path.display()))?;
+    }
+    if let Some(waiting) = waiting(&status) {
+        output::data(&format!("waiting  {waiting}"))?;
+    }
+    if let Some(config) = config_changed(&status) {
+        output::data(&format!("config   {config}"))?;
     }
     for client in status.clients {
+        let kind = if client.check { "check" } else { "client" };
         let name = client.name.as_deref().unwrap_or("(unnamed)");
         let version = client.version.as_deref().unwrap_or_default();
         let pid = client.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
-        let line = format!("client  {name} {version} on {}, {} calls{pid}", client.server, client.calls);
-        output::data(&line)?;
+        let text = format!("{name} {version} on {}, {}{pid}", client.server, many(client.calls, "call"));
+        output::data(&format!("{kind:<7}  {}", line(&text)))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// Returns a number with its noun.
+pub(super) fn many(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Says what waits for the person; `None` when nothing does.
+pub(super) fn waiting(status: &Status) -> Option<String> {
+    let WaitingStatus { questions, approvals, failed_notifications } = status.waiting;
+    let mut parts = Vec::new();
+    if questions > 0 {
+        let of = if approvals > 0 {
+            format!(" ({} of Codex)", many(approvals, "approval"))
+        } else {
+            String::new()
+        };
+        parts.push(many(questions, "question") + &of);
+    }
+    if failed_notifications > 0 {
+        parts.push(many(failed_notifications, "failed notification"));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// Says how `config.toml` differs from what the hub goes by; `None` when it does not.
+pub(super) fn config_changed(status: &Status) -> Option<String> {
+    let ConfigStatus { waiting_for_restart, fault } = &status.config;
+    match (fault, waiting_for_restart.as_slice()) {
+        (Some(fault), _) => Some(format!("the file cannot be read any more: {fault}")),
+        (None, []) => None,
+        (None, keys) => {
+            Some(format!("changed since the start, and waiting for a restart: {}", keys.join(", ")))
+        }
+    }
+}
+
 /// Returns how the hub is, in a line.
 pub(super) fn summary(pid: u32, status: &Status) -> String {
-    let clients = match status.clients.len() {
-        1 => "1 client".to_owned(),
-        many => format!("{many} clients"),
-    };
+    let clients = many(status.clients.iter().filter(|client| !client.check).count() as u64, "client");
     let console = status.http.map(|address| format!(", console on http://{address}")).unwrap_or_default();
     format!("adjutant {}: the hub runs (pid {pid}), {clients}{console}", env!("CARGO_PKG_VERSION"))
 }

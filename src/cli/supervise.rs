@@ -35,7 +35,9 @@ pub(super) fn run(args: &SuperviseArgs) -> Result<ExitCode, Failure> {
             let program = words.get(1).map(|program| Path::new(program).display().to_string());
             let error = process::become_child(words.iter().cloned());
             let program = program.unwrap_or_default();
-            Failure::new(format!("`{program}` cannot be executed: {error}")).report();
+            Failure::new(format!("`{program}` cannot be executed: {error}"))
+                .hint("give the whole path of a program that is there and may be executed")
+                .report();
             Ok(ExitCode::from(NOT_EXECUTED))
         }
         [start] if start == "--start" => {

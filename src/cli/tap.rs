@@ -49,7 +49,8 @@ pub(super) fn run(args: TapArgs, common: Common) -> Result<ExitCode, Failure> {
     let (recorder, tape) = if let Some(file) = args.output {
         let file = std::path::absolute(file)?;
         if file.exists() {
-            return Err(Failure::usage(format!("{} is there already", file.display())));
+            return Err(Failure::usage(format!("{} is there already", file.display()))
+                .hint("name another file with --output; a recording is never written over"));
         }
         let recorder = Recorder::new(LogConfig::default());
         let tape = recorder.tape_into(subject, file);
@@ -70,7 +71,10 @@ pub(super) fn run(args: TapArgs, common: Common) -> Result<ExitCode, Failure> {
 
 /// Passes everything on until the command has ended.
 fn between(command: &[OsString], tape: &Tape) -> Result<ExitStatus, Failure> {
-    let failed = |error: io::Error| Failure::new(format!("the command cannot be started: {error}"));
+    let failed = |error: io::Error| {
+        Failure::new(format!("the command cannot be started: {error}"))
+            .hint("give the program's whole path behind `--`")
+    };
     // A terminal stays the server's: what it draws there is no line of anybody.
     let terminal = io::stderr().is_terminal();
     let stderr = if terminal { Stdio::inherit() } else { Stdio::piped() };

@@ -243,7 +243,10 @@ pub(super) fn run(args: UsersArgs, common: Common) -> Result<ExitCode, Failure> 
                     output::note("removed");
                 }
                 (None, Some(kind)) => add_rule(&room, id, kind, &terms, priority).await?,
-                (None, None) => return Err(Failure::usage("say what the rule is about, or --remove RULE")),
+                (None, None) => {
+                    return Err(Failure::usage("a rule needs what it is about")
+                        .hint("adjutant users rule ann vip_organizer organizer=bob, or --remove RULE"));
+                }
             },
         }
         Ok(ExitCode::SUCCESS)
@@ -338,7 +341,8 @@ async fn feed(room: &Assistant, config: &Config, user: &UserId, new: bool, off: 
     if !config.http.behind_tls_proxy.is_empty() {
         return Err(Failure::new(
             "a hub behind a proxy serves feeds to nobody: they are for programs of one machine",
-        ));
+        )
+        .hint("`adjutant events export USER --to FILE` writes a calendar that you may publish yourself"));
     }
     // Where a hub runs, it knows best where it listens.
     let address = socket::holder(&config.home).and_then(|hub| hub.http).or(config.http.address);
@@ -365,7 +369,7 @@ async fn add_rule(
     let term = |text: &String| {
         let (name, value) = text
             .split_once('=')
-            .ok_or_else(|| Failure::usage(format!("`{text}` has no `=`; use NAME=VALUE")))?;
+            .ok_or_else(|| Failure::usage(format!("`{text}` has no `=`")).hint("use NAME=VALUE"))?;
         let value = value.parse::<u64>().map_or_else(|_| json!(value), |number| json!(number));
         Ok((name.to_owned(), value))
     };

@@ -11,10 +11,16 @@ use super::mcp::McpArgs;
 use super::supervise::SuperviseArgs;
 use super::{Cli, Command, Common};
 
-/// Reads `mcp prompts [--prompts-dir DIR]...`, `connect [SERVER] [--no-start]`, `hook CLIENT` and `supervise`, which starts before
-/// every runner.
+/// Reads `mcp prompts [--prompts-dir DIR]...`, `connect [SERVER] [--no-start]` and `hook CLIENT`, each with `--home DIR`
+/// at its end where `adjutant install` writes one, and `supervise`, which starts before every runner.
 pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
     let (_program, words) = arguments.split_first()?;
+    let (words, home) = match words {
+        // What is supervised has words of its own.
+        [command, ..] if command == "supervise" => (words, None),
+        [before @ .., name, folder] if name == "--home" && is_value(folder) => (before, Some(folder.into())),
+        _ => (words, None),
+    };
     let command = match words {
         [command, server, options @ ..] if command == "mcp" && server == "prompts" => {
             let folders = options.chunks(2).map(|option| match option {
@@ -49,7 +55,7 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
         }
         _ => return None,
     };
-    Some(Cli { common: Common::default(), command: Some(command) })
+    Some(Cli { common: Common { home, ..Common::default() }, command: Some(command) })
 }
 
 fn is_value(word: &OsString) -> bool {
@@ -75,7 +81,13 @@ mod tests {
             "connect prompts",
             "connect --no-start",
             "connect prompts --no-start",
+            "connect --home /a/b",
+            "connect codex --no-start --home a",
+            "hook claude",
+            "hook codex --home /a/b",
+            "mcp prompts --prompts-dir a --home b",
             "supervise",
+            "supervise --enter 1 /spool sh --home a",
             "supervise --enter 1 /spool /bin/sh sh -c --help",
         ];
         let left = [
@@ -87,6 +99,12 @@ mod tests {
             "mcp prompts a b",
             "mcp --help",
             "connect nothing",
+            "connect --home",
+            "connect --home --no-start",
+            "connect --home a --home b",
+            "mcp prompts --prompts-dir --home b",
+            "hook zed",
+            "--home a",
             "connect --help",
             "connect prompts --no-start --no-start",
             "serve",

@@ -20,6 +20,9 @@ pub(super) fn run(common: Common) -> Result<ExitCode, Failure> {
             format!("adjutant {}: no hub runs; agents start one when they connect", env!("CARGO_PKG_VERSION"))
         }
     })?;
+    if let Some(waiting) = hub.as_ref().and_then(|(_, hub)| status::waiting(hub)) {
+        output::data(&format!("waiting for you: {waiting}"))?;
+    }
     output::data("\nNext:")?;
     let steps = steps(&config, hub.as_ref().map(|(_, hub)| hub));
     let width = steps.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
@@ -35,10 +38,22 @@ fn steps(config: &Config, hub: Option<&Status>) -> Vec<(&'static str, &'static s
     let has_files = |folder: &str| {
         std::fs::read_dir(config.home.join(folder)).is_ok_and(|mut found| found.next().is_some())
     };
+    let waits = hub.map(|hub| &hub.waiting);
+    let waiting = [
+        (waits.is_some_and(|waits| waits.questions > 0), ("adjutant inbox", "answer what your agents ask")),
+        (
+            waits.is_some_and(|waits| waits.approvals > 0),
+            ("adjutant codex approvals", "see what Codex wants to do"),
+        ),
+        (
+            waits.is_some_and(|waits| waits.failed_notifications > 0),
+            ("adjutant notifications list --status failed", "see who was not told"),
+        ),
+    ];
     let missing = [
         (hub.is_none(), ("adjutant serve --background --open", "start the hub, and look at it")),
         (
-            hub.is_none_or(|hub| hub.clients.is_empty()),
+            hub.is_none_or(|hub| hub.clients.iter().all(|client| client.check)),
             ("adjutant install", "put the hub into the agents you use"),
         ),
         (
@@ -55,6 +70,9 @@ fn steps(config: &Config, hub: Option<&Status>) -> Vec<(&'static str, &'static s
         ("adjutant inbox", "answer what your agents ask"),
         ("adjutant doctor", "see that all is well"),
     ];
-    let missing = missing.into_iter().filter_map(|(missing, step)| missing.then_some(step));
-    missing.chain(always).take(STEPS).collect()
+    let due = waiting.into_iter().chain(missing).filter_map(|(due, step)| due.then_some(step));
+    let mut steps: Vec<_> = due.collect();
+    steps.extend(always.into_iter().filter(|step| !steps.contains(step)).collect::<Vec<_>>());
+    steps.truncate(STEPS);
+    steps
 }

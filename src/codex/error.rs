@@ -46,19 +46,16 @@ impl Error {
                 "install it (npm install -g @openai/codex), or name its program: [codex] program in config.toml",
             ),
             Self::NoBack { .. } => Some("set [codex] backend to \"auto\" in config.toml, or leave it out"),
-            Self::UnknownThread(_) => Some("`adjutant codex --list` shows the threads that are known here"),
+            Self::UnknownThread(_) => Some("`adjutant codex list` shows the threads that are known here"),
             Self::Refused(_) | Self::Start(_) | Self::Version(_) => {
                 Some("see whether `codex` itself works there; `codex login` if it is not logged in")
             }
             Self::NoSteering | Self::NotSteered(_) => {
                 Some("send it as a reply, which waits for the turn's end, or interrupt the turn first")
             }
-            Self::Busy(_)
-            | Self::NoTurn
-            | Self::NotAsked(_)
-            | Self::TooMany(_)
-            | Self::Over
-            | Self::Store(_) => None,
+            Self::NoTurn => Some("`adjutant codex list` shows what each thread does"),
+            Self::NotAsked(_) => Some("`adjutant codex approvals` shows what Codex waits for"),
+            Self::Busy(_) | Self::TooMany(_) | Self::Over | Self::Store(_) => None,
         }
     }
 }

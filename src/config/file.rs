@@ -1,7 +1,7 @@
 //! `config.toml`: what it may say. A key that is not known is an error with its line, because a misspelt key
 //! that is ignored looks exactly like one that works.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::delegation::Delegation;
 use super::delivery::{self, Delivery, Mail};
 use super::folders::Root;
 use super::log::{Edge, LogConfig};
-use super::rooms::{self, RoomsConfig};
+use super::rooms;
 use super::runners::RunnerEntry;
 use super::settings;
 use super::{Auth, Config, Database, Error, Switch};
@@ -25,9 +25,9 @@ const LARGEST: u64 = 1024 * 1024;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
-    /// The keys that stand in it.
+    /// The keys that stand in it, with what it says there.
     #[serde(skip)]
-    pub(super) keys: BTreeSet<String>,
+    pub(super) keys: BTreeMap<String, String>,
     /// Seconds that requests in flight may go on after a stop signal.
     grace_seconds: Option<u64>,
     /// A path, or `off`.
@@ -293,11 +293,6 @@ impl File {
         let file: Self = toml::from_str(&text)
             .map_err(|error| Error::Invalid { path, reason: error.to_string().trim_end().to_owned() })?;
         Ok(Self { keys: settings::keys(&text), ..file })
-    }
-
-    /// Returns what the file says of rooms, and drops the rest.
-    pub(super) fn into_rooms(self) -> RoomsConfig {
-        rooms::read(&self.rooms, self.clients)
     }
 
     /// Puts what the file says into `config`; relative folders are below `config.home`.

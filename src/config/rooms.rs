@@ -3,11 +3,6 @@
 //! `[rooms]` switches a room off for all. `[clients.NAME]` narrows it for clients whose own name begins with NAME; such
 //! a name is the client's word, so this spares a model tools that it does not need, and is no bar to anybody.
 
-use std::path::Path;
-use std::time::SystemTime;
-
-use super::Error;
-
 /// What a server may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -89,17 +84,6 @@ pub(super) struct Client {
 pub(super) fn read(rooms: &File, clients: impl IntoIterator<Item = (String, Client)>) -> RoomsConfig {
     let clients = clients.into_iter().map(|(name, client)| (name.to_ascii_lowercase(), client.rooms));
     RoomsConfig { off: rooms.off(), clients: clients.collect() }
-}
-
-/// Reads the switches again from `config.toml` in `home`.
-pub(crate) fn again(home: &Path) -> Result<RoomsConfig, Error> {
-    super::file::File::read(home).map(super::file::File::into_rooms)
-}
-
-/// Says which version of `config.toml` lies in `home`, by its time and length; `None` where there is none.
-pub(crate) fn version(home: &Path) -> Option<(SystemTime, u64)> {
-    let found = std::fs::metadata(home.join("config.toml")).ok()?;
-    Some((found.modified().ok()?, found.len()))
 }
 
 #[cfg(test)]

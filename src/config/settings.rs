@@ -1,6 +1,6 @@
 //! Every setting with its value in force and where that came from: for people who ask why something is as it is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::assistant::Adviser;
@@ -37,8 +37,8 @@ pub(crate) struct Setting {
 /// What was said, and where.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Said {
-    /// The keys of the file, as [`Setting::key`].
-    pub(super) file: BTreeSet<String>,
+    /// The keys of the file, as [`Setting::key`], with what it says there.
+    pub(super) file: BTreeMap<String, String>,
     /// Keys that a flag set, with the flag.
     pub(super) flags: Vec<(&'static str, &'static str)>,
     /// The variable that named the home folder.
@@ -53,25 +53,37 @@ impl Said {
         match self.home {
             Some(variable) if key == "home" => Origin::Environment(variable),
             _ if key == "log_filter" && env::log_filter().is_some() => Origin::Environment("ADJUTANT_LOG"),
-            _ if self.file.contains(key) => Origin::File,
+            _ if self.file.contains_key(key) => Origin::File,
             _ => Origin::Default,
         }
     }
 }
 
-/// Returns the keys of a file's text, as [`Setting::key`].
-pub(super) fn keys(text: &str) -> BTreeSet<String> {
+/// Returns the keys of a file's text, as [`Setting::key`], with what it says there.
+pub(super) fn keys(text: &str) -> BTreeMap<String, String> {
     let table: toml::Table = toml::from_str(text).unwrap_or_default();
-    let mut keys = BTreeSet::new();
+    let mut keys = BTreeMap::new();
     for (section, value) in table {
         match value {
             toml::Value::Table(members) => {
-                keys.extend(members.keys().map(|key| format!("{section}.{key}")));
+                let member =
+                    |(key, value): (String, toml::Value)| (format!("{section}.{key}"), value.to_string());
+                keys.extend(members.into_iter().map(member));
             }
-            _ => drop(keys.insert(section)),
+            value => drop(keys.insert(section, value.to_string())),
         }
     }
     keys
+}
+
+/// Returns the keys about which the file now says something else than when `said` was read, and which count only from
+/// the next start on: not the switches of rooms, and not what a flag decides.
+pub(super) fn waiting(said: &Said, now: &BTreeMap<String, String>) -> Vec<String> {
+    let live = |key: &str| key.starts_with("rooms.") || key.starts_with("clients.");
+    let overruled = |key: &str| said.flags.iter().any(|(set, _)| *set == key);
+    let keys: BTreeSet<&String> = said.file.keys().chain(now.keys()).collect();
+    let differ = keys.into_iter().filter(|key| said.file.get(*key) != now.get(*key));
+    differ.filter(|key| !live(key) && !overruled(key)).cloned().collect()
 }
 
 /// Returns every setting, in the order of the file; `rooms` are the switches as they stand now.

@@ -35,7 +35,8 @@ impl Part {
     }
 }
 
-fn found(client: Client, path: &Path, text: &str) -> Result<Option<Found>, Error> {
+/// Returns what stands under our name in the servers file of a client.
+pub(super) fn found(client: Client, path: &Path, text: &str) -> Result<Option<Found>, Error> {
     let at = |fault| Error::Text { path: path.to_owned(), fault };
     if client == Client::Codex {
         return codex::get(text, NAME).map_err(at);

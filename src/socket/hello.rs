@@ -37,6 +37,9 @@ pub(crate) struct Hello {
     /// Whether a script asks the person something. Its starter may be the person's own shell, which is no agent for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) script: bool,
+    /// What a client's hook put into a prompt; nothing is answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hooked: Option<Hooked>,
     /// What the client says its number is. The hub believes the kernel.
     #[serde(default)]
     pub(super) pid: u32,
@@ -66,10 +69,16 @@ impl Hello {
         Self { ask: Some(question), ..Self::new() }
     }
 
+    /// The hello that tells what a hook did.
+    pub(crate) fn hooked(hooked: Hooked) -> Self {
+        Self { hooked: Some(hooked), ..Self::new() }
+    }
+
     fn new() -> Self {
         Self {
             adjutant: env!("CARGO_PKG_VERSION").to_owned(),
             number: NUMBER,
+            hooked: None,
             server: None,
             ask: None,
             person: false,
@@ -78,6 +87,27 @@ impl Hello {
             workspace: None,
         }
     }
+}
+
+/// What a hook did with a prompt.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Hooked {
+    /// What the client is called, as a person reads it.
+    pub(crate) client: String,
+    /// In the order of the prompt; the hub looks at [`HOOKED`] of them.
+    pub(crate) commands: Vec<HookedCommand>,
+}
+
+/// Commands of one prompt that are told; and characters of each text that are kept.
+pub(super) const HOOKED: usize = 16;
+pub(super) const HOOKED_TEXT: usize = 200;
+
+/// A prompt command in a prompt.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct HookedCommand {
+    pub(crate) name: String,
+    /// The length of what it was expanded to; else why it was not.
+    pub(crate) expanded: Result<usize, String>,
 }
 
 /// A question instead of a stream.
@@ -128,6 +158,29 @@ pub(crate) struct Status {
     pub(crate) socket: Option<PathBuf>,
     pub(crate) uptime_seconds: u64,
     pub(crate) clients: Vec<ClientStatus>,
+    #[serde(default)]
+    pub(crate) waiting: WaitingStatus,
+    #[serde(default)]
+    pub(crate) config: ConfigStatus,
+}
+
+/// How much waits for the person.
+#[derive(Debug, Default, Deserialize, Serialize)]
+pub(crate) struct WaitingStatus {
+    /// Approvals among them.
+    pub(crate) questions: u64,
+    pub(crate) approvals: u64,
+    /// Notifications of the last week that somebody has not got and nobody settled.
+    pub(crate) failed_notifications: u64,
+}
+
+/// How `config.toml` differs from what the hub was started with.
+#[derive(Debug, Default, Deserialize, Serialize)]
+pub(crate) struct ConfigStatus {
+    /// Settings that count from the next start on.
+    pub(crate) waiting_for_restart: Vec<String>,
+    /// Why the file cannot be read any more.
+    pub(crate) fault: Option<String>,
 }
 
 /// One connected client.
@@ -139,6 +192,9 @@ pub(crate) struct ClientStatus {
     pub(crate) revision: Option<String>,
     pub(crate) pid: Option<u32>,
     pub(crate) calls: u64,
+    /// Whether it is `adjutant doctor`, by its own word.
+    #[serde(default)]
+    pub(crate) check: bool,
 }
 
 /// A connection behind its hello.

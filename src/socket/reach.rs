@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::hello::connect;
-use super::{Ask, Connection, Error, Hello, Welcome, holder, private_folder, vacant};
+use super::{Ask, Connection, Error, Hello, Welcome, holder, place, private_folder, vacant};
 use crate::process;
 
 /// How long a hub that holds the home may take to answer: it may be starting, or finishing its last calls.
@@ -74,6 +75,19 @@ pub(crate) fn reach(
 /// Asks the hub of `home` a question; `usual` is where it listens unless it was told otherwise.
 pub(crate) fn ask(home: &Path, usual: &Path, question: Ask) -> Result<Welcome, Error> {
     Ok(connect_wherever(home, usual, &Hello::ask(question))?.welcome)
+}
+
+/// Says `hello` to the hub of `home`, and waits for no answer. A hub that is not there is not missed.
+pub(crate) fn tell(home: &Path, usual: &Path, hello: &Hello) -> io::Result<()> {
+    let mut line = serde_json::to_vec(hello)?;
+    line.push(b'\n');
+    let mut stream = match (UnixStream::connect(place(usual)), holder(home).and_then(|holder| holder.socket))
+    {
+        (Ok(stream), _) => stream,
+        (Err(_), Some(other)) => UnixStream::connect(place(&other))?,
+        (Err(error), None) => return Err(error),
+    };
+    stream.write_all(&line)
 }
 
 /// Connects to the hub where it usually listens, else where the home's lock says.

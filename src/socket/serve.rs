@@ -13,11 +13,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-use super::hello::{Ask, ClientStatus, Hello, LONGEST, NUMBER, PATIENCE, Status, Welcome};
+use super::hello::{
+    Ask, ClientStatus, ConfigStatus, HOOKED, HOOKED_TEXT, Hello, Hooked, HookedCommand, LONGEST, NUMBER,
+    PATIENCE, Status, WaitingStatus, Welcome,
+};
 use super::person;
 use super::relays::Relays;
 use crate::app::App;
+use crate::app::activity::What;
 use crate::app::clients::Transport;
+use crate::app::rooms::Changed;
+use crate::app::waiting::Waiting;
+use crate::events::Event;
 use crate::mcp;
 
 /// Connections at once. A client uses one; past this somebody leaks them, and the hub must not run out of files.
@@ -147,7 +154,7 @@ impl Door {
             }
             Ok(mut hello) => {
                 workspace = hello.workspace.take();
-                self.consider(&hello, pid, &mut answer)
+                self.consider(&hello, pid, &mut answer).await
             }
         };
         let follows = greeted.unwrap_or_else(|refusal| {
@@ -161,17 +168,26 @@ impl Door {
     }
 
     /// Says what follows a hello that can be read, or why nothing does; puts into `answer` what was asked for.
-    fn consider(&self, hello: &Hello, pid: Option<u32>, answer: &mut Welcome) -> Result<Follows, String> {
+    async fn consider(
+        &self,
+        hello: &Hello,
+        pid: Option<u32>,
+        answer: &mut Welcome,
+    ) -> Result<Follows, String> {
         let full = |most| format!("{most} clients are connected, there is no room for one more");
         match hello {
             Hello { ask: Some(Ask::Status), .. } => {
-                answer.status = Some(status(&self.app));
+                answer.status = Some(status(&self.app).await);
                 Ok(Follows::Nothing)
             }
             Hello { ask: Some(Ask::Open), .. } => {
                 self.relays.admit(&self.app, pid)?;
                 let link = (self.links)();
                 answer.link = Some(link.ok_or("this hub runs without the console (--http off)")?);
+                Ok(Follows::Nothing)
+            }
+            Hello { hooked: Some(hooked), .. } => {
+                note(&self.app, hooked);
                 Ok(Follows::Nothing)
             }
             Hello { person: true, .. } => {
@@ -189,8 +205,24 @@ impl Door {
     }
 }
 
-fn status(app: &App) -> Status {
+/// Puts what a hook did among what happened. It is the client's word, so it is short.
+fn note(app: &App, hooked: &Hooked) {
+    let short = |text: &str| -> String { text.chars().take(HOOKED_TEXT).collect() };
+    let who = format!("{}, by its hook", short(&hooked.client));
+    for HookedCommand { name, expanded } in hooked.commands.iter().take(HOOKED) {
+        let prompt = short(name);
+        let (what, event) = match expanded {
+            Ok(bytes) => (What::Expanded { prompt, bytes: *bytes }, Event::PromptExpanded),
+            Err(reason) => (What::Refused { prompt, reason: short(reason) }, Event::PromptRefused),
+        };
+        app.activity.record(&who, what);
+        app.events.send(event);
+    }
+}
+
+async fn status(app: &App) -> Status {
     let clients = app.clients.all().into_iter().map(|client| ClientStatus {
+        check: client.is_check(),
         server: client.server.to_owned(),
         name: client.name,
         version: client.version,
@@ -198,10 +230,14 @@ fn status(app: &App) -> Status {
         pid: client.pid,
         calls: client.calls,
     });
+    let Waiting { questions, approvals, untold: failed_notifications } = app.waiting().await;
+    let Changed { waiting: waiting_for_restart, fault } = app.rooms.file();
     Status {
         http: app.listening.http.get().copied(),
         socket: app.listening.socket.get().cloned(),
         uptime_seconds: app.started.elapsed().unwrap_or_default().as_secs(),
         clients: clients.collect(),
+        waiting: WaitingStatus { questions, approvals, failed_notifications },
+        config: ConfigStatus { waiting_for_restart, fault },
     }
 }

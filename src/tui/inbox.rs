@@ -395,7 +395,7 @@ fn word(kind: Kind) -> &'static str {
 /// Returns the question that an act is about.
 pub(super) fn ticket(act: &Act) -> Option<&str> {
     match act {
-        Act::Follow | Act::Availability(_) => None,
+        Act::Follow | Act::List(_) | Act::Show { .. } | Act::Availability(_) => None,
         Act::Seen { ticket }
         | Act::Answer { ticket, .. }
         | Act::TakeBack { ticket }

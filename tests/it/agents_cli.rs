@@ -113,7 +113,10 @@ fn lists_what_there_is() {
     let empty = told(&home, &["list", "--agents-dir", "empty"]);
     assert!(empty.ends_with("no agents yet; `adjutant agents new NAME` creates one\n"), "{empty}");
     let missing = told(&home, &["list", "--agents-dir", "nowhere"]);
-    assert_eq!(missing, "exit 1\n--- stdout\n--- stderr\nerror: nowhere is not a folder\n");
+    assert_eq!(
+        missing,
+        "exit 1\n--- stdout\n--- stderr\nerror: nowhere is not a folder\nhint: name a folder that is there, or leave the option out\n"
+    );
 }
 
 #[test]

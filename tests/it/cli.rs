@@ -4,7 +4,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::{Value, json};
+
 use crate::support::Home;
+use crate::support::serving::Serving;
 use crate::support::terminal::Terminal;
 
 /// Lines of help are at most this long, whatever the terminal.
@@ -213,4 +216,133 @@ fn nothing_asked_is_answered_with_how_things_stand_and_three_steps() {
     let later = steps(&alone().stdout);
     assert_ne!(first, later);
     assert_eq!(later.len(), 3);
+}
+
+/// Asks the person something at a hub's own door for that, and does not wait.
+fn asked(hub: &Serving, id: &str, title: &str) {
+    let request = json!({"jsonrpc": "2.0", "id": id, "method": "triggerPopup", "params": {
+        "title": title,
+        "message": "Now, or **later**?",
+        "options": [{"label": "Yes, now", "value": "yes"}, {"label": "No", "value": "no"}],
+    }});
+    let answer = hub.post("/mcp/popup?client=script", &request.to_string());
+    assert!(answer.contains("202"), "{answer}");
+}
+
+#[test]
+fn what_waits_is_counted_listed_and_shown() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[popups]\nundo_milliseconds = 0\n");
+    let hub = Serving::open_hub(&home);
+    let run = |words: &[&str]| home.run(words, "");
+    assert_eq!(run(&["questions", "list"]).stderr, "no question waits; --decided shows those of before\n");
+    assert!(!run(&[]).stdout.contains("waiting"));
+    asked(&hub, "a", "Deploy to production?");
+    asked(&hub, "b", "Which branch shall it be, of the many that there are?");
+    let told = run(&[]).stdout;
+    assert!(told.contains("\nwaiting for you: 2 questions\n\nNext:\n  adjutant inbox "), "{told}");
+    assert!(run(&["status"]).stdout.contains("\nwaiting  2 questions\n"));
+    let listed = run(&["questions", "list"]);
+    assert!(listed.stdout.starts_with("ID       QUESTION") && listed.stdout.lines().count() == 3, "{listed}");
+    assert!(listed.stdout.contains(" left\n"), "{listed}");
+    let one = run(&["questions", "list", "BRANCH", "--json"]);
+    let one: Value = serde_json::from_str(&one.stdout).unwrap();
+    assert_eq!((one["total"].as_u64(), one["questions"].as_array().unwrap().len()), (Some(1), 1));
+    let ticket = one["questions"][0]["question"]["ticket"].as_str().unwrap().to_owned();
+    let shown = run(&["questions", "show", &ticket[..7]]);
+    for part in
+        [&format!("question  {ticket}"), "state     waits, ", "Now, or **later**?", "  Yes, now  (yes)"]
+    {
+        assert!(shown.stdout.contains(part), "{part}: {shown}");
+    }
+    let answered = home.run(["inbox", "--plain"], format!("{ticket} yes\n"));
+    assert!(answered.status.success(), "{answered}");
+    let decided = run(&["questions", "list", "--decided"]);
+    assert!(decided.stdout.contains("answered ") && !decided.stdout.contains("Deploy"), "{decided}");
+    let shown = run(&["questions", "show", &ticket]);
+    assert!(shown.stdout.contains("decided   by person through terminal\nanswer    yes\n"), "{shown}");
+    let unknown = run(&["questions", "show", "qqqq"]);
+    assert!(unknown.stderr.starts_with("error: unknown question `qqqq`\nhint: "), "{unknown}");
+}
+
+#[test]
+fn availability_is_said_and_changed() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let run = |words: &[&str]| home.run([&["availability"], words].concat(), "");
+    assert_eq!(run(&[]).stdout, "here\n");
+    assert!(run(&["do-not-disturb", "--minutes", "90"]).status.success());
+    assert!(run(&[]).stdout.starts_with("do-not-disturb until 20"));
+    let told: Value = serde_json::from_str(&run(&["--json"]).stdout).unwrap();
+    assert_eq!(told["state"], "do_not_disturb");
+    assert!(told["until"].as_str().unwrap().ends_with('Z'), "{told}");
+    assert!(run(&["here"]).status.success());
+    assert_eq!(run(&[]).stdout, "here\n");
+    assert_eq!(run(&["--minutes", "5"]).status.code(), Some(2));
+}
+
+#[test]
+fn every_error_says_what_to_do() {
+    let home = Home::new();
+    home.write("file", "x");
+    let lines = [
+        "prompts show nothing",
+        "prompts expand nothing",
+        "prompts lint nowhere",
+        "prompts import nowhere",
+        "prompts new /",
+        "prompts list --prompts-dir nowhere",
+        "agents show nothing",
+        "agents new Ä",
+        "agents trust nothing",
+        "agents import nowhere",
+        "delegate nobody task",
+        "delegate nobody task --workdir nowhere",
+        "tasks show ffff",
+        "tasks wait ffff",
+        "tasks cancel ffff",
+        "tasks logs ffff",
+        "questions show ffff",
+        "users show nobody",
+        "users rule nobody vip_organizer organizer=bob",
+        "events show nothing",
+        "events import nobody nowhere.ics",
+        "events export nobody",
+        "notifications show nothing",
+        "notifications retry nothing",
+        "notifications plan nobody",
+        "codex show nothing",
+        "codex approve nothing",
+        "codex steer nothing words",
+        "codex interrupt nothing",
+        "codex prompt --cwd nowhere --plain",
+        "log show nothing",
+        "log replay nowhere",
+        "tap --output file -- true",
+        "tap -- /nowhere/server",
+        "install --link zed",
+        "passphrase",
+        "connect --no-start --home elsewhere",
+        "status --home elsewhere",
+        "open --home elsewhere",
+        "serve --http nonsense",
+        "serve --database nonsense",
+        "serve --http off --socket off",
+        "mcp agents --agents-dir relative",
+        "mcp popup --http off",
+        "man file",
+    ];
+    let _hub = Serving::socket_hub(&home);
+    let mut faults = Vec::new();
+    for line in lines {
+        let told = home.run(line.split(' '), "");
+        let code = told.status.code();
+        let errors = told.stderr.lines().filter(|line| line.starts_with("error: ")).count();
+        let hinted = told.stderr.contains("\nhint: ");
+        let general = told.stderr.contains("`adjutant doctor` looks for what is wrong here");
+        if errors != 1 || !hinted || general || code.is_none_or(|code| code == 0) {
+            faults.push(format!("{line}: {code:?}\n{}", told.stderr));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

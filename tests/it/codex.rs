@@ -102,7 +102,7 @@ fn codex(home: &Home, arguments: &[&str]) -> Finished {
 
 /// The threads that are known, the last used first.
 fn threads(home: &Home) -> Vec<Value> {
-    let listed = codex(home, &["--list", "--json"]);
+    let listed = codex(home, &["list", "--json"]);
     serde_json::from_str(&listed.stdout).unwrap_or_else(|error| panic!("{error}\n{listed}"))
 }
 

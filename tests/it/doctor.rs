@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
+use crate::support::serving::Serving;
 use crate::support::{DEADLINE, Home, wait};
 
 /// A home whose hub, if one is started, keeps its HTTP door shut and ends with the value.
@@ -287,11 +288,14 @@ fn runners_are_named_with_version_back_end_and_login() {
     seen.is("runners", "warn", "none is installed");
     clinic.program("codex", "echo 'codex-cli 0.169.0'");
     clinic.program("gemini", "exit 7");
+    clinic.program("copilot", "printf 'GitHub Copilot CLI 1.0.102.\nRun it.\n'");
     let seen = look_by(&mut clinic.with_programs());
     seen.is("runner.codex", "warn", "codex-cli 0.169.0, driven by its app-server, not logged in");
     assert!(seen.check("runner.codex")["remedy"].as_str().unwrap().contains("codex login"));
     seen.is("runner.gemini", "fail", "exit code 7");
-    seen.is("runners", "ok", "2 of 5");
+    let copilot = seen.check("runner.copilot")["detail"].as_str().unwrap();
+    assert!(copilot.starts_with("GitHub Copilot CLI 1.0.102, "), "{copilot}");
+    seen.is("runners", "ok", "3 of 5");
     let keyed = look_by(clinic.with_programs().env("OPENAI_API_KEY", "sk-secret"));
     keyed.is("runner.codex", "ok", "logged in by OPENAI_API_KEY");
     assert!(!keyed.said.to_string().contains("sk-secret"));
@@ -377,4 +381,96 @@ fn a_configuration_that_cannot_be_read_is_all_that_is_told() {
     assert_eq!(seen.code, 1);
     clinic.config("");
     assert!(Path::new(&clinic.look(&[]).said["home"].as_str().unwrap()).is_absolute());
+}
+
+#[test]
+fn clients_are_judged_by_what_stands_under_our_name() {
+    let clinic = Clinic::new();
+    let look = || clinic.look(&[]);
+    // A word in a comment, a project's path or another server's argument is no entry.
+    clinic.home.write(
+        ".codex/config.toml",
+        "# once had adjutant\n[projects.\"/home/me/adjutant\"]\ntrust_level = \"trusted\"\n",
+    );
+    clinic
+        .home
+        .write(".cursor/mcp.json", r#"{"mcpServers": {"other": {"command": "/opt/adjutant/bin/other"}}}"#);
+    look().is("clients", "warn", "none is connected; found here: Codex, Cursor");
+    assert!(clinic.home.run(["install", "codex", "--yes"], "").status.success());
+    look().is("clients", "ok", "connected: Codex; not connected: Cursor");
+    clinic.home.write(
+        ".cursor/mcp.json",
+        r#"{"mcpServers": {"adjutant": {"command": "/nowhere/adjutant", "args": ["connect"]}}}"#,
+    );
+    look().is("clients", "fail", "what they start is not there: Cursor starts /nowhere/adjutant");
+    clinic
+        .home
+        .write(".cursor/mcp.json", r#"{"mcpServers": {"adjutant": {"command": "desk", "args": ["serve"]}}}"#);
+    look().is("clients", "warn", "another server has the name adjutant: Cursor (desk serve)");
+    let own = json!({"mcpServers": {"adjutant": {"command": "adjutant", "args": ["connect", "prompts"]}}});
+    clinic.home.write(".cursor/mcp.json", own.to_string());
+    look().is("clients", "ok", "connected: Codex, Cursor; in words of their own: Cursor");
+    clinic.home.write(".cursor/mcp.json", "{\"mcpServers\": ");
+    look().is("clients", "fail", "mcp.json");
+}
+
+#[test]
+fn its_own_probes_are_no_clients_and_no_activity() {
+    let home = Home::new();
+    let hub = Serving::open_hub(&home);
+    let address = hub.url("").trim_start_matches("http://").to_owned();
+    home.write(".adjutant/config.toml", format!("[http]\naddress = \"{address}\"\nauth = \"none\"\n"));
+    let clinic = Clinic { home };
+    clinic.look(&[]).is("handshake.http", "ok", "speaks 2025-11-25");
+    // Who calls without a session is shown for some minutes.
+    let told = clinic.home.run(["status"], "").stdout;
+    assert!(told.contains("\ncheck    adjutant doctor ") && !told.contains("\nclient "), "{told}");
+    assert!(clinic.home.run([""; 0], "").stdout.contains("0 clients"), "{told}");
+    let page = hub.page("/");
+    assert!(page.contains("adjutant doctor") && page.contains("a check"), "{page}");
+    assert!(
+        !page.contains("connected</strong>") && page.contains("<strong>0</strong> <span>connected"),
+        "{page}"
+    );
+    let timeline = hub.page("/timeline");
+    assert!(!timeline.contains("adjutant doctor"), "{timeline}");
+}
+
+#[test]
+fn settings_that_wait_for_a_restart_are_named() {
+    let home = Home::new();
+    home.write(
+        ".adjutant/config.toml",
+        "[popups]\nkeep_days = 5\n[phone]\nserver = \"https://ntfy.example\"\ntopic = \"a\"\n",
+    );
+    let hub = Serving::open_hub(&home);
+    let clinic = Clinic { home };
+    let (status, page) = (|| clinic.home.run(["status"], "").stdout, || hub.page("/settings"));
+    assert!(!status().contains("restart") && !page().contains("Waiting for a restart"));
+    clinic.look(&[]).is("config", "ok", "can be read");
+    // A flag decides about auth, and rooms are switched at once: neither waits.
+    let changed = "[http]\nauth = \"token\"\n[rooms]\ncodex = false\n[popups]\nkeep_days = 6\n";
+    clinic.home.write(".adjutant/config.toml", changed);
+    let end = Instant::now() + DEADLINE;
+    while !status().contains("waiting for a restart: phone.server, phone.topic, popups.keep_days\n") {
+        assert!(Instant::now() < end, "{}", status());
+    }
+    let shown = page();
+    for part in ["Waiting for a restart", "href=\"#popups.keep_days\"", "href=\"#phone.topic\""] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("href=\"#http.auth\"") && !shown.contains("href=\"#rooms.codex\""), "{shown}");
+    clinic.look(&[]).is("config", "warn", "phone.server, phone.topic, popups.keep_days");
+    clinic.home.write(".adjutant/config.toml", "[popups\n");
+    while !page().contains("The file cannot be read") {
+        assert!(Instant::now() < end, "{}", page());
+    }
+    clinic.home.write(
+        ".adjutant/config.toml",
+        "[popups]\nkeep_days = 5\n[phone]\nserver = \"https://ntfy.example\"\ntopic = \"a\"\n",
+    );
+    while page().contains("Waiting for a restart") {
+        assert!(Instant::now() < end, "{}", page());
+    }
+    assert!(!page().contains("The file cannot be read"));
 }

@@ -89,7 +89,10 @@ fn lists_what_there_is() {
     std::fs::create_dir(home.path().join("empty")).unwrap();
     insta::assert_snapshot!("list_empty", told(&home, &["list", "--prompts-dir", "empty"], ""));
     let missing = told(&home, &["list", "--prompts-dir", "nowhere"], "");
-    assert_eq!(missing, "exit 1\n--- stdout\n--- stderr\nerror: nowhere is not a folder\n");
+    assert_eq!(
+        missing,
+        "exit 1\n--- stdout\n--- stderr\nerror: nowhere is not a folder\nhint: name a folder that is there, or leave the option out\n"
+    );
 }
 
 #[test]
@@ -193,7 +196,10 @@ fn says_why_it_does_not_expand() {
     }
     insta::assert_snapshot!("expand_errors", all);
     let finished = home.run(["prompts", "expand", "--prompts-dir", "mine", "plain"], b"\xff\xfe");
-    assert_eq!((code(&finished), finished.stderr.as_str()), (1, "error: the input is not UTF-8\n"));
+    assert_eq!(
+        (code(&finished), finished.stderr.as_str()),
+        (1, "error: the input is not UTF-8\nhint: prompts are text; convert it first, such as with iconv\n")
+    );
     let finished = home.run(["prompts", "expand", "--prompts-dir", "mine", "plain"], vec![b'x'; 5 << 20]);
     assert_eq!(code(&finished), 1);
     assert!(finished.stderr.contains("over the limit of 4194304 bytes"), "{}", finished.stderr);

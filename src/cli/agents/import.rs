@@ -66,6 +66,6 @@ pub(super) fn failure(error: &Error) -> Failure {
             failure.hint(format!("name it with --from: {}", names.join(", ")))
         }
         Error::Nothing { .. } => failure.hint("they are files that end in .md, .toml or .yaml, by program"),
-        Error::Unreadable { .. } => failure,
+        Error::Unreadable { .. } => failure.hint("name a file or folder that you may read"),
     }
 }

@@ -46,8 +46,10 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
 
 fn source(agent: &Agent) -> Result<String, Failure> {
     match &agent.source.file {
-        Some(file) => std::fs::read_to_string(file)
-            .map_err(|error| Failure::new(format!("{} cannot be read: {error}", file.display()))),
+        Some(file) => std::fs::read_to_string(file).map_err(|error| {
+            Failure::new(format!("{} cannot be read: {error}", file.display()))
+                .hint("look at its permissions")
+        }),
         None => Ok(bundled_text(&agent.source.relative).unwrap_or(&agent.persona).to_owned()),
     }
 }

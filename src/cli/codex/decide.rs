@@ -1,16 +1,45 @@
-//! `adjutant codex --approvals`, `--approve`, `--deny`.
+//! `adjutant codex approvals`, `approve`, `deny`.
 
 use std::process::ExitCode;
+
+use clap::Args;
 
 use crate::cli::output::{self, Failure};
 use crate::codex::approval::Decision;
 use crate::socket::person::Person;
 use crate::visible::line;
 
+/// Arguments of `adjutant codex approvals`.
+#[derive(Debug, Args)]
+pub(super) struct ApprovalsArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `adjutant codex approve`.
+#[derive(Debug, Args)]
+pub(super) struct ApproveArgs {
+    /// The approval, as `adjutant codex approvals` shows it
+    approval: String,
+    /// Also the same again in this session
+    #[arg(long)]
+    for_session: bool,
+}
+
+/// Arguments of `adjutant codex deny`.
+#[derive(Debug, Args)]
+pub(super) struct DenyArgs {
+    /// The approval, as `adjutant codex approvals` shows it
+    approval: String,
+    /// Why; the agent is told where its version can be told
+    why: Option<String>,
+}
+
 /// Prints what Codex waits for.
-pub(super) fn list(person: &mut Person, json: bool) -> Result<ExitCode, Failure> {
+pub(super) fn list(args: &ApprovalsArgs, person: &mut Person) -> Result<ExitCode, Failure> {
     let approvals = person.codex_approvals()?;
-    if json {
+    if args.json {
         output::json(&approvals)?;
     } else if approvals.is_empty() {
         output::note("Codex waits for nothing");
@@ -25,16 +54,16 @@ pub(super) fn list(person: &mut Person, json: bool) -> Result<ExitCode, Failure>
 }
 
 /// Says yes.
-pub(super) fn approve(person: &mut Person, approval: &str, for_session: bool) -> Result<ExitCode, Failure> {
-    let decision = if for_session { Decision::ApproveForSession } else { Decision::Approve };
-    person.decide_codex(approval, decision)?;
-    output::note(format!("approved {approval}"));
+pub(super) fn approve(args: &ApproveArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+    let decision = if args.for_session { Decision::ApproveForSession } else { Decision::Approve };
+    person.decide_codex(&args.approval, decision)?;
+    output::note(format!("approved {}", args.approval));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Says no, and why.
-pub(super) fn deny(person: &mut Person, approval: &str, note: Option<String>) -> Result<ExitCode, Failure> {
-    person.decide_codex(approval, Decision::Deny { note })?;
-    output::note(format!("denied {approval}"));
+pub(super) fn deny(args: DenyArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+    person.decide_codex(&args.approval, Decision::Deny { note: args.why })?;
+    output::note(format!("denied {}", args.approval));
     Ok(ExitCode::SUCCESS)
 }

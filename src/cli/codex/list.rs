@@ -1,22 +1,39 @@
-//! `adjutant codex --list`.
+//! `adjutant codex list`.
 
 use std::process::ExitCode;
+
+use clap::Args;
 
 use crate::cli::output::{self, Failure};
 use crate::clock;
 use crate::socket::person::Person;
 use crate::visible::line;
 
-/// Threads of one list.
-const MOST: u32 = 100;
+/// Arguments of `adjutant codex list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Only threads in which something like this was said
+    query: Option<String>,
+    /// Show at most this many
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
-/// Prints the threads that hold `text`, the last used first.
-pub(super) fn threads(person: &mut Person, text: &str, json: bool) -> Result<ExitCode, Failure> {
-    let threads = person.codex_threads(text, MOST)?;
-    if json {
+/// Prints the threads, the last used first.
+pub(super) fn run(args: &ListArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+    let query = args.query.as_deref().unwrap_or_default();
+    let threads = person.codex_threads(query, args.limit)?;
+    if args.json {
         output::json(&threads)?;
     } else if threads.is_empty() {
-        output::note("there are no threads yet");
+        output::note(if query.is_empty() {
+            "there are no threads yet; `adjutant codex PROMPT` begins one"
+        } else {
+            "no thread is like that"
+        });
     } else {
         let rows: Vec<[String; 3]> = threads
             .into_iter()

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use super::{CodexArgs, prompt};
+use super::{PromptArgs, prompt, whole};
 use crate::cli::output::{self, Failure};
 use crate::cli::person;
 use crate::codex::console;
@@ -34,7 +34,7 @@ enum News {
 }
 
 /// Prints what happens. The first interrupt ends the turn, the second leaves it alone and this command.
-pub(super) fn run(args: CodexArgs, config: Config) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: PromptArgs, config: Config) -> Result<ExitCode, Failure> {
     let json = args.json;
     let mut args = args;
     args.prompt = Some(prompt(args.prompt.take())?);
@@ -52,17 +52,25 @@ pub(super) fn run(args: CodexArgs, config: Config) -> Result<ExitCode, Failure> 
     match ended.end {
         End::Completed => Ok(ExitCode::SUCCESS),
         End::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
-        End::Failed => Err(Failure::new(line(ended.failure.as_deref().unwrap_or("the turn failed")))),
+        End::Failed => {
+            Err(Failure::new(line(ended.failure.as_deref().unwrap_or("the turn failed"))).hint(format!(
+                "`adjutant codex show {0}` shows the turn, `adjutant log show {0}` every line of it",
+                ended.thread
+            )))
+        }
     }
 }
 
 /// Shows the sessions on the whole terminal until the person leaves.
-pub(super) fn view(args: CodexArgs, config: &Config) -> Result<ExitCode, Failure> {
+pub(super) fn view(args: PromptArgs, config: &Config) -> Result<ExitCode, Failure> {
     let mut args = args;
     if args.prompt.as_deref() == Some("-") {
         args.prompt = Some(prompt(args.prompt.take())?);
     }
-    let (thread, start) = order(args)?;
+    let (mut thread, start) = order(args)?;
+    if let Some(begin) = &thread {
+        thread = Some(whole(&mut person::reach(config, Start::IfNeeded)?, begin)?);
+    }
     let hub = tui::Hub { home: config.home.clone(), socket: config.socket.clone(), start: Start::IfNeeded };
     let theme = tui::Theme { colour: output::colour(&std::io::stdout()) };
     if let Some(thread) = tui::codex::run(&hub, theme, tui::codex::Opening { thread, start })? {
@@ -72,8 +80,8 @@ pub(super) fn view(args: CodexArgs, config: &Config) -> Result<ExitCode, Failure
 }
 
 /// Returns the thread that the command line names, and with what a new one begins.
-fn order(args: CodexArgs) -> Result<(Option<String>, Begin), Failure> {
-    let CodexArgs { prompt, thread, cwd, model, sandbox, approval_policy, config, .. } = args;
+fn order(args: PromptArgs) -> Result<(Option<String>, Begin), Failure> {
+    let PromptArgs { prompt, thread, cwd, model, sandbox, approval_policy, config, .. } = args;
     let start = Begin {
         prompt: prompt.unwrap_or_default(),
         cwd: Some(folder(cwd.as_deref())?),
@@ -96,6 +104,10 @@ async fn watch(config: Config, order: Order, json: bool) -> Result<Option<Ended>
         let (news, config) = (news.clone(), config.clone());
         move || {
             let ended = person::reach(&config, Start::IfNeeded).and_then(|mut person| {
+                let mut order = order;
+                if let Some(begin) = &order.thread {
+                    order.thread = Some(whole(&mut person, begin)?);
+                }
                 // Nobody listens any more when the person has left.
                 Ok(person.run_codex(order, |told| drop(news.blocking_send(News::Told(told))))?)
             });
@@ -148,7 +160,9 @@ fn show(told: Told, json: bool) -> Result<(), Failure> {
 fn folder(given: Option<&Path>) -> Result<String, Failure> {
     let folder = std::path::absolute(given.unwrap_or(Path::new(".")))?;
     if !folder.is_dir() {
-        return Err(Failure::usage(format!("{} is no folder", folder.display())));
+        return Err(
+            Failure::usage(format!("{} is no folder", folder.display())).hint("name the folder with --cwd")
+        );
     }
     let shown = folder.display().to_string();
     folder.into_os_string().into_string().map_err(|_| Failure::usage(format!("{shown} is not UTF-8")))

@@ -6,16 +6,9 @@ use super::check::Found;
 use super::{Patient, blocking};
 use crate::cli::install::launch;
 use crate::config::clients::ClientFolders;
-use crate::install::{self, Backups, Client, Kind, Launch, Wish};
+use crate::install::{self, Backups, Client, Error, Standing};
 
-/// How the configuration of one program stands to us.
-enum Standing {
-    Connected,
-    /// Our name stands there, in other words than those that would be written now.
-    Otherwise,
-    Not,
-    Broken(String),
-}
+const REMEDY: &str = "`adjutant install --dry-run` shows what would be written, `adjutant install` writes it";
 
 /// Looks at every program that is found here.
 pub(super) async fn configured(patient: Arc<Patient>) -> Found {
@@ -26,49 +19,59 @@ pub(super) async fn configured(patient: Arc<Patient>) -> Found {
         };
         let backups = Backups::of(home);
         let here = Client::ALL.into_iter().filter(|client| client.is_here(&folders));
-        let standings: Vec<(Client, Standing)> =
-            here.map(|client| (client, standing(client, &folders, &backups, &launch))).collect();
-        let those = |wanted: fn(&Standing) -> bool| {
-            let names = standings.iter().filter(|(_, one)| wanted(one)).map(|(client, _)| client.title());
-            names.collect::<Vec<_>>().join(", ")
-        };
-        let broken: Vec<&str> = standings
-            .iter()
-            .filter_map(|(_, one)| if let Standing::Broken(why) = one { Some(why.as_str()) } else { None })
-            .collect();
-        if !broken.is_empty() {
-            let remedy = "correct these files; the programs that read them cannot read them either";
-            return Found::fail(broken.join("; "), remedy);
-        }
-        let connected = those(|one| matches!(one, Standing::Connected | Standing::Otherwise));
-        let others = those(|one| matches!(one, Standing::Not));
-        let otherwise = those(|one| matches!(one, Standing::Otherwise));
-        let remedy = "`adjutant install --dry-run` shows what would be written, `adjutant install` writes it";
-        match (connected.as_str(), others.as_str(), otherwise.as_str()) {
-            ("", "", _) => Found::skipped("no program that could be connected is found here"),
-            ("", others, _) => Found::warn(format!("none is connected; found here: {others}"), remedy),
-            (connected, _, "") => Found::ok(format!("connected: {connected}")),
-            (connected, _, otherwise) => {
-                Found::ok(format!("connected: {connected}; in words of their own: {otherwise}"))
-            }
-        }
+        let standings = here.map(|client| (client, install::standing(client, &folders, &backups, &launch)));
+        told(&standings.collect::<Vec<_>>())
     })
     .await
 }
 
-fn standing(client: Client, folders: &ClientFolders, backups: &Backups, launch: &Launch) -> Standing {
-    let mut named = false;
-    // Whether prompts are expanded by a hook is the person's choice.
-    for hook in [true, false] {
-        let wish = Wish::Installed { launch, hook, force: false };
-        match install::plan(client, folders, backups, wish) {
-            Ok(changes) if changes.iter().all(|change| change.kind() == Kind::Unchanged) => {
-                return Standing::Connected;
-            }
-            Ok(changes) => named |= changes.iter().any(|change| change.before().contains("adjutant")),
-            Err(install::Error::Foreign { .. }) => return Standing::Otherwise,
-            Err(error) => return Standing::Broken(error.to_string()),
-        }
+/// Says what is the matter, the gravest alone: what is broken, what cannot start, what is missing.
+fn told(standings: &[(Client, Result<Standing, Error>)]) -> Found {
+    let list = |said: &dyn Fn(Client, &Standing) -> Option<String>| {
+        let known = standings.iter().filter_map(|(client, one)| Some((*client, one.as_ref().ok()?)));
+        known.filter_map(|(client, one)| said(client, one)).collect::<Vec<_>>().join(", ")
+    };
+    let broken: Vec<String> =
+        standings.iter().filter_map(|(_, one)| Some(one.as_ref().err()?.to_string())).collect();
+    if !broken.is_empty() {
+        let remedy = "correct these files; the programs that read them cannot read them either";
+        return Found::fail(broken.join("; "), remedy);
     }
-    if named { Standing::Otherwise } else { Standing::Not }
+    let astray = list(&|client, one| match one {
+        Standing::Otherwise { program: Some(program) } if program.is_absolute() && !program.exists() => {
+            Some(format!("{} starts {}", client.title(), program.display()))
+        }
+        _ => None,
+    });
+    if !astray.is_empty() {
+        return Found::fail(format!("what they start is not there: {astray}"), REMEDY);
+    }
+    let foreign = list(&|client, one| match one {
+        Standing::Foreign(shown) => Some(format!("{} ({shown})", client.title())),
+        _ => None,
+    });
+    if !foreign.is_empty() {
+        let remedy =
+            "rename that server, or `adjutant install --force` puts ours in its place and keeps a copy";
+        return Found::warn(format!("another server has the name adjutant: {foreign}"), remedy);
+    }
+    let otherwise =
+        list(&|client, one| matches!(one, Standing::Otherwise { .. }).then(|| client.title().to_owned()));
+    let connected = list(&|client, one| {
+        matches!(one, Standing::Installed | Standing::Otherwise { .. }).then(|| client.title().to_owned())
+    });
+    let absent = list(&|client, one| (*one == Standing::Absent).then(|| client.title().to_owned()));
+    if connected.is_empty() {
+        return match absent.as_str() {
+            "" => Found::skipped("no program that could be connected is found here"),
+            absent => Found::warn(format!("none is connected; found here: {absent}"), REMEDY),
+        };
+    }
+    let besides = [("in words of their own", otherwise), ("not connected", absent)];
+    let besides = besides.iter().filter(|(_, names)| !names.is_empty());
+    Found::ok(
+        besides.fold(format!("connected: {connected}"), |text, (what, names)| {
+            format!("{text}; {what}: {names}")
+        }),
+    )
 }

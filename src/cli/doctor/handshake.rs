@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::check::Found;
 use super::{Patient, blocking};
+use crate::app::clients::CHECK;
 use crate::config::{Auth, env};
 use crate::process;
 use crate::socket::{self, Hello, Start};
@@ -32,7 +33,7 @@ const MOST: u64 = 4 * 1024 * 1024;
 fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,
-        "io.modelcontextprotocol/clientInfo": {"name": "adjutant doctor", "version": env!("CARGO_PKG_VERSION")},
+        "io.modelcontextprotocol/clientInfo": {"name": CHECK, "version": env!("CARGO_PKG_VERSION")},
         "io.modelcontextprotocol/clientCapabilities": {},
     })
 }
@@ -41,7 +42,7 @@ fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": SHAKEN,
         "capabilities": {},
-        "clientInfo": {"name": "adjutant doctor", "version": env!("CARGO_PKG_VERSION")},
+        "clientInfo": {"name": CHECK, "version": env!("CARGO_PKG_VERSION")},
     }})
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::check::{Fix, Found};
 use super::{Patient, blocking};
+use crate::cli::status;
 use crate::socket;
 
 /// Looks whether a hub runs, and whether it is of this version.
@@ -38,6 +39,19 @@ pub(super) async fn version(patient: Arc<Patient>) -> Found {
         }
     })
     .await
+}
+
+/// Looks whether the hub that runs goes by what `config.toml` says. That it can be read is known here.
+pub(super) fn config(patient: &Patient) -> Found {
+    let hub =
+        patient.hub.as_ref().and_then(|hub| Some((hub.pid, status::config_changed(hub.status.as_ref()?)?)));
+    match hub {
+        None => Found::ok("config.toml can be read, or there is none"),
+        Some((pid, changed)) => Found::warn(
+            changed,
+            format!("restart the hub when nothing runs: `kill {pid}`; the next client starts the new one"),
+        ),
+    }
 }
 
 /// Looks whether the hub has, or could have, the address that it wants.

@@ -88,7 +88,10 @@ async fn version(program: &Path) -> Result<String, String> {
     let told = process::short(&argv, Path::new("/"), &env, ANSWER, PATIENCE).await?;
     let said = String::from_utf8_lossy(&told.stdout);
     match (told.code, said.lines().find(|line| !line.trim().is_empty())) {
-        (Some(0), Some(line)) => Ok(visible::line(line.trim()).chars().take(60).collect()),
+        // Copilot says it in a sentence, whose stop would stand in the middle of ours.
+        (Some(0), Some(line)) => {
+            Ok(visible::line(line.trim().trim_end_matches('.')).chars().take(60).collect())
+        }
         (Some(0), None) => Err("it said nothing".to_owned()),
         (code, _) => {
             Err(code.map_or_else(|| "a signal ended it".to_owned(), |code| format!("exit code {code}")))

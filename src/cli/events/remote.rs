@@ -34,15 +34,18 @@ impl Remote {
         let url = from.to_str().filter(|url| url.starts_with("http://") || url.starts_with("https://"));
         let Some(url) = url.map(str::to_owned) else {
             return if self.caldav || self.login.is_some() {
-                Err(Failure::usage("--caldav and --login need an address that begins with http"))
+                Err(Failure::usage("--caldav and --login need an address that begins with http")
+                    .hint("adjutant events import USER https://example.org/calendars/me/ --caldav"))
             } else {
                 Ok(None)
             };
         };
         let login = match (&self.login, &self.password_file) {
             (Some(name), Some(file)) => {
-                let text = std::fs::read_to_string(file)
-                    .map_err(|error| Failure::new(format!("cannot read {}: {error}", file.display())))?;
+                let text = std::fs::read_to_string(file).map_err(|error| {
+                    Failure::new(format!("cannot read {}: {error}", file.display()))
+                        .hint("name the file whose first line is the password")
+                })?;
                 let password = text.lines().next().unwrap_or_default().to_owned();
                 Some(Login { name: name.clone(), password })
             }

@@ -79,7 +79,9 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<ExitCode, Failure>
         }
         Some(file) => {
             let written = read::create(file).and_then(|mut made| made.write_all(text.as_bytes()));
-            written.map_err(|error| Failure::new(format!("{}: {error}", file.display())))?;
+            written.map_err(|error| {
+                Failure::new(format!("{}: {error}", file.display())).hint("name another file with --output")
+            })?;
             output::note(format!("{} ({hidden} lines with secrets redacted)", file.display()));
         }
     }

@@ -21,7 +21,9 @@ pub(super) struct ListArgs {
 
 /// Prints what is recorded. A file that is none of ours is left out.
 pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<ExitCode, Failure> {
-    let all = read::list(folder).map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
+    let all = read::list(folder).map_err(|error| {
+        Failure::new(format!("{}: {error}", folder.display())).hint("look at the permissions of this folder")
+    })?;
     let known = all.iter().filter_map(|found| Some((found, read::header(found).ok()?)));
     if args.json {
         let rows: Vec<_> = known

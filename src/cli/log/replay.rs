@@ -67,7 +67,9 @@ pub(super) fn run(args: &ReplayArgs, folder: &Path) -> Result<ExitCode, Failure>
 fn write_report(player: &Player, args: &ReplayArgs) -> Result<(), Failure> {
     let Some(file) = &args.report else { return Ok(()) };
     let text: String = player.report().iter().map(|text| line(text) + "\n").collect();
-    std::fs::write(file, text).map_err(|error| Failure::new(format!("{}: {error}", file.display())))
+    std::fs::write(file, text).map_err(|error| {
+        Failure::new(format!("{}: {error}", file.display())).hint("name another file with --report")
+    })
 }
 
 /// Is the server: answers what comes on stdin. Returns the code that the recording's server ended with, where it did so
@@ -98,7 +100,10 @@ fn serve(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
 
 /// Is the client of a command: says what the recording's client said, when it did.
 fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> {
-    let failed = |error: io::Error| Failure::new(format!("the command cannot be started: {error}"));
+    let failed = |error: io::Error| {
+        Failure::new(format!("the command cannot be started: {error}"))
+            .hint("give the program's whole path behind `--`")
+    };
     let mut child = process::start_between(&args.command, Stdio::inherit()).map_err(failed)?;
     let mut input = child.stdin.take();
     let lines = child.stdout.take().map(lines_of).ok_or_else(|| Failure::new("the command has no stdout"))?;

@@ -133,7 +133,9 @@ pub(super) fn run(args: &TailArgs, folder: &Path) -> Result<ExitCode, Failure> {
 
 /// Returns what is to be followed now; a recording that was asked for may have got another file.
 fn all(args: &TailArgs, folder: &Path, chosen: Option<&Found>) -> Result<Vec<Found>, Failure> {
-    let all = read::list(folder).map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
+    let all = read::list(folder).map_err(|error| {
+        Failure::new(format!("{}: {error}", folder.display())).hint("look at the permissions of this folder")
+    })?;
     match (&args.recording, chosen) {
         (Some(_), Some(chosen)) => {
             let now = all.into_iter().find(|found| found.name == chosen.name);

@@ -37,7 +37,7 @@ pub(super) fn run(address: Option<&str>, common: Common) -> Result<ExitCode, Fai
     };
     common.start_log(LevelFilter::WARN)?;
     let Switch::On(address) = Switch::address(address)? else {
-        return Err(Failure::usage("--http needs an address such as 127.0.0.1:7438"));
+        return Err(Failure::usage("--http has no address to listen on").hint("--http 127.0.0.1:7438"));
     };
     let overrides = Overrides { home: common.home, auth: Some(Auth::Token), ..Overrides::default() };
     let mut config = Config::load(overrides, Roots::User)?;

@@ -47,7 +47,9 @@ pub(super) fn run(args: ExpandArgs, common: Common) -> Result<ExitCode, Failure>
     let mut named: Map<String, Value> = Map::new();
     for (name, value) in args.values {
         if named.insert(name.clone(), value.into()).is_some() {
-            return Err(Failure::usage(format!("argument `{name}` is given twice")));
+            return Err(
+                Failure::usage(format!("argument `{name}` is given twice")).hint("give each --arg once")
+            );
         }
     }
     let prompts = Prompts::new(config.prompts.roots, config.prompts.limits);
@@ -71,7 +73,9 @@ fn from_stdin(limit: usize) -> Result<String, Failure> {
         return Err(Failure::new(format!("the input is over the limit of {limit} bytes"))
             .hint("`largest_expansion_bytes` below [prompts] in config.toml sets the limit"));
     }
-    let mut text = String::from_utf8(bytes).map_err(|_| Failure::new("the input is not UTF-8"))?;
+    let mut text = String::from_utf8(bytes).map_err(|_| {
+        Failure::new("the input is not UTF-8").hint("prompts are text; convert it first, such as with iconv")
+    })?;
     // The line end of `echo` and of files is not part of what was said.
     if text.ends_with('\n') {
         text.pop();

@@ -79,6 +79,7 @@ fn failure(error: &Error) -> Failure {
             format.folders().join(" and "),
             format.suffix()
         )),
-        Error::Unreadable { .. } | Error::TooMany { .. } => failure,
+        Error::Unreadable { .. } => failure.hint("name a file or folder that you may read"),
+        Error::TooMany { .. } => failure.hint("name a folder below it"),
     }
 }

@@ -46,7 +46,8 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
     let report = if args.paths.is_empty() {
         lint::roots(config.prompts.roots, limits)
     } else {
-        lint::paths(&args.paths, limits).map_err(Failure::new)?
+        lint::paths(&args.paths, limits)
+            .map_err(|error| Failure::new(error).hint("name files or folders that you may read"))?
     };
     let base = std::env::current_dir()?;
     match if args.json { Format::Json } else { args.format } {

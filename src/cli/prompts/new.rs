@@ -41,7 +41,10 @@ pub(super) fn run(args: NewArgs, common: Common) -> Result<ExitCode, Failure> {
             "`{}` is no name for a prompt: use lower-case letters, digits, `-` and `_`, and `/` for subfolders",
             name.escape_debug()
         ));
-        return Err(if fitting.is_empty() { failure } else { failure.hint(format!("`{fitting}` would do")) });
+        return Err(failure.hint(match fitting.as_str() {
+            "" => "one such as `team/standup`".to_owned(),
+            fitting => format!("`{fitting}` would do"),
+        }));
     }
     let named = args.folders.prompts_dir.first().cloned();
     let config = args.folders.config(common)?;

@@ -45,8 +45,10 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
 
 fn source(prompt: &Prompt) -> Result<String, Failure> {
     match &prompt.source.file {
-        Some(file) => std::fs::read_to_string(file)
-            .map_err(|error| Failure::new(format!("{} cannot be read: {error}", file.display()))),
+        Some(file) => std::fs::read_to_string(file).map_err(|error| {
+            Failure::new(format!("{} cannot be read: {error}", file.display()))
+                .hint("look at its permissions")
+        }),
         None => Ok(crate::prompts::bundled_text(&prompt.source.relative).unwrap_or(&prompt.body).to_owned()),
     }
 }

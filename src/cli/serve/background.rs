@@ -89,8 +89,10 @@ impl Ready {
 pub(super) fn start(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failure> {
     let home = super::config(args, common.clone())?.home;
     socket::private_folder(&home)?;
-    let mut child = process::start_detached(&args.again(common), &home, log(&home)?)
-        .map_err(|error| Failure::new(format!("cannot start the hub: {error}")))?;
+    let mut child = process::start_detached(&args.again(common), &home, log(&home)?).map_err(|error| {
+        Failure::new(format!("cannot start the hub: {error}"))
+            .hint("`adjutant serve` in a terminal shows what is wrong")
+    })?;
     let (send, word) = mpsc::sync_channel(1);
     if let Some(stdout) = child.stdout.take() {
         std::thread::spawn(move || {
@@ -131,7 +133,10 @@ fn log_file(home: &Path) -> PathBuf {
 
 fn log(home: &Path) -> Result<File, Failure> {
     let file = log_file(home);
-    let fault = |error| Failure::new(format!("cannot write the log {}: {error}", log_file(home).display()));
+    let fault = |error| {
+        Failure::new(format!("cannot write the log {}: {error}", log_file(home).display()))
+            .hint("`adjutant doctor` looks at the permissions of the home folder")
+    };
     socket::private_folder(&home.join("logs"))?;
     if std::fs::metadata(&file).is_ok_and(|found| found.len() > LOG_SIZE) {
         std::fs::rename(&file, home.join("logs").join("hub.log.1")).map_err(fault)?;

@@ -80,8 +80,10 @@ pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) 
     // Before there is a second thread.
     let handed = socket::handed();
     if args.demo {
-        demo::fill(&config.home)
-            .map_err(|error| Failure::new(format!("cannot write the example prompt: {error}")))?;
+        demo::fill(&config.home).map_err(|error| {
+            Failure::new(format!("cannot write the example prompt: {error}"))
+                .hint("`adjutant doctor` looks at the permissions of the home folder")
+        })?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)

@@ -11,7 +11,8 @@ use crate::visible::{line, plain};
 /// Prints the result of an ended task. The code is 0 where it succeeded and no check failed.
 pub(in crate::cli) fn print(task: &Shown, json: bool) -> Result<ExitCode, Failure> {
     let Some(outcome) = task.outcome.as_deref() else {
-        return Err(Failure::new(format!("task {} ended, and nothing is known of its result", task.id)));
+        return Err(Failure::new(format!("task {} ended, and nothing is known of its result", task.id))
+            .hint("`adjutant tasks logs` may say more"));
     };
     let succeeded = outcome.status == "succeeded";
     let refuted = outcome.verdict == Verdict::Refuted;
@@ -35,10 +36,20 @@ pub(in crate::cli) fn print(task: &Shown, json: bool) -> Result<ExitCode, Failur
         output::note(format!("its change: adjutant tasks show {} --patch | git apply", short(&task.id)));
     }
     if !succeeded {
-        return Ok(Failure::new(plain(&outcome.sentence())).report());
+        return Ok(Failure::new(plain(&outcome.sentence())).hint(more(task)).report());
     }
     if refuted {
-        return Ok(Failure::new("the agent has finished, and not every check passed").report());
+        return Ok(Failure::new("the agent has finished, and not every check passed")
+            .hint(more(task))
+            .report());
     }
     Ok(code)
+}
+
+/// Says where more stands about a task that did not go well.
+fn more(task: &Shown) -> String {
+    let id = short(&task.id);
+    format!(
+        "`adjutant tasks show {id}` shows the receipt, `adjutant tasks logs {id}` what happened in the run"
+    )
 }

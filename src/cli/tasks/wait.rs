@@ -39,5 +39,6 @@ pub(super) fn run(args: &WaitArgs, person: &mut Person) -> Result<ExitCode, Fail
     if task.has_ended() {
         return result::print(&task, args.json);
     }
-    Err(Failure::new(format!("task {} has not ended in time: it is {}", short(&task.id), status(&task))))
+    Err(Failure::new(format!("task {} has not ended in time: it is {}", short(&task.id), status(&task)))
+        .hint("it goes on; wait again, with a longer --timeout"))
 }

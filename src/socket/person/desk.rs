@@ -16,7 +16,9 @@ pub(crate) enum Act {
     HasPassphrase,
     /// Sets the passphrase; `current` proves the one that is set.
     SetPassphrase { current: Option<Secret>, new: Secret },
-    /// Sets whether the person takes questions.
+    /// Says whether the person takes questions.
+    IsAvailable,
+    /// Sets it.
     Availability(Availability),
 }
 
@@ -30,6 +32,10 @@ impl Person {
         self.ask(&super::Act::Desk(Act::SetPassphrase { current, new }))
     }
 
+    pub(crate) fn availability(&mut self) -> Result<Availability, Error> {
+        self.ask(&super::Act::Desk(Act::IsAvailable))
+    }
+
     pub(crate) fn set_availability(&mut self, availability: Availability) -> Result<(), Error> {
         self.ask(&super::Act::Desk(Act::Availability(availability)))
     }
@@ -40,6 +46,10 @@ pub(super) async fn answer(app: &App, act: Act) -> Result<Value, Refusal> {
     let popups = &app.popups;
     let done = match act {
         Act::HasPassphrase => return written(&popups.has_passphrase()),
+        Act::IsAvailable => match popups.availability().await {
+            Ok(availability) => return written(&availability),
+            Err(error) => Err(error),
+        },
         Act::SetPassphrase { current, new: Secret(new) } => {
             popups.set_passphrase(current.map(|Secret(current)| current), new).await
         }

@@ -1,5 +1,7 @@
 //! Questions at the person's door: the inbox of a terminal.
 
+mod look;
+
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -16,6 +18,8 @@ use crate::popups::{
     Ticket,
 };
 
+pub(crate) use look::{Looked, Query};
+
 /// Questions that are followed; of more only the number is told.
 const FOLLOWED: usize = 300;
 
@@ -31,6 +35,12 @@ const FOLDERS: usize = 24;
 pub(crate) enum Act {
     /// Tells what is pending and what becomes of it, as [`Update`]s, until the client hangs up.
     Follow,
+    /// Which there are.
+    List(Query),
+    /// One of them, by the beginning of its ticket.
+    Show {
+        ticket: String,
+    },
     /// It is on the screen at this moment.
     Seen {
         ticket: String,
@@ -179,6 +189,8 @@ pub(super) async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, 
     let through = Presenter::Terminal;
     let done = match act {
         Act::Follow => return follow(app, out).await,
+        Act::List(query) => return look::list(app, query).await,
+        Act::Show { ticket } => return look::show(app, &ticket).await,
         Act::Seen { ticket } => popups.seen(&known(&ticket)?, through).await.map(|()| Done::Noted),
         Act::Answer { ticket, answer, note, passphrase } => {
             let ticket = known(&ticket)?;

@@ -114,9 +114,13 @@ pub(super) fn decides(act: &Act) -> Option<&str> {
         | Act::Decline { ticket, .. }
         | Act::Dismiss { ticket }
         | Act::Redirect { ticket, .. } => Some(ticket),
-        Act::Follow | Act::Seen { .. } | Act::TakeBack { .. } | Act::Snooze { .. } | Act::Availability(_) => {
-            None
-        }
+        Act::Follow
+        | Act::List(_)
+        | Act::Show { .. }
+        | Act::Seen { .. }
+        | Act::TakeBack { .. }
+        | Act::Snooze { .. }
+        | Act::Availability(_) => None,
     }
 }
 

@@ -5,14 +5,12 @@ use std::time::SystemTime;
 
 use axum::extract::State;
 use axum::response::Response;
-use jiff::{SignedDuration, Timestamp};
 use minijinja::{Value, context};
 
 use super::{catalogue, definitions, questions, tasks, threads, timeline};
 use crate::app::App;
 use crate::app::clients::{Client, Transport};
 use crate::assistant::Notification;
-use crate::assistant::notices::Due;
 use crate::assistant::notification::Status;
 use crate::config::{Auth, env};
 use crate::web::error::Failure;
@@ -22,13 +20,11 @@ use crate::web::when;
 /// Notifications of each kind that are named.
 const UNTOLD: u32 = 5;
 
-/// How long back somebody is still to be told that they were not told something.
-const UNTOLD_SINCE: SignedDuration = SignedDuration::from_hours(7 * 24);
-
 pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failure> {
     let catalogue = catalogue(&app).await?;
     let now = SystemTime::now();
-    let clients: Vec<Value> = app.clients.all().iter().map(|client| client_row(client, now)).collect();
+    let all = app.clients.all();
+    let clients: Vec<Value> = all.iter().map(|client| client_row(client, now)).collect();
     let lines = timeline::lately(&app, now).await?;
     let untold = untold(&app, now).await?;
     let threads = threads::going_on(&app, now).await?;
@@ -50,6 +46,7 @@ pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response
         token => app.config.http.auth == Auth::Token,
         home => env::short(&app.config.home),
         clients,
+        clients_count => all.iter().filter(|client| !client.is_check()).count(),
         lines,
         untold,
         threads,
@@ -62,14 +59,7 @@ pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response
 
 /// Returns the notifications that somebody has not got and nobody settled, latest first.
 async fn untold(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
-    let until = Timestamp::try_from(now).map_err(Failure::internal)?;
-    let from = until - UNTOLD_SINCE;
-    let mut found = Vec::new();
-    for status in [Status::Failed, Status::Unknown, Status::Dead] {
-        let due = Due { user: None, status: Some(status), from, until };
-        found.extend(app.assistant.notifications(&due, UNTOLD).await.map_err(Failure::internal)?.0);
-    }
-    found.sort_by_key(|notification| std::cmp::Reverse(notification.due_at));
+    let found = app.untold(now, UNTOLD).await.map_err(Failure::internal)?;
     let row = |notification: &Notification| {
         context! {
             user => notification.user.as_str(),
@@ -89,6 +79,7 @@ fn client_row(client: &Client, now: SystemTime) -> Value {
     context! {
         label => client.name.clone().unwrap_or_else(|| format!("client {}", client.id)),
         named => client.name.is_some(),
+        check => client.is_check(),
         version => client.version.as_deref(),
         revision => client.revision.as_deref(),
         transport => match client.transport {

@@ -24,7 +24,10 @@ pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response
         }
     }
     let set = |section: &(String, Vec<Value>)| context! { name => &section.0, rows => &section.1 };
+    let changed = app.rooms.file();
     let values = context! {
+        waiting => changed.waiting,
+        fault => changed.fault.is_some(),
         sections => sections.iter().map(set).collect::<Vec<_>>(),
         file => env::short(&app.config.home.join("config.toml")),
     };

@@ -109,7 +109,7 @@ fn no_codex_no_thread_and_no_backend_are_told_with_what_to_do() {
     );
     let run = codex(&home, &["--thread", "nope", "hello"]);
     assert!(run.stderr.starts_with("error: there is no thread `nope`\nhint: "), "{run}");
-    let run = codex(&home, &["--approve", "nope"]);
+    let run = codex(&home, &["approve", "nope"]);
     assert!(run.stderr.starts_with("error: nothing is asked by the name `nope`"), "{run}");
     std::fs::remove_file(home.path().join("bin/codex")).unwrap();
     let run = codex(&home, &["hello"]);
@@ -182,15 +182,15 @@ fn a_terminal_that_goes_away_during_an_approval_leaves_it_to_be_answered_elsewhe
     let approval = running.wait_for_approval("rm -rf build");
     running.child.kill().unwrap();
     running.child.wait().unwrap();
-    let waiting = codex(&home, &["--approvals"]);
+    let waiting = codex(&home, &["approvals"]);
     assert!(waiting.stdout.contains("rm -rf build"), "{waiting}");
-    assert!(codex(&home, &["--deny", &approval]).status.success());
+    assert!(codex(&home, &["deny", &approval]).status.success());
     let end = std::time::Instant::now() + crate::support::DEADLINE;
     while threads(&home)[0]["last_end"] != "completed" {
         assert!(std::time::Instant::now() < end, "{:?}", threads(&home));
         std::thread::park_timeout(std::time::Duration::from_millis(10));
     }
-    assert!(codex(&home, &["--approvals"]).stdout.is_empty());
+    assert!(codex(&home, &["approvals"]).stdout.is_empty());
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn an_approval_is_answered_among_the_questions() {
     assert_eq!(said(&text).last(), Some(&"{'id':0,'result':{'decision':'decline'}}"), "{text}");
     assert!(text.contains(r#"{"deny":{"note":"not today"}} by Person"#), "{text}");
     assert_eq!(code, Some(0));
-    assert!(codex(&home, &["--approvals"]).stderr.contains("Codex waits for nothing"));
+    assert!(codex(&home, &["approvals"]).stderr.contains("Codex waits for nothing"));
 }
 
 /// Items of one turn, each told as an agent's message.

@@ -61,7 +61,7 @@ fn an_approval_is_played_and_another_decision_is_found() {
         assert!(codex(home, &[option, &approval]).status.success());
         running.end().0
     };
-    let real = decide(&home, "--approve");
+    let real = decide(&home, "approve");
     assert!(real.contains("accept"), "{real}");
     drop(hub);
     let recording = super::recordings(&home).pop().unwrap();
@@ -71,7 +71,7 @@ fn an_approval_is_played_and_another_decision_is_found() {
     let lines = |text: &str| {
         text.lines().filter(|line| !line.starts_with("[approval ")).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(lines(&decide(&elsewhere, "--deny")), lines(&real));
+    assert_eq!(lines(&decide(&elsewhere, "deny")), lines(&real));
     hub.stop();
     let report = std::fs::read_to_string(elsewhere.path().join("report.txt")).unwrap();
     assert!(report.contains("result.decision was \"accept\", is \"decline\""), "{report}");

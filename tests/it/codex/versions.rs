@@ -116,9 +116,9 @@ fn story(version: &Version) {
         let mut running = Running::start(&home, &[["touch it"].as_slice(), &version.asking].concat());
         let approval = running.wait_for_approval("touch made.txt");
         let decided = if allow {
-            codex(&home, &["--approve", &approval])
+            codex(&home, &["approve", &approval])
         } else {
-            codex(&home, &["--deny", &approval, "not today"])
+            codex(&home, &["deny", &approval, "not today"])
         };
         assert!(decided.status.success(), "{decided}");
         let (text, code) = running.end();
@@ -131,7 +131,7 @@ fn story(version: &Version) {
     configure(&home, &model);
     let mut running = Running::start(&home, &[["write it"].as_slice(), &version.asking].concat());
     let approval = running.wait_for_approval("note.txt");
-    assert!(codex(&home, &["--approve", &approval]).status.success());
+    assert!(codex(&home, &["approve", &approval]).status.success());
     let (text, code) = running.end();
     assert_eq!((said(&text).last(), code), (Some(&LAST_WORD), Some(0)), "{text}");
     assert!(!version.writes || home.path().join("work/note.txt").exists(), "{text}");
@@ -142,7 +142,7 @@ fn story(version: &Version) {
     running.wait_for("user");
     if version.backend == "mcp-server" {
         let id = threads(&home)[0]["thread"].as_str().unwrap().to_owned();
-        let steered = codex(&home, &["--thread", &id, "--steer", "mind the tide"]);
+        let steered = codex(&home, &["steer", &id, "mind the tide"]);
         let told = "error: codex mcp-server takes nothing into a running turn\nhint: send it as a reply";
         assert!(steered.stderr.starts_with(told), "{steered}");
     }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::support::serving::Serving;
 use crate::support::{DEADLINE, Finished, Home, wait};
 
 const EXPANDED: &str = "You are a focused researcher.\n\nTopic:\nhow bees sleep";
@@ -146,4 +147,30 @@ fn a_projects_own_prompt_is_marked_and_runs_nothing() {
     assert!(text.contains("stands for the prompt below (from a file of this project)"), "{text}");
     assert!(text.contains("touch") && text.contains("`:other`") && !text.contains("root:"), "{text}");
     assert!(!mark.exists());
+}
+
+#[test]
+fn a_hub_that_runs_hears_what_was_expanded() {
+    let home = home();
+    home.write(".adjutant/prompts/long.md", "x".repeat(20_000));
+    let hub = Serving::open_hub(&home);
+    assert!(added(&home, "claude", ":research tides and :long").contains("tides"));
+    let end = Instant::now() + DEADLINE;
+    let timeline = loop {
+        let page = hub.page("/timeline");
+        if page.contains("Claude Code, by its hook") {
+            break page;
+        }
+        assert!(Instant::now() < end, "{page}");
+    };
+    for part in [">research</a>", ">long</span>", "too long for this client"] {
+        assert!(timeline.contains(part), "{part}: {timeline}");
+    }
+    assert!(!timeline.contains("tides"), "the person's words are nobody's business: {timeline}");
+    // A hub that does nothing any more keeps nobody.
+    let pid = rustix::process::Pid::from_raw(i32::try_from(hub.pid()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    let text = added(&home, "claude", ":research tides");
+    rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+    assert!(text.contains("tides"), "{text}");
 }

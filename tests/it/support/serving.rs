@@ -61,6 +61,21 @@ impl Serving {
         text
     }
 
+    /// Posts JSON to it, and returns the whole answer.
+    pub(crate) fn post(&self, path: &str, body: &str) -> String {
+        let address = self.root.trim_start_matches("http://");
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let length = body.len();
+        let ask = format!(
+            "POST {path} HTTP/1.0\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        std::io::Write::write_all(&mut stream, ask.as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+
     /// Ends it at once, as a crash would, and without a word to anybody.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();

@@ -1,0 +1,155 @@
+"""The first paint of the console in a real browser. Prints one JSON object; scripts/bench calls it.
+
+console.py ADJUTANT
+
+Standard library and Chromium, driven by its DevTools protocol over a pipe. Every page is opened in a browser context of
+its own, so that nothing of the console is in a cache; hub and browser are ended here, by their own pids. A page of one word
+takes turns with it: what that takes is the browser's own time on this machine at this minute.
+"""
+
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from popups import Hub, question
+from probe import Missed
+
+ROUNDS = 25
+QUESTIONS = 40
+PROMPTS = 30
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars --remote-debugging-pipe"
+).split()
+# The paints of the page, once both are there.
+PAINTS = """new Promise(told => {
+  const seen = () => {
+    const of = Object.fromEntries(performance.getEntriesByType("paint").map(one => [one.name, one.startTime]));
+    if (of["first-contentful-paint"] === undefined) return false;
+    const page = performance.getEntriesByType("navigation")[0];
+    told({paint: of["first-paint"], content: of["first-contentful-paint"], answer: page.responseEnd, loaded: page.loadEventEnd});
+    return true;
+  };
+  if (!seen()) new PerformanceObserver(() => seen()).observe({type: "paint", buffered: true});
+})"""
+
+
+class Browser:
+    def __init__(self):
+        program = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+        if not program:
+            raise Missed("there is no Chromium on the PATH")
+        self.profile = tempfile.mkdtemp()
+        # Chromium speaks on descriptors 3 and 4; a shell makes them of the two that a child has anyway.
+        self.process = subprocess.Popen(
+            ["sh", "-c", 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null', program, *FLAGS,
+             f"--user-data-dir={self.profile}", "about:blank"],
+            env={"HOME": self.profile, "PATH": "/usr/bin:/bin"},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )
+        self.last = 0
+
+    def hear(self):
+        bytes = bytearray()
+        while (byte := self.process.stdout.read(1)) != b"\0":
+            if not byte:
+                raise Missed("the browser ended")
+            bytes += byte
+        return json.loads(bytes)
+
+    def call(self, method, session=None, **params):
+        self.last += 1
+        message = {"id": self.last, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        self.process.stdin.write(json.dumps(message).encode() + b"\0")
+        self.process.stdin.flush()
+        while (heard := self.hear()).get("id") != self.last:
+            pass
+        if "error" in heard:
+            raise Missed(json.dumps(heard["error"]))
+        return heard["result"]
+
+    def paints(self, url):
+        """When the page at `url` was first painted, in milliseconds since somebody went there."""
+        context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=context, width=1280, height=900)["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.call("Page.enable", session)
+        self.call("Page.navigate", session, url=url)
+        while self.hear().get("method") != "Page.loadEventFired":
+            pass
+        said = self.call("Runtime.evaluate", session, expression=PAINTS, awaitPromise=True, returnByValue=True)
+        self.call("Target.disposeBrowserContext", browserContextId=context)
+        return said["result"]["value"]
+
+    def remove(self):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+
+class Bare(BaseHTTPRequestHandler):
+    """A page of one word."""
+
+    def do_GET(self):
+        page = b"<!doctype html><title>bare</title><p>Bare</p>"
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.send_header("content-length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def log_message(self, *_):
+        pass
+
+
+def fill(hub):
+    """What a desk has after a day: prompts, questions that wait, and a timeline of their coming."""
+    prompts = hub.home / ".adjutant/prompts"
+    prompts.mkdir(parents=True, exist_ok=True)
+    for number in range(PROMPTS):
+        (prompts / f"prompt-{number}.md").write_text(f"---\ndescription: Number {number}.\n---\nText {{{{input}}}}\n")
+    for number in range(QUESTIONS):
+        with hub.connect(f"POST /mcp/popup?client=bench{number % 4}", question(number)) as link, link.makefile("rb") as answer:
+            if b" 202 " not in (first := answer.readline()):
+                raise Missed(first.decode(errors="replace"))
+
+
+def measure(adjutant):
+    hub, browser = Hub(adjutant), Browser()
+    bare = ThreadingHTTPServer(("127.0.0.1", 0), Bare)
+    threading.Thread(target=bare.serve_forever, daemon=True).start()
+    try:
+        fill(hub)
+        url = "http://{}:{}/".format(*hub.address)
+        if "Question 0" not in hub.get("/")[0]:
+            raise Missed("the overview shows no question")
+        word = "http://{}:{}/".format(*bare.server_address)
+        turns = [(browser.paints(url), browser.paints(word)) for _ in range(ROUNDS)]
+        # The first starts the browser's own processes.
+        first, rest = turns[0][0], [console for console, _ in turns[1:]]
+        paints = [one["paint"] for one in rest]
+        return {
+            "paint ms": statistics.median(paints), "paint p90 ms": statistics.quantiles(paints, n=10)[-1],
+            "paint max ms": max(paints), "bare ms": statistics.median(bare["paint"] for _, bare in turns[1:]),
+            "first browser paint ms": first["paint"],
+            "content ms": statistics.median(one["content"] for one in rest),
+            "page ms": statistics.median(one["answer"] for one in rest),
+            "loaded ms": statistics.median(one["loaded"] for one in rest),
+            "page bytes": len(hub.get("/")[0].encode()), "of": len(rest),
+        }
+    finally:
+        bare.shutdown()
+        browser.remove()
+        hub.remove()
+
+
+if __name__ == "__main__":
+    try:
+        print(json.dumps(measure(sys.argv[1])))
+    except (Missed, OSError) as fault:
+        print(json.dumps({"failed": str(fault)}))

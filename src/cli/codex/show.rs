@@ -1,0 +1,76 @@
+//! `adjutant codex show`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::{MOST, whole};
+use crate::cli::output::{self, Failure};
+use crate::clock::{instant, stamp};
+use crate::codex::happened::{Item, Kind};
+use crate::socket::person::Person;
+use crate::socket::person::codex::Shown;
+use crate::visible::{line, plain};
+
+/// Arguments of `adjutant codex show`.
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The thread's id, or enough of its beginning
+    thread: String,
+    /// Show so many of its newest items
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    items: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints one thread.
+pub(super) fn run(args: &ShowArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+    let id = whole(person, &args.thread)?;
+    let thread = person.codex_threads("", MOST)?.into_iter().find(|thread| thread.thread == id);
+    let thread = thread.ok_or_else(|| {
+        Failure::new(format!("there is no thread `{}`", args.thread))
+            .hint("`adjutant codex list` shows the threads that are known here")
+    })?;
+    let mut items = person.codex_items(&id, i64::MAX, args.items)?;
+    items.reverse();
+    if args.json {
+        output::json(&json!({"thread": thread, "items": items}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    head(&thread).iter().try_for_each(|line| output::data(line))?;
+    for kept in &items {
+        output::data(&format!("\n{}", told(&kept.item)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn head(thread: &Shown) -> Vec<String> {
+    let end = thread.last_end.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
+    let mut lines = vec![
+        format!("thread    {}", thread.thread),
+        format!("state     {}{end}", thread.state),
+        format!("folder    {}", line(&thread.cwd)),
+        format!("model     {}", line(&thread.model)),
+        format!("codex     {} by its {}", line(&thread.version), line(&thread.backend)),
+        format!("tokens    {}", thread.tokens),
+        format!("created   {}", stamp(instant(thread.created_at))),
+        format!("updated   {}", stamp(instant(thread.updated_at))),
+    ];
+    lines.extend(thread.last_failure.as_ref().map(|why| format!("failure   {}", line(why))));
+    lines
+}
+
+/// Returns an item as text, with what it is before it.
+fn told(item: &Item) -> String {
+    let text = match &item.kind {
+        Kind::Command { command, output, exit_code, .. } => {
+            let code = exit_code.map(|code| format!("\n[exit code {code}]")).unwrap_or_default();
+            format!("$ {command}\n{}{code}", output.trim_end())
+        }
+        kind => kind.text(),
+    };
+    format!("{}  {}", item.kind.name(), plain(text.trim_end()))
+}

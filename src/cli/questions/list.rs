@@ -1,0 +1,60 @@
+//! `adjutant questions list`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{SHORT, state};
+use crate::cli::output::{self, Failure};
+use crate::socket::person::Person;
+use crate::socket::person::popups::{Looked, Query};
+use crate::visible::line;
+
+/// Arguments of `adjutant questions list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Only questions with this in their title, client or folder
+    query: Option<String>,
+    /// Those that were decided, the newest first
+    #[arg(long)]
+    decided: bool,
+    /// Show at most this many
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=300))]
+    limit: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints what there is.
+pub(super) fn run(args: ListArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+    let ListArgs { query, decided, limit, json } = args;
+    let searched = query.is_some();
+    let listed = person.questions(Query { decided, text: query.unwrap_or_default(), limit })?;
+    if json {
+        output::json(&listed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if listed.questions.is_empty() {
+        output::note(match (searched, decided) {
+            (true, _) => "no question is like that",
+            (false, true) => "no question was decided yet",
+            (false, false) => "no question waits; --decided shows those of before",
+        });
+        return Ok(ExitCode::SUCCESS);
+    }
+    let row = |looked: &Looked| {
+        let question = &looked.question;
+        let id = question.ticket.get(..SHORT).unwrap_or(&question.ticket);
+        [id.to_owned(), line(&question.title), line(&question.client), state(looked)]
+    };
+    let rows: Vec<_> = listed.questions.iter().map(row).collect();
+    output::table(["ID", "QUESTION", "ASKED BY", "STATE"], 1, &rows)?;
+    if (rows.len() as u64) < listed.total {
+        output::note(format!("note: these are {} of {}; --limit shows more", rows.len(), listed.total));
+    }
+    if !decided {
+        output::note("`adjutant inbox` answers them");
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,106 @@
+//! `adjutant questions show`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::state;
+use crate::cli::output::{self, Failure};
+use crate::clock::{instant, stamp};
+use crate::popups::{Field, Given, Input, Level, Outcome};
+use crate::socket::person::Person;
+use crate::socket::person::popups::Looked;
+use crate::visible::{line, plain};
+
+/// Arguments of `adjutant questions show`.
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The question's id, or enough of its beginning
+    id: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints one question.
+pub(super) fn run(args: &ShowArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+    let looked = person.one_question(&args.id)?;
+    if args.json {
+        output::json(&looked)?;
+    } else {
+        lines(&looked).iter().try_for_each(|line| output::data(line))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lines(looked: &Looked) -> Vec<String> {
+    let question = &looked.question;
+    let at = |millis: i64| stamp(instant(millis));
+    let mut lines = vec![
+        format!("question  {}", question.ticket),
+        format!("state     {}", state(looked)),
+        format!("asked by  {}", line(&question.client)),
+    ];
+    if !question.workspace.is_empty() {
+        lines.push(format!("folder    {}", line(&question.workspace)));
+    }
+    lines.push(format!("asked     {}", at(question.asked_at)));
+    match &looked.outcome {
+        None => lines.push(format!("until     {}", at(question.deadline))),
+        Some(outcome) => lines.extend(decided(outcome)),
+    }
+    if question.level == Level::High {
+        lines.push("level     high: its answer needs the desk passphrase".to_owned());
+    }
+    lines.extend([String::new(), line(&question.title)]);
+    let message = question.message.trim();
+    if !message.is_empty() {
+        lines.extend([String::new(), plain(message).into_owned()]);
+    }
+    for field in &question.fields {
+        lines.extend(options(field));
+    }
+    lines
+}
+
+/// Says who decided what.
+fn decided(outcome: &Outcome) -> Vec<String> {
+    let mut lines =
+        vec![format!("decided   by {} through {}", outcome.by.as_str(), outcome.through.as_str())];
+    for (name, given) in outcome.answer.iter().flat_map(|answer| &answer.0) {
+        let value = match given {
+            Given::Choices(values) => values.join(", "),
+            Given::Other(text) | Given::Text(text) | Given::Date(text) => text.clone(),
+            Given::Number(number) => number.to_string(),
+            Given::YesNo(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        };
+        let name = if outcome.answer.as_ref().is_some_and(|answer| answer.0.len() > 1) {
+            format!("{}: ", line(name))
+        } else {
+            String::new()
+        };
+        lines.push(format!("answer    {name}{}", line(&value)));
+    }
+    lines.extend(outcome.note.as_ref().map(|note| format!("note      {}", line(note))));
+    lines
+}
+
+/// Returns a field's name, where it has one of its own, and what may be chosen.
+fn options(field: &Field) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !field.label.is_empty() {
+        lines.extend([String::new(), line(&field.label)]);
+    }
+    if let Input::Choice { options, other, .. } = &field.input {
+        if field.label.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(
+            options.iter().map(|option| format!("  {}  ({})", line(&option.label), line(&option.value))),
+        );
+        if *other {
+            lines.push("  or something else".to_owned());
+        }
+    }
+    lines
+}
