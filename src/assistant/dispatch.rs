@@ -13,6 +13,7 @@ mod send;
 mod tests;
 mod web;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -274,4 +275,9 @@ fn backoff(attempt: i64) -> i64 {
 /// Whether something is so pressing that quiet hours do not hold it back.
 fn pressing(notification: &Notification) -> bool {
     notification.urgency == Urgency::Urgent
+}
+
+/// Makes a folder, and those above it, that nobody else may look into: what is sent is as private as the calendar.
+async fn make_private(folder: &Path) -> std::io::Result<()> {
+    tokio::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).await
 }

@@ -209,6 +209,16 @@ fn the_way_over_http_is_tried_with_the_token() {
     clinic.look(&[]).is("handshake.http", "fail", "the token cannot be read");
 }
 
+#[test]
+fn a_hub_that_asks_for_no_token_is_tried_without() {
+    let clinic = Clinic::new();
+    clinic.config("[http]\naddress = \"127.0.0.1:0\"\n");
+    let demo = ["serve", "--background", "--demo", "--auth", "none"];
+    assert!(clinic.home.run(demo, "").status.success());
+    // It asks for no token and made none.
+    clinic.look(&[]).is("handshake.http", "ok", "2025-11-25 and 2026-07-28");
+}
+
 /// Answers on the socket as a hub of another version does, and holds the home's lock until it is dropped.
 fn other_hub(clinic: &Clinic, answers: bool) -> std::fs::File {
     let lock = std::fs::File::create(clinic.file("hub.lock")).unwrap();

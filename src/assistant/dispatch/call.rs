@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::send::Letter;
-use super::{Outcome, Ways, web};
+use super::{Outcome, Ways, make_private, web};
 use crate::process;
 
 /// How long the program may speak into its file.
@@ -57,7 +57,7 @@ pub(super) async fn send(ways: &Ways, letter: &Letter<'_>) -> Outcome {
 async fn speak(ways: &Ways, letter: &Letter<'_>, words: &str) -> Option<PathBuf> {
     let (program, arguments) = ways.delivery.speech.split_first()?;
     let folder = ways.delivery.spool.as_deref()?;
-    tokio::fs::create_dir_all(folder).await.ok()?;
+    make_private(folder).await.ok()?;
     let file = folder.join(format!("{}.wav", letter.notification.id));
     let mut argv: Vec<OsString> = vec![program.into()];
     let voice = &letter.user.preferences.voice;

@@ -7,8 +7,8 @@ use lettre::message::Mailbox;
 use lettre::transport::smtp::PoolConfig;
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 
-use super::Outcome;
 use super::send::Letter;
+use super::{Outcome, make_private};
 use crate::config::delivery::{Delivery, Mail};
 
 /// Connections to the mail server.
@@ -94,7 +94,7 @@ fn message(mailer: &Mailer, letter: &Letter<'_>) -> Result<Message, String> {
 }
 
 async fn keep(folder: &Path, id: &str, bytes: &[u8]) -> std::io::Result<()> {
-    tokio::fs::create_dir_all(folder).await?;
+    make_private(folder).await?;
     // Under one name: a second try replaces the first.
     let part = folder.join(format!("{id}.part"));
     tokio::fs::write(&part, bytes).await?;

@@ -1,5 +1,6 @@
 //! What is sent when, told with instants that are given.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Mutex;
 
 use super::*;
@@ -167,14 +168,19 @@ async fn the_demo_shows_and_sends_something_whenever_it_is_looked_at() {
             let told = all(&room, &user).await;
             assert!(told.len() >= 6, "{now}: {told:#?}");
             assert!(told.iter().all(|one| !one.reasons.is_empty() && !one.wording.subject.is_empty()));
-            let folder = tempfile::tempdir().unwrap();
-            let mail = Some(Mail::Folder(folder.path().to_owned()));
+            let home = tempfile::tempdir().unwrap();
+            let folder = home.path().join("spool/mail");
+            let mail = Some(Mail::Folder(folder.clone()));
             let delivery = Delivery { mail, ..Delivery::default() };
             let show: Show = Arc::new(|_| Box::pin(async { Outcome::Sent("shown".to_owned()) }));
             let ways = Ways { mail: email::Mailer::new(&delivery), delivery, web: None, show };
             let soon = now + SignedDuration::from_secs(65);
             room.round(&ways, "hub", || soon, &CancellationToken::new()).await.unwrap();
-            let mails = std::fs::read_dir(folder.path()).unwrap().count();
+            let mails = std::fs::read_dir(&folder).unwrap().count();
+            for private in [&folder, &home.path().join("spool")] {
+                let mode = std::fs::metadata(private).unwrap().permissions().mode();
+                assert_eq!(mode & 0o777, 0o700, "others may read {}", private.display());
+            }
             let gone = all(&room, &user).await;
             let gone =
                 gone.iter().filter(|one| matches!(one.status, Status::Sent | Status::Simulated)).count();

@@ -196,18 +196,20 @@ pub(super) async fn http(patient: Arc<Patient>) -> Found {
         });
     };
     blocking(move || {
-        let remedy = "look at logs/hub.log in the home folder, and restart the hub";
-        let token = match patient.config.http.auth {
-            Auth::None => None,
-            Auth::Token => match std::fs::read_to_string(patient.config.home.join("token")) {
-                Ok(token) => Some(token.trim().to_owned()),
-                Err(error) => {
-                    return Found::fail(
-                        format!("the token cannot be read: {error}"),
-                        "restart the hub, which makes a new one; clients with the old one need the new one",
-                    );
-                }
-            },
+        let kept = match patient.config.http.auth {
+            Auth::None => Ok(None),
+            Auth::Token => std::fs::read_to_string(patient.config.home.join("token"))
+                .map(|token| Some(token.trim().to_owned())),
+        };
+        let remedy = if kept.is_ok() {
+            "look at logs/hub.log in the home folder, and restart the hub"
+        } else {
+            "restart the hub, which makes a new token; clients with the old one need the new one"
+        };
+        // A hub that was told `--auth none` made no token and asks for none.
+        let (token, unread) = match kept {
+            Ok(token) => (token, String::new()),
+            Err(error) => (None, format!(", and the token cannot be read: {error}")),
         };
         let door = http::Door { address, token };
         let result = || -> Result<Option<String>, String> {
@@ -221,7 +223,9 @@ pub(super) async fn http(patient: Arc<Patient>) -> Found {
         };
         match result() {
             Ok(None) => Found::ok(format!("http://{address}/mcp speaks {SHAKEN} and {STATELESS}")),
-            Ok(Some(fault)) | Err(fault) => Found::fail(format!("http://{address}/mcp: {fault}"), remedy),
+            Ok(Some(fault)) | Err(fault) => {
+                Found::fail(format!("http://{address}/mcp: {fault}{unread}"), remedy)
+            }
         }
     })
     .await
