@@ -181,10 +181,11 @@ async fn list(
     }
     let rows = found.iter().map(|one| {
         let at = zone.civil(one.due_at).strftime("%a %Y-%m-%d %H:%M").to_string();
-        let what = line(&one.wording.subject);
-        [at, format!("{what} ({} by {})", one.status.name(), one.channel.name()), one.id.to_string()]
+        let [status, by] = [one.status.name(), one.channel.name()].map(str::to_owned);
+        [at, status, by, line(&one.wording.subject), one.id.to_string()]
     });
-    output::table(["DUE", "NOTIFICATION", "ID"], 1, &rows.collect::<Vec<_>>())?;
+    let due = format!("DUE ({zone})");
+    output::table([due.as_str(), "STATUS", "BY", "NOTIFICATION", "ID"], 3, &rows.collect::<Vec<_>>())?;
     if more {
         output::note(format!("only the first {MOST}; ask for fewer days"));
     }
