@@ -43,6 +43,8 @@ impl std::fmt::Debug for Action {
 pub(crate) enum Error {
     #[error("there is no notification service: {0}")]
     NoService(String),
+    #[error("the notification service did not take it: {0}")]
+    NotTaken(String),
     #[error("it did not answer in time")]
     Slow,
     #[error("earlier notices still wait for it")]

@@ -79,9 +79,12 @@ async fn show(app: Arc<App>, desktop: Desktop, waiting: TaskTracker, shown: Show
 fn carried(result: Result<(), channels::Error>) -> Outcome {
     match result {
         Ok(()) => Outcome::Sent("shown".to_owned()),
-        Err(error @ (channels::Error::Slow | channels::Error::Stuck | channels::Error::Unreachable(_))) => {
-            Outcome::Failed(error.to_string())
-        }
+        Err(
+            error @ (channels::Error::Slow
+            | channels::Error::Stuck
+            | channels::Error::NotTaken(_)
+            | channels::Error::Unreachable(_)),
+        ) => Outcome::Failed(error.to_string()),
         Err(error @ channels::Error::Refused(status)) if status == 429 || status >= 500 => {
             Outcome::Failed(error.to_string())
         }

@@ -63,7 +63,7 @@ impl Desktop {
             if let Some(id) = before {
                 notification.id(id);
             }
-            let handle = notification.show().map_err(|error| Error::NoService(error.to_string()))?;
+            let handle = notification.show().map_err(|error| why(&error))?;
             let mut on_the_way = lock(&on_the_way);
             if on_the_way.get(&notice.key) != Some(&number) {
                 drop(on_the_way);
@@ -122,6 +122,14 @@ impl Desktop {
             Ok(Err(_)) => Err(Error::NoService("the call came to no end".to_owned())),
             Err(_) => Err(Error::Slow),
         }
+    }
+}
+
+/// Whether a notice was not shown because nobody is there, or by somebody who may take the next one.
+fn why(error: &notify_rust::error::Error) -> Error {
+    match notify_rust::get_server_information() {
+        Ok(_) => Error::NotTaken(error.to_string()),
+        Err(_) => Error::NoService(error.to_string()),
     }
 }
 

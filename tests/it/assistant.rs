@@ -2,6 +2,7 @@
 
 mod advice;
 mod delivery;
+mod desktop;
 mod dispatch;
 mod patience;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{entry, eventually};
 use crate::support::Home;
+use crate::support::desktop::Desktop;
 
 /// A mail server that takes everything, or refuses the first so many mails for now.
 #[derive(Clone)]
@@ -103,7 +104,17 @@ impl Hub {
     }
 
     pub(super) fn start_with(home: &Home, more: &[&str]) -> Self {
-        let mut command = home.adjutant([&["serve", "--http", "off"], more].concat());
+        Self::of(home.adjutant([&["serve", "--http", "off"], more].concat()))
+    }
+
+    /// A hub that finds this desktop.
+    pub(super) fn start_on(home: &Home, desktop: &Desktop) -> Self {
+        let mut command = home.adjutant(["serve", "--http", "off"]);
+        command.env("DBUS_SESSION_BUS_ADDRESS", desktop.address());
+        Self::of(command)
+    }
+
+    fn of(mut command: Command) -> Self {
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         Self(child)
     }

@@ -26,6 +26,10 @@ pub(crate) enum Manner {
     Answers,
     /// It takes every call and answers none.
     Hangs,
+    /// It refuses so many notices, and shows those after them.
+    Refuses(usize),
+    /// It goes away over the first notice.
+    Dies,
 }
 
 /// A bus with the service on it; both end with this value.
@@ -106,7 +110,7 @@ async fn serve(address: &str, manner: Manner, tell: &Sender<Call>, ready: &Sende
         let _ = ready.send(());
     };
     let serving = async {
-        let mut next = 1;
+        let (mut next, mut refused) = (1, 0);
         while let Some(Ok(message)) = messages.next().await {
             if message.message_type() != Type::MethodCall {
                 continue;
@@ -128,11 +132,18 @@ async fn serve(address: &str, manner: Manner, tell: &Sender<Call>, ready: &Sende
             } else if member == "CloseNotification" {
                 let _ = tell.send(Call::Closed { id: message.body().deserialize().unwrap() });
             }
-            if manner == Manner::Hangs {
-                continue;
-            }
-            match member.as_str() {
-                "Notify" => connection.reply(&header, &id).await.unwrap(),
+            match (manner, member.as_str()) {
+                (Manner::Hangs, _) => {}
+                (Manner::Dies, "Notify") => break,
+                (Manner::Refuses(notices), "Notify") if refused < notices => {
+                    refused += 1;
+                    let too_many = "org.freedesktop.Notifications.Error.ExcessNotificationGeneration";
+                    connection.reply_error(&header, too_many, &"too many at once").await.unwrap();
+                }
+                (_, "Notify") => connection.reply(&header, &id).await.unwrap(),
+                (_, "GetServerInformation") => {
+                    connection.reply(&header, &("fake", "tests", "1", "1.2")).await.unwrap();
+                }
                 _ => connection.reply(&header, &()).await.unwrap(),
             }
         }
