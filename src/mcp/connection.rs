@@ -48,9 +48,13 @@ impl Connection {
         *self.revision.lock().unwrap_or_else(PoisonError::into_inner) = Some(revision);
     }
 
-    /// Keeps what a tool answers for the moment it is written; rmcp sees an empty result in its place.
+    /// Keeps what a tool answers for the moment it is written; rmcp sees an empty result in its place. What was
+    /// cancelled meanwhile is never written, and would wait for another request of the same id.
     pub(crate) fn prepare(&self, id: RequestId, answer: Prepared) {
-        self.prepared().insert(id, answer);
+        let flight = self.flight();
+        if flight.has(&id) {
+            self.prepared().insert(id, answer);
+        }
     }
 
     /// Takes what was prepared for an answer.

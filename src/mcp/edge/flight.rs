@@ -166,6 +166,11 @@ impl Flight {
         self.tickets.is_empty()
     }
 
+    /// Whether a request has no answer yet.
+    pub(crate) fn has(&self, id: &RequestId) -> bool {
+        self.tickets.contains_key(id)
+    }
+
     /// The ids in flight, all or the open subscriptions alone.
     pub(crate) fn ids(&self, kind: Option<Kind>) -> Vec<RequestId> {
         let wanted = |ticket: &Ticket| kind.is_none_or(|kind| ticket.kind == kind);

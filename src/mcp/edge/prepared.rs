@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use rmcp::model::CallToolResult;
+use serde_json::Value;
 
 /// The members `content` and `structuredContent` of a tool's result.
 #[derive(Clone, Debug)]
@@ -22,6 +23,12 @@ pub(crate) enum Prepared {
 enum Depth {
     Once,
     Twice,
+}
+
+/// Returns the [`Prepared::Members`] of an answer whose text and whose structured content, as JSON, are made already.
+pub(crate) fn members(text: &str, json: &str) -> Arc<str> {
+    let text = Value::from(text);
+    format!(r#""content":[{{"type":"text","text":{text}}}],"structuredContent":{json}"#).into()
 }
 
 impl Prepared {

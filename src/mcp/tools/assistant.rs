@@ -20,6 +20,7 @@ use crate::assistant::notification::Status;
 use crate::assistant::{Error, UserId, Zone};
 use crate::mcp::arguments::{Fault, choice};
 use crate::mcp::dialect::Revision;
+use crate::mcp::edge::prepared::{Prepared, members};
 use crate::mcp::{Handler, error};
 pub(crate) use schemas::tools;
 
@@ -40,6 +41,32 @@ const BACK: (u32, u32) = (2, 30);
 const FORWARD: (u32, u32) = (30, 90);
 /// Days that `listNotifications` looks ahead.
 const AHEAD: (u32, u32) = (7, 30);
+
+/// Who calls, and which call it is.
+struct Call<'a> {
+    handler: &'a Handler,
+    revision: Revision,
+    context: &'a RequestContext<RoleServer>,
+}
+
+impl Call<'_> {
+    /// The whole answer as text, and from 2025-06-18 on as structured content too.
+    fn answer(&self, told: &impl Serialize) -> CallToolResult {
+        let text = serde_json::to_string_pretty(told).unwrap_or_default();
+        if !self.revision.has_titles() {
+            return CallToolResult::success(vec![ContentBlock::text(text)]);
+        }
+        let Some(connection) = self.handler.connection() else {
+            let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+            result.structured_content = serde_json::to_value(told).ok();
+            return result;
+        };
+        // A list of hundreds of events never becomes a tree of values.
+        let json = serde_json::to_string(told).unwrap_or_default();
+        connection.prepare(self.context.id.clone(), Prepared::Members(members(&text, &json)));
+        CallToolResult::success(Vec::new())
+    }
+}
 
 /// Why there is no answer.
 enum Refused {
@@ -64,18 +91,19 @@ pub(crate) async fn call(
     arguments: &Map<String, Value>,
     context: &RequestContext<RoleServer>,
 ) -> Option<Result<CallToolResult, ErrorData>> {
+    let call = Call { handler, revision, context };
     let now = Timestamp::now();
     let config = &handler.app().config.assistant;
     let asks = name == PLAN && !config.advisers.is_empty();
     let patience = config.call_timeout + if asks { config.planning } else { Duration::ZERO };
     let work = async {
         match name {
-            USER => user(handler, revision, arguments).await,
-            EVENT => event(handler, revision, arguments).await,
-            EVENTS => events(handler, revision, arguments, now).await,
-            NOTIFICATIONS => notifications(handler, revision, arguments, now).await,
+            USER => user(&call, arguments).await,
+            EVENT => event(&call, arguments).await,
+            EVENTS => events(&call, arguments, now).await,
+            NOTIFICATIONS => notifications(&call, arguments, now).await,
             // Boxed, for it is larger than all others together, and every call would carry it.
-            _ => Box::pin(plan::plan(handler, revision, arguments, context)).await,
+            _ => Box::pin(plan::plan(&call, arguments)).await,
         }
     };
     if !NAMES.contains(&name) {
@@ -88,16 +116,6 @@ pub(crate) async fn call(
         Ok(Err(Refused::TakenBack)) => Err(error::cancelled()),
         Err(_) => error::tool_timed_out(revision, name, patience),
     })
-}
-
-/// The whole answer as text, and from 2025-06-18 on as structured content too.
-fn answer(told: &impl Serialize, revision: Revision) -> CallToolResult {
-    let text = serde_json::to_string_pretty(told).unwrap_or_default();
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    if revision.has_titles() {
-        result.structured_content = serde_json::to_value(told).ok();
-    }
-    result
 }
 
 fn failed(argument: &str, refused: &Error, revision: Revision) -> Result<CallToolResult, ErrorData> {
@@ -117,43 +135,34 @@ fn failed(argument: &str, refused: &Error, revision: Revision) -> Result<CallToo
     }
 }
 
-async fn user(
-    handler: &Handler,
-    revision: Revision,
-    arguments: &Map<String, Value>,
-) -> Result<CallToolResult, Refused> {
+async fn user(call: &Call<'_>, arguments: &Map<String, Value>) -> Result<CallToolResult, Refused> {
     let id = arguments::that_user(arguments)?;
     let user =
-        handler.app().assistant.user(&id).await.map_err(|refused| Refused::Room("user_id", refused))?;
-    Ok(answer(&tell::user(&user), revision))
+        call.handler.app().assistant.user(&id).await.map_err(|refused| Refused::Room("user_id", refused))?;
+    Ok(call.answer(&tell::user(&user)))
 }
 
-async fn event(
-    handler: &Handler,
-    revision: Revision,
-    arguments: &Map<String, Value>,
-) -> Result<CallToolResult, Refused> {
+async fn event(call: &Call<'_>, arguments: &Map<String, Value>) -> Result<CallToolResult, Refused> {
     let id = arguments::that_event(arguments)?;
-    let room = &handler.app().assistant;
+    let room = &call.handler.app().assistant;
     let refused = |refused| Refused::Room("event_id", refused);
     let event = room.event(&id).await.map_err(refused)?;
     let zone = room.user(&event.user).await.map_err(refused)?.preferences.zone;
-    Ok(answer(&tell::event(&event, None, &zone), revision))
+    Ok(call.answer(&tell::event(&event, None, &zone)))
 }
 
 async fn events(
-    handler: &Handler,
-    revision: Revision,
+    call: &Call<'_>,
     arguments: &Map<String, Value>,
     now: Timestamp,
 ) -> Result<CallToolResult, Refused> {
     let user = arguments::user(arguments)?;
     let back = arguments::days(arguments, "days_back", 0, BACK)?;
     let forward = arguments::days(arguments, "days_forward", 1, FORWARD)?;
-    let listing = listing(handler, user.as_ref(), window(now, back, forward))
+    let listing = listing(call.handler, user.as_ref(), window(now, back, forward))
         .await
         .map_err(|refused| Refused::Room("user_id", refused))?;
-    Ok(answer(&listing.told(), revision))
+    Ok(call.answer(&listing.told()))
 }
 
 /// What happens in a window.
@@ -199,8 +208,7 @@ async fn zone(handler: &Handler, user: Option<&UserId>) -> Result<Zone, Error> {
 }
 
 async fn notifications(
-    handler: &Handler,
-    revision: Revision,
+    call: &Call<'_>,
     arguments: &Map<String, Value>,
     now: Timestamp,
 ) -> Result<CallToolResult, Refused> {
@@ -208,9 +216,9 @@ async fn notifications(
     let status = choice(arguments, "status", Status::ALL, Status::name)?;
     let (from, until) = window(now, 0, arguments::days(arguments, "days_forward", 1, AHEAD)?);
     let refused = |refused| Refused::Room("user_id", refused);
-    let zone = zone(handler, user.as_ref()).await.map_err(refused)?;
+    let zone = zone(call.handler, user.as_ref()).await.map_err(refused)?;
     let due = Due { user, status, from, until };
-    let found = handler.app().assistant.notifications(&due, MOST).await;
+    let found = call.handler.app().assistant.notifications(&due, MOST).await;
     let (found, more) = found.map_err(refused)?;
     let told: Vec<Value> = found.iter().map(|one| tell::notification(one, &zone)).collect();
     let mut value = json!({
@@ -223,5 +231,5 @@ async fn notifications(
     if more {
         value["more"] = Value::from(tell::MORE);
     }
-    Ok(answer(&value, revision))
+    Ok(call.answer(&value))
 }

@@ -12,7 +12,7 @@ use crate::events::Event;
 use crate::mcp::Handler;
 use crate::mcp::arguments::{self, Fault};
 use crate::mcp::dialect::Revision;
-use crate::mcp::edge::prepared::Prepared;
+use crate::mcp::edge::prepared::{Prepared, members};
 use crate::prompts::{Argument, Catalogue, Error, Inputs, Problem};
 
 pub(crate) const LIST: &str = "list_prompts";
@@ -113,7 +113,10 @@ pub(crate) async fn list(
         Some(connection) => {
             let contract = revision == Revision::V2024_11_05;
             let slot = if contract { &catalogue.contract_listing } else { &catalogue.listing };
-            let members = slot.get_or_init(|| members(&listing(&catalogue, revision)).into());
+            let members = slot.get_or_init(|| {
+                let json = listing(&catalogue, revision).to_string();
+                members(&json, &json)
+            });
             connection.prepare(context.id.clone(), Prepared::Members(members.clone()));
             empty()
         }
@@ -232,11 +235,4 @@ fn structured(value: Value) -> CallToolResult {
     result.content = vec![ContentBlock::text(value.to_string())];
     result.structured_content = Some(value);
     result
-}
-
-/// The same as bytes, for [`Prepared::Members`].
-fn members(value: &Value) -> String {
-    let json = value.to_string();
-    let text = Value::from(json.as_str());
-    format!(r#""content":[{{"type":"text","text":{text}}}],"structuredContent":{json}"#)
 }

@@ -12,7 +12,7 @@ use rmcp::service::{Peer, RequestContext, ServiceError};
 use serde_json::{Map, Value, json};
 
 use super::arguments::{self, ANSWERS};
-use super::{FORWARD, MOST, PLAN, Refused, answer, tell, window, zone};
+use super::{Call, FORWARD, MOST, PLAN, Refused, tell, window, zone};
 use crate::app::planning::{self, Client, Planned, Sampler, Why};
 use crate::assistant::notices::Due;
 use crate::assistant::notification::Status;
@@ -36,12 +36,8 @@ struct About {
 }
 
 /// Plans, or takes what the client's model answered to an earlier call.
-pub(super) async fn plan(
-    handler: &Handler,
-    revision: Revision,
-    arguments: &Map<String, Value>,
-    context: &RequestContext<RoleServer>,
-) -> Result<CallToolResult, Refused> {
+pub(super) async fn plan(call: &Call<'_>, arguments: &Map<String, Value>) -> Result<CallToolResult, Refused> {
+    let Call { handler, revision, context } = *call;
     let user = arguments::that_user(arguments)?;
     let event = arguments::event(arguments)?;
     let force = boolean(arguments, "force_replan")?;
@@ -62,7 +58,7 @@ pub(super) async fn plan(
         if !refused.is_empty() {
             value["refused"] = refused.iter().map(refusal).collect();
         }
-        return Ok(answer(&value, revision));
+        return Ok(call.answer(&value));
     }
     let client = Client { answers: takes_answers, sampler: sampler(revision, context) };
     let planned = {
@@ -80,7 +76,7 @@ pub(super) async fn plan(
     let planned = planned.map_err(of_what)?.ok_or(Refused::TakenBack)?;
     let mut value = told(handler, &about, &planned.planning).await?;
     asked(&mut value, &planned);
-    Ok(answer(&value, revision))
+    Ok(call.answer(&value))
 }
 
 /// What planning did, with all that is planned now.
