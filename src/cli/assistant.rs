@@ -11,6 +11,7 @@ use super::Common;
 use super::output::Failure;
 use crate::agents::{Form, Selector};
 use crate::app::App;
+use crate::assistant::calendar::Error as Calendar;
 use crate::assistant::{Assistant, Error, UserId};
 use crate::config::runners::RunnersConfig;
 use crate::config::{Config, Database, Overrides, Roots};
@@ -77,6 +78,11 @@ impl From<Error> for Failure {
             Error::Unknown { what: "notification", .. } => {
                 failure.hint("`adjutant notifications list` shows the coming ones")
             }
+            Error::Calendar(Calendar::TooLarge) => {
+                failure.hint("all `.ics` files of a folder are taken over at once")
+            }
+            Error::Calendar(Calendar::NotACalendar) => failure
+                .hint("calendar programs write one when they export or publish a calendar as iCalendar"),
             Error::Store(source) => failure.hint(format!("the database says: {source:?}")),
             _ => failure,
         }

@@ -17,7 +17,7 @@ use super::output::{self, Failure};
 use crate::assistant::agenda::Span;
 use crate::assistant::calendar::{Fault, MAX_BYTES};
 use crate::assistant::event::CalendarSource;
-use crate::assistant::import::Origin;
+use crate::assistant::import::{Imported, Origin};
 use crate::assistant::{Assistant, EventId, UserId, Zone};
 use crate::mcp::tools::assistant::tell;
 use crate::visible::line;
@@ -192,30 +192,23 @@ async fn show(room: &Assistant, id: &EventId, json: bool) -> Result<(), Failure>
 
 async fn import(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Result<ExitCode, Failure> {
     let now = Timestamp::now();
+    // Known before the first file is read, so that whatever fails then is the file's own.
+    room.user(user).await?;
+    let files = files(from)?;
     let (mut told, mut faulty) = (Vec::new(), false);
-    for file in files(from)? {
+    for file in &files {
         let shown = file.display().to_string();
-        let bytes = bytes_of(&file).map_err(|error| {
-            Failure::new(format!("cannot read {shown}: {error}"))
-                .hint("name a file or folder that you may read")
-        })?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let place = std::path::absolute(&file).unwrap_or_else(|_| file.clone()).display().to_string();
-        let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let origin = Origin { user: user.clone(), source: CalendarSource::File, place, name: name.clone() };
-        let bar = bar(&name);
-        let tell = |done: usize, all: usize| {
-            bar.set_length(all as u64);
-            bar.set_position(done as u64);
+        let imported = match import_file(room, user, file, now).await {
+            Ok(imported) => imported,
+            // One file that is no calendar does not cost the others of its folder.
+            Err(failure) if files.len() > 1 => {
+                output::note(line(&format!("left out: {}", failure.message)));
+                told.push(json!({"file": shown, "problem": failure.message}));
+                faulty = true;
+                continue;
+            }
+            Err(failure) => return Err(failure),
         };
-        let imported = room.import_telling(&origin, text, ACTOR, now, &tell).await;
-        bar.finish_and_clear();
-        let imported = imported.map_err(|error| {
-            let message = format!("{shown}: {error}");
-            let mut failure = Failure::from(error);
-            failure.message = message;
-            failure
-        })?;
         let left_out = tell_faults(imported.faults.iter().map(|fault| (shown.as_str(), fault)));
         faulty |= left_out > 0;
         let taken = imported.taken;
@@ -240,6 +233,35 @@ async fn import(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Res
         output::json(&json!({"imported": told}))?;
     }
     Ok(if faulty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+async fn import_file(
+    room: &Assistant,
+    user: &UserId,
+    file: &Path,
+    now: Timestamp,
+) -> Result<Imported, Failure> {
+    let shown = file.display();
+    let bytes = bytes_of(file).map_err(|error| {
+        Failure::new(format!("cannot read {shown}: {error}")).hint("name a file or folder that you may read")
+    })?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let place = std::path::absolute(file).unwrap_or_else(|_| file.to_owned()).display().to_string();
+    let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let origin = Origin { user: user.clone(), source: CalendarSource::File, place, name: name.clone() };
+    let bar = bar(&name);
+    let tell = |done: usize, all: usize| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    };
+    let imported = room.import_telling(&origin, text, ACTOR, now, &tell).await;
+    bar.finish_and_clear();
+    imported.map_err(|error| {
+        let message = format!("{shown}: {error}");
+        let mut failure = Failure::from(error);
+        failure.message = message;
+        failure
+    })
 }
 
 /// Names every event that was left out, or taken in another way than it stands there, with its file and line. Says how

@@ -100,7 +100,8 @@ fn an_address_is_read_again_only_when_it_changed() {
     assert_eq!(import().stdout, "nothing has changed since the last time\n");
     // What a feed does not say any more was called off.
     assert_eq!(import().stdout, "1 new, 0 changed, 0 as before, 1 gone, 0 left out\n");
-    assert_eq!(import().stderr, "error: the server answers with status 503\n");
+    let away = "error: the server answers with status 503\nhint: what was read before stays as it is; try again later\n";
+    assert_eq!(import().stderr, away);
     let asked = asked.join().unwrap();
     assert!(!asked[0].contains("if-none-match") && asked[1].contains("if-none-match: \"v1\""), "{asked:?}");
 }
@@ -208,7 +209,9 @@ fn a_caldav_server_is_asked_for_what_changed() {
         assert!(broken.stderr.contains("left out: unknown time zone `Mars/Base`"), "{}", broken.stderr);
     }
     let refused = home.run(["events", "import", "ann", &url, "--caldav"], "");
-    assert_eq!(refused.stderr, "error: the server answers with status 401: it wants a name and a password\n");
+    let who = "error: the server answers with status 401: it wants a name and a password\n\
+               hint: name who reads it: `--login NAME --password-file FILE`\n";
+    assert_eq!(refused.stderr, who);
 }
 
 fn imported(home: &Home, user: &str, file: &str) -> String {
@@ -349,6 +352,20 @@ fn what_is_gone_is_called_off_beside_a_broken_event_that_stays_as_it_was() {
     let nameless = broken.replace("UID:two\r\n", "");
     assert!(again(&[&nameless]).ends_with("0 new, 0 changed, 0 as before, 0 gone, 1 left out\n"));
     assert_eq!(standing(), ["three", "two"]);
+}
+
+#[test]
+fn a_file_that_is_no_calendar_does_not_cost_its_folder() {
+    let home = home();
+    home.write("all/a.ics", "<html>Log in first</html>");
+    home.write("all/b.ics", calendar(&[MEETING]));
+    home.write("all/notes.txt", "no calendar, and does not say so");
+    let told = home.run(["events", "import", "ann", "all"], "");
+    assert_eq!(told.status.code(), Some(1));
+    assert_eq!(told.stdout, "all/b.ics: 1 new, 0 changed, 0 as before, 0 gone, 0 left out\n");
+    assert!(told.stderr.contains("left out: all/a.ics: this is not a calendar"), "{}", told.stderr);
+    let told = home.run(["events", "import", "nobody", "all"], "");
+    assert!(told.stderr.starts_with("error: unknown user `nobody`"), "{}", told.stderr);
 }
 
 #[test]
@@ -504,7 +521,8 @@ fn large_files_and_bombs_are_refused_by_name_in_bounded_time() {
     home.write("large.ics", format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nX-A:{large}\r\nEND:VCALENDAR\r\n"));
     let refused = home.run(["events", "import", "ann", "large.ics"], "");
     assert_eq!(refused.status.code(), Some(1));
-    let why = "error: large.ics: the calendar has more than 41943040 bytes, which is the most that is read at once; split it\n";
+    let why = "error: large.ics: the calendar has more than 41943040 bytes, which is the most that is read at once; split it\n\
+               hint: all `.ics` files of a folder are taken over at once\n";
     assert_eq!(refused.stderr, why);
     // Every second of the next centuries, dates that no year has, and a rule for each of many events.
     let start = at(2, "1000");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::assistant::ACTOR;
 use super::super::output::{self, Failure};
 use super::{fault, tell_faults};
-use crate::app::calendars::{self, Place};
+use crate::app::calendars::{self, Error, Place};
 use crate::assistant::{Assistant, UserId};
 use crate::outbound::Login;
 
@@ -63,7 +63,7 @@ pub(super) async fn import(
     json: bool,
 ) -> Result<ExitCode, Failure> {
     let user = room.user(user).await?;
-    let pulled = calendars::pull(room, &user, place, ACTOR, Timestamp::now()).await.map_err(Failure::new)?;
+    let pulled = calendars::pull(room, &user, place, ACTOR, Timestamp::now()).await.map_err(failed)?;
     let left_out = tell_faults(pulled.faults.iter().map(|(name, fault)| (name.as_str(), fault)));
     let taken = pulled.taken;
     if json {
@@ -90,4 +90,22 @@ pub(super) async fn import(
         ))?;
     }
     Ok(if left_out == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Says what to do where nothing was read.
+fn failed(error: Error) -> Failure {
+    let message = error.to_string();
+    match error {
+        Error::Refused { status: 401 | 403 } => {
+            Failure::new(message).hint("name who reads it: `--login NAME --password-file FILE`")
+        }
+        Error::Refused { status: 404 | 410 } => Failure::new(message).hint("look at the address again"),
+        Error::Refused { .. } | Error::Outbound(_) => {
+            Failure::new(message).hint("what was read before stays as it is; try again later")
+        }
+        Error::NotCalDav => {
+            Failure::new(message).hint("a `.ics` file behind an address is read without `--caldav`")
+        }
+        Error::Room(error) => Failure::from(error),
+    }
 }
