@@ -36,7 +36,7 @@ pub(crate) use error::Error;
 pub(crate) use outcome::{By, Kind, Outcome, Presenter, Proof, State};
 pub(crate) use question::{
     Asked, Asker, Choice, Default, Delivery, Draft, Field, Filter, Happened, Input, Level, Page, Question,
-    Queue, Route, Ticket, Unanswered,
+    Queue, Route, Ticket, Unanswered, Waits,
 };
 
 /// The room. Cheap to clone; all clones share one desk.
@@ -201,9 +201,21 @@ impl Popups {
         self.0.cancel(asker, ticket).await
     }
 
-    /// Notes that `asker` is back at a question that it asked before, in its present session.
-    pub(crate) async fn here(&self, asker: &Asker, ticket: &Ticket) -> Result<(), Error> {
-        self.0.here(asker, ticket).await
+    /// Notes that `asker` is back at a question that it asked before, in its present session. One that has none is
+    /// expected again within `lease`; `None` stands for as long as its call lasts.
+    pub(crate) async fn here(
+        &self,
+        asker: &Asker,
+        ticket: &Ticket,
+        lease: Option<Duration>,
+    ) -> Result<(), Error> {
+        self.0.here(asker, ticket, lease).await
+    }
+
+    /// Notes that an asker whose end nobody can see has ended its call, or has no stream open, and is expected again
+    /// within `lease`. When it stays silent the person is shown that; the question stays.
+    pub(crate) async fn lets_go(&self, asker: &Asker, ticket: &Ticket, lease: Duration) {
+        self.0.lets_go(asker, ticket, lease).await;
     }
 
     /// Notes that `asker` (by its key) took back the call that waited. The question stays for a grace, as after

@@ -32,6 +32,7 @@ Without a terminal on both ends, and with --plain, it speaks lines:
     the title, then the message with | before each line, then the options: NUMBER VALUE LABEL
   DONE ID OUTCOME        what you decided is kept
   GONE ID HOW            it was decided elsewhere, or withdrawn
+  WAITS ID WHO           who is there for the answer, when that changed
   DESK STATE             whether agents may ask, when that changed
   REFUSED [ID] REASON    a line that could not be followed
 and reads one answer a line; of an ID the beginning is enough:

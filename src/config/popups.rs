@@ -26,6 +26,8 @@ pub(crate) struct PopupsConfig {
     pub(crate) undo: Duration,
     /// How long a question outlives the last client that waits for it, so that the client may come back.
     pub(crate) gone_grace: Duration,
+    /// How long a client whose end nobody can see may be silent before the person is shown that nobody waits.
+    pub(crate) silent: Duration,
     /// How long a decided question stays in the history.
     pub(crate) keep: Duration,
     /// How long a tool call blocks before it answers `pending` with a ticket; by the client's name where known better.
@@ -52,6 +54,7 @@ impl Default for PopupsConfig {
             longest_timeout: Duration::from_hours(7 * 24),
             undo: Duration::from_secs(3),
             gone_grace: Duration::from_mins(10),
+            silent: Duration::from_mins(5),
             keep: Duration::from_hours(90 * 24),
             patience: Duration::from_secs(50),
             patience_of: BTreeMap::new(),
@@ -76,6 +79,7 @@ pub(super) struct File {
     /// 0 lets every answer leave at once.
     undo_milliseconds: Option<u64>,
     gone_grace_seconds: Option<u64>,
+    silent_seconds: Option<u64>,
     keep_days: Option<u64>,
     patience_seconds: Option<u64>,
     /// By the beginning of a client's name.
@@ -102,6 +106,7 @@ impl File {
         set(&mut popups.timeout, minutes(self.timeout_minutes));
         set(&mut popups.undo, self.undo_milliseconds.map(Duration::from_millis));
         set(&mut popups.gone_grace, self.gone_grace_seconds.map(Duration::from_secs));
+        set(&mut popups.silent, self.silent_seconds.map(|seconds| Duration::from_secs(seconds.max(1))));
         let days = |days: u64| Duration::from_hours(days.clamp(1, 100_000) * 24);
         set(&mut popups.keep, self.keep_days.map(days));
         set(&mut popups.patience, self.patience_seconds.map(Duration::from_secs));

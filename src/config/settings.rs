@@ -263,6 +263,11 @@ fn of_popups(config: &Config) -> Vec<Row> {
         row("popups.keep_days", popups.keep.as_secs() / (24 * 60 * 60), "that a decided question stays"),
         row("popups.undo_milliseconds", popups.undo.as_millis(), "for which an answer may be taken back"),
         row("popups.gone_grace_seconds", popups.gone_grace.as_secs(), "that a question outlives its client"),
+        row(
+            "popups.silent_seconds",
+            popups.silent.as_secs(),
+            "until a client without a session that asks no more is shown as waiting no more",
+        ),
         row("popups.patience_seconds", popups.patience.as_secs(), "until a call is answered with a ticket"),
         row(
             "popups.ask_in_client",

@@ -1,6 +1,7 @@
 //! How outcomes reach who asked, and who of them is still there.
 
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use super::desk::Desk;
 use super::error::Error;
@@ -10,12 +11,36 @@ use crate::events::Event;
 use crate::store::popups;
 
 impl Desk {
-    pub(super) async fn here(&self, asker: &Asker, ticket: &Ticket) -> Result<(), Error> {
-        let back = popups::here(&self.store, ticket.as_str(), &asker.key, &asker.session).await?;
-        if back {
+    pub(super) async fn here(
+        &self,
+        asker: &Asker,
+        ticket: &Ticket,
+        lease: Option<Duration>,
+    ) -> Result<(), Error> {
+        let here = popups::Here {
+            question: ticket.to_string(),
+            asker: asker.key.clone(),
+            session: asker.session.clone(),
+            now: self.clock.now(),
+            lease: lease.map(rows::millis),
+        };
+        if popups::here(&self.store, here).await? {
             self.events.send(Event::QuestionsChanged);
         }
+        if lease.is_some() {
+            self.wake.notify_one();
+        }
         Ok(())
+    }
+
+    pub(super) async fn lets_go(&self, asker: &Asker, ticket: &Ticket, lease: Duration) {
+        let until = self.clock.now().saturating_add(rows::millis(lease));
+        match popups::lets_go(&self.store, ticket.as_str(), &asker.key, &asker.route.stream, until).await {
+            Ok(()) => self.wake.notify_one(),
+            Err(error) => {
+                tracing::warn!(%error, %ticket, "when a caller is expected again could not be noted")
+            }
+        }
     }
 
     pub(super) async fn left(&self, asker: &str, ticket: &Ticket) {

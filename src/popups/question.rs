@@ -59,6 +59,13 @@ pub(crate) struct Asker {
     pub(crate) route: Route,
 }
 
+impl Asker {
+    /// Whether nobody can see this one's end: it has no session, or reads a stream that may open later.
+    pub(crate) fn is_unseen(&self) -> bool {
+        self.session.is_empty()
+    }
+}
+
 /// Where an answer goes that is a response of its own: an event stream, and the request's id as JSON. Both empty for
 /// a tool's call.
 #[derive(Clone, Debug, std::default::Default, PartialEq, Eq, Hash)]
@@ -192,10 +199,33 @@ pub(crate) struct Question {
     pub(crate) seen_at: Option<Millis>,
     pub(crate) seen_ms: Millis,
     pub(crate) snoozed_until: Option<Millis>,
-    /// How many requests get the outcome, and how many of their clients are still there.
+    /// How many requests get the outcome.
     pub(crate) deliveries: u32,
-    pub(crate) present: u32,
+    pub(crate) waits: Waits,
     pub(crate) state: State,
+}
+
+/// Whether somebody is there for the outcome. It is kept and handed over in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Waits {
+    /// At least one of those who asked.
+    Here,
+    /// Nobody can be seen to have gone, but those who said they would ask again have not.
+    Silent,
+    /// All of them are gone.
+    Away,
+}
+
+impl Waits {
+    /// Says why nobody is there, as a fragment of a sentence; `None` where somebody is.
+    pub(crate) fn why_not(self) -> Option<&'static str> {
+        match self {
+            Self::Here => None,
+            Self::Silent => Some("its client asks for it no more"),
+            Self::Away => Some("its client is away"),
+        }
+    }
 }
 
 /// A page of questions.
@@ -227,7 +257,7 @@ pub(crate) struct Filter {
     pub(crate) kind: Option<super::Kind>,
 }
 
-/// How a form or a link in the client itself ended without an answer.
+/// Why a form or a link in the client itself brought no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unanswered {
     /// The person closed it, or the client did not draw it: the question is not shown there again.
@@ -236,6 +266,8 @@ pub(crate) enum Unanswered {
     Unfit,
     /// The client says that its person opens the question's page: it is answered there, or not.
     Followed,
+    /// The forms of the client's revision cannot say what is asked.
+    NoForm,
 }
 
 impl Unanswered {
@@ -245,6 +277,7 @@ impl Unanswered {
             Self::Closed => "form_closed",
             Self::Unfit => "unfit",
             Self::Followed => "link_followed",
+            Self::NoForm => "no_form",
         }
     }
 }
@@ -254,8 +287,8 @@ impl Unanswered {
 pub(crate) struct Happened {
     pub(crate) at: Millis,
     /// `asked`, `asked_again`, `rung`, `seen`, `snoozed`, `answered`, `taken_back`, `default`, `declined`, `dismissed`,
-    /// `timed_out`, `cancelled`, `client_gone`, `final`, `refused` (a wrong passphrase), `form_closed`, `unfit` and
-    /// `link_followed` (see [`Unanswered`]), `delivered`.
+    /// `timed_out`, `cancelled`, `client_gone`, `final`, `refused` (a wrong passphrase), `form_closed`, `unfit`,
+    /// `link_followed` and `no_form` (see [`Unanswered`]), `silent` and `heard` (see [`Waits`]), `delivered`.
     pub(crate) kind: String,
     /// Through which presenter, or to whom; may be empty.
     pub(crate) who: String,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 use super::outcome::{Outcome, State};
-use super::question::{Default, Field, Level, Question, Ticket};
+use super::question::{Default, Field, Level, Question, Ticket, Waits};
 use crate::store::{self, popups};
 
 /// The `form` of a row.
@@ -65,7 +65,11 @@ pub(super) fn question(row: popups::Question) -> Result<Question, Error> {
         seen_ms: row.seen_ms,
         snoozed_until: row.snoozed_until,
         deliveries: u32::try_from(row.deliveries).unwrap_or(u32::MAX),
-        present: u32::try_from(row.present).unwrap_or(u32::MAX),
+        waits: match (row.present, row.heard) {
+            (0, _) => Waits::Away,
+            (_, 0) => Waits::Silent,
+            _ => Waits::Here,
+        },
         state,
     })
 }

@@ -24,7 +24,7 @@ const RETRY: Duration = Duration::from_secs(1);
 impl Desk {
     pub(super) async fn work(&self, stop: CancellationToken) {
         if !self.store.is_shared()
-            && let Err(error) = popups::all_gone(&self.store, self.clock.now()).await
+            && let Err(error) = self.all_gone().await
         {
             tracing::warn!(%error, "the clients of the last hub could not be noted as gone");
         }
@@ -53,6 +53,12 @@ impl Desk {
                 () = stop.cancelled() => return,
             }
         }
+    }
+
+    async fn all_gone(&self) -> Result<(), Error> {
+        let now = self.clock.now();
+        let leased = now.saturating_add(rows::millis(self.settings.silent));
+        Ok(popups::all_gone(&self.store, now, leased).await?)
     }
 
     /// Removes what was decided longer ago than the settings keep it.
@@ -97,6 +103,11 @@ impl Desk {
         for (id, seen_ms) in &due.gone {
             let outcome = nobody(Kind::ClientGone, now, *seen_ms);
             if popups::leave(&self.store, id, &rows::outcome(&outcome), before, now).await? {
+                self.changed(id);
+            }
+        }
+        for id in &due.silent {
+            if popups::silent(&self.store, id, now).await? {
                 self.changed(id);
             }
         }

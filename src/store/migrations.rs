@@ -18,6 +18,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (4, "codex", include_str!("../../migrations/0004_codex.sql")),
     (5, "feeds", include_str!("../../migrations/0005_feeds.sql")),
     (6, "codex handles", include_str!("../../migrations/0006_codex_handles.sql")),
+    (7, "silent", include_str!("../../migrations/0007_silent.sql")),
 ];
 
 /// Returns the version that the tables have once all files were applied.

@@ -10,7 +10,9 @@ macro_rules! select_questions {
             "SELECT q.id, q.seq, q.client, q.workspace, q.title, q.level, q.state, q.asked_at, q.deadline, ",
             "q.seen_at, q.seen_ms, q.snoozed_until, q.held_until, q.outcome, b.message, b.form, ",
             "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id), ",
-            "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.gone_at IS NULL) ",
+            "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.gone_at IS NULL), ",
+            "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.gone_at IS NULL ",
+            "AND c.silent_at IS NULL) ",
             "FROM questions q JOIN question_bodies b ON b.question = q.id ",
             $rest
         )
@@ -31,7 +33,8 @@ pub(crate) use ask::{Entered, Limits, NewQuestion, ask};
 pub(crate) use audit::{events, note};
 pub(crate) use decide::{Decision, decide, leave, make_final, take_back, withdraw};
 pub(crate) use deliver::{
-    all_gone, asked_in, askers, back, delivered, due, gone, here, is_delivery, left, sent, undelivered,
+    Here, all_gone, asked_in, askers, back, delivered, due, gone, here, is_delivery, left, lets_go, sent,
+    silent, undelivered,
 };
 pub(crate) use desk::{desk, set_desk};
 pub(crate) use due::{due_now, next_due};
@@ -76,6 +79,8 @@ pub(crate) struct Question {
     pub(crate) deliveries: i64,
     /// Those of them whose client has not gone.
     pub(crate) present: i64,
+    /// Those of them that did not fall silent either.
+    pub(crate) heard: i64,
 }
 
 impl<'r> FromRow<'r, AnyRow> for Question {
@@ -106,6 +111,7 @@ impl<'r> FromRow<'r, AnyRow> for Question {
             form: row.try_get(15)?,
             deliveries: row.try_get(16)?,
             present: row.try_get(17)?,
+            heard: row.try_get(18)?,
         })
     }
 }

@@ -14,7 +14,7 @@ use super::screen::Fault;
 use super::sheet::Gone;
 use super::{Hub, reach};
 use crate::clock;
-use crate::popups::{Availability, Choice, Field, Input as Wanted, Level};
+use crate::popups::{Availability, Choice, Field, Input as Wanted, Level, Waits};
 use crate::socket::person::popups::{Act, Done, Secret, Shown, Update};
 use crate::visible;
 use answer::{Known, Read};
@@ -150,8 +150,9 @@ impl Session<'_> {
             Update::Question(question) => {
                 let known = self.questions.iter().position(|known| known.ticket == question.ticket);
                 if let Some(at) = known {
-                    self.questions[at] = *question;
-                    return Ok(());
+                    let before = std::mem::replace(&mut self.questions[at], *question);
+                    let now = &self.questions[at];
+                    return if before.waits == now.waits { Ok(()) } else { self.print(&waits(now)) };
                 }
                 self.print_question(&question)?;
                 if self.reader == Reader::Person {
@@ -317,6 +318,9 @@ impl Session<'_> {
         for field in &question.fields {
             self.print_field(field, question.fields.len() > 1)?;
         }
+        if question.waits != Waits::Here {
+            self.print(&waits(question))?;
+        }
         Ok(())
     }
 
@@ -349,6 +353,15 @@ impl Session<'_> {
     fn print(&mut self, line: &str) -> io::Result<()> {
         writeln!(self.out, "{}", visible::plain(line).replace('\t', "    "))
     }
+}
+
+/// Says whether somebody is there for the answer.
+fn waits(question: &Shown) -> String {
+    let who = match question.waits.why_not() {
+        None => "its client".to_owned(),
+        Some(why) => format!("nobody: {why}; an answer is kept"),
+    };
+    format!("WAITS {} {who}", short(&question.ticket))
 }
 
 fn short(ticket: &str) -> String {

@@ -11,7 +11,7 @@ use super::theme::Theme;
 use super::view;
 use crate::git::Facts;
 use crate::popups::{
-    Answer, Availability, By, Choice, Default, Field, Given, Input as Wanted, Kind, Level, Presenter,
+    Answer, Availability, By, Choice, Default, Field, Given, Input as Wanted, Kind, Level, Presenter, Waits,
 };
 use crate::socket::person::popups::{Act, Done, Secret, Shown, Update};
 
@@ -129,6 +129,7 @@ fn question(letter: char, title: &str, fields: Vec<Field>) -> Shown {
         deadline: 1_800_000_600_000,
         snoozed_until: None,
         deliveries: 1,
+        waits: Waits::Here,
     }
 }
 
@@ -165,11 +166,13 @@ fn the_list_tells_who_asks_from_where_and_what_needs_a_passphrase() {
         workspace: "/work/bank".into(),
         level: Level::High,
         deliveries: 2,
+        waits: Waits::Away,
         ..question('b', "Rotate the \u{1b}[31mkeys\nnow?", vec![field("answer", Wanted::YesNo)])
     };
     let later = Shown {
         snoozed_until: Some(1_800_000_300_000),
         asked_at: 1_799_990_000_000,
+        waits: Waits::Silent,
         ..question('c', "Which licence?", vec![field("answer", Wanted::YesNo)])
     };
     let mut desk = Desk::with([later, deploy(), high]);

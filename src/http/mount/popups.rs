@@ -59,15 +59,14 @@ impl Streams {
         replaced
     }
 
-    /// Tells the desk whose stream broke off and was not opened again. Who never opened one is waited for.
+    /// Tells the desk whose stream broke off and was not opened again. Who never opened one is silent at most.
     pub(crate) async fn sweep(&self, popups: &Popups) {
         let broken = std::mem::take(&mut *self.broken.lock().unwrap_or_else(PoisonError::into_inner));
         for stream in broken {
-            let is_open = || self.open.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&stream);
-            if !is_open() {
+            if !self.is_open(&stream) {
                 popups.gone(&session(&stream)).await;
                 // It may have come back in between.
-                if is_open() {
+                if self.is_open(&stream) {
                     popups.back(&session(&stream)).await;
                 }
             }
@@ -81,6 +80,11 @@ impl Streams {
         }
         self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(stream);
         self.broken.lock().unwrap_or_else(PoisonError::into_inner).insert(stream.to_owned());
+    }
+
+    /// Whether a caller reads its stream now.
+    fn is_open(&self, stream: &str) -> bool {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).contains_key(stream)
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashSet<Route>> {
@@ -134,7 +138,7 @@ pub(super) async fn post(
     let asker = Asker { key: stream.clone(), client, session: session(&stream), route: route.clone() };
     let patience = preference(&parts.headers);
     let waiting = patience.map(|_| Waiting::new(&shared.streams, popups, route.clone()));
-    let ticket = match popups.ask(asker, draft).await {
+    let ticket = match popups.ask(asker.clone(), draft).await {
         Ok(entered) => entered.ticket,
         Err(Error::Store(source)) => {
             tracing::error!(error = %source, "the store failed");
@@ -154,6 +158,12 @@ pub(super) async fn post(
         }
     }
     drop(waiting);
+    if !shared.streams.is_open(&stream) {
+        popups.lets_go(&asker, &ticket, popups.settings().silent).await;
+        if shared.streams.is_open(&stream) {
+            popups.back(&session(&stream)).await;
+        }
+    }
     let queued = json!({"jsonrpc": "2.0", "result": {"status": "queued"}, "id": id.into_json_value()});
     answer::json(StatusCode::ACCEPTED, &queued)
 }

@@ -15,7 +15,7 @@ use crate::events::Event;
 use crate::git::Facts;
 use crate::popups::{
     self, Answer, Availability, By, Default, Field, Kind, Level, Outcome, Presenter, Proof, Question, State,
-    Ticket,
+    Ticket, Waits,
 };
 
 pub(crate) use look::{Looked, Query};
@@ -149,6 +149,7 @@ pub(crate) struct Shown {
     pub(crate) snoozed_until: Option<i64>,
     /// How many requests get the outcome.
     pub(crate) deliveries: u32,
+    pub(crate) waits: Waits,
 }
 
 impl From<Question> for Shown {
@@ -166,6 +167,7 @@ impl From<Question> for Shown {
             deadline: question.deadline,
             snoozed_until: question.snoozed_until,
             deliveries: question.deliveries,
+            waits: question.waits,
         }
     }
 }
@@ -264,7 +266,7 @@ fn told_apart(error: popups::Error) -> Result<Done, Refusal> {
 }
 
 /// What of a question may change while it is pending.
-type Changing = (Option<i64>, i64, u32);
+type Changing = (Option<i64>, i64, u32, Waits);
 
 async fn follow(app: &App, out: &mut Out) -> Result<Value, Refusal> {
     // From before the first look, so that nothing happens in between unnoticed.
@@ -284,7 +286,7 @@ async fn follow(app: &App, out: &mut Out) -> Result<Value, Refusal> {
         }
         let mut folders = Vec::new();
         for question in questions {
-            let changing = (question.snoozed_until, question.deadline, question.deliveries);
+            let changing = (question.snoozed_until, question.deadline, question.deliveries, question.waits);
             if told.insert(question.ticket.to_string(), changing) == Some(changing) {
                 continue;
             }

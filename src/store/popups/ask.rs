@@ -33,12 +33,12 @@ const INSERT: &str = "\
 
 const BODY: &str = "INSERT INTO question_bodies (question, message, form) VALUES ($1, $2, $3)";
 
-/// An asker that comes back is there again, under its new session.
+/// An asker that comes back is there again, under its new session, for as long as its call lasts.
 const DELIVERY: &str = "\
     INSERT INTO question_deliveries (question, asker, stream, request, session, asked_at) \
     VALUES ($1, $2, $3, $4, $5, $6) \
     ON CONFLICT (question, asker, stream, request) DO UPDATE \
-    SET session = excluded.session, gone_at = NULL, delivered_at = NULL";
+    SET session = excluded.session, gone_at = NULL, delivered_at = NULL, waits_until = NULL, silent_at = NULL";
 
 /// A question that somebody asks.
 #[derive(Clone, Debug)]

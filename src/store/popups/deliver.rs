@@ -26,9 +26,23 @@ const ASKERS: &str = "\
     SELECT DISTINCT d.asker, d.stream FROM question_deliveries d JOIN questions q ON q.id = d.question \
     WHERE ($1 = '' OR d.question = $1) AND d.delivered_at IS NULL AND q.state = 'decided'";
 
+const STANDS: &str = "\
+    SELECT session, gone_at, silent_at, waits_until FROM question_deliveries \
+    WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL LIMIT 1";
+
 const HERE: &str = "\
-    UPDATE question_deliveries SET session = $3, gone_at = NULL \
-    WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL AND (gone_at IS NOT NULL OR session <> $3)";
+    UPDATE question_deliveries SET session = $3, waits_until = $4, gone_at = NULL, silent_at = NULL \
+    WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL";
+
+/// One that has gone is past being expected.
+const LETS_GO: &str = "\
+    UPDATE question_deliveries SET waits_until = $4 \
+    WHERE question = $1 AND asker = $2 AND stream = $3 AND delivered_at IS NULL AND gone_at IS NULL";
+
+const SILENT: &str = "\
+    UPDATE question_deliveries SET silent_at = $2 \
+    WHERE question = $1 AND delivered_at IS NULL AND gone_at IS NULL AND silent_at IS NULL AND waits_until <= $2 \
+    RETURNING question";
 
 const LEFT: &str = "\
     UPDATE question_deliveries SET gone_at = $3 \
@@ -70,8 +84,14 @@ const ALL_GONE: &str = "\
     UPDATE question_deliveries SET gone_at = $1 \
     WHERE session <> '' AND stream = '' AND delivered_at IS NULL AND gone_at IS NULL";
 
+/// Of what can be leased alone, nobody may have said until when: a hub that was killed did not.
+const ALL_LEASED: &str = "\
+    UPDATE question_deliveries SET waits_until = $1 \
+    WHERE (session = '' OR stream <> '') AND delivered_at IS NULL AND gone_at IS NULL AND waits_until IS NULL";
+
 const BACK: &str = "\
-    UPDATE question_deliveries SET gone_at = NULL WHERE session = $1 AND delivered_at IS NULL AND gone_at IS NOT NULL";
+    UPDATE question_deliveries SET gone_at = NULL, waits_until = NULL, silent_at = NULL \
+    WHERE session = $1 AND delivered_at IS NULL AND (gone_at IS NOT NULL OR waits_until IS NOT NULL)";
 
 const ASKED_IN: &str =
     "SELECT question, asker FROM question_deliveries WHERE session = $1 AND delivered_at IS NULL";
@@ -98,18 +118,88 @@ pub(crate) async fn askers(store: &Store, question: &str) -> Result<Vec<(String,
     Ok(sqlx::query_as(ASKERS).bind(question).fetch_all(&mut *connection).await?)
 }
 
-/// Notes that an asker waits again, in `session`; true if that is news.
-pub(crate) async fn here(store: &Store, question: &str, asker: &str, session: &str) -> Result<bool, Error> {
-    store.write((question.to_owned(), asker.to_owned(), session.to_owned()), here_verb).await
+/// An asker that waits, or waits again.
+#[derive(Clone, Debug)]
+pub(crate) struct Here {
+    pub(crate) question: String,
+    pub(crate) asker: String,
+    pub(crate) session: String,
+    pub(crate) now: Millis,
+    /// For how long it may be silent from now on; `None` for as long as its call or its connection lasts.
+    pub(crate) lease: Option<Millis>,
+}
+
+/// Notes that an asker waits again; true if that is news. A lease is written anew once half of it is over: a task is
+/// polled every few seconds.
+pub(crate) async fn here(store: &Store, here: Here) -> Result<bool, Error> {
+    store.write(here, here_verb).await
 }
 
 fn here_verb<'a>(
     connection: &'a mut AnyConnection,
-    (question, asker, session): &'a (String, String, String),
+    here: &'a Here,
 ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
     Box::pin(async move {
-        let here = sqlx::query(HERE).bind(question).bind(asker).bind(session);
-        Ok(here.execute(connection).await?.rows_affected() > 0)
+        let stands = sqlx::query_as(STANDS).bind(&here.question).bind(&here.asker);
+        let stands: Option<(String, Option<Millis>, Option<Millis>, Option<Millis>)> =
+            stands.fetch_optional(&mut *connection).await?;
+        let Some((session, gone_at, silent_at, waits_until)) = stands else { return Ok(false) };
+        let news = gone_at.is_some() || silent_at.is_some();
+        let holds = match (waits_until, here.lease) {
+            (None, None) => true,
+            (Some(until), Some(lease)) => until - here.now > lease / 2,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        if news || !holds || session != here.session {
+            let until = here.lease.map(|lease| here.now.saturating_add(lease));
+            let back = sqlx::query(HERE).bind(&here.question).bind(&here.asker).bind(&here.session);
+            back.bind(until).execute(&mut *connection).await?;
+        }
+        if silent_at.is_some() {
+            audit::append(connection, &here.question, "heard", "", here.now).await?;
+        }
+        Ok(news || session != here.session)
+    })
+}
+
+/// Notes that the call or the stream of an asker that nobody can see ended, and until when it is expected back.
+pub(crate) async fn lets_go(
+    store: &Store,
+    question: &str,
+    asker: &str,
+    stream: &str,
+    until: Millis,
+) -> Result<(), Error> {
+    let lease = (question.to_owned(), asker.to_owned(), stream.to_owned(), until);
+    store.write(lease, lets_go_verb).await
+}
+
+fn lets_go_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (question, asker, stream, until): &'a (String, String, String, Millis),
+) -> BoxFuture<'a, Result<(), sqlx::Error>> {
+    Box::pin(async move {
+        let lease = sqlx::query(LETS_GO).bind(question).bind(asker).bind(stream).bind(*until);
+        lease.execute(connection).await.map(drop)
+    })
+}
+
+/// Notes that those who asked a question and were expected until now have not been heard of; false when there are none.
+pub(crate) async fn silent(store: &Store, question: &str, now: Millis) -> Result<bool, Error> {
+    store.write((question.to_owned(), now), silent_verb).await
+}
+
+fn silent_verb<'a>(
+    connection: &'a mut AnyConnection,
+    (question, now): &'a (String, Millis),
+) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
+    Box::pin(async move {
+        let fell = sqlx::query_scalar(SILENT).bind(question).bind(*now);
+        let fell: Vec<String> = fell.fetch_all(&mut *connection).await?;
+        if !fell.is_empty() {
+            audit::append(connection, question, "silent", "", *now).await?;
+        }
+        Ok(!fell.is_empty())
     })
 }
 
@@ -171,7 +261,7 @@ fn due_verb<'a>(
         }
         let due = sqlx::query(DUE).bind(stream).bind(after.unwrap_or(0)).bind(i64::from(after.is_some()));
         let due = due.bind(AT_ONCE).fetch_all(connection).await?;
-        due.iter().map(|row| Ok((row.try_get(18)?, row.try_get(19)?, Question::from_row(row)?))).collect()
+        due.iter().map(|row| Ok((row.try_get(19)?, row.try_get(20)?, Question::from_row(row)?))).collect()
     })
 }
 
@@ -227,16 +317,20 @@ pub(crate) async fn asked_in(store: &Store, session: &str) -> Result<Vec<(String
     Ok(sqlx::query_as(ASKED_IN).bind(session).fetch_all(&mut *connection).await?)
 }
 
-/// Notes that every session has ended, as at the start of the only hub.
-pub(crate) async fn all_gone(store: &Store, now: Millis) -> Result<u64, Error> {
-    store.write(now, all_gone_verb).await
+/// Notes that every session, and every call, has ended, as at the start of the only hub. Who has no session is
+/// expected until `leased`.
+pub(crate) async fn all_gone(store: &Store, now: Millis, leased: Millis) -> Result<(), Error> {
+    store.write((now, leased), all_gone_verb).await
 }
 
 fn all_gone_verb<'a>(
     connection: &'a mut AnyConnection,
-    now: &'a Millis,
-) -> BoxFuture<'a, Result<u64, sqlx::Error>> {
-    Box::pin(async move { Ok(sqlx::query(ALL_GONE).bind(*now).execute(connection).await?.rows_affected()) })
+    (now, leased): &'a (Millis, Millis),
+) -> BoxFuture<'a, Result<(), sqlx::Error>> {
+    Box::pin(async move {
+        sqlx::query(ALL_GONE).bind(*now).execute(&mut *connection).await?;
+        sqlx::query(ALL_LEASED).bind(*leased).execute(connection).await.map(drop)
+    })
 }
 
 #[cfg(test)]
@@ -244,7 +338,10 @@ pub(super) const STATEMENTS: &[&str] = &[
     IS_DELIVERY,
     UNDELIVERED,
     ASKERS,
+    STANDS,
     HERE,
+    LETS_GO,
+    SILENT,
     LEFT,
     DELIVERED,
     UNNUMBERED,
@@ -253,6 +350,7 @@ pub(super) const STATEMENTS: &[&str] = &[
     SENT,
     GONE,
     ALL_GONE,
+    ALL_LEASED,
     BACK,
     ASKED_IN,
 ];

@@ -25,13 +25,22 @@ const GONE: &str = "\
                       AND (p.gone_at IS NULL OR p.gone_at > $1)) \
     LIMIT $2";
 
+const SILENT: &str = "\
+    SELECT DISTINCT q.id FROM question_deliveries d JOIN questions q ON q.id = d.question \
+    WHERE d.delivered_at IS NULL AND d.gone_at IS NULL AND d.silent_at IS NULL AND d.waits_until <= $1 \
+      AND q.state = 'pending' \
+    LIMIT $2";
+
 const NEXT: &str = "\
     SELECT MIN(at) FROM ( \
         SELECT MIN(deadline) AS at FROM questions WHERE state = 'pending' \
         UNION ALL SELECT MIN(held_until) FROM questions WHERE state = 'held' \
         UNION ALL SELECT MIN(snoozed_until) FROM questions WHERE state = 'pending' \
         UNION ALL SELECT MIN(gone_at) + CAST($2 AS BIGINT) FROM question_deliveries \
-                  WHERE delivered_at IS NULL AND gone_at > CAST($1 AS BIGINT) - CAST($2 AS BIGINT)) AS due";
+                  WHERE delivered_at IS NULL AND gone_at > CAST($1 AS BIGINT) - CAST($2 AS BIGINT) \
+        UNION ALL SELECT MIN(waits_until) FROM question_deliveries \
+                  WHERE delivered_at IS NULL AND gone_at IS NULL AND silent_at IS NULL AND waits_until > CAST($1 AS BIGINT)) \
+        AS due";
 
 /// What is due.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +54,8 @@ pub(crate) struct Due {
     pub(crate) timed_out: Vec<(String, Millis)>,
     /// Questions all of whose clients are gone for good, and how long they were seen.
     pub(crate) gone: Vec<(String, Millis)>,
+    /// Questions of which a client was expected to ask again by now.
+    pub(crate) silent: Vec<String>,
 }
 
 impl Due {
@@ -56,6 +67,7 @@ impl Due {
             &self.defaults.len(),
             &self.timed_out.len(),
             &self.gone.len(),
+            &self.silent.len(),
         ];
         most.into_iter().any(|count| *count >= limit as usize)
     }
@@ -76,6 +88,7 @@ pub(crate) async fn due_now(
         defaults: sqlx::query_as(DEFAULTS).bind(limit).fetch_all(&mut *connection).await?,
         timed_out: sqlx::query_as(TIMED_OUT).bind(now).bind(limit).fetch_all(&mut *connection).await?,
         gone: sqlx::query_as(GONE).bind(gone_before).bind(limit).fetch_all(&mut *connection).await?,
+        silent: sqlx::query_scalar(SILENT).bind(now).bind(limit).fetch_all(&mut *connection).await?,
     })
 }
 
@@ -86,4 +99,4 @@ pub(crate) async fn next_due(store: &Store, now: Millis, grace: Millis) -> Resul
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[HELD, SNOOZED, DEFAULTS, TIMED_OUT, GONE, NEXT];
+pub(super) const STATEMENTS: &[&str] = &[HELD, SNOOZED, DEFAULTS, TIMED_OUT, GONE, SILENT, NEXT];

@@ -78,6 +78,7 @@ fn rows(
         Some(until) => facts.push(format!("put off, back in {}", span(until - now.millis))),
         None => facts.push(format!("{} ago", span(now.millis - question.asked_at))),
     }
+    facts.extend(question.waits.why_not().map(str::to_owned));
     facts.push(format!("{} left", span(question.deadline - now.millis)));
     if question.deliveries > 1 {
         facts.push(format!("{} requests wait for it", question.deliveries));

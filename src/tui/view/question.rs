@@ -80,6 +80,11 @@ fn head(inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Now, room: usize) -> Ve
     }
     who.push(Span::styled(format!(" · {} left", span(question.deadline - now.millis)), theme.quiet()));
     let mut lines = vec![Line::from(who)];
+    if let Some(why) = question.waits.why_not() {
+        let text =
+            format!("Nobody waits for this now: {why}. An answer is kept for when the client asks again.");
+        lines.extend(styled(&text, room, theme.quiet()));
+    }
     if question.level == Level::High {
         lines.extend(styled("HIGH: an answer needs the desk passphrase", room, theme.alarm()));
     }

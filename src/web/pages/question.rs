@@ -206,7 +206,7 @@ async fn page(
         deadline => stamp(instant(question.deadline)),
         waits => pending.then(|| when::span(now, instant(question.deadline))),
         deliveries => question.deliveries,
-        gone => question.present == 0 && pending,
+        waits_no_more => question.waits.why_not().filter(|_| pending),
         high => question.level == Level::High,
         passphrase_is_set => app.popups.has_passphrase(),
         pending,

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::person::{Hub, Person, example, request};
-use crate::support::{DEADLINE, Peer};
+use crate::support::{DEADLINE, Peer, modern_meta};
 
 const IMPATIENT: &str =
     "undo_milliseconds = 0\npatience_seconds = 1\ngone_grace_seconds = 1\n[http]\nsession_idle_seconds = 1";
@@ -93,6 +93,60 @@ fn a_caller_whose_stream_broke_off_is_gone_and_is_told_so_when_it_comes_back() {
     let tickets: Vec<&Value> = pending.iter().map(|question| &question["ticket"]).collect();
     assert_eq!(tickets, [&waits["ticket"], &here["ticket"]], "the others are waited for");
     drop(stays);
+}
+
+/// A call without a session, as the stateless revision makes it.
+fn stateless(hub: &Hub, id: i64, params: &Value, task: bool) -> Value {
+    let mut meta = modern_meta();
+    if task {
+        meta["io.modelcontextprotocol/clientCapabilities"] =
+            json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    }
+    let mut params = params.clone();
+    params["_meta"] = meta;
+    let method = if params.get("taskId").is_some() { "tasks/get" } else { "tools/call" };
+    let name = params.get("name").or(params.get("taskId")).unwrap().as_str().unwrap().to_owned();
+    let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+    let headers = [
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", method),
+        ("mcp-name", name.as_str()),
+    ];
+    let (status, text) = hub.ask("POST", "/mcp", &headers, &body);
+    assert_eq!(status, 200, "{text}");
+    let json = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap_or(&text);
+    serde_json::from_str::<Value>(json).unwrap_or_else(|_| panic!("{text}"))["result"].clone()
+}
+
+#[test]
+fn a_caller_without_a_session_that_asks_no_more_is_shown_and_its_answer_is_kept() {
+    let hub =
+        Hub::with("undo_milliseconds = 0\npatience_seconds = 1\nsilent_seconds = 1\ngone_grace_seconds = 1");
+    let mut watch = Person::watch(&hub.home);
+    let ask = json!({"name": "triggerPopup", "arguments": example("Ticket")});
+    let told = stateless(&hub, 1, &ask, false)["structuredContent"].clone();
+    assert_eq!((&told["status"], &told["poll_seconds"]), (&json!("pending"), &json!(1)), "{told}");
+    let silent = watch.waiting("Ticket", "silent");
+    // A task's client is expected sooner than its own word says, and each look counts.
+    let task = stateless(&hub, 2, &json!({"name": "triggerPopup", "arguments": example("Task")}), true);
+    watch.waiting("Task", "silent");
+    let looked = stateless(&hub, 3, &json!({"taskId": task["taskId"]}), true);
+    assert_eq!(looked["status"], json!("working"), "{looked}");
+    watch.waiting("Task", "here");
+    watch.waiting("Task", "silent");
+    // So does a POST of the contract whose caller never reads its stream, and reading it counts.
+    assert_eq!(hub.post("/mcp?client=late", &[], &request("r", "Contract").to_string()).0, 202);
+    watch.waiting("Contract", "silent");
+    let mut stream = hub.events("/mcp?client=late", &[]);
+    let contract = watch.waiting("Contract", "here");
+    hub.person().choose(&contract, "yes");
+    assert_eq!(stream.next().1["result"], json!({"selectedValue": "yes"}));
+    // Silence is no end: the ticket, and asking the same again, still find the answer.
+    hub.person().choose(&silent, "no");
+    let wait = json!({"name": "await_answer", "arguments": {"ticket": told["ticket"]}});
+    let found = stateless(&hub, 4, &wait, false)["structuredContent"].clone();
+    assert_eq!((&found["status"], &found["selectedValue"]), (&json!("answered"), &json!("no")), "{found}");
 }
 
 #[test]

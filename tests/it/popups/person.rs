@@ -211,6 +211,17 @@ impl Person {
         }
     }
 
+    /// Looks on until a question with this title is shown with this word on who waits for it, and returns it.
+    pub(super) fn waiting(&mut self, title: &str, waits: &str) -> Value {
+        loop {
+            let told = self.hear();
+            let question = &told["part"]["question"];
+            if question["title"] == json!(title) && question["waits"] == json!(waits) {
+                return question.clone();
+            }
+        }
+    }
+
     /// Looks on until a question has ended, and says how.
     pub(super) fn outcome_of(&mut self, question: &Value) -> Value {
         loop {

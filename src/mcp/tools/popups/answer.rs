@@ -1,5 +1,7 @@
 //! A question as a tool's answer: what was chosen, or how it stands and what to do next.
 
+use std::time::Duration;
+
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
@@ -13,6 +15,13 @@ use crate::popups::{Answer, Availability, Error, Given, Input, Kind, Outcome, Qu
 /// The answer about a question, as it is now.
 pub(super) fn of_question(question: &Question, revision: Revision) -> CallToolResult {
     plain(structured(question), revision)
+}
+
+/// The answer to a caller that nobody can see, about a question that is open: how often it should ask, `poll`.
+pub(super) fn ask_again(question: &Question, poll: Duration, revision: Revision) -> CallToolResult {
+    let mut members = structured(question);
+    members.insert("poll_seconds".to_owned(), Value::from(poll.as_secs().max(1)));
+    plain(members, revision)
 }
 
 /// A decided question as news for who asked it.

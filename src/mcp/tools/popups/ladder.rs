@@ -17,10 +17,13 @@ use crate::mcp::dialect::Revision;
 use crate::mcp::seal::{Seal, canonical};
 use crate::mcp::tools::agents::{Progress, waits};
 use crate::mcp::{Handler, error, tasks};
-use crate::popups::{Draft, Error, Question, State, Ticket};
+use crate::popups::{Draft, Error, Question, State, Ticket, Waits};
 
 /// The longest that a caller may ask to wait.
 pub(super) const LONGEST: Duration = Duration::from_hours(1);
+
+/// How many of its looks a caller that nobody can see may leave out before the person is told.
+const LEFT_OUT: u32 = 5;
 
 /// Asks, and answers with what the person said or with how to hear it later.
 pub(super) async fn ask(
@@ -56,7 +59,10 @@ pub(super) async fn ask(
     tracing::info!(ticket = %asked.ticket, merged = asked.merged, caller = handler.connected().label(), "asked");
     if tasks::declared(revision, context) && asked.state.outcome().is_none() {
         return match popups.get(&asked.ticket).await {
-            Ok(question) => Ok(CallToolResponse::Task(super::tasks::created(&question))),
+            Ok(question) => {
+                lets_go(handler, &asked.ticket, super::tasks::lease(popups)).await;
+                Ok(CallToolResponse::Task(super::tasks::created(&question)))
+            }
             Err(refusal) => Ok(answer::refused(&refusal, revision).into()),
         };
     }
@@ -64,6 +70,7 @@ pub(super) async fn ask(
         && let Ok(question) = popups.get(&asked.ticket).await
         && let Some(requests) = rounds::requests(popups, &question, shows).await
     {
+        lets_go(handler, &asked.ticket, popups.settings().silent).await;
         return Ok(rounds::result(&question, seal, requests).into());
     }
     let patience = patience(handler, context);
@@ -96,7 +103,7 @@ async fn resumed(
     let (asker, popups) = (handler.asker(), &handler.app().popups);
     let question = async {
         let question = brought.question(popups, &asker.key, seal).await?;
-        popups.here(&asker, &question.ticket).await?;
+        popups.here(&asker, &question.ticket, None).await?;
         brought.take(popups, &question, shows).await?;
         popups.get(&question.ticket).await
     };
@@ -114,6 +121,7 @@ async fn resumed(
         Err(refusal) => return Ok(answer::refused(&refusal, Revision::V2026_07_28).into()),
     };
     if let Some(requests) = rounds::requests(popups, &question, shows).await {
+        lets_go(handler, &question.ticket, popups.settings().silent).await;
         return Ok(rounds::result(&question, seal, requests).into());
     }
     let patience = patience(handler, context);
@@ -141,7 +149,7 @@ pub(super) async fn await_answer(
         let unknown = || Error::Unknown { ticket: error::clip(&ticket) };
         let ticket = Ticket::parse(&ticket).ok_or_else(unknown)?;
         popups.get_as(&asker.key, &ticket).await?;
-        popups.here(&asker, &ticket).await?;
+        popups.here(&asker, &ticket, None).await?;
         Ok::<_, Error>(ticket)
     };
     let ticket = match found.await {
@@ -165,12 +173,26 @@ async fn finish(
     let _waiting = handler.app().awaited.enter([ticket.as_str().to_owned()]);
     match wait_for(handler, context, ticket, patience).await {
         Ok(question) => {
+            let popups = &handler.app().popups;
+            if question.state.outcome().is_none() && handler.asker().is_unseen() {
+                let lease = popups.settings().silent;
+                lets_go(handler, ticket, lease).await;
+                return answer::ask_again(&question, lease / LEFT_OUT, revision);
+            }
             if question.state.outcome().is_some() && handler.is_read(&context.ct) {
-                handler.app().popups.delivered(&handler.asker().key, ticket).await;
+                popups.delivered(&handler.asker().key, ticket).await;
             }
             answer::of_question(&question, revision)
         }
         Err(refusal) => answer::refused(&refusal, revision),
+    }
+}
+
+/// Notes that a caller whose end nobody can see has its answer, which is not the person's yet, and is expected again.
+async fn lets_go(handler: &Handler, ticket: &Ticket, lease: Duration) {
+    let asker = handler.asker();
+    if asker.is_unseen() {
+        handler.app().popups.lets_go(&asker, ticket, lease).await;
     }
 }
 
@@ -216,6 +238,10 @@ async fn watch(
         let question = popups.get(ticket).await?;
         if question.state.outcome().is_some() {
             return Ok(question);
+        }
+        if question.waits != Waits::Here {
+            // Another call of the same client gave up; this one has not.
+            popups.here(&handler.asker(), ticket, None).await?;
         }
         in_client.show(&question).await;
         progress.news(standing(&question));

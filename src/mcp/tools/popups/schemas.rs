@@ -102,6 +102,7 @@ fn output() -> Value {
             "through": {"type": "string", "description": "Where the person answered"},
             "seen_ms": {"type": "integer", "description": "For how long the question was visible"},
             "ticket": {"type": "string", "description": "For await_answer"},
+            "poll_seconds": {"type": "integer", "description": "Call await_answer this often, or the person is told that nobody waits"},
             "snoozed_until": {"type": "string"},
             "availability": {"type": "string"},
             "until": {"type": "string"},

@@ -1,5 +1,7 @@
 //! A question as a task of the protocol, for clients that take one in the place of a result.
 
+use std::time::Duration;
+
 use rmcp::model::{
     CreateTaskResult, DetailedTask, GetTaskResult, InputResponses, Task as Wire, TaskPayload, TaskStatus,
 };
@@ -12,10 +14,18 @@ use super::{answer, rounds};
 use crate::clock::{instant, stamp};
 use crate::mcp::dialect::Revision;
 use crate::mcp::{Handler, error};
-use crate::popups::{Error, Kind, Question, State, Ticket};
+use crate::popups::{Error, Kind, Popups, Question, State, Ticket};
 
 /// How often a client should ask again, in milliseconds.
 const POLL: u64 = 2000;
+
+/// How many of its looks a client without a connection may leave out.
+const LEFT_OUT: u64 = 30;
+
+/// How long a client without a connection may leave its task alone before the person is shown that nobody waits.
+pub(super) fn lease(popups: &Popups) -> Duration {
+    popups.settings().silent.min(Duration::from_millis(POLL * LEFT_OUT))
+}
 
 /// The answer to a call that became a task. The question is in the store already.
 pub(super) fn created(question: &Question) -> CreateTaskResult {
@@ -33,7 +43,8 @@ pub(crate) async fn get(
     let question = find(handler, ticket).await?;
     let payload = match &question.state {
         State::Pending | State::Held { .. } => {
-            popups.here(&asker, ticket).await.map_err(|fault| refused(&fault))?;
+            let lease = asker.is_unseen().then(|| lease(popups));
+            popups.here(&asker, ticket, lease).await.map_err(|fault| refused(&fault))?;
             let requests = match Shows::of(handler, Revision::V2026_07_28, context) {
                 Some(shows) => rounds::requests(popups, &question, &shows).await,
                 None => None,

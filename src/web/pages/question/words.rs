@@ -26,7 +26,7 @@ pub(in crate::web::pages) fn row(question: &Question, branch: Option<&str>, now:
         asked => when::time(instant(question.asked_at), now),
         snoozed => snoozed.map(|until| when::span(now, until)),
         high => question.level == Level::High,
-        gone => question.present == 0,
+        waits_no_more => question.waits.why_not(),
         outcome => question.state.outcome().map(|decided| outcome(decided, &question.fields, now)),
     }
 }
@@ -104,6 +104,9 @@ pub(in crate::web::pages) fn happened(events: &[Happened], now: SystemTime) -> V
             "final" => "Final",
             "refused" => "Refused: a wrong passphrase",
             "form_closed" => "The client's form was closed",
+            "no_form" => "The client's own forms cannot ask this, so it is asked here",
+            "silent" => "Its client stopped asking for it",
+            "heard" => "Its client asks for it again",
             "unfit" => "The client's form came back without an answer",
             "link_followed" => "The client opened its page",
             "delivered" => "Told to who asked",
