@@ -112,6 +112,130 @@ fn an_empty_accept_is_asked_again_and_a_closed_form_decides_nothing() {
     assert_eq!(peer.receive()["result"]["structuredContent"]["content"], json!({"why": "so"}));
 }
 
+/// What a form asks where the person's own words may stand for an option, and the replies to it with what each means.
+fn with_words(revision: &str) -> (Value, Value) {
+    let other = ("adjutant_other", "Something else, as written below");
+    let answer = if revision == "2025-06-18" {
+        json!({"type": "string", "enum": ["yes", "no", other.0], "enumNames": ["Yes", "No", other.1]})
+    } else {
+        json!({"type": "string", "oneOf": [
+            {"const": "yes", "title": "Yes"}, {"const": "no", "title": "No"}, {"const": other.0, "title": other.1},
+        ]})
+    };
+    let words = json!({"type": "string", "title": "Something else", "maxLength": 20000});
+    let properties = json!({"answer": answer, "answer_other": words});
+    let told = json!([
+        // Chosen and written, written alone, chosen alone, both: what is chosen counts, and the words go along.
+        [{"answer": "adjutant_other", "answer_other": " on Monday "}, "on Monday", null],
+        [{"answer_other": "on Monday"}, "on Monday", null],
+        [{"answer": "no", "answer_other": ""}, "no", null],
+        [{"answer": "no", "answer_other": "not before Monday"}, "no", "not before Monday"],
+    ]);
+    (properties, told)
+}
+
+#[test]
+fn words_of_ones_own_can_be_written_in_the_clients_form_in_both_eras() {
+    let hub = Hub::with(WANTED);
+    let asks = |title: &str| {
+        let mut asks = example(title);
+        asks["allow_other"] = json!(true);
+        asks
+    };
+    let said = |told: &Value, of: &Value| {
+        assert_eq!((&told["selectedValue"], &told["note"]), (&of[1], &of[2]), "{told}");
+        assert_eq!(told["through"], json!("client"));
+    };
+    for revision in ["2025-06-18", "2025-11-25"] {
+        let (properties, told) = with_words(revision);
+        let mut peer = connect(&hub, revision, json!({"elicitation": {}}));
+        for (id, of) in told.as_array().unwrap().iter().enumerate() {
+            ask(&mut peer, i64::try_from(id).unwrap() + 1, "triggerPopup", asks(&format!("{revision} {id}")));
+            let mut form = form(&peer);
+            assert_eq!(form["params"]["requestedSchema"]["properties"], properties, "{form}");
+            assert_eq!(form["params"]["requestedSchema"]["required"], json!(["answer"]));
+            if id == 0 {
+                // To choose to write, and to write nothing, is no answer.
+                let empty = json!({"answer": "adjutant_other", "answer_other": "  "});
+                reply(&mut peer, &form, json!({"action": "accept", "content": empty}));
+                form = self::form(&peer);
+            }
+            reply(&mut peer, &form, json!({"action": "accept", "content": of[0]}));
+            said(&peer.receive()["result"]["structuredContent"], of);
+        }
+    }
+    let (properties, told) = with_words("2026-07-28");
+    let mut meta = modern_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
+    let mut peer = hub.client("popup");
+    for (id, of) in told.as_array().unwrap().iter().enumerate() {
+        let id = i64::try_from(id).unwrap() * 2 + 1;
+        let mut call =
+            json!({"name": "triggerPopup", "arguments": asks(&format!("Stateless {id}")), "_meta": meta});
+        let needs = peer.call(id, "tools/call", call.clone())["result"].clone();
+        let form = &needs["inputRequests"]["answer-1"]["params"]["requestedSchema"];
+        assert_eq!(form["properties"], properties, "{needs}");
+        call["requestState"] = needs["requestState"].clone();
+        call["inputResponses"] = json!({"answer-1": {"action": "accept", "content": of[0]}});
+        said(&peer.call(id + 1, "tools/call", call)["result"]["structuredContent"], of);
+    }
+}
+
+#[test]
+fn no_name_or_value_of_a_question_is_taken_for_the_forms_own() {
+    let hub = Hub::with(WANTED);
+    let mut peer = connect(&hub, "2025-11-25", json!({"elicitation": {}}));
+    let schema = json!({"type": "object", "required": ["day"], "properties": {
+        "day": {"type": "string", "title": "Day", "enum": ["adjutant_other", "friday"], "allow_other": true},
+        "day_other": {"type": "string"},
+    }});
+    let content = |day: &str| json!({"day": day, "day_other": "their own", "day_other_": "never"});
+    for (id, chosen, answered, note) in [
+        (
+            1,
+            "adjutant_other",
+            json!({"day": "adjutant_other", "day_other": "their own"}),
+            json!("Day: never"),
+        ),
+        (2, "adjutant_other_", json!({"day": "never", "day_other": "their own"}), Value::Null),
+    ] {
+        ask(&mut peer, id, "ask_form", json!({"title": format!("Names {id}"), "requestedSchema": schema}));
+        let form = form(&peer);
+        let options = &form["params"]["requestedSchema"]["properties"]["day"]["oneOf"];
+        assert_eq!(options[2]["const"], json!("adjutant_other_"), "{form}");
+        reply(&mut peer, &form, json!({"action": "accept", "content": content(chosen)}));
+        let told = peer.receive()["result"]["structuredContent"].clone();
+        assert_eq!((&told["content"], &told["note"]), (&answered, &note), "{told}");
+    }
+}
+
+#[test]
+fn a_question_that_the_clients_forms_cannot_say_says_so_where_it_is_asked() {
+    let hub = Hub::with(WANTED);
+    let several = json!({"type": "object", "required": ["parts"], "properties": {
+        "parts": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1},
+    }});
+    for (revision, asked_there) in [("2025-06-18", false), ("2025-11-25", true)] {
+        let mut peer = connect(&hub, revision, json!({"elicitation": {}}));
+        ask(&mut peer, 1, "ask_form", json!({"title": revision, "requestedSchema": several}));
+        let question = Person::waits_for(&hub.home, revision);
+        if asked_there {
+            form(&peer);
+        }
+        let page = || hub.serving.page(&format!("/questions/{}", question["ticket"].as_str().unwrap()));
+        let says_so = "The client&#x27;s own forms cannot ask this, so it is asked here";
+        if asked_there {
+            assert!(!page().contains(says_so), "{}", page());
+        } else {
+            let end = std::time::Instant::now() + crate::support::DEADLINE;
+            while !page().contains(says_so) {
+                assert!(std::time::Instant::now() < end, "{}", page());
+            }
+            assert_eq!(page().matches(says_so).count(), 1, "once is enough");
+        }
+    }
+}
+
 #[test]
 fn whoever_answers_first_counts_and_the_clients_form_is_taken_away() {
     let hub = Hub::with("undo_milliseconds = 60000\nask_in_client = [\"*\"]");

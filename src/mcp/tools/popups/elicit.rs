@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::answer::number;
+use super::question::TEXT;
 use crate::mcp::dialect::Revision;
 use crate::popups::{Answer, Choice, Field, Given, Input, Question};
 use crate::visible;
@@ -11,11 +12,14 @@ use crate::visible;
 /// The choice that is asked where nothing else is: to accept a form that asks for nothing is no consent.
 const CONFIRM: &str = "adjutant_confirm";
 
+/// The option that stands for the person's own words, which have a line of their own below the choice.
+const OTHER: &str = "adjutant_other";
+
 /// What a client's reply means.
 #[derive(Debug, PartialEq)]
 pub(super) enum Reply {
-    /// Whether it fits the question is for the desk to say.
-    Answer(Answer),
+    /// Whether it fits the question is for the desk to say. Words beside an option that was chosen are a note.
+    Answer(Answer, Option<String>),
     Declined,
     /// Accepted without the choice that shows that somebody read it, or with a value of another kind than was asked.
     Unfit,
@@ -34,6 +38,10 @@ pub(super) fn params(question: &Question, revision: Revision, again: bool) -> Op
             return None;
         }
         properties.insert(field.name.clone(), property(field, titled)?);
+        if takes_words(field) {
+            let words = json!({"type": "string", "title": "Something else", "maxLength": TEXT});
+            properties.insert(words_name(question, field), words);
+        }
         if field.required {
             required.push(field.name.as_str());
         }
@@ -75,7 +83,14 @@ fn words(question: &Question) -> String {
 
 fn property(field: &Field, titled: bool) -> Option<Value> {
     let mut property = match &field.input {
-        // What may be written in the place of an option is written at the desk.
+        // A choice that has to be made needs an option for what is written in the place of one.
+        Input::Choice { options, max: 1, list: false, other: true, .. } => {
+            let mut options = options.clone();
+            let label = "Something else, as written below".to_owned();
+            let value = words_value(&options);
+            options.push(Choice { label, value });
+            choice(&options, titled)
+        }
         Input::Choice { options, max: 1, list: false, .. } => choice(options, titled),
         Input::Choice { .. } if !titled => return None,
         Input::Choice { options, min, max, .. } => {
@@ -108,6 +123,29 @@ fn property(field: &Field, titled: bool) -> Option<Value> {
     Some(property)
 }
 
+/// Whether a field is one choice that the person's own words may stand for.
+fn takes_words(field: &Field) -> bool {
+    matches!(field.input, Input::Choice { other: true, max: 1, list: false, .. })
+}
+
+/// The name of the line for a field's own words, which no field of the question has.
+fn words_name(question: &Question, field: &Field) -> String {
+    let mut name = format!("{}_other", field.name);
+    while name == CONFIRM || question.fields.iter().any(|field| field.name == name) {
+        name.push('_');
+    }
+    name
+}
+
+/// The value that says so, which no option has.
+fn words_value(options: &[Choice]) -> String {
+    let mut value = OTHER.to_owned();
+    while options.iter().any(|option| option.value == value) {
+        value.push('_');
+    }
+    value
+}
+
 /// One of several options; 2025-06-18 has its labels in a list of their own.
 fn choice(options: &[Choice], titled: bool) -> Value {
     if titled {
@@ -138,14 +176,37 @@ pub(super) fn read(question: &Question, reply: &Value) -> Reply {
             _ => return Reply::Unfit,
         }
     }
-    let mut answer = Answer::default();
+    let member = |name: &str| content.and_then(|content| content.get(name)).filter(|value| !value.is_null());
+    let (mut answer, mut notes) = (Answer::default(), Vec::new());
     for field in &question.fields {
-        let value = content.and_then(|content| content.get(&field.name)).filter(|value| !value.is_null());
+        let mut value = member(&field.name);
+        if takes_words(field) {
+            let words = match member(&words_name(question, field)) {
+                None => "",
+                Some(Value::String(words)) => words.trim(),
+                Some(_) => return Reply::Unfit,
+            };
+            let Input::Choice { options, .. } = &field.input else { continue };
+            let other = words_value(options);
+            // What is chosen counts; words say it alone only where nothing is, or where they were chosen.
+            if value.is_none_or(|value| *value == *other) {
+                if !words.is_empty() {
+                    answer.0.push((field.name.clone(), Given::Other(words.to_owned())));
+                    continue;
+                }
+                if value.take().is_some() {
+                    return Reply::Unfit;
+                }
+            } else if !words.is_empty() {
+                let about = if field.label.is_empty() { String::new() } else { format!("{}: ", field.label) };
+                notes.push(format!("{about}{words}"));
+            }
+        }
         let Some(value) = value else { continue };
         let Some(given) = given(&field.input, value) else { return Reply::Unfit };
         answer.0.push((field.name.clone(), given));
     }
-    Reply::Answer(answer)
+    Reply::Answer(answer, (!notes.is_empty()).then(|| notes.join("\n")))
 }
 
 fn given(input: &Input, value: &Value) -> Option<Given> {

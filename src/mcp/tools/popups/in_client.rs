@@ -79,6 +79,10 @@ pub(super) async fn shown(popups: &Popups, question: &Question, shows: &Shows) -
     if let Some(params) = fits.then(|| elicit::params(question, shows.revision, round > 0)).flatten() {
         return (round < ROUNDS).then_some(Shown::Form(round, params));
     }
+    if fits && shows.links.is_none() && count(Unanswered::NoForm) == 0 {
+        // The person who expects it in the client finds out why it is not there.
+        let _ = popups.unanswered(&question.ticket, Unanswered::NoForm).await;
+    }
     shows.links.as_ref().map(|console| Shown::Link(elicit::link(question, console)))
 }
 
@@ -86,8 +90,8 @@ pub(super) async fn shown(popups: &Popups, question: &Question, shows: &Shows) -
 pub(super) async fn take(popups: &Popups, question: &Question, reply: &Value) -> Result<(), Error> {
     let ticket = &question.ticket;
     let done = match elicit::read(question, reply) {
-        Reply::Answer(answer) => {
-            match popups.answer(ticket, Proof::Door, answer, None, Presenter::Client).await {
+        Reply::Answer(answer, note) => {
+            match popups.answer(ticket, Proof::Door, answer, note, Presenter::Client).await {
                 Err(Error::Answer { .. }) => popups.unanswered(ticket, Unanswered::Unfit).await,
                 done => done.map(drop),
             }
