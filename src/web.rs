@@ -4,6 +4,7 @@
 //! nothing here decides who may look.
 
 mod assets;
+mod calm;
 mod csrf;
 mod error;
 mod excerpt;

@@ -217,9 +217,12 @@ if (form) {
   });
 }
 
-// A question. What is typed stays while the page around it changes; the form opens and closes with the question.
-// Keys: digits choose, Enter answers, Escape goes one step back. What comes the moment the page appears is not meant.
+// What comes the moment something appears was meant for something else; the hub holds the same for its forms.
 const CALM = 600;
+const calm = (since) => performance.now() - since < CALM;
+
+// A question. What is typed stays while the page around it changes; the form opens and closes with the question.
+// Keys: digits choose, Enter answers, Escape goes one step back.
 const SEEN = 3000;
 const answer = document.querySelector("[data-answer]");
 let question;
@@ -228,7 +231,7 @@ if (answer) {
   const typing = (target) => target.closest?.("textarea, select, input:not([type=radio], [type=checkbox])");
   const csrf = answer.elements.csrf.value;
   let appeared = performance.now();
-  const hurried = () => performance.now() - appeared < CALM;
+  const hurried = () => calm(appeared);
 
   // Takes over what a newer page says about the form: whether it is open, and what is wrong with it.
   question = (fresh) => {
@@ -328,6 +331,40 @@ if (answer) {
   });
 }
 
+// What Codex waits for. Each question keeps the moment in which it appeared here, whatever else the page looks up, and
+// its buttons do nothing before a person can have read it.
+const asked = document.getElementById("asked");
+let asks;
+if (asked) {
+  const known = new Map();
+  asks = (where) => {
+    for (const form of where.querySelectorAll("#asked form")) {
+      const { approval, made } = form.elements;
+      if (!known.has(approval.value)) {
+        if (where !== document) continue;
+        known.set(approval.value, { since: performance.now(), made: made.value });
+        setTimeout(() => asks(document), CALM + 10);
+      }
+      const first = known.get(approval.value);
+      made.value = first.made;
+      for (const button of form.querySelectorAll("button")) {
+        if (calm(first.since)) button.setAttribute("aria-disabled", "true");
+        else button.removeAttribute("aria-disabled");
+      }
+    }
+  };
+  asks(document);
+  document.addEventListener("submit", (event) => {
+    if (!asked.contains(event.target)) return;
+    if (calm(known.get(event.target.elements.approval.value)?.since ?? performance.now())) event.preventDefault();
+  });
+  document.addEventListener("visibilitychange", () => {
+    for (const one of known.values()) one.since = performance.now();
+    asks(document);
+    setTimeout(() => asks(document), CALM + 10);
+  });
+}
+
 // Lines of a run. The page keeps the last of them; who has scrolled up to read stays where they are.
 const KEPT = 500;
 function append(log, event) {
@@ -352,7 +389,10 @@ if (pulse && document.querySelector("[data-live]")) {
       const { status, text } = await ask(location.pathname + location.search);
       if (status !== 200) return;
       const fresh = parse(text);
+      // What is known is made the same before it is put in place, so that it stays where it is.
+      asks?.(fresh);
       swap(fresh, sections.map((section) => `[data-live~="${section}"]`).join());
+      asks?.(document);
       if (sections.includes("questions")) question?.(fresh);
       if (form && sections.includes("prompts")) {
         refill();

@@ -38,7 +38,7 @@ impl Desk {
         match popups::lets_go(&self.store, ticket.as_str(), &asker.key, &asker.route.stream, until).await {
             Ok(()) => self.wake.notify_one(),
             Err(error) => {
-                tracing::warn!(%error, %ticket, "when a caller is expected again could not be noted")
+                tracing::warn!(%error, %ticket, "when a caller is expected again could not be noted");
             }
         }
     }

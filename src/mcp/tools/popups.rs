@@ -44,7 +44,10 @@ pub(crate) async fn call(
         _ => return None,
     };
     Some(match draft {
-        Ok(draft) => ladder::ask(handler, (revision, name), arguments, draft, brought, context).await,
+        // All that may come of a question in one future is large.
+        Ok(draft) => {
+            Box::pin(ladder::ask(handler, (revision, name), arguments, draft, brought, context)).await
+        }
         Err(fault) => fault.answer(revision).map(CallToolResponse::from),
     })
 }

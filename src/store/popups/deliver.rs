@@ -9,6 +9,9 @@ use crate::store::{Error, Millis, Store};
 /// An outcome for a stream: the number of its event, the id of the request as JSON, and the question.
 type Numbered = (i64, String, Question);
 
+/// How a delivery stands: its session, since when its client is gone and silent, and until when it is leased.
+type Stands = (String, Option<Millis>, Option<Millis>, Option<Millis>);
+
 /// Outcomes that one look at a stream hands out.
 const AT_ONCE: i64 = 100;
 
@@ -141,8 +144,7 @@ fn here_verb<'a>(
 ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
     Box::pin(async move {
         let stands = sqlx::query_as(STANDS).bind(&here.question).bind(&here.asker);
-        let stands: Option<(String, Option<Millis>, Option<Millis>, Option<Millis>)> =
-            stands.fetch_optional(&mut *connection).await?;
+        let stands: Option<Stands> = stands.fetch_optional(&mut *connection).await?;
         let Some((session, gone_at, silent_at, waits_until)) = stands else { return Ok(false) };
         let news = gone_at.is_some() || silent_at.is_some();
         let holds = match (waits_until, here.lease) {

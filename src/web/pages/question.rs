@@ -9,7 +9,7 @@ mod form;
 pub(super) mod words;
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use axum::Form;
 use axum::extract::rejection::FormRejection;
@@ -23,11 +23,8 @@ use crate::clock::{instant, stamp};
 use crate::popups::{Error, Level, Outcome, Presenter, Proof, Question, State as Standing, Ticket};
 use crate::web::error::Failure;
 use crate::web::page::{self, Place};
-use crate::web::{csrf, markdown, when};
+use crate::web::{calm, csrf, markdown, when};
 use form::{Fault, Filled};
-
-/// An answer sooner than this after its page was made was not meant: nobody reads that fast.
-const COOLDOWN: Duration = Duration::from_millis(600);
 
 type Fields = Result<Form<Vec<(String, String)>>, FormRejection>;
 
@@ -54,11 +51,9 @@ pub(in crate::web) async fn act(
     let filled = Filled::new(pairs);
     let question = find(&app, ticket).await?;
     let ticket = &question.ticket;
-    if hurried(&filled) {
-        let message =
-            "that came the moment this page opened, so nothing was done; once more, if you meant it";
-        return page(&app, &question, &filled, Some(Fault { field: None, message: message.to_owned() }))
-            .await;
+    if calm::hurried(filled.get("made")) {
+        let fault = Fault { field: None, message: calm::TOO_SOON.to_owned() };
+        return page(&app, &question, &filled, Some(fault)).await;
     }
     let note = filled.get("note").to_owned();
     // Whoever acts on a page has seen it, also where no script could say so.
@@ -153,17 +148,6 @@ fn given(outcome: &Outcome, question: &Question) -> Filled {
     Filled::of(&answer, &question.fields, outcome.note.as_deref())
 }
 
-/// Whether a form came back before anybody could have read its page.
-fn hurried(filled: &Filled) -> bool {
-    let made = filled.get("made").parse::<u64>().unwrap_or(0);
-    let since = millis(SystemTime::now()).saturating_sub(made);
-    u128::from(since) < COOLDOWN.as_millis()
-}
-
-fn millis(at: SystemTime) -> u64 {
-    u64::try_from(at.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
-}
-
 async fn page(
     app: &Arc<App>,
     question: &Question,
@@ -195,7 +179,7 @@ async fn page(
     let values = context! {
         csrf => csrf::token()?,
         happened => words::happened(&happened, now),
-        made => millis(now).to_string(),
+        made => calm::made(now),
         ticket => question.ticket.as_str(),
         title => &question.title,
         message => Value::from_safe_string(markdown::html(&question.message)),

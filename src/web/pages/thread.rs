@@ -19,7 +19,7 @@ use crate::codex::settings::Back;
 use crate::codex::{self, Error};
 use crate::web::error::Failure;
 use crate::web::page::{self, Place};
-use crate::web::{csrf, excerpt, markdown, marked, when};
+use crate::web::{calm, csrf, excerpt, markdown, marked, when};
 
 /// Items of one page.
 const ITEMS: u32 = 100;
@@ -59,6 +59,10 @@ pub(in crate::web) async fn act(
     };
     let decide = async |decision| app.codex.decide(&id, given("approval"), decision, By::Person).await;
     let note = Some(given("note").to_owned()).filter(|note| !note.is_empty());
+    if matches!(given("act"), "approve" | "session" | "deny" | "abort") && calm::hurried(given("made")) {
+        let fault = Fault { told: calm::TOO_SOON.to_owned(), typed: String::new() };
+        return render(&app, &id, None, Some(fault)).await;
+    }
     let done = match given("act") {
         "reply" | "steer" if given("prompt").is_empty() => Ok(()),
         "reply" => app.codex.reply(&id, given("prompt").to_owned()).await.map(drop),
@@ -102,9 +106,11 @@ async fn render(
     let oldest = ended.last().map(|(row, _)| row.seq).filter(|_| full);
     let running = session.iter().filter(|_| before.is_none()).flat_map(|thread| thread.running.values());
     let running = running.filter(|running| !ended.iter().any(|(row, _)| row.id == running.id));
+    let now = SystemTime::now();
     let values = context! {
         csrf => csrf::token()?,
-        thread => threads::row(&listed, SystemTime::now()),
+        made => calm::made(now),
+        thread => threads::row(&listed, now),
         fault => fault.as_ref().map(|fault| &fault.told),
         typed => fault.as_ref().map_or("", |fault| &fault.typed),
         steers => listed.row.back == Back::AppServer.as_str(),

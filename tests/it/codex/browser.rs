@@ -6,6 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::versions::{configure, installed};
+use super::{Running, codex, faults, install, said};
 use crate::support::chromium::Browser;
 use crate::support::model::{Model, Script, Turn};
 use crate::support::real::{RUN_DEADLINE, without};
@@ -92,7 +93,8 @@ impl Session {
 
 /// Waits for what Codex asks on the page, which was open before, and presses one of its buttons.
 fn decide(session: &mut Session, asked: &[&str], act: &str) {
-    session.until("document.querySelector('#asked form')");
+    // Not in the moment in which it appears.
+    session.until("document.querySelector('#asked form button:not([aria-disabled])')");
     let text = session.text("#asked");
     for part in asked {
         assert!(text.contains(part), "no `{part}` in\n{text}");
@@ -193,6 +195,69 @@ fn story(version: &Version) {
     }
     session.browser.open(&session.hub.url("/codex?q=spring"));
     assert_eq!(session.text("#results").contains("Put the table of tides in order."), version.steers);
+}
+
+/// Two commands in one turn; the first is asked for once the page is open, the second right behind the first decision.
+const ASKS: &str = r#"while ! test -e "$HOME/ask"; do sleep 0.02; done
+want() { line '{"id":"'"$1"'","method":"item/commandExecution/requestApproval","params":{"threadId":"t-1","turnId":"u-1","itemId":"'"$1"'","command":"touch '"$1"'","cwd":"/work"}}'; }
+for one in first second third; do want $one; read -r decided; say "$one $(printf '%s' "$decided" | tr '"' "'")"; done; done_"#;
+
+#[test]
+fn a_click_in_the_moment_in_which_codex_asks_is_not_taken_for_an_answer() {
+    let Some(mut browser) = Browser::start() else { return };
+    let home = Home::new();
+    install(&home, &faults::app_server(ASKS), "auto");
+    let hub = Serving::open_hub(&home);
+    let mut running = Running::start(&home, &["please"]);
+    running.wait_for("turn/started");
+    browser.open(&hub.url("/codex/t-1"));
+    browser.until("document.querySelector('#pulse.live')");
+    // Somebody presses whatever stands there the moment it does, and again and again.
+    browser.evaluate(
+        "pressed = 0; new MutationObserver(() => { const button = document.querySelector('#asked button[value=approve]');
+         if (button) { pressed += 1; button.click(); } }).observe(document.getElementById('asked'), { childList: true, subtree: true }); 0",
+    );
+    home.write("ask", "");
+    running.wait_for_approval("touch first");
+    browser
+        .until("pressed > 0 && document.querySelector('#asked button[value=approve]:not([aria-disabled])')");
+    assert_eq!(codex_waits(&home), 1, "nothing was decided");
+    browser.assert_calm();
+    browser.click("#asked button[value=deny]");
+    browser.loaded();
+    running.wait_for("by Person");
+    running.wait_for_approval("touch second");
+
+    // The same without script, where the hub alone says no.
+    browser.scripts(false);
+    browser.open(&hub.url("/codex/t-1"));
+    browser.until("document.querySelector('#asked').innerText.includes('touch second')");
+    let now = "Date.now() + 60000";
+    browser.evaluate(&format!("document.querySelector('#asked [name=made]').value = {now}"));
+    browser.click("#asked button[value=approve]");
+    browser.loaded();
+    let fault = browser.evaluate("document.querySelector('#main .error').innerText");
+    assert!(fault.as_str().unwrap().contains("so nothing was done"), "{fault}");
+    assert_eq!(codex_waits(&home), 1);
+    browser.evaluate("document.querySelector('#asked [name=made]').value = 0");
+    browser.click("#asked button[value=approve]");
+    browser.loaded();
+    running.wait_for("by Person");
+    let third = running.wait_for_approval("touch third");
+    assert!(codex(&home, &["--deny", &third]).status.success(), "{third}");
+    let (text, _) = running.end();
+    let said: Vec<&str> = said(&text).into_iter().filter(|line| line.contains("'decision'")).collect();
+    assert_eq!(said.len(), 3, "{text}");
+    for (line, word) in said.iter().zip(["first", "second", "third"]) {
+        assert!(line.starts_with(word), "{line}");
+        assert_eq!(line.contains("'decision':'accept'"), word == "second", "{line}");
+    }
+}
+
+/// How many decisions Codex waits for.
+fn codex_waits(home: &Home) -> usize {
+    let approvals = codex(home, &["--approvals", "--json"]).stdout;
+    serde_json::from_str::<Vec<Value>>(&approvals).unwrap_or_default().len()
 }
 
 #[test]
