@@ -89,6 +89,45 @@ pub(crate) enum Happened {
     },
 }
 
+impl Happened {
+    /// Returns what a transcript has to show of what went wrong, where something did.
+    pub(crate) fn fault(&self) -> Option<Kind> {
+        let error = |message: String| Some(Kind::Error { message });
+        match self {
+            Self::TurnEnded { end, message: Some(message), .. } => {
+                error(format!("the turn {}: {message}", end.as_str()))
+            }
+            Self::TurnEnded { end: end @ (End::Interrupted | End::Failed), message: None, .. } => {
+                error(format!("the turn was {}", end.as_str()))
+            }
+            Self::Notice { level: Level::Error, message } | Self::Closed { message: Some(message) } => {
+                error(message.clone())
+            }
+            Self::Notice { level: Level::Warning, message } => {
+                Some(Kind::Other { name: message.clone(), content: Value::Null })
+            }
+            Self::TurnEnded { end: End::Completed, message: None, .. }
+            | Self::Notice { level: Level::Info, .. }
+            | Self::Closed { message: None }
+            | Self::Ready(_)
+            | Self::TurnStarted { .. }
+            | Self::Steered { .. }
+            | Self::ItemStarted { .. }
+            | Self::ItemGrew { .. }
+            | Self::ItemEnded { .. }
+            | Self::Asked { .. }
+            | Self::Settled { .. }
+            | Self::Diff { .. }
+            | Self::Usage(_) => None,
+        }
+    }
+}
+
+/// Whether a fault says nothing that was not said right before it, as `last`: Codex often tells one twice.
+pub(crate) fn is_told(fault: &str, last: &str) -> bool {
+    !last.is_empty() && (fault.ends_with(last) || last.ends_with(fault))
+}
+
 /// What a thread is at its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ready {

@@ -4,7 +4,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::approval::Settled;
-use super::happened::{Happened, Item, ItemState, Kind};
+use super::happened::{Happened, Item, ItemState, Kind, is_told};
 use super::installed::Installed;
 use super::settings::Start;
 use super::thread::Thread;
@@ -26,6 +26,9 @@ const TITLE: usize = 120;
 pub(super) struct Journal {
     steps: mpsc::Sender<Step>,
     task: JoinHandle<()>,
+    /// What the last item was found by, and how many faults there were, which have no names.
+    last: String,
+    faults: usize,
 }
 
 #[derive(Debug)]
@@ -60,7 +63,7 @@ impl Journal {
                 }
             }
         });
-        Self { steps, task }
+        Self { steps, task, last: String::new(), faults: 0 }
     }
 
     /// Waits until what was noted so far is on disk.
@@ -96,13 +99,18 @@ impl Journal {
         self.send(change).await;
     }
 
-    /// Notes what happened, as far as it is kept.
-    pub(super) async fn happened(&self, id: &str, happened: &Happened, thread: &Thread, at: i64) {
+    /// Notes what happened, as far as it is kept. `thread` is as it was before where something is settled; where a turn
+    /// ends it is as it is then, but with what was being done.
+    pub(super) async fn happened(&mut self, id: &str, happened: &Happened, thread: &Thread, at: i64) {
         match happened {
             Happened::TurnStarted { turn } => {
                 self.send(Change::TurnStarted { thread: id.to_owned(), turn: turn.clone(), at }).await;
             }
             Happened::TurnEnded { turn, end, message } => {
+                // What had not ended did not happen, but it was begun.
+                for item in thread.running.values() {
+                    self.item(id, &Item { state: ItemState::Failed, ..item.clone() }, at).await;
+                }
                 self.send(Change::TurnEnded {
                     thread: id.to_owned(),
                     turn: turn.clone().unwrap_or_default(),
@@ -138,14 +146,22 @@ impl Journal {
             | Happened::Notice { .. }
             | Happened::Closed { .. } => {}
         }
+        if let Some(kind) = happened.fault().filter(|fault| !is_told(&fault.text(), &self.last)) {
+            self.faults += 1;
+            let name = format!("fault-{at}-{}", self.faults);
+            let turn = if let Happened::TurnEnded { turn, .. } = happened { turn.clone() } else { None };
+            let fault = Item { id: name, turn, state: ItemState::Done, kind };
+            self.item(id, &fault, at).await;
+        }
     }
 
-    async fn item(&self, thread: &str, item: &Item, at: i64) {
+    async fn item(&mut self, thread: &str, item: &Item, at: i64) {
         let mut item = item.clone();
         if let Kind::Command { output, .. } = &mut item.kind {
             *output = middle_out(output, LARGEST_BODY / 2);
         }
         let text = middle_out(&item.kind.text(), LARGEST_TEXT);
+        self.last.clone_from(&text);
         let mut body = serde_json::to_string(&item).unwrap_or_default();
         if body.len() > LARGEST_BODY {
             let note = format!("{} of {} bytes, too large to keep", item.kind.name(), body.len());
@@ -172,7 +188,7 @@ impl Journal {
 
     /// Waits until everything is on disk.
     pub(super) async fn close(self) {
-        let Self { steps, task } = self;
+        let Self { steps, task, .. } = self;
         drop(steps);
         let _ = task.await;
     }

@@ -7,7 +7,7 @@ mod asks;
 mod child;
 mod turns;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -193,10 +193,18 @@ impl Task {
             let thread = {
                 let mut thread = self.thread();
                 let before = matches!(happened, Happened::Settled { .. }).then(|| thread.clone());
+                let ends = matches!(happened, Happened::TurnEnded { .. });
+                let running = if ends { std::mem::take(&mut thread.running) } else { BTreeMap::new() };
                 thread.apply(happened);
-                // The journal asks what was settled, and how it all stands at a turn's end; nothing in between.
+                // The journal asks what was settled, and at a turn's end how it all stands and what was not done; nothing
+                // in between.
                 match happened {
-                    Happened::Ready(_) | Happened::TurnEnded { .. } => thread.clone(),
+                    Happened::Ready(_) => thread.clone(),
+                    Happened::TurnEnded { .. } => {
+                        let mut ended = thread.clone();
+                        ended.running = running;
+                        ended
+                    }
                     _ => before.unwrap_or_default(),
                 }
             };

@@ -254,10 +254,6 @@ impl Console {
                     open.thread.apply(happened);
                     open.transcript.apply(happened);
                 }
-                if let (Some(failure), State::Idle | State::Closed) = (&row.last_failure, open.thread.state())
-                {
-                    open.transcript.fault(failure);
-                }
                 open.row = Some(row);
             }
             Live::Entry { happened } => {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ratatui::text::Line;
 
 use super::lines::{self, Part};
-use crate::codex::happened::{Happened, Item, ItemState, Kind, Level};
+use crate::codex::happened::{Happened, Item, ItemState, Kind, is_told};
 use crate::socket::person::codex::Kept;
 use crate::tui::theme::Theme;
 
@@ -97,7 +97,7 @@ impl Transcript {
             Happened::Settled { approval, decision, by } => {
                 self.note(&crate::codex::approval::outcome(decision.as_ref(), *by), approval);
             }
-            Happened::TurnEnded { end, message, .. } => {
+            Happened::TurnEnded { .. } => {
                 // What had not ended did not happen.
                 for entry in self.entries.iter_mut().rev().take(SWEEP) {
                     if entry.item.state == ItemState::Running {
@@ -105,17 +105,8 @@ impl Transcript {
                         entry.stale = true;
                     }
                 }
-                match message {
-                    Some(message) => self.fault(&format!("the turn {}: {message}", end.as_str())),
-                    None if *end != crate::codex::happened::End::Completed => {
-                        self.fault(&format!("the turn was {}", end.as_str()));
-                    }
-                    None => {}
-                }
             }
-            Happened::Notice { level: Level::Error | Level::Warning, message }
-            | Happened::Closed { message: Some(message) } => self.fault(message),
-            Happened::Closed { message: None }
+            Happened::Closed { .. }
             | Happened::Notice { .. }
             | Happened::Ready(_)
             | Happened::TurnStarted { .. }
@@ -124,16 +115,18 @@ impl Transcript {
             | Happened::Diff { .. }
             | Happened::Usage(_) => {}
         }
+        if let Some(fault) = happened.fault() {
+            self.fault(fault);
+        }
     }
 
-    /// Notes what went wrong; Codex often says it twice.
-    pub(super) fn fault(&mut self, message: &str) {
+    /// Notes what went wrong.
+    fn fault(&mut self, kind: Kind) {
         let last = self.entries.last().map(|entry| entry.item.kind.text());
-        if last.is_some_and(|last| !last.is_empty() && message.ends_with(&last)) {
+        if last.is_some_and(|last| is_told(&kind.text(), &last)) {
             return;
         }
         self.notes += 1;
-        let kind = Kind::Error { message: message.to_owned() };
         let id = format!("note {}", self.notes);
         self.put(Item { id, turn: None, state: ItemState::Done, kind });
     }

@@ -83,6 +83,50 @@ fn a_crash_within_a_turn_fails_it_with_what_codex_said() {
     assert_eq!((&thread["state"], &thread["last_end"]), (&"closed".into(), &"failed".into()));
 }
 
+/// A turn with a command that does not end, which is interrupted.
+const INTERRUPTED: &str = r#"line '{"method":"item/started","params":{"threadId":"t-1","turnId":"u-1","item":{"type":"commandExecution","id":"c-1","command":"sleep 1000","cwd":"/work","status":"inProgress"}}}'
+read -r interrupt; line '{"id":4,"result":{}}'
+line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","status":"interrupted"}}}'"#;
+
+#[test]
+fn what_went_wrong_still_stands_in_a_transcript_that_is_opened_again() {
+    for (turn, faults) in [
+        (INTERRUPTED, ["the turn was interrupted"].as_slice()),
+        ("echo 'out of luck' >&2; exit 7", ["the turn failed: codex exited with 7"].as_slice()),
+        (
+            r#"line '{"method":"error","params":{"threadId":"t-1","turnId":"u-1","willRetry":false,"error":{"message":"no model"}}}'
+line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","status":"failed","error":{"message":"no model"}}}}'"#,
+            ["no model"].as_slice(),
+        ),
+    ] {
+        let home = Home::new();
+        install(&home, &app_server(turn), "auto");
+        let mut hub = Serving::open_hub(&home);
+        let mut running = Running::start(&home, &["please"]);
+        if turn == INTERRUPTED {
+            running.wait_for("item/started");
+            running.interrupt();
+        }
+        running.end();
+        for _ in 0..2 {
+            let page = hub.page("/codex/t-1");
+            let items: Vec<&str> = page.split("<li data-kind=").skip(1).collect();
+            let told: Vec<&&str> = items.iter().filter(|item| item.starts_with("\"error\"")).collect();
+            assert_eq!(told.len(), faults.len(), "each is told once: {page}");
+            for fault in faults {
+                assert!(told.iter().any(|item| item.contains(fault)), "no `{fault}` in {told:?}");
+            }
+            let left = items.iter().any(|item| item.contains("sleep 1000") && item.contains("state failed"));
+            assert_eq!(left, turn == INTERRUPTED, "what was being done is there, undone: {page}");
+            // Another hub knows it from the store alone.
+            hub.kill();
+            hub = Serving::open_hub(&home);
+        }
+        let found = codex(&home, &["list", faults[0]]);
+        assert!(found.stdout.contains("t-1"), "{found}");
+    }
+}
+
 #[test]
 fn nothing_of_a_session_is_left_when_its_hub_is_killed() {
     let (home, mut hub) = home_with("sleep 1000 & setsid sleep 1000 & say x; done_");
