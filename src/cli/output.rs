@@ -119,13 +119,16 @@ impl From<recorder::read::Error> for Failure {
     fn from(error: recorder::read::Error) -> Self {
         let failure = Self::new(&error);
         match error {
-            recorder::read::Error::Unknown(_) | recorder::read::Error::Several { .. } => {
-                failure.hint("adjutant log list names them all")
+            recorder::read::Error::Unknown(_)
+            | recorder::read::Error::Several { .. }
+            | recorder::read::Error::NoHeader(_) => failure.hint("`adjutant log list` names them all"),
+            recorder::read::Error::Newer { .. } => {
+                failure.hint("read it with the adjutant that wrote it, or a newer one")
             }
             recorder::read::Error::Nothing => {
                 failure.hint("Codex sessions are recorded; [log] record in config.toml names other edges")
             }
-            _ => failure,
+            recorder::read::Error::Io { .. } => failure,
         }
     }
 }

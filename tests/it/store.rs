@@ -33,6 +33,7 @@ fn a_place_that_is_none_is_refused_without_its_password() {
     assert_eq!(refused.status.code(), Some(2));
     assert_eq!(
         refused.stderr,
-        "error: `mysql` is no database; expected sqlite:FILE or postgres://USER@HOST/NAME\n"
+        "error: `mysql` is no database; expected sqlite:FILE or postgres://USER@HOST/NAME\n\
+         hint: such as sqlite:adjutant.db or postgres://me@localhost/adjutant\n"
     );
 }

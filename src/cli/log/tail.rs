@@ -115,6 +115,9 @@ pub(super) fn run(args: &TailArgs, folder: &Path) -> Result<ExitCode, Failure> {
     for line in last {
         read_on &= output::raw(line.as_bytes())?;
     }
+    if read_on && !args.no_follow {
+        output::note("waiting for what passes; Ctrl-C ends");
+    }
     while read_on && !args.no_follow {
         std::thread::sleep(LOOK);
         for found in all(args, folder, chosen.as_ref())? {

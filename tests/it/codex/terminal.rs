@@ -144,7 +144,7 @@ line '{"method":"item/completed","params":{"threadId":"t-1","item":{"type":"comm
 done_"#;
     install(&home, &faults::app_server(turn), "auto");
     let _hub = Serving::socket_hub(&home);
-    let mut terminal = Terminal::start(&home, &["codex", "steer"], 80, 24, &[]);
+    let mut terminal = Terminal::start(&home, &["codex", "--", "steer"], 80, 24, &[]);
     let screen = shows(&mut terminal, "exit 3");
     for wanted in [
         "⟨U+001B⟩[2Jred⟨U+202E⟩left⟨U+0007⟩",

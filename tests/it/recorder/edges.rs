@@ -1,6 +1,8 @@
 //! What is recorded of each edge, and what is not unless it is asked for.
 
-use serde_json::json;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
 
 use super::{bytes, read, recording, recordings, wait_for};
 use crate::support::Home;
@@ -76,12 +78,18 @@ fn a_client_of_http_is_recorded_by_its_bodies_and_never_its_token() {
     let opened = post(None, &hello);
     let id = opened.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim().to_owned();
     let listed = post(Some(&id), LIST);
+    let body = |answer: &str| answer.split_once("\r\n\r\n").unwrap().1.to_owned();
+    let ends = |file: &PathBuf, answer: &str| {
+        let text = std::fs::read_to_string(file).unwrap();
+        // The last line may be on its way yet.
+        let entries: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let told = String::from_utf8(bytes(&entries, "s2c")).unwrap();
+        told.trim_end().ends_with(body(answer).trim())
+    };
     let files = wait_for("both recordings", || {
         let files = recordings(&home);
-        let text: String = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
-        (files.len() == 2 && text.matches("\"s2c\"").count() >= 3).then_some(files)
+        (files.len() == 2 && ends(&files[0], &alone) && ends(&files[1], &listed)).then_some(files)
     });
-    let body = |answer: &str| answer.split_once("\r\n\r\n").unwrap().1.to_owned();
     let (_, first) = read(&files[0]);
     assert_eq!(bytes(&first, "c2s"), format!("{LIST}\n").as_bytes());
     assert_eq!(bytes(&first, "s2c"), format!("{}\n", body(&alone)).as_bytes());

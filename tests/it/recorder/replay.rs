@@ -114,7 +114,11 @@ fn what_is_no_recording_is_told() {
         r#"{"recording":9,"adjutant":"9","edge":"tap","session":"s","about":"","started":"","pid":1}"#,
     );
     let run = home.run(["log", "replay", "text.txt"], "");
-    assert_eq!(run.stderr, "error: text.txt is no recording: its first line does not say what it is of\n");
+    let none = "error: text.txt is no recording: its first line does not say what it is of\n\
+                hint: `adjutant log list` names them all\n";
+    assert_eq!(run.stderr, none);
     let run = home.run(["log", "show", "newer.jsonl"], "");
-    assert_eq!(run.stderr, "error: newer.jsonl has the format 9, and this version reads 1\n");
+    let newer = "error: newer.jsonl has the format 9, and this version reads 1\n\
+                 hint: read it with the adjutant that wrote it, or a newer one\n";
+    assert_eq!(run.stderr, newer);
 }
