@@ -98,7 +98,13 @@ fn every_sum_is_right_and_no_word_is_left_open() {
             "{name}"
         );
     }
-    let again = run(&mut script(&release.home, "npm,deb"));
+    let mut again = script(&release.home, "npm,deb");
+    let noted = again.output().unwrap();
+    assert!(
+        String::from_utf8_lossy(&noted.stderr)
+            .contains("repository = \"https://github.com/example/adjutant\"")
+    );
+    let again = run(&mut again);
     assert!(again.contains("SHA256SUMS"), "{again}");
     let refused = script(&release.home, "npm").args(["--repository", "no name"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
@@ -117,7 +123,10 @@ fn the_registry_and_the_bundle_say_what_they_must() {
         (&server["name"], &server["version"]),
         (&json!("io.github.example/adjutant"), &json!(VERSION))
     );
-    assert!(server["description"].as_str().unwrap().len() <= 100, "the registry takes no more");
+    let schema = jsonschema::validator_for(&registry_schema()).unwrap();
+    let faults: Vec<String> =
+        schema.iter_errors(&server).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
     let packages = server["packages"].as_array().unwrap();
     let kinds: Vec<_> = packages.iter().map(|package| package["registryType"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["npm", "pypi", "oci", "mcpb"]);
@@ -176,6 +185,144 @@ fn the_archive_the_formula_and_the_image_fit_together() {
         recipe.contains("io.modelcontextprotocol.server.name=\"io.github.example/adjutant\""),
         "{recipe}"
     );
+}
+
+/// Stands in for Homebrew: takes the stanzas that there are, and no others, and prints what it was told.
+const HOMEBREW: &str = r##"
+class Formula
+  STANZAS = %i[desc homepage version license url sha256 on_macos on_linux on_intel on_arm service run keep_alive test]
+  TOLD = []
+  STANZAS.each do |name|
+    define_singleton_method(name) do |*words, **more, &block|
+      TOLD << "#{name} #{(words + more.to_a).flatten.join(' ')}".strip
+      class_eval(&block) if block && name != :test
+    end
+  end
+  def self.opt_bin = Pathname("/opt/bin")
+end
+require "pathname"
+load ARGV[0]
+puts Formula::TOLD, Adjutant.instance_methods(false).inspect
+"##;
+
+#[test]
+fn ruby_reads_the_formula() {
+    if Command::new("ruby").arg("--version").output().is_err() {
+        return;
+    }
+    let release = Release::new("npm,deb");
+    let homebrew = release.home.write("homebrew.rb", HOMEBREW);
+    let told = run(Command::new("ruby").arg(homebrew).arg(release.file("adjutant.rb")));
+    let (system, machine) = ("on_linux", if ON_ARM { "on_arm" } else { "on_intel" });
+    let archive = format!("adjutant-{VERSION}-{TARGET}.tar.gz");
+    let url = format!("url https://github.com/example/adjutant/releases/download/v{VERSION}/{archive}");
+    let sum = format!("sha256 {}", release.sha256(&archive));
+    let expected = [
+        "desc Desk between you and your coding agents: a local-first MCP hub",
+        "homepage https://github.com/example/adjutant",
+        &format!("version {VERSION}"),
+        "license any_of MIT Apache-2.0",
+        system,
+        machine,
+        &url,
+        &sum,
+        "service",
+        "run /opt/bin/adjutant serve",
+        "keep_alive true",
+        "test",
+        "[:install]",
+    ];
+    assert_eq!(told.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn the_image_is_built_and_its_user_has_a_home_there() {
+    // Anybody else than root would need a user namespace to look into an image.
+    if !rustix::process::geteuid().is_root() || Command::new("buildah").arg("--version").output().is_err() {
+        return;
+    }
+    let home = Home::new();
+    let mut command = script(&home, "npm,deb");
+    // The image holds nothing else, so the stand-in, which is a shell's, would not run in it.
+    let program = home.path().join("adjutant");
+    run(Command::new("strip").arg("-o").arg(&program).arg(env!("CARGO_BIN_EXE_adjutant")));
+    run(command.arg("--binary").arg(program));
+    let place = home.path().join("buildah");
+    let buildah = |words: &[&str]| {
+        let mut command = Command::new("buildah");
+        command.args(["--storage-driver", "vfs", "--root"]).arg(place.join("root"));
+        command.arg("--runroot").arg(place.join("run")).args(words);
+        command
+    };
+    let context = home.path().join("dist").join(format!("container-{TARGET}"));
+    let context = context.to_str().unwrap();
+    run(&mut buildah(&["bud", "--isolation", "chroot", "--quiet", "--tag", "adjutant", context]));
+    let container = run(&mut buildah(&["from", "localhost/adjutant"]));
+    let root = run(&mut buildah(&["mount", container.trim()]));
+    let data = fs::metadata(Path::new(root.trim()).join("data")).unwrap();
+    let owner = (std::os::unix::fs::MetadataExt::uid(&data), std::os::unix::fs::MetadataExt::gid(&data));
+    assert_eq!(owner, (1000, 1000), "the image's user cannot write there");
+    let mut peer = Peer::start(&mut buildah(&[
+        "run",
+        "--isolation",
+        "chroot",
+        container.trim(),
+        "--",
+        "/adjutant",
+        "mcp",
+        "prompts",
+    ]));
+    let tools = peer.call(1, "tools/list", json!({}));
+    assert_eq!(tools["result"]["tools"][1]["name"], "expand_prompt");
+    peer.finish();
+    run(&mut buildah(&["rm", "--all"]));
+    run(&mut buildah(&["rmi", "--all"]));
+}
+
+/// The rules of the registry's schema of 2025-12-11 that touch what stands in our file.
+fn registry_schema() -> Value {
+    let argument = json!({
+        "type": "object",
+        "required": ["type", "value"],
+        "properties": {"type": {"enum": ["positional"]}, "value": {"type": "string"}},
+    });
+    let package = json!({
+        "type": "object",
+        "required": ["registryType", "identifier", "transport"],
+        "properties": {
+            "registryType": {"enum": ["npm", "pypi", "oci", "mcpb"]},
+            "identifier": {"type": "string", "minLength": 1},
+            "version": {"type": "string", "minLength": 1, "maxLength": 255, "not": {"const": "latest"}},
+            "fileSha256": {"type": "string", "pattern": "^[a-f0-9]{64}$"},
+            "packageArguments": {"type": "array", "items": argument},
+            "transport": {"type": "object", "required": ["type"], "properties": {"type": {"const": "stdio"}}},
+        },
+        "additionalProperties": false,
+        // What is not in the schema, and the registry asks for all the same.
+        "allOf": [
+            {"if": {"properties": {"registryType": {"const": "mcpb"}}}, "then": {"required": ["fileSha256"]}},
+            {"if": {"properties": {"registryType": {"const": "oci"}}}, "then": {"not": {"required": ["version"]}}},
+        ],
+    });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "required": ["$schema", "name", "description", "version"],
+        "properties": {
+            "$schema": {"const": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"},
+            "name": {"type": "string", "minLength": 3, "maxLength": 200, "pattern": "^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$"},
+            "title": {"type": "string", "minLength": 1, "maxLength": 100},
+            "description": {"type": "string", "minLength": 1, "maxLength": 100},
+            "version": {"type": "string", "maxLength": 255, "pattern": "^[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?$"},
+            "repository": {
+                "type": "object",
+                "required": ["url", "source"],
+                "properties": {"url": {"pattern": "^https://github[.]com/[^/]+/[^/]+$"}, "source": {"const": "github"}},
+            },
+            "packages": {"type": "array", "minItems": 1, "items": package},
+        },
+        "additionalProperties": false,
+    })
 }
 
 #[test]

@@ -63,6 +63,53 @@ fn the_files_for_both_managers() {
 }
 
 #[test]
+fn the_plist_is_one_and_says_what_launchd_must_know() {
+    let home = Home::new();
+    let odd = home.path().join("a \"home\" of <you> & 'me'");
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::write(odd.join("config.toml"), "[http]\naddress = \"off\"\n").unwrap();
+    let words = ["install", "--dry-run", "--manager", "launchd", "--home", odd.to_str().unwrap()];
+    let told = service(&home, &words);
+    assert!(told.status.success(), "{}", told.stderr);
+    let begin = told.stdout.find("<?xml").unwrap();
+    let end = told.stdout.find("</plist>").unwrap() + "</plist>".len();
+    // There is no plutil but on a Mac; Python reads the same format, and refuses what is not well formed.
+    let program = "import json, plistlib, sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))";
+    let mut python = std::process::Command::new("python3");
+    let mut child =
+        python.args(["-c", program]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &told.stdout.as_bytes()[begin..end]).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", told.stdout);
+    let plist: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(plist["Label"], "org.adjutant.hub");
+    let words: Vec<&str> =
+        plist["ProgramArguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    assert!(words[0].starts_with('/') && words[1] == "serve", "{words:?}");
+    let at = words.iter().position(|word| *word == "--home").unwrap();
+    assert_eq!(words[at + 1], odd.to_str().unwrap());
+    assert_eq!(plist["Sockets"]["hub"]["SockPathName"], odd.join("hub.sock").to_str().unwrap());
+    assert_eq!(plist["Sockets"]["hub"]["SockPathMode"], 0o600);
+    assert_eq!((&plist["RunAtLoad"], &plist["KeepAlive"]["SuccessfulExit"]), (&true.into(), &false.into()));
+    for path in [&plist["StandardErrorPath"], &plist["Sockets"]["hub"]["SockPathName"]] {
+        assert!(path.as_str().unwrap().starts_with('/'), "launchd knows no home folder: {path}");
+    }
+    let known = [
+        "Label",
+        "ProgramArguments",
+        "EnvironmentVariables",
+        "RunAtLoad",
+        "KeepAlive",
+        "AbandonProcessGroup",
+        "Sockets",
+        "StandardErrorPath",
+    ];
+    for key in plist.as_object().unwrap().keys() {
+        assert!(known.contains(&key.as_str()), "launchd.plist(5) is not known to have {key}");
+    }
+}
+
+#[test]
 fn installs_again_without_a_change_and_takes_all_of_it_away() {
     let home = Home::new();
     let status = || -> Value { serde_json::from_str(&service(&home, &["status", "--json"]).stdout).unwrap() };

@@ -200,3 +200,25 @@ fn vscode() {
 fn zed() {
     check("zed");
 }
+
+#[test]
+fn the_recipes_show_what_is_written() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/recipes.md");
+    let page = fs::read_to_string(page).unwrap();
+    let mut seen = 0;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/install/golden");
+    for entry in fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let client = name.strip_suffix(".golden").unwrap();
+        let cases = read(client);
+        let fresh = cases.iter().find(|case| case.name == "no file").unwrap();
+        assert!(page.contains(&format!("```sh\nadjutant install {client}\n```\n")), "{client}");
+        for (path, text) in &fresh.after {
+            let language = if path.ends_with(".toml") { "toml" } else { "json" };
+            let block = format!("`~/{path}`\n\n```{language}\n{}```\n", shown(text));
+            assert!(page.contains(&block), "docs/recipes.md does not show this for {client}:\n{block}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 12, "nine clients, four of them with a hook, one of which shares the file");
+}
