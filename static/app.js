@@ -5,6 +5,10 @@
 const page = document.documentElement;
 page.classList.add("scripted");
 
+// A narrow window shows a part of the rooms; the one that this page is in is among them.
+const here = document.querySelector(".top nav [aria-current]");
+if (here) here.closest("nav").scrollLeft = here.offsetLeft - here.closest("nav").offsetLeft - 48;
+
 const parse = (text) => new DOMParser().parseFromString(text, "text/html");
 
 // Calls `act` once things have been quiet for `pause` milliseconds.

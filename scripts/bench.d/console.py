@@ -4,16 +4,19 @@ console.py ADJUTANT
 
 Standard library and Chromium, driven by its DevTools protocol over a pipe. Every page is opened in a browser context of
 its own, so that nothing of the console is in a cache; hub and browser are ended here, by their own pids. A page of one word
-takes turns with it: what that takes is the browser's own time on this machine at this minute.
+takes turns with it: what that takes is the browser's own time on this machine at this minute. A round waits until the
+machine is as quiet as QUIET says (percent, 15 unless said), a few seconds at most; the share that was busy is told.
 """
 
 import json
+import os
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from popups import Hub, question
@@ -106,6 +109,30 @@ class Bare(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def handle(self):
+        try:
+            super().handle()
+        except ConnectionError:
+            pass  # The browser opens connections that it then does not use.
+
+
+def busy():
+    """The share of the machine that was busy in a fifth of a second, in percent."""
+    def times():
+        with open("/proc/stat") as stat:
+            row = [int(word) for word in stat.readline().split()[1:9]]
+        return sum(row), row[3] + row[4]
+    (all_before, idle_before), _, (all, idle) = times(), time.sleep(0.2), times()
+    return 100 - 100 * (idle - idle_before) / max(1, all - all_before)
+
+
+def quiet(within=5.0):
+    """Waits until the machine is quiet, and returns how busy it was then."""
+    end, most = time.monotonic() + within, float(os.environ.get("QUIET", "15"))
+    while (share := busy()) > most and time.monotonic() < end:
+        pass
+    return share
+
 
 def fill(hub):
     """What a desk has after a day: prompts, questions that wait, and a timeline of their coming."""
@@ -129,7 +156,10 @@ def measure(adjutant):
         if "Question 0" not in hub.get("/")[0]:
             raise Missed("the overview shows no question")
         word = "http://{}:{}/".format(*bare.server_address)
-        turns = [(browser.paints(url), browser.paints(word)) for _ in range(ROUNDS)]
+        shares, turns = [], []
+        for _ in range(ROUNDS):
+            shares.append(quiet())
+            turns.append((browser.paints(url), browser.paints(word)))
         # The first starts the browser's own processes.
         first, rest = turns[0][0], [console for console, _ in turns[1:]]
         paints = [one["paint"] for one in rest]
@@ -141,6 +171,7 @@ def measure(adjutant):
             "page ms": statistics.median(one["answer"] for one in rest),
             "loaded ms": statistics.median(one["loaded"] for one in rest),
             "page bytes": len(hub.get("/")[0].encode()), "of": len(rest),
+            "machine busy %": statistics.median(shares),
         }
     finally:
         bare.shutdown()

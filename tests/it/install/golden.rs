@@ -214,7 +214,8 @@ fn the_recipes_show_what_is_written() {
         let fresh = cases.iter().find(|case| case.name == "no file").unwrap();
         assert!(page.contains(&format!("```sh\nadjutant install {client}\n```\n")), "{client}");
         for (path, text) in &fresh.after {
-            let language = if path.ends_with(".toml") { "toml" } else { "json" };
+            let is_toml = Path::new(path).extension().is_some_and(|end| end == "toml");
+            let language = if is_toml { "toml" } else { "json" };
             let block = format!("`~/{path}`\n\n```{language}\n{}```\n", shown(text));
             assert!(page.contains(&block), "docs/recipes.md does not show this for {client}:\n{block}");
             seen += 1;

@@ -16,8 +16,11 @@ const ROW: f64 = 66.0;
 /// Events that overlap lie below each other in so many lanes; more share the last one.
 const LANES: usize = 2;
 const LANE: f64 = 20.0;
-/// A title has this room at least, also behind a short event.
+/// A title has this room, also behind a short event.
 const TITLE: f64 = 110.0;
+/// About what a letter of a title takes, and what is left free beside it.
+const LETTER: f64 = 6.6;
+const GAP: f64 = 6.0;
 
 /// How a notification is marked, so that it is told without colours too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,12 +109,12 @@ pub(super) fn draw(
         };
         let to = to.max(from + 10.0).min(end);
         let lane = free[row].iter().position(|free| *free <= from).unwrap_or(LANES - 1);
-        let room = (to - from).max(TITLE).min(end - from);
-        free[row][lane] = from + room;
+        let title = titled(&event.title, to - from, end - from);
+        free[row][lane] = from + title.room;
         let lane = f64::from(u32::try_from(lane).unwrap_or(0));
         bars.push(context! {
-            x => from, y => y(row) + 4.0 + lane * LANE, width => to - from, room,
-            title => &event.title,
+            x => from, y => y(row) + 4.0 + lane * LANE, width => to - from, room => title.room,
+            title => &event.title, shown => title.text, at => title.x,
             when => zone.civil(occurrence.starts_at).strftime("%a %H:%M").to_string(),
             status => event.status.name(),
         });
@@ -143,5 +146,51 @@ pub(super) fn draw(
         bars,
         marks,
         now => place(now).map(|(row, x)| context! { x, y => y(row) }),
+    }
+}
+
+/// Where the title of a bar stands.
+struct Titled {
+    text: String,
+    x: f64,
+    /// What bar and title take together.
+    room: f64,
+}
+
+/// Puts a title into its bar of this `width` where it fits, else behind it, and cuts what `room` does not hold.
+fn titled(title: &str, width: f64, room: f64) -> Titled {
+    let long = |text: &str| f64::from(u32::try_from(text.chars().count()).unwrap_or(u32::MAX)) * LETTER;
+    let behind = width + GAP;
+    let (x, room) = if long(title) + 2.0 * GAP <= width || room < behind + TITLE / 2.0 {
+        (GAP, width.max(TITLE).min(room))
+    } else {
+        (behind, (behind + long(title).min(TITLE)).min(room))
+    };
+    let mut text = title.to_owned();
+    while x + long(&text) > room && text.pop().is_some() {}
+    if text.len() < title.len() {
+        text.pop();
+        text = format!("{}…", text.trim_end());
+    }
+    Titled { text, x, room }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::titled;
+
+    #[test]
+    fn a_title_stands_in_its_bar_or_behind_it_and_is_cut_by_whole_letters() {
+        let told = |title: &str, width: f64, room: f64| {
+            let titled = titled(title, width, room);
+            assert!(titled.room <= room, "{title}");
+            (titled.text, titled.x < width)
+        };
+        assert_eq!(told("Budget", 100.0, 900.0), ("Budget".to_owned(), true));
+        assert_eq!(told("Stand-up", 30.0, 900.0), ("Stand-up".to_owned(), false));
+        let (cut, inside) = told("A very long breakfast with everybody who ever was here", 30.0, 900.0);
+        assert!(cut.ends_with('…') && cut.starts_with("A very") && !inside, "{cut}");
+        let (cut, inside) = told("Late supper", 30.0, 60.0);
+        assert!(cut.ends_with('…') && inside, "at the end of a day there is nothing behind it: {cut}");
     }
 }
