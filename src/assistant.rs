@@ -31,6 +31,7 @@ use tokio::sync::Notify;
 
 use crate::events::Events;
 use crate::store::Store;
+use crate::trace::Traces;
 pub(crate) use error::Error;
 pub(crate) use event::{Calendar, Draft, Event, Occurrence};
 pub(crate) use id::{EventId, NotificationId, PlanId, RuleId, UserId};
@@ -45,12 +46,14 @@ pub(crate) struct Assistant {
     events: Events,
     /// Something may be due earlier than whoever sends it knows.
     wake: Arc<Notify>,
+    /// What the notifications that this process planned are a part of.
+    traces: Arc<Traces>,
 }
 
 impl Assistant {
     /// Does no I/O: the store is opened by the first verb.
     pub(crate) fn new(store: Store, events: Events) -> Self {
-        Self { store, events, wake: Arc::default() }
+        Self { store, events, wake: Arc::default(), traces: Arc::default() }
     }
 
     /// Carries out what was accepted, then ends the connections to the database.

@@ -39,6 +39,7 @@ mod recorder;
 mod service;
 mod store;
 mod telemetry;
+mod trace;
 mod visible;
 mod yaml;
 

@@ -9,23 +9,12 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use reqwest::{Client, Method, Url, redirect};
 
+use crate::trace::{self, Trace};
+
 /// How long a server may take to be reached.
 const CONNECT: Duration = Duration::from_secs(10);
 /// A server that sends its readers on more often than this sends them in circles.
 const MOST_REDIRECTS: usize = 5;
-
-tokio::task_local! {
-    /// The `traceparent` of the call that is being answered.
-    static TRACE: String;
-}
-
-/// Does `work`, whose requests say that they belong to the trace `parent` (W3C Trace Context).
-pub(crate) async fn traced<T>(parent: Option<String>, work: impl Future<Output = T>) -> T {
-    match parent {
-        Some(parent) => TRACE.scope(parent, work).await,
-        None => work.await,
-    }
-}
 
 /// A request.
 #[derive(Debug)]
@@ -123,8 +112,8 @@ pub(crate) async fn send(call: Call<'_>) -> Result<Answer, Error> {
     for (name, value) in headers {
         request = request.header(name, value);
     }
-    if let Ok(parent) = TRACE.try_with(String::clone) {
-        request = request.header("traceparent", parent);
+    for (name, value) in trace::current().iter().flat_map(Trace::headers) {
+        request = request.header(name, value);
     }
     if let Some(Login { name, password }) = login {
         request = request.basic_auth(name, Some(password));

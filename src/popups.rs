@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::popups::PopupsConfig;
 use crate::events::Events;
 use crate::store::Store;
+use crate::trace::Trace;
 pub(crate) use answer::{Answer, Given};
 pub(crate) use availability::Availability;
 pub(crate) use desk::Changes;
@@ -144,6 +145,11 @@ impl Popups {
     /// question outlives its hub.
     pub(crate) async fn state_key(&self) -> Result<String, Error> {
         self.0.key("state_key").await
+    }
+
+    /// Returns the trace of the call that a question came of, if it came to this process and said one.
+    pub(crate) fn trace_of(&self, ticket: &Ticket) -> Option<Trace> {
+        self.0.traces.of(ticket.as_str())
     }
 
     /// Notes that a form in the client itself ended without an answer, for the audit.

@@ -23,6 +23,7 @@ use crate::events::Event;
 use crate::popups::{
     Answer, Availability, Field, Given, Input, Level, Popups, Presenter, Proof, Question, State, Ticket,
 };
+use crate::trace::within;
 use crate::visible;
 
 /// A question that is seen or decided this soon needs no bell.
@@ -293,7 +294,7 @@ impl Phone {
                 urgent: question.level == Level::High,
                 actions: self.actions(question),
             };
-            told(self.ntfy.show(&notice).await);
+            told(within(popups.trace_of(&question.ticket), self.ntfy.show(&notice)).await);
         }
     }
 }

@@ -29,6 +29,7 @@ use crate::config::delivery::Delivery;
 use crate::events::Event as Happened;
 use crate::store::assistant::notifications::NotificationRow;
 use crate::store::assistant::outbox;
+use crate::trace::within;
 
 /// Notifications that are sent at the same time.
 const TOGETHER: usize = 16;
@@ -188,7 +189,8 @@ impl Assistant {
         let outcome = match rows::notification(row) {
             Ok(notification) => {
                 let call = notification.channel == Channel::Call;
-                match tokio::time::timeout(PATIENCE, self.send(ways, notification, clock())).await {
+                let work = within(self.traces.of(&id), self.send(ways, notification, clock()));
+                match tokio::time::timeout(PATIENCE, work).await {
                     Ok(Ok(outcome)) => outcome,
                     Ok(Err(error)) => Outcome::Failed(error.to_string()),
                     Err(_) if call => Outcome::Unknown("the provider did not answer in time".to_owned()),

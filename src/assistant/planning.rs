@@ -150,6 +150,9 @@ impl Assistant {
             made.push(plan.row(open.key.clone(), &decision)?);
         }
         if !made.is_empty() {
+            for notification in made.iter().flat_map(|plan| &plan.notifications) {
+                self.traces.keep(&notification.id);
+            }
             for applied in plans::apply(&self.store, made).await? {
                 planning.planned += applied.planned;
                 planning.kept += applied.kept;

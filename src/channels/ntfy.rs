@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Error, MOST_ACTIONS, Notice};
 use crate::config::channels::Phone;
+use crate::trace::{Trace, current};
 use crate::visible;
 
 /// How long publishing may take.
@@ -93,7 +94,11 @@ impl Ntfy {
             "priority": if notice.urgent { 5 } else { 3 },
             "actions": actions.collect::<Vec<Value>>(),
         });
-        let request = self.authorised(self.client.post(&self.phone.server)).timeout(PATIENCE).json(&message);
+        let mut request =
+            self.authorised(self.client.post(&self.phone.server)).timeout(PATIENCE).json(&message);
+        for (name, value) in current().iter().flat_map(Trace::headers) {
+            request = request.header(name, value);
+        }
         let answer = request.send().await.map_err(|error| unreachable(&error))?;
         if answer.status().is_success() { Ok(()) } else { Err(Error::Refused(answer.status().as_u16())) }
     }

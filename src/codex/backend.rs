@@ -14,6 +14,7 @@ use super::approval::{Approval, By, Decision};
 use super::error::Error;
 use super::happened::{Happened, Heard, Level};
 use super::settings::{Back, Start};
+use crate::trace::Trace;
 use app_server::AppServer;
 use mcp_server::McpServer;
 
@@ -38,6 +39,14 @@ impl Dialogue {
         match self {
             Self::App(app) => app.greet(out),
             Self::Mcp(mcp) => mcp.greet(out),
+        }
+    }
+
+    /// Says what the turns that begin from here on are a part of.
+    pub(super) fn belongs_to(&mut self, trace: Option<Trace>) {
+        match self {
+            Self::App(app) => app.trace = trace,
+            Self::Mcp(mcp) => mcp.trace = trace,
         }
     }
 

@@ -27,6 +27,7 @@ use super::settings::{Back, Start};
 use super::thread::{Last, Thread};
 use crate::events::{Event, Events};
 use crate::store::Store;
+use crate::trace::current;
 use asks::Ask;
 pub(super) use asks::Entered;
 pub(crate) use asks::Session;
@@ -81,6 +82,7 @@ impl Session {
         let mut dialogue = Dialogue::new(plan.installed.back, &run);
         let mut out = Vec::new();
         dialogue.greet(&mut out);
+        dialogue.belongs_to(current());
         match &plan.resume {
             Some(thread) => dialogue.resume(thread, &plan.start.prompt, &plan.start, &mut out),
             None => dialogue.start(&plan.start, &mut out),
@@ -250,7 +252,8 @@ impl Task {
         for approval in unknown {
             self.settle(&approval, &Decision::Deny { note: None }, By::Nobody).await;
         }
-        if next && let (Some(id), Some(text)) = (self.id.clone(), self.turns.next(self.log.last())) {
+        if next && let (Some(id), Some((text, trace))) = (self.id.clone(), self.turns.next(self.log.last())) {
+            self.dialogue.belongs_to(trace);
             self.dialogue.turn(&id, &text, &mut self.out);
         }
     }
@@ -272,7 +275,8 @@ impl Task {
                     None => Err(Error::Over),
                     Some(id) => {
                         self.turns.take(prompt, self.log.last()).map(|Taken { ticket, ahead, now }| {
-                            if let Some(text) = now {
+                            if let Some((text, trace)) = now {
+                                self.dialogue.belongs_to(trace);
                                 self.dialogue.turn(id, &text, &mut self.out);
                             }
                             (ticket, ahead)

@@ -23,10 +23,11 @@ use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
 use crate::mcp::links::Links;
 use crate::mcp::{
-    Server, assistant, changes, completion, error, instructions, popups, prompts, skills, tasks, tools,
+    Server, assistant, changes, completion, error, instructions, popups, prompts, skills, tasks, tools, trace,
 };
 use crate::popups::{Asker, Route};
 use crate::prompts::Catalogue;
+use crate::trace::within;
 
 /// Characters of what a client adds to its name.
 const CLIENT: usize = 80;
@@ -453,7 +454,8 @@ impl ServerHandler for Handler {
     ) -> Result<CustomResult, ErrorData> {
         if self.has(Room::Popups) && request.method == popups::METHOD {
             self.admit(&context);
-            return popups::trigger(self, request.params, &context).await.map(CustomResult);
+            let work = popups::trigger(self, request.params, &context);
+            return within(trace::of(&context.meta), work).await.map(CustomResult);
         }
         // On a stream the service gives the contract its shapes, and nobody but a client can have sent this.
         if request.method == assistant::enclosed::METHOD && self.connection.is_none() {

@@ -13,7 +13,7 @@ use rmcp::{ErrorData, RoleServer};
 use crate::config::rooms::Room;
 use crate::mcp::dialect::Revision;
 use crate::mcp::{Handler, Server, error, news, trace};
-use crate::outbound;
+use crate::trace::within;
 
 /// Returns the tools of the handler's server as `revision` shows them.
 pub(crate) async fn list(handler: &Handler, revision: Revision) -> Vec<Tool> {
@@ -45,8 +45,8 @@ pub(crate) async fn call(
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let name = request.name.clone();
-    let parent = trace::parent(&context.meta).map(ToOwned::to_owned);
-    let answer = outbound::traced(parent, one(handler, revision, request, context)).await?;
+    let work = one(handler, revision, request, context);
+    let answer = within(trace::of(&context.meta), work).await?;
     Ok(news::with_news(handler, revision, &name, context, answer).await)
 }
 

@@ -20,6 +20,7 @@ use crate::config::popups::PopupsConfig;
 use crate::events::{Event, Events};
 use crate::store::Store;
 use crate::store::popups;
+use crate::trace::Traces;
 
 /// How often a waiter looks by itself, for what another hub did on a shared store.
 const LOOK: Duration = Duration::from_secs(1);
@@ -38,6 +39,8 @@ pub(super) struct Desk {
     pub(super) changes: Mutex<HashMap<String, watch::Sender<u64>>>,
     /// Those for whom an outcome may wait: a look at the store for every call of every tool would be too much.
     pub(super) late: Mutex<HashSet<String>>,
+    /// What the questions of this process are a part of.
+    pub(super) traces: Traces,
 }
 
 /// Tells of changes of one question.
@@ -68,6 +71,7 @@ impl Desk {
             wake: Notify::new(),
             changes: Mutex::default(),
             late: Mutex::default(),
+            traces: Traces::default(),
         }
     }
 
@@ -106,7 +110,10 @@ impl Desk {
         };
         let entered = popups::ask(&self.store, new, limits).await?;
         let (id, merged) = match entered {
-            popups::Entered::New { id } => (id, false),
+            popups::Entered::New { id } => {
+                self.traces.keep(&id);
+                (id, false)
+            }
             popups::Entered::Joined { id } => (id, true),
             popups::Entered::Closed => return Err(Error::NotNow(not_now.unwrap_or_default())),
             popups::Entered::Full { pending, own } => return Err(Error::TooMany { pending, own }),

@@ -368,9 +368,14 @@ fn an_agent_knows_the_trace_that_it_works_for() {
         let params = json!({"name": "delegate_task", "arguments": desk.task("environment"), "_meta": meta});
         peer.call(id, "tools/call", params)["result"]["structuredContent"]["message"].to_string()
     };
-    let told = run(1, json!({"traceparent": parent, "tracestate": "a=b", "progressToken": 1}));
-    assert!(told.contains(&format!("TRACEPARENT={parent}")) && told.contains("TRACESTATE=a=b"), "{told}");
-    let told = run(2, json!({"traceparent": "nonsense", "tracestate": "a=b", "progressToken": 2}));
+    let told =
+        run(1, json!({"traceparent": parent, "tracestate": "a=b", "baggage": "who=ann", "progressToken": 1}));
+    for variable in [&format!("TRACEPARENT={parent}"), "TRACESTATE=a=b", "BAGGAGE=who=ann"] {
+        assert!(told.contains(variable), "{variable}: {told}");
+    }
+    let told =
+        run(2, json!({"traceparent": "nonsense", "tracestate": "a=b", "baggage": "c=d", "progressToken": 2}));
     assert!(told.contains("ADJUTANT_TASK=") && !told.contains("TRACE"), "{told}");
+    assert!(!told.contains("BAGGAGE"), "{told}");
     desk.no_survivors();
 }

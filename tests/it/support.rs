@@ -289,6 +289,14 @@ impl Drop for Peer {
 }
 
 /// The `_meta` of a stateless 2026-07-28 request.
+/// The `_meta` of a call that belongs to a trace.
+pub fn traced_meta() -> Value {
+    json!({"traceparent": TRACEPARENT, "tracestate": "vendor=1", "baggage": "who=ann"})
+}
+
+pub const TRACEPARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+/// The `_meta` of a client of the stateless revision.
 pub fn modern_meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -8,6 +8,7 @@ use crate::assistant::{Assistant, Error, Notification, Planned, User};
 use crate::store::assistant::notifications::NotificationRow;
 use crate::store::assistant::outbox;
 use crate::store::assistant::plans::PlanRow;
+use crate::trace::within;
 
 /// What was sent longer ago does not escalate any more.
 const FRESH: SignedDuration = SignedDuration::from_hours(12);
@@ -28,6 +29,8 @@ impl Assistant {
                 let notification = rows::notification(row)?;
                 let user = self.user(&notification.user).await?;
                 if let Some(next) = next_step(&notification, &user, now) {
+                    let trace = self.traces.of(notification.id.as_str());
+                    within(trace, async { self.traces.keep(&next.id) }).await;
                     outbox::escalate(&self.store, next).await?;
                 }
             }

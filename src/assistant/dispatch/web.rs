@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::Outcome;
 use super::send::Letter;
+use crate::trace::{Trace, current};
 
 /// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -41,7 +42,10 @@ pub(super) async fn send(client: Option<&reqwest::Client>, letter: &Letter<'_>) 
         "subject": notification.wording.subject,
         "text": letter.text,
     });
-    let request = client.post(address).header("Idempotency-Key", notification.id.as_str()).json(&body);
+    let mut request = client.post(address).header("Idempotency-Key", notification.id.as_str()).json(&body);
+    for (name, value) in current().iter().flat_map(Trace::headers) {
+        request = request.header(name, value);
+    }
     match request.send().await {
         Ok(answer) => of_status(answer.status().as_u16()),
         Err(error) => Outcome::Failed(failure(&error).to_owned()),

@@ -10,6 +10,7 @@ use super::super::happened::{Change, End, Happened, Heard, Level, Notified, Read
 use super::super::peer::{self, Fault, Ids, Message};
 use super::super::settings::Start;
 use super::{Asked, Pending, read, send, summary, unusable};
+use crate::trace::Trace;
 
 /// What a request of ours was for.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub(in crate::codex) struct AppServer {
     /// The files of the patches that run, for their approvals do not name them.
     patches: Vec<(String, Vec<Change>)>,
     version: Option<String>,
+    /// What the turns that begin are a part of.
+    pub(super) trace: Option<Trace>,
 }
 
 impl AppServer {
@@ -51,6 +54,7 @@ impl AppServer {
             steered: 0,
             patches: Vec::new(),
             version: None,
+            trace: None,
         }
     }
 
@@ -121,7 +125,12 @@ impl AppServer {
     fn request(&mut self, purpose: Purpose, method: &str, params: &Value, out: &mut Vec<u8>) {
         let id = self.ids.next(purpose);
         let out = if self.greeted { out } else { &mut self.held };
-        send(out, &json!({"id": id, "method": method, "params": params}));
+        let mut request = json!({"id": id, "method": method, "params": params});
+        if let Some(trace) = &self.trace {
+            // Codex's own member; versions without it leave it alone.
+            request["trace"] = trace.headers().collect();
+        }
+        send(out, &request);
     }
 
     pub(super) fn hear(&mut self, line: &[u8], out: &mut Vec<u8>) -> Heard {

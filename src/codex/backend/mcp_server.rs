@@ -15,6 +15,7 @@ use super::super::happened::{End, Happened, Heard, Level, Notified};
 use super::super::peer::{self, Fault, Ids, Message};
 use super::super::settings::Start;
 use super::{Pending, read, send, summary, unusable};
+use crate::trace::Trace;
 use events::Events;
 
 /// What a request of ours was for.
@@ -54,6 +55,8 @@ pub(in crate::codex) struct McpServer {
     version: Option<String>,
     /// 0.92 wants a word where later versions want an object.
     plain_denial: bool,
+    /// What the turns that begin are a part of.
+    pub(super) trace: Option<Trace>,
 }
 
 impl McpServer {
@@ -69,6 +72,7 @@ impl McpServer {
             events: Events::default(),
             version: None,
             plain_denial: false,
+            trace: None,
         }
     }
 
@@ -110,7 +114,10 @@ impl McpServer {
         self.call(json!({"name": "codex-reply", "arguments": arguments}), out);
     }
 
-    fn call(&mut self, params: Value, out: &mut Vec<u8>) {
+    fn call(&mut self, mut params: Value, out: &mut Vec<u8>) {
+        if let Some(trace) = &self.trace {
+            params["_meta"] = trace.members().collect();
+        }
         self.turns += 1;
         let number = self.turns;
         let call = self.send_call(number, &params, out);

@@ -13,6 +13,7 @@ use crate::codex::console;
 use crate::codex::peer::{Line, Lines};
 use crate::codex::settings::{Back, Start};
 use crate::codex::thread::Thread;
+use crate::trace::Trace;
 
 /// Feeds a recording to the client: what the recording's client sent is asked of ours, in its order.
 struct Replay {
@@ -227,4 +228,29 @@ fn a_million_events_go_through_in_order() {
 fn computed() -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(told.split(' ').next().and_then(|nanos| nanos.parse().ok()).unwrap_or(0))
+}
+
+#[test]
+fn a_call_of_mcp_server_carries_its_trace() {
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let trace = Trace::read(|name| match name {
+        "traceparent" => Some(parent),
+        "baggage" => Some("who=ann"),
+        _ => None,
+    });
+    for (trace, wanted) in
+        [(trace, Some(serde_json::json!({"traceparent": parent, "baggage": "who=ann"}))), (None, None)]
+    {
+        let mut dialogue = Dialogue::new(Back::McpServer, "run");
+        let mut out = Vec::new();
+        dialogue.greet(&mut out);
+        dialogue.belongs_to(trace);
+        dialogue.start(&Start::default(), &mut out);
+        out.clear();
+        dialogue.hear(br#"{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"version":"0.153.4"}}}"#, &mut out);
+        let call = out.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty()).unwrap();
+        let call: Value = serde_json::from_slice(call).unwrap();
+        assert_eq!(call["method"], "tools/call");
+        assert_eq!(call["params"].get("_meta"), wanted.as_ref(), "{call}");
+    }
 }

@@ -9,6 +9,7 @@ use crate::codex::approval::{By, Decision};
 use crate::codex::error::Error;
 use crate::codex::log::Log;
 use crate::codex::thread::{Last, Thread};
+use crate::trace::current;
 
 /// What others see of a session; cheap to clone.
 #[derive(Clone, Debug)]
@@ -98,7 +99,7 @@ impl Session {
         let (answer, answered) = oneshot::channel();
         let (begins, begun) = oneshot::channel();
         let (taken, done) = oneshot::channel();
-        self.ask(Ask::Prompt { prompt: Prompt { text, answer, begins }, taken }).await?;
+        self.ask(Ask::Prompt { prompt: Prompt { text, trace: current(), answer, begins }, taken }).await?;
         let (ticket, ahead) = done.await.map_err(|_| Error::Over)??;
         Ok(Entered { answer: answered, begins: begun, ticket, ahead })
     }

@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 
 use crate::codex::error::Error;
 use crate::codex::thread::Last;
+use crate::trace::Trace;
 
 /// Prompts of one thread that may wait.
 const WAITING: usize = 32;
@@ -14,6 +15,8 @@ const WAITING: usize = 32;
 #[derive(Debug)]
 pub(super) struct Prompt {
     pub(super) text: String,
+    /// What it is a part of.
+    pub(super) trace: Option<Trace>,
     pub(super) answer: oneshot::Sender<Last>,
     /// Gets the number of the last entry of the log before the turn.
     pub(super) begins: oneshot::Sender<u64>,
@@ -26,8 +29,8 @@ pub(super) struct Taken {
     pub(super) ticket: u64,
     /// How many turns end before it.
     pub(super) ahead: usize,
-    /// Its text, when its turn is now.
-    pub(super) now: Option<String>,
+    /// Its text and its trace, when its turn is now.
+    pub(super) now: Option<(String, Option<Trace>)>,
 }
 
 /// What taking a prompt back means.
@@ -69,7 +72,7 @@ impl Turns {
         if self.running.is_none() {
             let _ = prompt.begins.send(last);
             self.running = Some((ticket, prompt.answer));
-            return Ok(Taken { ticket, ahead: 0, now: Some(prompt.text) });
+            return Ok(Taken { ticket, ahead: 0, now: Some((prompt.text, prompt.trace)) });
         }
         self.waiting.push_back((ticket, prompt));
         Ok(Taken { ticket, ahead: self.waiting.len(), now: None })
@@ -93,14 +96,14 @@ impl Turns {
     }
 
     /// Returns the prompt whose turn is next; `last` is the number of the log's last entry.
-    pub(super) fn next(&mut self, last: u64) -> Option<String> {
+    pub(super) fn next(&mut self, last: u64) -> Option<(String, Option<Trace>)> {
         if self.running.is_some() {
             return None;
         }
-        let (ticket, Prompt { text, answer, begins }) = self.waiting.pop_front()?;
+        let (ticket, Prompt { text, trace, answer, begins }) = self.waiting.pop_front()?;
         let _ = begins.send(last);
         self.running = Some((ticket, answer));
-        Some(text)
+        Some((text, trace))
     }
 
     /// Lets everybody know that there will be no answer: their senders are dropped.

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use super::dispatch::{Hub, Sink, alter, desk_of, due, fill, mail_to, outcomes, run, told};
 use super::eventually;
-use crate::support::Home;
 use crate::support::ntfy::Ntfy;
 use crate::support::postgres::Postgres;
 use crate::support::serving::Serving;
+use crate::support::{Home, Peer, TRACEPARENT, traced_meta};
 
 /// A server of somebody's: a provider of calls, or a webhook.
 #[derive(Clone, Default)]
@@ -269,6 +269,32 @@ fn what_nobody_acknowledges_goes_every_way_until_somebody_does() {
         told(&home, &[]).iter().all(|one| one["acknowledged_time"].is_string() || one["status"] == "failed")
     );
     assert_eq!((told(&home, &[]).len(), provider.asked().len()), (5, 0), "nobody is called any more");
+}
+
+#[test]
+fn a_webhook_is_told_in_the_trace_of_the_call_that_planned() {
+    // The provider refuses the call, so it goes on by the webhook.
+    let (provider, hook) = (Server::start(&[400]), Server::start(&[]));
+    let home = Home::new();
+    phone(&home, &provider);
+    let url = format!("http://{}/hook", hook.address);
+    fill(&home, &[&CALLED[..], &["--webhook", &url, "--ladder", "call,webhook"]].concat(), &[], &[]);
+    let event = due("Review", 3);
+    home.write(
+        "later.ics",
+        format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n{event}END:VCALENDAR\r\n"),
+    );
+    run(&home, &["events", "import", "ann", "later.ics"]);
+    let _hub = Hub::start(&home);
+    let mut peer = Peer::start(&mut home.adjutant(["connect", "assistant"]));
+    peer.initialize("2025-11-25");
+    let params =
+        json!({"name": "planNotifications", "arguments": {"user_id": "ann"}, "_meta": traced_meta()});
+    let planned = peer.call(1, "tools/call", params)["result"]["structuredContent"].clone();
+    assert_eq!(planned["notifications_planned"], 1, "{planned}");
+    let asked = eventually("the webhook is told", || hook.asked().into_iter().next());
+    let trace = format!("traceparent: {TRACEPARENT}\r\ntracestate: vendor=1\r\n");
+    assert!(asked.head.contains(&trace) && !asked.head.contains("baggage"), "{asked:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::faults::app_server;
 use super::pages::{ASK, ask, between};
 use super::{codex, install, processes_of};
 use crate::support::serving::Serving;
-use crate::support::{DEADLINE, Home, Peer, modern_meta};
+use crate::support::{DEADLINE, Home, Peer, TRACEPARENT, modern_meta, traced_meta};
 
 /// A turn with a command that ends when a file is there or when it is interrupted, which is request 4.
 const SLOW: &str = r#"line '{"method":"item/started","params":{"threadId":"t-1","item":{"type":"commandExecution","id":"c-1","command":"sleep 1000"}}}'
@@ -213,6 +213,45 @@ fn a_turn_is_a_task_after_its_hub_was_killed_or_stopped() {
         assert_eq!(peer.call(6, "tasks/cancel", second.clone())["result"]["resultType"], "complete");
         task_until(&mut peer, &second, "failed");
     }
+}
+
+/// Each turn says which trace it belongs to, also one that waited for another's end; one of no trace says none.
+#[test]
+fn a_turn_belongs_to_the_trace_of_its_call() {
+    let turns = r#"while ! test -e "$HOME/go"; do sleep 0.05; done; say "$(printf '%s' "$thread" | tr '"' "'")"; done_
+while read -r turn; do
+id="${turn#*:}"; id="${id%%,*}"; line '{"id":'"$id"',"result":{"turn":{"id":"u-2"}}}'
+line '{"method":"turn/started","params":{"threadId":"t-1","turn":{"id":"u-2"}}}'
+say "$(printf '%s' "$turn" | tr '"' "'")"; done_
+done"#;
+    let (home, _hub) = hub_with(turns);
+    let mut peer = client(&home, "2025-06-18");
+    let call = |name: &str, arguments: Value, meta: Value| json!({"name": name, "arguments": arguments, "_meta": meta});
+    let send = |peer: &mut Peer, id: u64, params: Value| {
+        peer.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+    };
+    let mut other = traced_meta();
+    other["traceparent"] = json!(TRACEPARENT.replace("4bf9", "aaaa"));
+    send(&mut peer, 1, call("codex", json!({"prompt": "first"}), traced_meta()));
+    until(&peer, |message| is_event(message, "task_started"));
+    for (id, meta) in [(2, other), (3, json!({}))] {
+        send(&mut peer, id, call("codex-reply", json!({"threadId": "t-1", "prompt": "more"}), meta));
+    }
+    home.write("go", "");
+    // Which of the two that wait comes first is nobody's promise.
+    let mut said: Vec<(u64, String)> = (0..3)
+        .map(|_| {
+            let answer = until(&peer, |message| message.get("id").is_some());
+            let content = answer["result"]["structuredContent"]["content"].as_str().unwrap();
+            (answer["id"].as_u64().unwrap(), content.to_owned())
+        })
+        .collect();
+    said.sort();
+    let trace = format!("'trace':{{'traceparent':'{TRACEPARENT}','tracestate':'vendor=1'}}");
+    let [(_, first), (_, second), (_, third)] = &said[..] else { panic!("{said:?}") };
+    assert!(first.contains("thread/start") && first.contains(&trace), "{first}");
+    assert!(second.contains("turn/start") && second.contains("'traceparent':'00-aaaa"), "{second}");
+    assert!(third.contains("turn/start") && !third.contains("trace"), "{third}");
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::person::{Hub, Person, example, request};
-use crate::support::Home;
 use crate::support::desktop::{Call, Desktop, Manner};
 use crate::support::ntfy::Ntfy;
 use crate::support::serving::Serving;
+use crate::support::{Home, TRACEPARENT, traced_meta};
 
 /// A hub that finds this desktop.
 fn hub(home: Home, desktop: &Desktop) -> Hub {
@@ -73,6 +75,26 @@ fn a_desktop_that_hangs_delays_nothing() {
         hub.person().choose(&question, "yes");
         assert_eq!(peer.receive()["result"]["selectedValue"], serde_json::json!("yes"));
         assert!(start.elapsed() < Duration::from_secs(3), "the service's patience is nobody else's");
+    }
+}
+
+#[test]
+fn the_phone_is_rung_in_the_trace_of_the_call_that_asks() {
+    let home = Home::new();
+    let ntfy = Ntfy::start();
+    home.write(".adjutant/config.toml", format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url()));
+    let serving = Serving::open_hub(&home);
+    let hub = Hub { home, serving };
+    let mut peer = hub.client("popup");
+    peer.initialize("2025-11-25");
+    for (id, meta) in [(1, traced_meta()), (2, json!({"baggage": "who=ann"}))] {
+        let title = format!("Traced {id}");
+        let params = json!({"name": "triggerPopup", "arguments": example(&title), "_meta": meta});
+        peer.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+        let notice = ntfy.notice();
+        assert!(notice["title"].as_str().unwrap().ends_with(&title), "{notice}");
+        let trace = json!({"traceparent": TRACEPARENT, "tracestate": "vendor=1"});
+        assert_eq!(notice.get("trace"), (id == 1).then_some(&trace), "what is the caller's own stays here");
     }
 }
 

@@ -38,7 +38,7 @@ impl Ntfy {
         format!("http://{}", self.address)
     }
 
-    /// Waits for the next notice.
+    /// Waits for the next notice, with the headers of its trace as `trace`.
     pub(crate) fn notice(&self) -> Value {
         self.published.recv_timeout(DEADLINE).expect("a notice for the phone")
     }
@@ -72,10 +72,16 @@ fn serve(stream: TcpStream, publish: &Sender<Value>, listen: &Sender<String>, st
     loop {
         let mut head = String::new();
         let mut length = 0;
+        let mut trace = serde_json::Map::new();
         while let Ok(1..) = reader.read_line(&mut head) {
             let line = head.lines().last().unwrap_or_default().to_ascii_lowercase();
             if let Some(value) = line.strip_prefix("content-length:") {
                 length = value.trim().parse().unwrap();
+            }
+            for name in ["traceparent", "tracestate", "baggage"] {
+                if let Some(value) = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")) {
+                    trace.insert(name.to_owned(), Value::from(value.trim()));
+                }
             }
             if head.ends_with("\r\n\r\n") {
                 break;
@@ -87,7 +93,11 @@ fn serve(stream: TcpStream, publish: &Sender<Value>, listen: &Sender<String>, st
         reader.read_exact(&mut body).unwrap();
         match (method, path.as_str()) {
             ("POST", "/") => {
-                publish.send(serde_json::from_slice(&body).unwrap()).unwrap();
+                let mut notice: Value = serde_json::from_slice(&body).unwrap();
+                if !trace.is_empty() {
+                    notice["trace"] = Value::Object(trace);
+                }
+                publish.send(notice).unwrap();
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
             }
             ("POST", _) => {

@@ -21,7 +21,7 @@ pub(super) async fn one(
 ) -> Result<CallToolResponse, ErrorData> {
     let read = || -> Result<_, Fault> {
         let mut request = arguments::delegation(arguments, revision, &handler.caller())?;
-        request.trace = trace::environment(&context.meta);
+        request.trace = trace::of(&context.meta).map(|trace| trace.environment()).unwrap_or_default();
         let background = revision > Revision::V2024_11_05 && boolean(arguments, "background")?;
         Ok((request, background))
     };

@@ -39,7 +39,7 @@ pub(super) async fn call(
     let agents = &handler.app().agents;
     let mut entries = Vec::with_capacity(requests.len());
     for mut request in requests {
-        request.trace = trace::environment(&context.meta);
+        request.trace = trace::of(&context.meta).map(|trace| trace.environment()).unwrap_or_default();
         let agent = request.agent.clone();
         entries.push(match agents.delegate(request).await {
             Ok(task) => Entry::Task(Box::new(task)),

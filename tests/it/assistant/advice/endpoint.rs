@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::{assistant, fell_back, home, plan, planned, policys, proposal, run};
 use crate::assistant::{calendar, told, tool};
-use crate::support::Peer;
 use crate::support::oracle::{Asked, Oracle, Reply};
+use crate::support::{Peer, TRACEPARENT, traced_meta};
 
 /// A configuration that asks a server alone.
 fn asks(base_url: &str, more: &str) -> String {
@@ -68,6 +68,22 @@ fn a_model_proposes_once_and_the_key_is_seen_by_its_server_alone() {
     let (status, log) = peer.finish();
     assert!(status.success() && !log.contains(KEY), "{log}");
     assert!(!answer.to_string().contains(KEY) && !shown.contains(KEY));
+}
+
+#[test]
+fn a_question_belongs_to_the_trace_of_the_call_that_plans() {
+    let oracle = Oracle::saying(proposal(&[(120, "email", "")]).to_string());
+    let home = home(&asks(&oracle.base_url(), ""));
+    let mut peer = super::assistant(&home);
+    let params =
+        json!({"name": "planNotifications", "arguments": {"user_id": "ann"}, "_meta": traced_meta()});
+    peer.call(1, "tools/call", params);
+    let asked = oracle.asked();
+    assert_eq!(asked.len(), 2);
+    for one in asked {
+        let trace = format!("traceparent: {TRACEPARENT}\r\ntracestate: vendor=1\r\n");
+        assert!(one.head.contains(&trace) && !one.head.contains("baggage"), "{}", one.head);
+    }
 }
 
 #[test]
