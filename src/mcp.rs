@@ -30,6 +30,7 @@ pub(crate) mod fixture;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rmcp::RoleServer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
@@ -118,13 +119,38 @@ pub(crate) async fn serve_stream(
     let handler = Handler::new(app.clone(), server, connected).with_connection(connection.clone());
     let session = handler.asker().session;
     let edge = Edge::new(input, connection.clone(), grace, stop);
+    converse(Service::new(handler, connection.clone()), edge, &connection, output).await;
+    if server.has(Room::Popups) {
+        if transport == Transport::Script && !app.shutdown.is_cancelled() {
+            app.popups.withdraw(&session).await;
+        } else {
+            app.popups.gone(&session).await;
+        }
+    }
+}
+
+/// Serves a handler of a test's on one connection, behind the product's edge.
+#[cfg(feature = "fixture")]
+pub(crate) async fn serve_handler(
+    app: &App,
+    handler: impl rmcp::ServerHandler,
+    input: impl AsyncRead + Unpin + Send + 'static,
+    output: impl AsyncWrite + Unpin,
+) {
+    let connection = Arc::new(Connection::of(Server::All));
+    let edge = Edge::new(input, connection.clone(), app.config.grace, app.shutdown.clone());
+    converse(handler, edge, &connection, output).await;
+}
+
+/// Answers what comes over `edge` until its end, and writes the answers.
+async fn converse<I: AsyncRead + Unpin + Send + 'static>(
+    service: impl rmcp::Service<RoleServer>,
+    edge: Edge<I>,
+    connection: &Connection,
+    output: impl AsyncWrite + Unpin,
+) {
     let ended = CancellationToken::new();
-    let running = rmcp::service::serve_directly_with_ct(
-        Service::new(handler, connection.clone()),
-        edge,
-        None,
-        ended.clone(),
-    );
+    let running = rmcp::service::serve_directly_with_ct(service, edge, None, ended.clone());
     let serve = async {
         // The edge ends by itself a grace period after its input; a handler that ignores its cancellation is left.
         let _ = running.waiting().await;
@@ -138,12 +164,5 @@ pub(crate) async fn serve_stream(
         }
         // The client reads no more: nothing that is still running could be told to it.
         _ = &mut write => ended.cancel(),
-    }
-    if server.has(Room::Popups) {
-        if transport == Transport::Script && !app.shutdown.is_cancelled() {
-            app.popups.withdraw(&session).await;
-        } else {
-            app.popups.gone(&session).await;
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! `adjutant fixture`: the conformance fixture on the product's HTTP layers, for tests.
+//! `adjutant fixture`: the conformance fixture on the product's HTTP layers, or behind its edge, for tests.
 
 use std::process::ExitCode;
 
@@ -6,11 +6,13 @@ use clap::Args;
 use tracing::level_filters::LevelFilter;
 
 use super::Common;
+use super::mcp::stdio;
 use super::output::{self, Failure};
 use crate::agents::{Form, Selector};
 use crate::app::App;
 use crate::config::{Auth, Config, Overrides, Roots, Switch};
 use crate::http;
+use crate::mcp;
 use crate::mcp::fixture::Fixture;
 
 /// Arguments of `adjutant fixture`.
@@ -19,6 +21,9 @@ pub(super) struct FixtureArgs {
     /// Listen here
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     http: String,
+    /// Serve one connection on stdin and stdout instead
+    #[arg(long, conflicts_with = "http")]
+    stdio: bool,
 }
 
 /// Serves until a signal ends the process; nobody is asked for a token.
@@ -42,6 +47,11 @@ pub(super) fn run(args: &FixtureArgs, common: Common) -> Result<ExitCode, Failur
     let fixture = Fixture::new(&key).map_err(Failure::new)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
+        if args.stdio {
+            let (input, output) = stdio::open()?;
+            mcp::serve_handler(&app, fixture, input, output).await;
+            return Ok(ExitCode::SUCCESS);
+        }
         let door =
             http::Door::open(address, &app.config.http, &app.config.home).await.map_err(Failure::new)?;
         output::note(format!("fixture  http://{}/mcp", door.address()));

@@ -4,7 +4,7 @@
 //! need: one thread, no file but `config.toml`.
 
 mod popup;
-mod stdio;
+pub(super) mod stdio;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

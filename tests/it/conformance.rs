@@ -10,6 +10,7 @@ use crate::support::{Finished, Home, Peer};
 
 /// The suite's two lines: the one that knows requirement sets, and the last release.
 const SUITE: (&str, &str) = ("0.2.0-alpha.12", "@modelcontextprotocol/conformance/dist/index.js");
+#[cfg(feature = "fixture")]
 const RELEASED: (&str, &str) = ("0.1.16", "conformance-released/dist/index.js");
 
 /// What one run of a suite found.
@@ -108,18 +109,27 @@ fn check_over_stdio(revision: &str) {
         "---\ndescription: Research a topic.\n---\nResearch: {{input}}\n",
     );
     let _hub = Serving::socket_hub(&home);
-    let bridge = format!("{}/tests/clients/stdio_bridge.mjs", env!("CARGO_MANIFEST_DIR"));
-    let mut command = home.client(&node());
-    command.args([&bridge, env!("CARGO_BIN_EXE_adjutant"), "connect", "--no-start"]);
-    let bridge = Peer::start(&mut command);
-    let url = bridge.line();
-    let run = suite("product over stdio", SUITE, &url, &["--requirements", revision]);
+    let run = bridged(&home, "product over stdio", revision, &["connect", "--no-start"]);
     let mut known = expected(revision);
-    known.insert("dns-rebinding-protection".to_owned());
+    known.insert(ABOUT_HTTP.to_owned());
     assert_eq!(run.broken, known, "found, and expected in tests/clients\n{}", run.finished);
     assert_documented(&run.row);
+}
+
+/// The scenario that is about HTTP alone, and fails wherever there is none.
+const ABOUT_HTTP: &str = "dns-rebinding-protection";
+
+/// Runs the suite against a server on stdin and stdout, behind the bridge.
+fn bridged(home: &Home, name: &str, revision: &str, server: &[&str]) -> Run {
+    let bridge = format!("{}/tests/clients/stdio_bridge.mjs", env!("CARGO_MANIFEST_DIR"));
+    let mut command = home.client(&node());
+    command.args([&bridge, env!("CARGO_BIN_EXE_adjutant")]).args(server);
+    let bridge = Peer::start(&mut command);
+    let url = bridge.line();
+    let run = suite(name, SUITE, &url, &["--requirements", revision]);
     let (ended, _) = bridge.finish();
     assert!(ended.success(), "the bridge ended with {ended}");
+    run
 }
 
 #[test]
@@ -165,6 +175,32 @@ fn fixture_at_2025_11_25() {
 #[test]
 fn fixture_at_2026_07_28() {
     check_fixture(SUITE, &["--requirements", "2026-07-28"]);
+}
+
+/// The fixture on stdin and stdout: every scenario passes but the one about HTTP and those in `partly`, of which some checks
+/// are.
+#[cfg(feature = "fixture")]
+fn check_fixture_over_stdio(revision: &str, partly: &[&str]) {
+    if without("npm") {
+        return;
+    }
+    let run = bridged(&Home::new(), "fixture over stdio", revision, &["fixture", "--stdio"]);
+    let known = partly.iter().chain([&ABOUT_HTTP]).map(|&name| name.to_owned()).collect();
+    assert_eq!(run.broken, known, "{}", run.finished);
+    assert_documented(&run.row);
+}
+
+#[cfg(feature = "fixture")]
+#[test]
+fn fixture_over_stdio_at_2025_11_25() {
+    check_fixture_over_stdio("2025-11-25", &[]);
+}
+
+#[cfg(feature = "fixture")]
+#[test]
+fn fixture_over_stdio_at_2026_07_28() {
+    // Four of its thirty checks want a status of HTTP, or a header that disagrees with the body.
+    check_fixture_over_stdio("2026-07-28", &["server-stateless"]);
 }
 
 #[cfg(feature = "fixture")]

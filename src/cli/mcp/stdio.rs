@@ -18,7 +18,7 @@ type Input = Box<dyn AsyncRead + Send + Unpin>;
 type Output = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Opens both. Must be called within a runtime.
-pub(super) fn open() -> io::Result<(Input, Output)> {
+pub(in crate::cli) fn open() -> io::Result<(Input, Output)> {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     let input: Input = match kind(stdin.as_fd())? {
         FileType::Fifo => Box::new(pipe::Receiver::from_owned_fd(pipe_end(stdin.as_fd())?)?),
