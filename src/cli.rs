@@ -96,6 +96,17 @@ impl Common {
         })
     }
 
+    /// Starts logging warnings for a program that has hardly ever one: at once where somebody says how to log, else by what
+    /// is returned, before the first line. The machinery of a log would be a sixth of what a relay weighs.
+    fn start_log_late(&self) -> Result<fn(), Failure> {
+        if self.log_format.is_some() || self.filter().is_some() || telemetry::is_asked() {
+            self.start_log(LevelFilter::WARN)?;
+            return Ok(|| {});
+        }
+        // Nobody wrote a filter that could be wrong.
+        Ok(|| drop(telemetry::start(Format::Text, None, LevelFilter::WARN)))
+    }
+
     /// Returns what is to be logged, if the command line says so.
     fn filter(&self) -> Option<String> {
         let wordy = || match (self.quiet, self.verbose) {

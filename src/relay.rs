@@ -38,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) start: Start,
     /// How long the hub may go on answering after the end of input.
     pub(crate) grace: Duration,
+    /// Called before anything is logged: a log that is not needed is not started.
+    pub(crate) speak: fn(),
 }
 
 /// Why there is nothing to relay to.
@@ -65,7 +67,7 @@ pub(crate) fn run(options: Options) -> Result<(), Error> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let grace = options.grace;
-    let shared = Arc::new(Shared::new(output, connection.input.get_ref().try_clone()?));
+    let shared = Arc::new(Shared::new(output, connection.input.get_ref().try_clone()?, options.speak));
     let (of_client, of_hub) = (shared.clone(), shared.clone());
     // Both threads end with the process: one of them may wait for a peer that says nothing more.
     std::thread::spawn(move || client::relay(&of_client, input));
@@ -80,6 +82,7 @@ fn reach(options: &Options, start: Start) -> Result<Connection, Error> {
     let connection = socket::reach(&options.home, options.socket.as_deref(), &hello, start)?;
     let hub = &connection.welcome;
     if hub.adjutant != env!("CARGO_PKG_VERSION") {
+        (options.speak)();
         tracing::warn!(
             hub.version = %hub.adjutant,
             hub.pid = hub.pid,

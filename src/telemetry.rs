@@ -54,6 +54,11 @@ pub(crate) fn start(format: Format, filter: Option<&str>, usual: LevelFilter) ->
     Ok(())
 }
 
+/// Tells whether the environment says what is to be logged.
+pub(crate) fn is_asked() -> bool {
+    env::log_filter().is_some()
+}
+
 fn targets(text: &str) -> Result<Targets, BadFilter> {
     text.split(',').try_fold(Targets::new(), |targets, part| {
         let bad = || BadFilter(part.to_owned());

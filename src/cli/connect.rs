@@ -4,11 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::Failure;
-use crate::config::{self, Roots};
+use crate::config::{self, Config, Overrides, Roots};
 use crate::relay::{self, Options};
 use crate::socket::Start;
 
@@ -25,8 +24,9 @@ pub(super) struct ConnectArgs {
 
 /// Relays until the client closes stdin.
 pub(super) fn run(args: ConnectArgs, common: Common) -> Result<ExitCode, Failure> {
-    common.start_log(LevelFilter::WARN)?;
-    let config = common.config(Roots::User)?;
+    let speak = common.start_log_late()?;
+    let overrides = Overrides { home: common.home, ..Overrides::default() };
+    let config = Config::load(overrides, Roots::User)?;
     let start = if args.no_start { Start::Never } else { Start::IfNeeded };
     relay::run(Options {
         workspace: config::workspace(&config.home),
@@ -35,6 +35,7 @@ pub(super) fn run(args: ConnectArgs, common: Common) -> Result<ExitCode, Failure
         server: args.server,
         start,
         grace: config.grace,
+        speak,
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -32,6 +32,7 @@ pub(super) fn relay(shared: &Shared, input: File) {
             }
             Ok(Came::End) => break,
             Err(error) => {
+                shared.speak();
                 tracing::warn!(error = %error, "cannot read the client");
                 break;
             }

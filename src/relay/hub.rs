@@ -29,6 +29,7 @@ pub(super) fn relay(shared: &Shared, options: &Options, mut hub: BufReader<UnixS
             (state.session.cut(), state.ending)
         });
         if !ending {
+            shared.speak();
             tracing::warn!(calls.open = calls.len(), "the hub is gone");
         }
         let message = "the hub stopped before this call was finished";
@@ -56,6 +57,7 @@ fn pump(shared: &Shared, hub: &mut BufReader<UnixStream>) -> io::Result<()> {
             // Half a message of a hub that died is worth nothing.
             Ok(Came::End | Came::Unfinished) => return Ok(()),
             Ok(Came::TooLong) => {
+                shared.speak();
                 tracing::error!("the hub sent a line over {LONGEST} bytes");
                 return Ok(());
             }
@@ -82,7 +84,7 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
         let start = if wanted { options.start } else { Start::Never };
         let found = reach(options, start).and_then(|connection| {
             let mut hub = connection.input;
-            repeat(&handshake, &mut hub)?;
+            repeat(shared, &handshake, &mut hub)?;
             Ok((hub.get_ref().try_clone()?, hub))
         });
         match found {
@@ -95,6 +97,7 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
                 return Some(hub);
             }
             Err(error) if wanted && lasts(&error, start) => {
+                shared.speak();
                 tracing::warn!(error = %error, "there is no hub");
                 shared.change(|state| {
                     state.wanted = false;
@@ -135,7 +138,7 @@ fn refusal(error: &Error) -> &'static str {
 }
 
 /// Repeats the client's handshake to a new hub and swallows the answer.
-fn repeat(handshake: &Handshake, hub: &mut BufReader<UnixStream>) -> Result<(), Error> {
+fn repeat(shared: &Shared, handshake: &Handshake, hub: &mut BufReader<UnixStream>) -> Result<(), Error> {
     let Some((id, initialize)) = &handshake.initialize else { return Ok(()) };
     hub.get_ref().set_read_timeout(Some(HANDSHAKE))?;
     hub.get_mut().write_all(initialize)?;
@@ -155,6 +158,7 @@ fn repeat(handshake: &Handshake, hub: &mut BufReader<UnixStream>) -> Result<(), 
         }
     }
     if envelope::revision(&line) != handshake.revision {
+        shared.speak();
         tracing::warn!("the new hub speaks another revision of the protocol; restart this connection");
     }
     if let Some(initialized) = &handshake.initialized {

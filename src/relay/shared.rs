@@ -43,14 +43,20 @@ pub(super) struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     output: Mutex<File>,
+    speak: fn(),
 }
 
 impl Shared {
     /// Starts with a hub.
-    pub(super) fn new(output: File, hub: UnixStream) -> Self {
+    pub(super) fn new(output: File, hub: UnixStream, speak: fn()) -> Self {
         let link = Link::Up(Arc::new(hub));
         let state = State { link, session: Session::default(), wanted: false, ending: false };
-        Self { state: Mutex::new(state), changed: Condvar::new(), output: Mutex::new(output) }
+        Self { state: Mutex::new(state), changed: Condvar::new(), output: Mutex::new(output), speak }
+    }
+
+    /// Makes the log ready for a line.
+    pub(super) fn speak(&self) {
+        (self.speak)();
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

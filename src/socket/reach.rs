@@ -52,24 +52,33 @@ pub(crate) fn reach(
             Err(Error::NoHub { .. }) => {}
             reached => return reached,
         }
-        if vacant(home) {
-            break;
-        }
         if Instant::now() > end {
             return Err(Error::Deaf { home: home.to_owned() });
         }
+        if vacant(home) {
+            match start_hub(home) {
+                Ok(()) => return connect_wherever(home, usual, hello),
+                Err(error) if vacant(home) => return Err(error),
+                // A hub that somebody else began was faster, and is about to listen.
+                Err(_) => {}
+            }
+        }
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Starts a hub in the background; it listens when this returns.
+fn start_hub(home: &Path) -> Result<(), Error> {
     let arguments = ["serve", "--background", "--any-port", "--home"].map(OsString::from);
     let arguments: Vec<_> = arguments.into_iter().chain([home.to_owned().into()]).collect();
     let started =
         process::run_own(&arguments).map_err(|error| Error::NotStarted { reason: error.to_string() })?;
-    if !started.status.success() {
-        let told = String::from_utf8_lossy(&started.stderr);
-        let reason = told.trim().strip_prefix("error: ").unwrap_or(told.trim()).to_owned();
-        return Err(Error::NotStarted { reason });
+    if started.status.success() {
+        return Ok(());
     }
-    connect_wherever(home, usual, hello)
+    let told = String::from_utf8_lossy(&started.stderr);
+    let reason = told.trim().strip_prefix("error: ").unwrap_or(told.trim()).to_owned();
+    Err(Error::NotStarted { reason })
 }
 
 /// Asks the hub of `home` a question; `usual` is where it listens unless it was told otherwise.

@@ -159,6 +159,21 @@ fn connects_at_once_start_one_hub() {
 }
 
 #[test]
+fn a_hub_that_somebody_else_begins_at_the_same_moment_is_the_one() {
+    for _ in 0..4 {
+        let desk = Desk::new();
+        let mut other = desk.home.adjutant(["serve", "--background"]);
+        let mut other =
+            other.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut peer = desk.connect();
+        assert!(peer.initialize("2025-11-25")["result"].is_object());
+        // It started its hub or found another; the relay has the one that there is.
+        wait(&mut other, DEADLINE);
+        assert!(desk.pid().is_some());
+    }
+}
+
+#[test]
 fn no_start_means_that_none_is_started() {
     let desk = Desk::new();
     let told = desk.home.run(["connect", "--no-start"], "");
