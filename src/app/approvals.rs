@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::App;
 use crate::codex::approval::{Approval, By, Decision};
-use crate::popups::{self, Asker, Kind, State, Ticket};
+use crate::popups::{self, Answer, Asker, Field, Kind, State, Ticket};
 
 /// How long nothing may happen before the state is looked at again without a reason.
 const SILENCE: Duration = Duration::from_mins(1);
@@ -44,6 +44,22 @@ impl App {
         }
         self.codex.close().await;
         presented.shutdown().await;
+    }
+
+    /// Returns what a person is to fill in for an approval.
+    pub(crate) fn approval_form(approval: &Approval) -> Vec<Field> {
+        question::fields(approval)
+    }
+
+    /// Turns what was filled in into a decision, if it fits.
+    pub(crate) fn approval_filled(
+        &self,
+        approval: &Approval,
+        answer: Answer,
+    ) -> Result<Decision, popups::Error> {
+        let fields = question::fields(approval);
+        let answer = answer.fit(&fields, self.popups.settings().largest_answer)?;
+        Ok(question::filled(approval, &fields, &answer, None))
     }
 
     /// Asks the person about one approval, and carries the answer to Codex.

@@ -6,6 +6,7 @@
 mod approval;
 mod console;
 mod copy;
+mod form;
 mod lines;
 mod reach;
 mod transcript;

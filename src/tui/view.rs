@@ -3,6 +3,7 @@
 mod list;
 mod question;
 
+pub(super) use question::{filled, label};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

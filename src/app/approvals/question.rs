@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::codex::approval::{Approval, Decision, Wants};
-use crate::popups::{Choice, Draft, Field, Given, Input, Kind, Outcome};
+use crate::popups::{Answer, Choice, Draft, Field, Given, Input, Kind, Outcome};
 
 /// The field of a plain yes or no.
 const ANSWER: &str = "answer";
@@ -56,7 +56,13 @@ pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -
     if let Some(reason) = &approval.reason {
         message = format!("{reason}\n\n{message}");
     }
-    let fields = match &approval.wants {
+    let fields = fields(approval);
+    Draft { title, message, workspace, fields, timeout: Some(timeout), ..Draft::default() }
+}
+
+/// Returns what is to be filled in.
+pub(super) fn fields(approval: &Approval) -> Vec<Field> {
+    match &approval.wants {
         Wants::Elicitation { schema, .. } if has_fields(schema) => form(schema),
         Wants::Input { questions } => questions
             .iter()
@@ -74,8 +80,7 @@ pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -
             })
             .collect(),
         _ => vec![field(ANSWER, "", yes_or_no(approval))],
-    };
-    Draft { title, message, workspace, fields, timeout: Some(timeout), ..Draft::default() }
+    }
 }
 
 fn yes_or_no(approval: &Approval) -> Input {
@@ -97,15 +102,32 @@ fn yes_or_no(approval: &Approval) -> Input {
 
 /// Turns an outcome into what Codex is told.
 pub(super) fn decision(approval: &Approval, outcome: &Outcome) -> Decision {
-    let deny = Decision::Deny { note: outcome.note.clone() };
-    let (Kind::Answered, Some(answer)) = (outcome.kind, &outcome.answer) else { return deny };
+    let note = outcome.note.clone();
+    match (outcome.kind, &outcome.answer) {
+        (Kind::Answered, Some(answer)) => filled(approval, &fields(approval), answer, note),
+        _ => Decision::Deny { note },
+    }
+}
+
+/// Turns what was filled in into what Codex is told; a denial takes `note` along.
+pub(super) fn filled(
+    approval: &Approval,
+    fields: &[Field],
+    answer: &Answer,
+    note: Option<String>,
+) -> Decision {
+    let deny = Decision::Deny { note };
     let is_form = match &approval.wants {
         Wants::Elicitation { schema, .. } => has_fields(schema),
         Wants::Input { .. } => true,
         Wants::Command { .. } | Wants::Patch { .. } | Wants::Unknown { .. } => false,
     };
     if is_form {
-        let content = answer.0.iter().map(|(name, given)| (name.clone(), value(given)));
+        let list = |name: &str| {
+            let field = fields.iter().find(|field| field.name == name);
+            field.is_some_and(|field| matches!(field.input, Input::Choice { list: true, .. }))
+        };
+        let content = answer.0.iter().map(|(name, given)| (name.clone(), value(given, list(name))));
         return Decision::Content(Value::Object(content.collect()));
     }
     match answer.get(ANSWER) {
@@ -119,9 +141,10 @@ pub(super) fn decision(approval: &Approval, outcome: &Outcome) -> Decision {
     }
 }
 
-fn value(given: &Given) -> Value {
+/// A value of a form; `list` is what its asker reads as a list, though it may hold one.
+fn value(given: &Given, list: bool) -> Value {
     match given {
-        Given::Choices(values) if values.len() == 1 => Value::from(values[0].as_str()),
+        Given::Choices(values) if values.len() == 1 && !list => Value::from(values[0].as_str()),
         Given::Choices(values) => json!(values),
         Given::Other(text) | Given::Text(text) | Given::Date(text) => Value::from(text.as_str()),
         Given::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
@@ -145,15 +168,14 @@ fn form(schema: &Value) -> Vec<Field> {
     let none = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&none);
     let fields = properties.iter().take(MOST).map(|(name, property)| {
-        let options: Vec<Choice> = property["enum"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .take(MOST)
-            .map(|word| Choice { label: word.to_owned(), value: word.to_owned() })
-            .collect();
+        let size = |member: &str| property[member].as_u64().and_then(|size| usize::try_from(size).ok());
+        let (options, several) = (choices(property), choices(&property["items"]));
         let input = match property["type"].as_str() {
+            Some("array") if !several.is_empty() => {
+                let min = size("minItems").unwrap_or(0).min(several.len());
+                let max = size("maxItems").unwrap_or(several.len()).clamp(min.max(1), several.len());
+                Input::Choice { options: several, min, max, other: false, list: true }
+            }
             _ if !options.is_empty() => Input::Choice { options, min: 1, max: 1, other: false, list: false },
             Some("boolean") => Input::YesNo,
             Some(number @ ("integer" | "number")) => Input::Number {
@@ -168,6 +190,21 @@ fn form(schema: &Value) -> Vec<Field> {
         Field { required: required(name), description, ..field(name, label, input) }
     });
     fields.collect()
+}
+
+/// The options of a property: `enum` with or without `enumNames`, or titled constants.
+fn choices(property: &Value) -> Vec<Choice> {
+    let titled = ["oneOf", "anyOf"].into_iter().filter_map(|member| property[member].as_array()).flatten();
+    let titled = titled.filter_map(|one| {
+        let value = one["const"].as_str()?;
+        Some((value, one["title"].as_str().unwrap_or(value)))
+    });
+    let named = property["enum"].as_array().into_iter().flatten().enumerate().filter_map(|(at, value)| {
+        let value = value.as_str()?;
+        Some((value, property["enumNames"][at].as_str().unwrap_or(value)))
+    });
+    let choice = |(value, label): (&str, &str)| Choice { label: label.to_owned(), value: value.to_owned() };
+    titled.chain(named).take(MOST).map(choice).collect()
 }
 
 fn field(name: &str, label: &str, input: Input) -> Field {

@@ -11,7 +11,8 @@ use crate::codex::approval::{Approval, By, Decision};
 use crate::codex::happened::{End, Heard};
 use crate::codex::log::Followed;
 use crate::codex::settings::Start;
-use crate::codex::{self, Begun, Listed};
+use crate::codex::{self, Begun, Codex, Listed};
+use crate::popups::{Answer, Field};
 pub(crate) use live::{Kept, Live, Sent, Stands};
 
 /// Entries that are written at once.
@@ -37,6 +38,15 @@ pub(crate) enum Act {
     Decide {
         approval: String,
         decision: Decision,
+    },
+    /// What is to be filled in for an approval that is a form.
+    Form {
+        approval: String,
+    },
+    /// Hands in what was.
+    Fill {
+        approval: String,
+        answer: Answer,
     },
     List {
         text: String,
@@ -139,6 +149,14 @@ impl Person {
         self.ask(&super::Act::Codex(Act::Decide { approval: approval.to_owned(), decision }))
     }
 
+    pub(crate) fn codex_form(&mut self, approval: &str) -> Result<Vec<Field>, super::Error> {
+        self.ask(&super::Act::Codex(Act::Form { approval: approval.to_owned() }))
+    }
+
+    pub(crate) fn fill_codex(&mut self, approval: &str, answer: Answer) -> Result<(), super::Error> {
+        self.ask(&super::Act::Codex(Act::Fill { approval: approval.to_owned(), answer }))
+    }
+
     pub(crate) fn codex_threads(&mut self, text: &str, limit: u32) -> Result<Vec<Shown>, super::Error> {
         self.ask(&super::Act::Codex(Act::List { text: text.to_owned(), limit }))
     }
@@ -159,9 +177,15 @@ pub(super) async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, 
         }
         Act::Approvals => written(&codex.pending()),
         Act::Decide { approval, decision } => {
-            let asked = codex.pending().into_iter().find(|asked| asked.id == approval);
-            let thread = asked.map(|asked| asked.thread).ok_or(codex::Error::NotAsked(approval.clone()))?;
-            codex.decide(&thread, &approval, decision, By::Person).await?;
+            let asked = pending(codex, &approval)?;
+            codex.decide(&asked.thread, &approval, decision, By::Person).await?;
+            written(&())
+        }
+        Act::Form { approval } => written(&App::approval_form(&pending(codex, &approval)?)),
+        Act::Fill { approval, answer } => {
+            let asked = pending(codex, &approval)?;
+            let decision = app.approval_filled(&asked, answer).map_err(Refusal::new)?;
+            codex.decide(&asked.thread, &approval, decision, By::Person).await?;
             written(&())
         }
         Act::List { text, limit } => written(&live::threads(codex, &text, limit).await?),
@@ -172,6 +196,11 @@ pub(super) async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, 
             written(&live::items(codex, &thread, limit, Some(before)).await?)
         }
     }
+}
+
+fn pending(codex: &Codex, approval: &str) -> Result<Approval, codex::Error> {
+    let asked = codex.pending().into_iter().find(|asked| asked.id == approval);
+    asked.ok_or_else(|| codex::Error::NotAsked(approval.to_owned()))
 }
 
 /// Tells what happens until the turn has ended, and all of it.

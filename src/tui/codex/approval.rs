@@ -50,7 +50,7 @@ pub(super) fn lines(approval: &Approval, others: usize, room: usize, theme: Them
 pub(super) fn keys(approval: &Approval) -> String {
     let mut keys = Vec::new();
     if is_form(approval) {
-        keys.push("its form is in `adjutant inbox` and in the browser");
+        keys.push("Ctrl-Y fills it in");
     } else {
         for choice in &approval.choices {
             match choice {

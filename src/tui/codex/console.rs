@@ -8,12 +8,14 @@ use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 use ratatui::text::Line;
 
 use super::approval;
+use super::form::Form;
 use super::reach::Act;
 use super::transcript::{Newer, Transcript};
 use crate::codex::approval::Approval;
 use crate::codex::happened::Happened;
 use crate::codex::settings::Start;
 use crate::codex::thread::{State, Thread};
+use crate::popups::Field;
 use crate::socket::person::codex::{Kept, Live, Order, Sent, Shown, Stands};
 use crate::tui::editor::Editor;
 use crate::tui::theme::Theme;
@@ -62,6 +64,11 @@ pub(super) enum Input {
         typed: Option<String>,
         done: Result<&'static str, String>,
     },
+    /// What is to be filled in for an approval.
+    Form {
+        approval: String,
+        fields: Result<Vec<Field>, String>,
+    },
 }
 
 impl Input {
@@ -98,6 +105,8 @@ pub(super) enum Focus {
     Input,
     Transcript,
     Threads,
+    /// The form that is asked.
+    Form,
 }
 
 /// The thread on the screen.
@@ -124,6 +133,9 @@ pub(super) struct Panel {
     pub(super) whole: bool,
     /// All of it was on the screen.
     seen: bool,
+    /// What is filled in, where it is a form and the hub has told its fields; they are asked for once.
+    form: Option<Form>,
+    form_asked: bool,
 }
 
 /// Everything that is drawn.
@@ -217,7 +229,10 @@ impl Console {
         match input {
             Input::Key(key) if key.kind == KeyEventKind::Release => {}
             Input::Key(key) => wishes.extend(self.on_key(key, now)),
-            Input::Paste(text) => self.typed_mut().insert(&text),
+            Input::Paste(text) => match self.form_mut() {
+                Some(form) => form.paste(&text),
+                None => self.typed_mut().insert(&text),
+            },
             Input::Gone => wishes.push(Wish::Quit),
             Input::Threads { number, threads } if number == self.watch => self.list(threads),
             Input::Live { number, live } if number == self.opened => self.on_live(live, now),
@@ -231,8 +246,14 @@ impl Console {
                 }
                 self.say(done.map_or_else(|error| error, str::to_owned), now);
             }
+            Input::Form { approval, fields } => match (fields, self.panel.as_mut()) {
+                (Ok(fields), Some(panel)) if panel.id == approval => panel.form = Some(Form::new(fields)),
+                (Err(reason), Some(panel)) if panel.id == approval => self.say(reason, now),
+                (Ok(_) | Err(_), _) => {}
+            },
         }
         wishes.extend(self.older());
+        wishes.extend(self.wanted_form());
         wishes
     }
 
@@ -364,6 +385,9 @@ impl Console {
         if self.panel.as_ref().map(|panel| &panel.id) == asked.as_ref() {
             return;
         }
+        if self.focus == Focus::Form {
+            self.focus = Focus::Input;
+        }
         self.panel = asked.map(|id| Panel {
             id,
             since: now,
@@ -373,7 +397,23 @@ impl Console {
             top: 0,
             whole: false,
             seen: false,
+            form: None,
+            form_asked: false,
         });
+    }
+
+    /// Asks for the fields of a form that is new on the screen.
+    fn wanted_form(&mut self) -> Option<Wish> {
+        let is_form = self.asked().is_some_and(approval::is_form);
+        let panel = self.panel.as_mut().filter(|panel| is_form && !panel.form_asked)?;
+        panel.form_asked = true;
+        Some(Wish::Act(Act::Form { approval: panel.id.clone() }))
+    }
+
+    /// The form, while it has the keyboard.
+    fn form_mut(&mut self) -> Option<&mut Form> {
+        let here = self.focus == Focus::Form;
+        self.panel.as_mut().filter(|_| here)?.form.as_mut()
     }
 
     /// Why the question on the screen cannot be answered with a yes in this moment.
@@ -381,9 +421,6 @@ impl Console {
         let panel = self.panel.as_ref()?;
         if now < panel.since + CALM {
             return Some("it was asked in this moment; look at it, then press the key again");
-        }
-        if self.asked().is_some_and(approval::is_form) {
-            return Some("its form is in `adjutant inbox` and in the browser");
         }
         (!panel.seen).then_some("not all of it is on the screen; Ctrl-O shows all, PgDn the rest")
     }
@@ -403,8 +440,21 @@ impl Console {
         // The thread is laid out as wide as it is when the list does not cover it.
         let room = usize::from(if beside { width - LIST } else { width }).saturating_sub(2).max(1);
         let others = self.open.as_ref().map_or(0, |open| open.thread.asked.len().saturating_sub(1));
-        let asked =
+        let mut asked =
             self.asked().map(|asked| (approval::lines(asked, others, room, theme), approval::keys(asked)));
+        let filling = self.focus == Focus::Form;
+        let mut cursor = None;
+        if let (Some((lines, keys)), Some(form)) =
+            (&mut asked, self.panel.as_ref().and_then(|panel| panel.form.as_ref()))
+        {
+            let (form, row) = form.lines(filling, room, theme);
+            cursor = filling.then_some(lines.len() + row);
+            lines.extend(form);
+            if filling {
+                "Enter or Tab goes on  Ctrl-Y sends it  Esc back  Ctrl-D denies it  Ctrl-X denies it and stops"
+                    .clone_into(keys);
+            }
+        }
         let rows = usize::from(height);
         let input = super::view::input(self, room).len();
         let mut taken = 3 + input + usize::from(self.said.is_some()) + usize::from(self.lost.is_some());
@@ -414,6 +464,9 @@ impl Console {
             let most = if panel.whole { free } else { free * 3 / 5 };
             panel.height = lines.len().min(most);
             panel.top = panel.top.min(lines.len() - panel.height);
+            if let Some(cursor) = cursor {
+                panel.top = panel.top.clamp((cursor + 1).saturating_sub(panel.height), cursor);
+            }
             panel.seen |= panel.top + panel.height == lines.len() && (panel.top == 0 || panel.whole);
             panel.lines = lines;
             taken += panel.height + panel.keys.len() + 1;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::console::{ITEMS, Input};
 use crate::codex::approval::Decision;
+use crate::popups::Answer;
 use crate::socket::Start;
 use crate::socket::person::codex::Order;
 use crate::socket::person::{Error, HangUp, Person};
@@ -26,10 +27,30 @@ const THREADS: u32 = 200;
 #[derive(Debug)]
 pub(super) enum Act {
     Send(Box<Order>),
-    Steer { thread: String, text: String },
-    Interrupt { thread: String },
-    Decide { approval: String, decision: Decision },
-    Older { thread: String, before: i64, limit: u32 },
+    Steer {
+        thread: String,
+        text: String,
+    },
+    Interrupt {
+        thread: String,
+    },
+    Decide {
+        approval: String,
+        decision: Decision,
+    },
+    Older {
+        thread: String,
+        before: i64,
+        limit: u32,
+    },
+    /// What is to be filled in for an approval, and what was.
+    Form {
+        approval: String,
+    },
+    Fill {
+        approval: String,
+        answer: Answer,
+    },
 }
 
 /// Does acts in their order. What must not wait behind a thread that begins has a queue of its own.
@@ -60,9 +81,12 @@ impl Acts {
     pub(super) fn ask(&self, act: Act) -> Result<(), Input> {
         let queue = match act {
             Act::Send(_) => &self.orders,
-            Act::Steer { .. } | Act::Interrupt { .. } | Act::Decide { .. } | Act::Older { .. } => {
-                &self.urgent
-            }
+            Act::Steer { .. }
+            | Act::Interrupt { .. }
+            | Act::Decide { .. }
+            | Act::Older { .. }
+            | Act::Form { .. }
+            | Act::Fill { .. } => &self.urgent,
         };
         queue.try_send(act).map_err(|error| {
             let (TrySendError::Full(act) | TrySendError::Disconnected(act)) = error;
@@ -104,6 +128,14 @@ fn told(act: Act, person: Result<Person, String>) -> Input {
             let typed = if let Decision::Deny { note } = &decision { note.clone() } else { None };
             let done = with(person, |person| person.decide_codex(&approval, decision));
             Input::Done { typed, done: done.map(|()| "answered") }
+        }
+        Act::Form { approval } => {
+            let fields = with(person, |person| person.codex_form(&approval));
+            Input::Form { approval, fields }
+        }
+        Act::Fill { approval, answer } => {
+            let done = with(person, |person| person.fill_codex(&approval, answer));
+            Input::Done { typed: None, done: done.map(|()| "answered") }
         }
         Act::Older { thread, before, limit } => {
             let items = with(person, |person| person.codex_items(&thread, before, limit));

@@ -210,5 +210,6 @@ fn hints(console: &Console) -> String {
             format!("{toggle}↑↓ choose  c copy  / search  n older match  Esc type{below}")
         }
         Focus::Threads => "Tab back".to_owned(),
+        Focus::Form => "it is sent with Ctrl-Y".to_owned(),
     }
 }

@@ -139,9 +139,10 @@ fn form(sheet: &Sheet, theme: Theme, now: Now, room: usize) -> (Vec<Line<'static
         return (lines, 0);
     }
     let mut focus = 0;
+    let several = sheet.question.fields.len() > 1;
     for (at, (entry, field)) in sheet.entries.iter().zip(&sheet.question.fields).enumerate() {
         let focused = at == sheet.focus && sheet.layer.is_none();
-        lines.extend(label(sheet, field, focused, theme, room));
+        lines.extend(label(field, several, focused, theme, room));
         let start = lines.len();
         let (rows, cursor) = filled(entry, field, focused, theme, room);
         lines.extend(rows);
@@ -186,8 +187,14 @@ fn kept(sheet: &Sheet) -> Vec<String> {
     if texts.is_empty() { Vec::new() } else { vec![format!("What you typed: {}", texts.join(" / "))] }
 }
 
-fn label(sheet: &Sheet, field: &Field, focused: bool, theme: Theme, room: usize) -> Vec<Line<'static>> {
-    let several = sheet.question.fields.len() > 1;
+/// Returns what a field asks for, and what fits it; `several` is whether there are others beside it.
+pub(in crate::tui) fn label(
+    field: &Field,
+    several: bool,
+    focused: bool,
+    theme: Theme,
+    room: usize,
+) -> Vec<Line<'static>> {
     let name = if field.label.is_empty() && several { &field.name } else { &field.label };
     let mut text = visible::line(name);
     let wanted = match &field.input {
@@ -228,7 +235,7 @@ fn label(sheet: &Sheet, field: &Field, focused: bool, theme: Theme, room: usize)
 }
 
 /// Returns the lines of a field, and the one with the cursor.
-fn filled(
+pub(in crate::tui) fn filled(
     entry: &Entry,
     field: &Field,
     focused: bool,

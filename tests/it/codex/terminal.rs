@@ -159,3 +159,47 @@ done_"#;
     terminal.send("\x03");
     assert_eq!(terminal.ended(), 0);
 }
+
+/// A form of an MCP server with a field of each kind; what was answered is said.
+const FORM: &str = r#"line '{"id":"e-1","method":"mcpServer/elicitation/request","params":{"threadId":"t-1","turnId":"u-1","serverName":"harbour","mode":"form","message":"Where does it berth?","requestedSchema":{"type":"object","required":["name","berth","crew","pilot"],"properties":{"name":{"type":"string","title":"Name of the ship"},"berth":{"type":"string","title":"Berth","oneOf":[{"const":"n","title":"North quay"},{"const":"s","title":"South quay"}]},"crew":{"type":"integer","title":"Crew","minimum":1,"maximum":40},"pilot":{"type":"boolean","title":"With a pilot"},"flags":{"type":"array","title":"Flags","items":{"enum":["red","blue"]}},"remark":{"type":"string","title":"Remark"}}}}}'
+read -r filled; say "$(printf '%s' "$filled" | tr '"' "'")"; done_"#;
+
+#[test]
+fn a_form_of_an_mcp_server_is_filled_in_by_keys() {
+    let home = Home::new();
+    install(&home, &faults::app_server(FORM), "auto");
+    let _hub = Serving::socket_hub(&home);
+    let mut terminal = Terminal::start(&home, &["codex", "please"], 80, 40, &[]);
+    let screen = shows(&mut terminal, "With a pilot");
+    for wanted in [
+        "`harbour` asks through Codex",
+        "Where does it berth?",
+        "North quay",
+        "from 1 to 40",
+        "Ctrl-Y fills it in",
+    ] {
+        assert!(screen.contains(wanted), "no `{wanted}` in\n{screen}");
+    }
+    // In its first moment it takes no keys.
+    until(&mut terminal, "the form's keys", "\x19", |screen| screen.contains("Ctrl-Y sends it"));
+    // Nothing is filled in: it is told what is missing, and nothing is sent.
+    terminal.send("\x19");
+    shows(&mut terminal, "! an answer is needed");
+    terminal.send("Fram\t2\t90\ty\t1\t");
+    shows(&mut terminal, "[x] red");
+    terminal.send("\x19");
+    shows(&mut terminal, "! 90 is out of range");
+    terminal.send("\x7f\x7f13\r");
+    // Escape leaves it as it is, and the line below can be typed on.
+    terminal.send("\x1b");
+    shows(&mut terminal, "Ctrl-Y fills it in");
+    terminal.send("not for the form");
+    shows(&mut terminal, "> not for the form");
+    terminal.send("\x19\x19");
+    let answered = "{'id':'e-1','result':{'action':'accept','content':{'name':'Fram','berth':'s','crew':13,'pilot':true,'flags':['red']}";
+    let flat = |screen: &str| screen.lines().map(str::trim).collect::<String>();
+    until(&mut terminal, answered, "", |screen| flat(screen).contains(answered));
+    shows(&mut terminal, "Codex · idle");
+    terminal.send("\x03");
+    assert_eq!(terminal.ended(), 0);
+}

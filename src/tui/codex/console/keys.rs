@@ -6,6 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{Act, Console, Focus, Newer, Wish};
 use crate::codex::approval::Decision;
+use crate::tui::codex::form::Step;
 use crate::tui::editor::Editor;
 
 impl Console {
@@ -15,6 +16,9 @@ impl Console {
             && let Some(wishes) = self.on_control(letter, now)
         {
             return wishes;
+        }
+        if self.focus == Focus::Form {
+            return self.on_form(key).into_iter().collect();
         }
         if self.search.is_some() {
             return self.on_search(key, now).into_iter().collect();
@@ -26,7 +30,7 @@ impl Console {
             KeyCode::PageDown => self.page(1),
             _ => {
                 return match self.focus {
-                    Focus::Input => self.on_input(key).into_iter().collect(),
+                    Focus::Input | Focus::Form => self.on_input(key).into_iter().collect(),
                     Focus::Transcript => self.on_transcript(key, now).into_iter().collect(),
                     Focus::Threads => self.on_threads(key).into_iter().collect(),
                 };
@@ -80,6 +84,9 @@ impl Console {
             self.say(why.to_owned(), now);
             return None;
         }
+        if letter == 'y' && super::approval::is_form(asked) {
+            return self.fill();
+        }
         if says_yes && !offered {
             self.say("this cannot be answered so".to_owned(), now);
             return None;
@@ -93,6 +100,34 @@ impl Console {
             other => other,
         };
         Some(Wish::Act(Act::Decide { approval, decision }))
+    }
+
+    /// Goes to the form, and from there hands in what is filled in.
+    fn fill(&mut self) -> Option<Wish> {
+        if self.focus == Focus::Form {
+            return self.send_form();
+        }
+        let panel = self.panel.as_mut().filter(|panel| panel.form.is_some())?;
+        panel.whole = true;
+        self.focus = Focus::Form;
+        None
+    }
+
+    fn send_form(&mut self) -> Option<Wish> {
+        let approval = self.panel.as_ref()?.id.clone();
+        let answer = self.form_mut()?.answer()?;
+        Some(Wish::Act(Act::Fill { approval, answer }))
+    }
+
+    fn on_form(&mut self, key: KeyEvent) -> Option<Wish> {
+        match self.form_mut()?.on(key) {
+            Step::Stay => None,
+            Step::Leave => {
+                self.focus = Focus::Input;
+                None
+            }
+            Step::Send => self.send_form(),
+        }
     }
 
     fn on_search(&mut self, key: KeyEvent, now: Instant) -> Option<Wish> {
