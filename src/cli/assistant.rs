@@ -13,6 +13,7 @@ use crate::agents::{Form, Selector};
 use crate::app::App;
 use crate::assistant::calendar::Error as Calendar;
 use crate::assistant::{Assistant, Error, UserId};
+use crate::config::assistant::Adviser;
 use crate::config::runners::RunnersConfig;
 use crate::config::{Config, Database, Overrides, Roots};
 
@@ -49,15 +50,10 @@ where
     W: Future<Output = Result<T, Failure>>,
 {
     common.start_log(LevelFilter::WARN)?;
-    let database = place
-        .database
-        .as_deref()
-        .map(Database::named)
-        .transpose()
-        .map_err(|error| Failure::from(error).of_usage())?;
-    let overrides = Overrides { home: common.home, database, ..Overrides::default() };
-    let config = Config::load(overrides, Roots::User)?;
-    let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;
+    let config = config(common, place.database.as_deref())?;
+    // A fault in what names the runners is no reason not to list users.
+    let runners = if asks_runners(&config) { config.runners.clone() } else { RunnersConfig::default() };
+    let runners = Selector::new(&runners, None, Form::Own).map_err(Failure::new)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let app = App::new(config, runners);
@@ -65,6 +61,23 @@ where
         app.assistant.close().await;
         done
     })
+}
+
+/// Reads the configuration of a process that has the room without a hub. What it asks a runner is a task of its own,
+/// and goes with it; the hub's tasks stay the hub's.
+pub(super) fn config(common: Common, database: Option<&str>) -> Result<Config, Failure> {
+    let database = database.map(Database::named).transpose();
+    let database = database.map_err(|error| Failure::from(error).of_usage())?;
+    let overrides = Overrides { home: common.home, database, ..Overrides::default() };
+    let mut config = Config::load(overrides, Roots::User)?;
+    config.delegation.database = Some(Database::Memory);
+    config.delegation.spool = None;
+    Ok(config)
+}
+
+/// Whether planning may ask a coding-agent CLI, so that tasks have to be run meanwhile.
+pub(super) fn asks_runners(config: &Config) -> bool {
+    config.assistant.advisers.contains(&Adviser::Runner)
 }
 
 impl From<Error> for Failure {

@@ -12,16 +12,15 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
-use super::Common;
 use super::output::Failure;
 use super::stop::Stop;
+use super::{Common, assistant};
 use crate::agents::select::configured;
 use crate::agents::{Form, Selector};
 use crate::app::App;
 use crate::app::clients::Transport;
-use crate::config::assistant::Adviser;
 use crate::config::runners::RunnersConfig;
-use crate::config::{Config, Database, Overrides, Roots};
+use crate::config::{Database, Roots};
 use crate::mcp;
 
 /// Threads for what blocks: a stdin and a stdout that cannot be polled, and readers of the disk. Many calls at once
@@ -94,16 +93,7 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
         }
         Server::Assistant { database } => {
             common.start_log(LevelFilter::WARN)?;
-            let database = database
-                .as_deref()
-                .map(Database::named)
-                .transpose()
-                .map_err(|error| Failure::from(error).of_usage())?;
-            let overrides = Overrides { home: common.home, database, ..Overrides::default() };
-            let mut config = Config::load(overrides, Roots::User)?;
-            // What it asks a runner is this process's own, and goes with it; the hub's tasks stay the hub's.
-            config.delegation.database = Some(Database::Memory);
-            config.delegation.spool = None;
+            let config = assistant::config(common, database.as_deref())?;
             let runners = Selector::new(&config.runners, None, Form::Own).map_err(Failure::new)?;
             (mcp::Server::Assistant, config, runners)
         }
@@ -131,7 +121,7 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
             (mcp::Server::Agents, config, runners)
         }
     };
-    let asks_runners = config.assistant.advisers.contains(&Adviser::Runner);
+    let asks_runners = assistant::asks_runners(&config);
     let app = App::new(config, runners);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

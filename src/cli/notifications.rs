@@ -3,15 +3,19 @@
 mod everybody;
 mod simulate;
 
+use std::future::Future;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use indicatif::ProgressBar;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::Common;
-use super::assistant::{ACTOR, Place, user, with_app};
+use super::assistant::{ACTOR, Place, asks_runners, user, with_app};
 use super::output::{self, Failure};
 use crate::app::App;
 use crate::app::planning::{self, Asking, Client, Planned};
@@ -23,6 +27,9 @@ use crate::visible::line;
 
 /// Notifications of one list.
 const MOST: u32 = 10_000;
+
+/// Between two pictures of a spinner.
+const TICK: Duration = Duration::from_millis(120);
 
 /// Arguments of `adjutant notifications`.
 #[derive(Debug, Args)]
@@ -130,9 +137,11 @@ pub(super) fn run(args: NotificationsArgs, common: Common) -> Result<ExitCode, F
             }
             Command::Show { id, json } => show(&room, &id, json).await?,
             Command::Plan { user: Some(user), event, force, json, .. } => {
-                plan(&app, &user, event, force, json).await?;
+                with_runners(&app, plan(&app, &user, event, force, json)).await?;
             }
-            Command::Plan { user: None, force, json, .. } => everybody::plan(&app, force, json).await?,
+            Command::Plan { user: None, force, json, .. } => {
+                with_runners(&app, everybody::plan(&app, force, json)).await?;
+            }
             Command::Simulate(args) => simulate::run(&args, &room).await?,
             Command::Retry { id } => {
                 room.retry(&id, ACTOR, Timestamp::now()).await?;
@@ -234,6 +243,22 @@ async fn show(room: &Assistant, id: &NotificationId, json: bool) -> Result<(), F
     output::data(&lines.join("\n"))
 }
 
+/// Does `planning` while tasks are run, where runners are asked. Every run has ended when this returns; when this
+/// process is killed its runs end with it.
+async fn with_runners<T>(app: &Arc<App>, planning: impl Future<Output = T>) -> T {
+    if !asks_runners(&app.config) {
+        return planning.await;
+    }
+    let (agents, stop) = (app.agents.clone(), app.shutdown.clone());
+    let work = tokio::spawn(async move { agents.work(stop).await });
+    let planned = planning.await;
+    app.shutdown.cancel();
+    // It ends by itself; nothing is left to be done for one that could not.
+    let _ = work.await;
+    planned
+}
+
+/// Asks in the configured order. Nobody stands behind this process who could be asked for the client.
 async fn planned_for(
     app: &App,
     user: &UserId,
@@ -241,11 +266,11 @@ async fn planned_for(
     force: bool,
     now: Timestamp,
 ) -> Result<Planned, Error> {
-    // No tasks run in this process, and nobody stands behind it who could be asked.
+    let client = Client::default();
     let asking = Asking {
         config: &app.config.assistant,
-        agents: None,
-        client: &Client::default(),
+        agents: Some(&app.agents),
+        client: &client,
         cancelled: &app.shutdown,
     };
     Ok(planning::plan(&app.assistant, asking, (user, event), force, now).await?.unwrap_or_default())
@@ -265,11 +290,18 @@ async fn plan(
     let event = event.map(|id| EventId::parse(&id).ok_or_else(|| unknown(id))).transpose()?;
     let (now, started) = (Timestamp::now(), std::time::Instant::now());
     let room = &app.assistant;
-    let planned = planned_for(app, user, event.as_ref(), force, now).await?;
+    // Whoever is asked may take its time. Drawn on a terminal alone.
+    let bar = ProgressBar::new_spinner().with_message("planning");
+    bar.enable_steady_tick(TICK);
+    let planned = planned_for(app, user, event.as_ref(), force, now).await;
+    bar.finish_and_clear();
+    let planned = planned?;
     let planning = &planned.planning;
     let zone = room.user(user).await?.preferences.zone;
     if json {
-        return output::json(&tell::planning(planning, now, started.elapsed(), &zone, &[]));
+        let mut told = tell::planning(planning, now, started.elapsed(), &zone, &[]);
+        told["unasked"] = Value::from(planned.unasked);
+        return output::json(&told);
     }
     output::data(&format!(
         "{} planned, {} as before, {} withdrawn, for {} events",
@@ -280,6 +312,10 @@ async fn plan(
     }
     for other in &planning.fell_back {
         output::note(format!("  planned by the policy: {}: {}", line(&other.title), line(&other.why)));
+    }
+    if planned.unasked > 0 {
+        let why = "one planning asks about so many, plan again for the next";
+        output::note(format!("  planned by the policy: {} more events: {why}", planned.unasked));
     }
     Ok(())
 }

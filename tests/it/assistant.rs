@@ -101,12 +101,12 @@ fn stamp(seconds: i64) -> String {
     format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", second / 3600, second / 60 % 60, second % 60)
 }
 
-fn tool(peer: &mut Peer, name: &str, arguments: Value) -> Value {
+pub(crate) fn tool(peer: &mut Peer, name: &str, arguments: Value) -> Value {
     peer.call(name, "tools/call", json!({"name": name, "arguments": arguments}))
 }
 
 /// The JSON in a tool's text.
-fn told(answer: &Value) -> Value {
+pub(crate) fn told(answer: &Value) -> Value {
     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
     serde_json::from_str(text).unwrap()
 }

@@ -4,6 +4,7 @@ mod agents;
 mod book;
 mod delegation;
 mod inspector;
+mod planner;
 mod popups;
 mod sdks;
 

@@ -9,6 +9,7 @@ use super::super::output::{self, Failure};
 use super::planned_for;
 use crate::app::App;
 use crate::assistant::User;
+use crate::visible::line;
 
 /// Users of one page.
 const PAGE: u32 = 500;
@@ -21,16 +22,21 @@ pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failu
     // Drawn on a terminal alone.
     let style = ProgressStyle::with_template("{spinner} {elapsed}  {pos} users planned for");
     let bar = ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    // Whoever is asked has so many hands; users at once would only wait for each other until their time is over.
+    let together = if app.config.assistant.advisers.is_empty() { TOGETHER } else { 1 };
     let (mut users, mut processed, mut planned, mut kept, mut superseded) = (0_u64, 0, 0, 0, 0);
+    let (mut fell_back, mut unasked, mut why) = (0, 0, None);
     let mut last: Option<User> = None;
     loop {
         let page = app.assistant.users(last.as_ref().map(|user| &user.id), PAGE).await?;
         let Some(end) = page.last() else { break };
         last = Some(end.clone());
         let each = page.iter().map(|user| planned_for(app, &user.id, None, force, now));
-        let mut done = stream::iter(each).buffer_unordered(TOGETHER);
+        let mut done = stream::iter(each).buffer_unordered(together);
         while let Some(one) = done.try_next().await? {
             let planning = one.planning;
+            (fell_back, unasked) = (fell_back + planning.fell_back.len(), unasked + one.unasked);
+            why = why.or_else(|| planning.fell_back.into_iter().next().map(|remark| remark.why));
             (processed, planned) = (processed + planning.processed, planned + planning.planned);
             (kept, superseded) = (kept + planning.kept, superseded + planning.superseded);
             users += 1;
@@ -45,9 +51,21 @@ pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failu
             "notifications_planned": planned,
             "kept": kept,
             "superseded": superseded,
+            "fell_back": fell_back,
+            "unasked": unasked,
         }));
     }
     output::data(&format!(
         "{planned} planned, {kept} as before, {superseded} withdrawn, for {processed} events of {users} users"
-    ))
+    ))?;
+    if let Some(why) = why {
+        output::note(format!(
+            "  planned by the policy: {fell_back} events, the first of them: {}",
+            line(&why)
+        ));
+    }
+    if unasked > 0 {
+        output::note(format!("  planned by the policy: {unasked} events that nobody was asked about yet"));
+    }
+    Ok(())
 }

@@ -15,8 +15,8 @@ use crate::support::real::{RUN_DEADLINE, codex_config, node, package, run, witho
 use crate::support::{EndsHub, Peer};
 
 /// A desk whose `codex` or `copilot` is the real one, and the models that they ask.
-struct Real {
-    desk: Desk,
+pub(super) struct Real {
+    pub(super) desk: Desk,
     codex: Model,
     copilot: Model,
 }
@@ -42,11 +42,11 @@ impl Real {
     }
 
     /// Both do the same.
-    fn both(script: Script) -> Self {
+    pub(super) fn both(script: Script) -> Self {
         Self::new(script.clone(), script)
     }
 
-    fn of(&self, runner: &str) -> &Model {
+    pub(super) fn of(&self, runner: &str) -> &Model {
         if runner == "codex" { &self.codex } else { &self.copilot }
     }
 
@@ -60,7 +60,8 @@ impl Real {
     }
 }
 
-const RUNNERS: [&str; 2] = ["codex", "copilot"];
+/// Both, by name.
+pub(super) const RUNNERS: [&str; 2] = ["codex", "copilot"];
 
 #[test]
 fn the_contract_with_a_real_runner_behind_it() {

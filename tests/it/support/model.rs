@@ -30,7 +30,7 @@ pub(crate) enum Script {
     Silence,
     /// Refuses with this status.
     Refuse(&'static str),
-    /// Does what the latest of the person's prompts asks for, by a word in it; for Codex alone.
+    /// Does what the latest of the person's prompts asks for, by a word in it; for Codex and Copilot alone.
     Turns(Vec<Turn>),
 }
 
@@ -166,7 +166,8 @@ fn answer(stream: TcpStream, script: &Script, requests: &Mutex<Vec<Value>>) -> s
 
 /// The script of the turn that a request is of, how much of the conversation was before it, and its last word.
 fn turn<'a>(turns: &'a [Turn], body: &Value) -> (&'a Script, usize, &'a str) {
-    let input = body["input"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let input = body["input"].as_array().or(body["messages"].as_array());
+    let input = input.map(Vec::as_slice).unwrap_or_default();
     let found = input.iter().enumerate().rev().find_map(|(at, item)| {
         let text = item["content"].to_string();
         let turn = turns.iter().find(|turn| item["role"] == "user" && text.contains(turn.on))?;

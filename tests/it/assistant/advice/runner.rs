@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use super::{assistant, fell_back, home, plan, planned, policys, proposal};
+use super::{assistant, fell_back, home, plan, planned, policys, proposal, run};
 use crate::assistant::{told, tool};
 use crate::support::processes::{runs_in, until_none};
 use crate::support::{Home, Peer};
@@ -59,6 +59,47 @@ fn a_runner_proposes_from_an_empty_folder() {
     let (status, stderr) = peer.finish();
     assert!(status.success(), "{stderr}");
     until_none("runs", || runs_in(home.path()));
+}
+
+#[test]
+fn the_command_line_asks_in_the_same_order() {
+    let home = home_with(&format!("echo '{}'", proposal(&[(45, "email", "")])));
+    assert_eq!(
+        run(&home, &["notifications", "plan", "ann"]),
+        "2 planned, 0 as before, 0 withdrawn, for 2 events\n"
+    );
+    assert_eq!(seen(&home).0.len(), 2);
+    until_none("runs", || runs_in(home.path()));
+    let listed: Value = serde_json::from_str(&run(&home, &["notifications", "list", "--json"])).unwrap();
+    assert_eq!(planned(&listed, "review"), [(-45, "email".to_owned())]);
+    // The hub's tasks stay the hub's.
+    assert!(!home.path().join(".adjutant/spool").exists());
+
+    // For everybody, one after the other, and what nobody was asked about is said.
+    let config = std::fs::read_to_string(home.path().join(".adjutant/config.toml")).unwrap();
+    home.write(".adjutant/config.toml", config.replace("['runner']", "['runner']\nquestions = 1"));
+    run(
+        &home,
+        &["users", "add", "Bob", "--id", "bob", "--email", "bob@example.org", "--quiet-hours", "none"],
+    );
+    run(&home, &["events", "import", "bob", "work.ics"]);
+    let told: Value =
+        serde_json::from_str(&run(&home, &["notifications", "plan", "--all", "--json"])).unwrap();
+    assert_eq!(
+        (&told["events_processed"], &told["unasked"], &told["fell_back"]),
+        (&json!(4), &json!(1), &json!(0))
+    );
+    assert_eq!(seen(&home).0.len(), 3);
+
+    // Nobody stands behind a command who could be asked for a client, and that is said.
+    home.write(".adjutant/config.toml", "[assistant]\nplanner = ['client', 'sampling']\n");
+    let said = home.run(["notifications", "plan", "ann", "--force"], "");
+    assert!(
+        said.status.success() && said.stderr.contains("cannot answer by a second call"),
+        "{}",
+        said.stderr
+    );
+    assert!(said.stderr.contains("has not declared sampling"), "{}", said.stderr);
 }
 
 #[test]
