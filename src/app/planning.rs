@@ -5,6 +5,7 @@
 //! the policy's plan stands.
 
 mod round;
+mod rounds;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::assistant::planning::{Advice, Heard, Inquiry, Planning, Which};
 use crate::assistant::{Assistant, Error, EventId, UserId};
 use crate::config::assistant::AssistantConfig;
 use round::Round;
+pub(crate) use rounds::{Asked, Dialogues, Rounds, resumed};
 
 /// Questions that are under way at once.
 const AT_ONCE: usize = 4;
@@ -47,7 +49,19 @@ pub(crate) struct Asking<'a> {
 pub(crate) struct Client {
     /// It may answer questions by a second call.
     pub(crate) answers: bool,
-    pub(crate) sampler: Option<Sampler>,
+    pub(crate) sampling: Sampling,
+}
+
+/// How a client's model is asked by sampling.
+#[derive(Clone, Default)]
+pub(crate) enum Sampling {
+    /// The client has not declared it.
+    #[default]
+    None,
+    /// By a request of ours, while its call waits.
+    Waits(Sampler),
+    /// By the answer to its call, after which it calls again: see [`resumed`].
+    InRounds,
 }
 
 /// What planning did, and what is asked of the client.
@@ -58,6 +72,8 @@ pub(crate) struct Planned {
     pub(crate) inquiries: Vec<Inquiry>,
     /// Occurrences that nobody was asked about, for one call asks about so many.
     pub(crate) unasked: usize,
+    /// The client's model is asked before there is an answer; until then the policy's plan stands.
+    pub(crate) rounds: Option<Rounds>,
 }
 
 /// A client's answer that cannot be used.
@@ -121,17 +137,23 @@ pub(crate) async fn plan(
     }
     let mut advice = HashMap::new();
     let mut for_client = Vec::new();
+    let mut dialogues = Dialogues { unasked, ..Dialogues::default() };
     for (inquiry, heard) in inquiries.into_iter().zip(heard) {
         advice.insert(inquiry.id.clone(), heard.advice);
-        if heard.handed_out {
+        if let Some(dialogue) = heard.in_rounds {
+            dialogues.of.insert(inquiry.id, dialogue);
+        } else if heard.handed_out {
             for_client.push(inquiry);
         }
     }
     // An event may have moved, and a notification gone out, while somebody thought about it.
     let later = now.saturating_add(started.elapsed()).unwrap_or(now);
     let outline = room.outline(user, event, which, later).await?;
+    let asked = dialogues.questions(&outline);
     let planning = room.settle(outline, advice).await?;
-    Ok(Some(Planned { planning, inquiries: for_client, unasked }))
+    (dialogues.planned, dialogues.superseded) = (planning.planned, planning.superseded);
+    let rounds = (!asked.is_empty()).then_some(Rounds { asked, dialogues });
+    Ok(Some(Planned { planning, inquiries: for_client, unasked, rounds }))
 }
 
 /// Takes what a client's model answered to questions of [`plan`]: each by the question's id, and the answer as text.

@@ -76,9 +76,10 @@ async fn one(
         return answer;
     }
     if handler.has(Room::Assistant)
-        && let Some(answer) = assistant::call(handler, revision, name, &arguments, context).await
+        && let Some(answer) =
+            assistant::call(handler, revision, name, &arguments, brought.as_ref(), context).await
     {
-        return answer.map(CallToolResponse::from);
+        return answer;
     }
     if handler.has(Room::Popups)
         && let Some(answer) = popups::call(handler, revision, name, &arguments, brought, context).await

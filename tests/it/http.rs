@@ -6,3 +6,4 @@ mod client;
 mod delegation;
 mod door;
 mod protocol;
+mod sampling;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Asking, Sampler};
+use super::rounds::Dialogue;
+use super::{Asking, Sampler, Sampling};
 use crate::agents::{self, Viewer};
 use crate::assistant::notification::{PlanSource, Reason};
 use crate::assistant::planner::prompt::{Question, repair};
@@ -35,8 +36,10 @@ pub(super) struct Round<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) advice: Advice,
-    /// The client is to answer it.
+    /// The client is to answer it by a second call.
     pub(super) handed_out: bool,
+    /// The client's model is to answer it, in rounds of this call.
+    pub(super) in_rounds: Option<Dialogue>,
 }
 
 /// Why somebody gave no proposal; a sentence fragment that repeats nothing of what they said.
@@ -45,6 +48,8 @@ enum Silence {
     Away(String),
     /// They answered, and it is of no use.
     Unusable(String),
+    /// They are asked by the answer of this call.
+    InRounds,
 }
 
 /// Somebody to talk with.
@@ -65,12 +70,8 @@ impl<'a> Round<'a> {
         for adviser in &self.asking.config.advisers {
             let source = source(*adviser);
             if *adviser == Adviser::Client && self.asking.client.answers {
-                let why = "it is asked; until it answers the policy's plan stands".to_owned();
-                outcome.advice.reasons.push(Reason { by: source.name().to_owned(), why });
-                // The answer is still to come, whatever others have said.
-                outcome.advice.heard = Heard::Nobody;
                 outcome.handed_out = true;
-                return outcome;
+                return outcome.to_come(source);
             }
             let known = self.away().get(adviser).cloned();
             let heard = match known {
@@ -82,6 +83,10 @@ impl<'a> Round<'a> {
                     outcome.advice.proposal = Some((source, proposal));
                     outcome.advice.heard = Heard::Somebody;
                     return outcome;
+                }
+                Err(Silence::InRounds) => {
+                    outcome.in_rounds = Some(Dialogue::new(outcome.advice.reasons.clone()));
+                    return outcome.to_come(source);
                 }
                 Err(Silence::Unusable(why)) => (why, Heard::Somebody),
                 Err(Silence::Away(why)) => {
@@ -107,9 +112,10 @@ impl<'a> Round<'a> {
             },
             Adviser::Runner => self.run(&config.runner, question).await,
             Adviser::Client => away("whoever plans here cannot answer by a second call"),
-            Adviser::Sampling => match &client.sampler {
-                Some(sampler) => self.talk(Model::Client(sampler), question).await,
-                None => away("whoever plans here has not declared sampling"),
+            Adviser::Sampling => match &client.sampling {
+                Sampling::Waits(sampler) => self.talk(Model::Client(sampler), question).await,
+                Sampling::InRounds => Err(Silence::InRounds),
+                Sampling::None => away("whoever plans here has not declared sampling"),
             },
         }
     }
@@ -123,19 +129,9 @@ impl<'a> Round<'a> {
                 answer = self.next_words(model, &system, &turns, question) => answer.map_err(Silence::Away)?,
                 () = self.asking.cancelled.cancelled() => return Err(Silence::Away("the call was taken back".to_owned())),
             };
-            let faults = match proposal::read(&answer) {
-                Ok(proposal) => return Ok(proposal),
-                Err(faults) => faults,
-            };
-            let repairs = turns.len() / 2;
-            if repairs == REPAIRS {
-                return Err(Silence::Unusable(format!(
-                    "its answer does not keep the schema after {repairs} repairs: {}",
-                    places(&faults)
-                )));
+            if let Some(proposal) = judge(&mut turns, &answer).map_err(Silence::Unusable)? {
+                return Ok(proposal);
             }
-            turns.push(answer.chars().take(REMINDED).collect());
-            turns.push(repair(&faults));
         }
     }
 
@@ -214,6 +210,34 @@ impl<'a> Round<'a> {
     fn away(&self) -> std::sync::MutexGuard<'_, HashMap<Adviser, String>> {
         self.away.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Outcome {
+    /// The answer is still to come, whatever others have said.
+    fn to_come(mut self, source: PlanSource) -> Self {
+        let why = "it is asked; until it answers the policy's plan stands".to_owned();
+        self.advice.reasons.push(Reason { by: source.name().to_owned(), why });
+        self.advice.heard = Heard::Nobody;
+        self
+    }
+}
+
+/// Reads an answer. Where it breaks the schema it is put behind `turns` with what is wrong, for another try; after the
+/// last one the error says why it is of no use.
+pub(super) fn judge(turns: &mut Vec<String>, answer: &str) -> Result<Option<Proposal>, String> {
+    let faults = match proposal::read(answer) {
+        Ok(proposal) => return Ok(Some(proposal)),
+        Err(faults) => faults,
+    };
+    // Each try added two; the question may stand in front of them.
+    let repairs = turns.len() / 2;
+    if repairs == REPAIRS {
+        let places = places(&faults);
+        return Err(format!("its answer does not keep the schema after {repairs} repairs: {places}"));
+    }
+    turns.push(answer.chars().take(REMINDED).collect());
+    turns.push(repair(&faults));
+    Ok(None)
 }
 
 fn source(adviser: Adviser) -> PlanSource {

@@ -7,7 +7,7 @@ use super::super::notification::Channel;
 use super::Situation;
 use super::proposal::{Fault, schema};
 use super::times::spoken;
-use super::verify::reaches;
+use super::verify::{counts, reaches};
 
 /// So much of an event's description a model sees, in characters.
 const DESCRIPTION: usize = 1000;
@@ -41,8 +41,9 @@ pub(crate) fn question(situation: &Situation<'_>) -> Question {
     let ways: Vec<Channel> = ways.filter(|way| reaches(situation, *way)).collect();
     let rules: Vec<Value> =
         rules.iter().map(|rule| json!({"kind": rule.kind, "terms": rule.terms})).collect();
-    let history: Vec<Value> = history
-        .iter()
+    // What only waits, or went wrong, was not told.
+    let told = history.iter().filter(|one| counts(one.status));
+    let told: Vec<Value> = told
         .map(|one| json!({"channel": one.channel, "status": one.status, "due": spoken(one.due_at, zone)}))
         .collect();
     let situation = json!({
@@ -67,7 +68,7 @@ pub(crate) fn question(situation: &Situation<'_>) -> Question {
         },
         "possible_channels": ways,
         "rules": rules,
-        "told_already": history,
+        "told_already": told,
     });
     let user = serde_json::to_string_pretty(&situation).unwrap_or_default();
     Question { system: POLICY, user, schema: schema() }

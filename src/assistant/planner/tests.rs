@@ -4,7 +4,7 @@ use jiff::civil::Time;
 use jiff::{Timestamp, ToSpan as _};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::{option, prop_assert};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::event::{Attendee, Event, EventDetails, EventStatus, Occurrence, When};
 use super::super::id::{EventId, NotificationId, PlanId, RuleId, UserId};
@@ -225,6 +225,9 @@ fn what_was_told_counts_and_is_not_told_again() {
     let cancelled = history(15, Channel::Call, Status::Cancelled);
     case.history = vec![sent.clone(), waits, cancelled];
     assert_eq!(told(&case, &case.plan()), ["Wed 25 13:45 call"]);
+    let asked: Value = serde_json::from_str(&question(&case.situation()).user).unwrap();
+    assert_eq!(asked["told_already"].as_array().map(Vec::len), Some(1), "{asked}");
+    assert_eq!(asked["told_already"][0]["status"], "sent");
     case.history = vec![sent; 3];
     assert_eq!(by(&case.plan()).iter().filter(|by| **by == "limit").count(), 1);
 }

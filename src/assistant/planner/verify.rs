@@ -255,7 +255,7 @@ fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<
 }
 
 /// Tells whether a notification reached somebody, or may have.
-fn counts(status: Status) -> bool {
+pub(super) fn counts(status: Status) -> bool {
     match status {
         Status::Sending | Status::Sent | Status::Simulated | Status::Unknown | Status::Merged => true,
         Status::Planned | Status::Failed | Status::Dead | Status::Cancelled | Status::Superseded => false,

@@ -54,15 +54,16 @@ impl Outline {
     pub(crate) fn inquiries(&self, most: usize) -> (Vec<Inquiry>, usize) {
         let askable = self.open.iter().map(|open| (open, self.situation(open)));
         let mut askable = askable.filter(|(_, situation)| planner::is_open(situation));
-        let inquiry = |(open, situation): (&Open, Situation<'_>)| Inquiry {
-            id: open.id().to_owned(),
-            event: situation.event.id.clone(),
-            title: situation.event.title.clone(),
-            occurrence: situation.occurrence.key.clone(),
-            question: question(&situation),
-        };
-        let inquiries = askable.by_ref().take(most).map(inquiry).collect();
+        let inquiries =
+            askable.by_ref().take(most).map(|(open, situation)| inquiry(open, &situation)).collect();
         (inquiries, askable.count())
+    }
+
+    /// Puts the inquiry of this id into words again; `None` once what it is about has changed.
+    pub(crate) fn inquiry(&self, id: &str) -> Option<Inquiry> {
+        let open = self.open.iter().find(|open| open.id() == id)?;
+        let situation = self.situation(open);
+        planner::is_open(&situation).then(|| inquiry(open, &situation))
     }
 
     /// Leaves the occurrences of these inquiries alone.
@@ -79,6 +80,16 @@ impl Outline {
 
     pub(super) fn situation<'a>(&'a self, open: &'a Open) -> Situation<'a> {
         situation(&self.user, &self.rules, &open.happening, &open.history, self.now)
+    }
+}
+
+fn inquiry(open: &Open, situation: &Situation<'_>) -> Inquiry {
+    Inquiry {
+        id: open.id().to_owned(),
+        event: situation.event.id.clone(),
+        title: situation.event.title.clone(),
+        occurrence: situation.occurrence.key.clone(),
+        question: question(situation),
     }
 }
 

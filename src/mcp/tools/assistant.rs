@@ -2,13 +2,14 @@
 
 mod arguments;
 mod plan;
+mod rounds;
 mod schemas;
 pub(crate) mod tell;
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde::Serialize;
@@ -21,6 +22,7 @@ use crate::assistant::{Error, UserId, Zone};
 use crate::mcp::arguments::{Fault, choice};
 use crate::mcp::dialect::Revision;
 use crate::mcp::edge::prepared::{Prepared, members};
+use crate::mcp::tools::popups::Brought;
 use crate::mcp::{Handler, error};
 pub(crate) use schemas::tools;
 
@@ -75,6 +77,8 @@ enum Refused {
     Room(&'static str, Error),
     /// The client does not want the answer any more.
     TakenBack,
+    /// By the protocol's own rules.
+    Protocol(ErrorData),
 }
 
 impl From<Fault> for Refused {
@@ -83,14 +87,15 @@ impl From<Fault> for Refused {
     }
 }
 
-/// Calls one of the room's tools; `None` when `name` is none of them.
+/// Calls one of the room's tools, with what an earlier round of it brought; `None` when `name` is none of them.
 pub(crate) async fn call(
     handler: &Handler,
     revision: Revision,
     name: &str,
     arguments: &Map<String, Value>,
+    brought: Option<&Brought>,
     context: &RequestContext<RoleServer>,
-) -> Option<Result<CallToolResult, ErrorData>> {
+) -> Option<Result<CallToolResponse, ErrorData>> {
     let call = Call { handler, revision, context };
     let now = Timestamp::now();
     let config = &handler.app().config.assistant;
@@ -98,24 +103,26 @@ pub(crate) async fn call(
     let patience = config.call_timeout + if asks { config.planning } else { Duration::ZERO };
     let work = async {
         match name {
-            USER => user(&call, arguments).await,
-            EVENT => event(&call, arguments).await,
-            EVENTS => events(&call, arguments, now).await,
-            NOTIFICATIONS => notifications(&call, arguments, now).await,
+            USER => user(&call, arguments).await.map(CallToolResponse::from),
+            EVENT => event(&call, arguments).await.map(CallToolResponse::from),
+            EVENTS => events(&call, arguments, now).await.map(CallToolResponse::from),
+            NOTIFICATIONS => notifications(&call, arguments, now).await.map(CallToolResponse::from),
             // Boxed, for it is larger than all others together, and every call would carry it.
-            _ => Box::pin(plan::plan(&call, arguments)).await,
+            _ => Box::pin(plan::plan(&call, arguments, brought)).await,
         }
     };
     if !NAMES.contains(&name) {
         return None;
     }
-    Some(match tokio::time::timeout(patience, work).await {
-        Ok(Ok(answer)) => Ok(answer),
+    let told = match tokio::time::timeout(patience, work).await {
+        Ok(Ok(answer)) => return Some(Ok(answer)),
         Ok(Err(Refused::Argument(fault))) => fault.answer(revision),
         Ok(Err(Refused::Room(argument, refused))) => failed(argument, &refused, revision),
         Ok(Err(Refused::TakenBack)) => Err(error::cancelled()),
+        Ok(Err(Refused::Protocol(error))) => Err(error),
         Err(_) => error::tool_timed_out(revision, name, patience),
-    })
+    };
+    Some(told.map(CallToolResponse::from))
 }
 
 fn failed(argument: &str, refused: &Error, revision: Revision) -> Result<CallToolResult, ErrorData> {

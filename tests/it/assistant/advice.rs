@@ -3,6 +3,7 @@
 
 mod client;
 mod endpoint;
+mod rounds;
 mod runner;
 
 use serde_json::{Value, json};

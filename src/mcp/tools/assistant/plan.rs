@@ -1,5 +1,5 @@
 //! `planNotifications`: who proposes is asked on the way, and the client's own model may be one of them, by a second
-//! call of this tool or by sampling.
+//! call of this tool or by sampling. In the stateless revision sampling takes rounds of one call: see [`rounds`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,13 +7,13 @@ use std::time::Instant;
 use futures::FutureExt as _;
 use jiff::Timestamp;
 use rmcp::RoleServer;
-use rmcp::model::{CallToolResult, CustomRequest, ServerRequest};
+use rmcp::model::{CallToolResponse, CustomRequest, ServerRequest};
 use rmcp::service::{Peer, RequestContext, ServiceError};
 use serde_json::{Map, Value, json};
 
 use super::arguments::{self, ANSWERS};
-use super::{Call, FORWARD, MOST, PLAN, Refused, tell, window, zone};
-use crate::app::planning::{self, Client, Planned, Sampler, Why};
+use super::{Call, FORWARD, MOST, PLAN, Refused, rounds, tell, window, zone};
+use crate::app::planning::{self, Client, Planned, Sampling, Why};
 use crate::assistant::notices::Due;
 use crate::assistant::notification::Status;
 use crate::assistant::planning::{Inquiry, Planning};
@@ -22,6 +22,7 @@ use crate::mcp::Handler;
 use crate::mcp::arguments::{Fault, boolean};
 use crate::mcp::dialect::Revision;
 use crate::mcp::tools::agents::Progress;
+use crate::mcp::tools::popups::Brought;
 
 /// Tokens that a client's model may answer with; three reminders in words take a few hundred.
 const MOST_TOKENS: u32 = 2_000;
@@ -36,7 +37,11 @@ struct About {
 }
 
 /// Plans, or takes what the client's model answered to an earlier call.
-pub(super) async fn plan(call: &Call<'_>, arguments: &Map<String, Value>) -> Result<CallToolResult, Refused> {
+pub(super) async fn plan(
+    call: &Call<'_>,
+    arguments: &Map<String, Value>,
+    brought: Option<&Brought>,
+) -> Result<CallToolResponse, Refused> {
     let Call { handler, revision, context } = *call;
     let user = arguments::that_user(arguments)?;
     let event = arguments::event(arguments)?;
@@ -58,10 +63,15 @@ pub(super) async fn plan(call: &Call<'_>, arguments: &Map<String, Value>) -> Res
         if !refused.is_empty() {
             value["refused"] = refused.iter().map(refusal).collect();
         }
-        return Ok(call.answer(&value));
+        return Ok(call.answer(&value).into());
     }
-    let client = Client { answers: takes_answers, sampler: sampler(revision, context) };
-    let planned = {
+    let client = Client { answers: takes_answers, sampling: way_to(revision, context) };
+    let brought = brought.filter(|_| matches!(client.sampling, Sampling::InRounds));
+    let planned = if let Some(brought) = brought {
+        let dialogues = rounds::dialogues(&rounds::seal(handler, arguments)?, brought)?;
+        let reply = |key: &str| rounds::reply(brought, key);
+        planning::resumed(&app.assistant, whose, dialogues, reply, about.now).await.map(Some)
+    } else {
         let work = app.plan(&client, &context.ct, whose, force);
         tokio::pin!(work);
         let mut progress = Progress::new(context);
@@ -74,9 +84,12 @@ pub(super) async fn plan(call: &Call<'_>, arguments: &Map<String, Value>) -> Res
         }
     };
     let planned = planned.map_err(of_what)?.ok_or(Refused::TakenBack)?;
+    if let Some(open) = &planned.rounds {
+        return rounds::needed(&rounds::seal(handler, arguments)?, open).map(CallToolResponse::from);
+    }
     let mut value = told(handler, &about, &planned.planning).await?;
     asked(&mut value, &planned);
-    Ok(call.answer(&value))
+    Ok(call.answer(&value).into())
 }
 
 /// What planning did, with all that is planned now.
@@ -155,35 +168,46 @@ fn of_what(refused: Error) -> Refused {
     Refused::Room(if of_event { "event_id" } else { "user_id" }, refused)
 }
 
-/// The way to the client's model while its call waits. The stateless revision has none: it deprecates sampling.
-fn sampler(revision: Revision, context: &RequestContext<RoleServer>) -> Option<Sampler> {
-    if revision == Revision::V2026_07_28 || context.peer.peer_info()?.capabilities.sampling.is_none() {
-        return None;
+/// The way to the client's model, where it declared one.
+fn way_to(revision: Revision, context: &RequestContext<RoleServer>) -> Sampling {
+    if context.client_capabilities().is_none_or(|declared| declared.sampling.is_none()) {
+        return Sampling::None;
+    }
+    if revision == Revision::V2026_07_28 {
+        // It has no requests to a client; what is asked is part of the answer.
+        return Sampling::InRounds;
     }
     let peer = context.peer.clone();
-    Some(Arc::new(move |system, turns| sample(peer.clone(), system, turns).boxed()))
+    Sampling::Waits(Arc::new(move |system, turns| sample(peer.clone(), system, turns).boxed()))
 }
 
-async fn sample(peer: Peer<RoleServer>, system: String, turns: Vec<String>) -> Result<String, String> {
+/// The params of a request to the client's model. `turns` is what was said so far, ours first.
+pub(super) fn sampling(system: &str, turns: &[String]) -> Value {
     let message =
-        |(text, role): (String, &str)| json!({"role": role, "content": {"type": "text", "text": text}});
-    let turns = turns.into_iter().zip(["user", "assistant"].into_iter().cycle());
-    let params = json!({
+        |(text, role): (&String, &str)| json!({"role": role, "content": {"type": "text", "text": text}});
+    let turns = turns.iter().zip(["user", "assistant"].into_iter().cycle());
+    json!({
         "messages": turns.map(message).collect::<Vec<_>>(),
         "systemPrompt": system,
         "maxTokens": MOST_TOKENS,
-    });
-    let request = CustomRequest::new("sampling/createMessage", Some(params));
+    })
+}
+
+async fn sample(peer: Peer<RoleServer>, system: String, turns: Vec<String>) -> Result<String, String> {
+    let request = CustomRequest::new("sampling/createMessage", Some(sampling(&system, &turns)));
     let answer = peer.send_request(ServerRequest::CustomRequest(request)).await;
     let answer = answer.map_err(|error| match error {
         ServiceError::McpError(_) => "the client refuses to sample".to_owned(),
         _ => "the client did not answer".to_owned(),
     })?;
-    let answer = serde_json::to_value(answer).unwrap_or_default();
-    // Newer clients may answer in parts.
+    Ok(said(&serde_json::to_value(answer).unwrap_or_default()))
+}
+
+/// The words of an answer, which newer clients may give in parts.
+pub(super) fn said(answer: &Value) -> String {
     let parts = match &answer["content"] {
         Value::Array(parts) => parts.iter().collect(),
         one => vec![one],
     };
-    Ok(parts.into_iter().filter_map(|part| part["text"].as_str()).collect())
+    parts.into_iter().filter_map(|part| part["text"].as_str()).collect()
 }

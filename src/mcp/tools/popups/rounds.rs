@@ -15,8 +15,9 @@ const LINK: &str = "page";
 /// What a call brings back from a round before.
 #[derive(Debug)]
 pub(crate) struct Brought {
-    state: String,
-    responses: InputResponses,
+    /// As the client wrote it; it proves nothing unless it is sealed.
+    pub(crate) state: String,
+    pub(crate) responses: InputResponses,
 }
 
 impl Brought {
