@@ -23,7 +23,7 @@ use super::user::{QuietHours, Rule, User};
 use super::zone::Zone;
 
 /// Grows with every change of what [`plan`] decides: a plan of an older one is made anew.
-pub(crate) const POLICY: u32 = 1;
+pub(crate) const POLICY: u32 = 2;
 
 /// All that a decision depends on.
 #[derive(Clone, Copy, Debug)]

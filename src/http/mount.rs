@@ -159,7 +159,7 @@ impl<H: ServerHandler> Mount<H> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes).trim_ascii();
         let Ok(text) = std::str::from_utf8(bytes) else {
             let refusal = Refusal { id: None, error: error::not_json("the body is not UTF-8") };
-            return answer::refuse(StatusCode::BAD_REQUEST, &refusal);
+            return self.refused(&parts, None, refusal);
         };
         let session = match self.session(&parts.headers) {
             Named::Session(session) => Some(session),
@@ -179,7 +179,7 @@ impl<H: ServerHandler> Mount<H> {
         }
         let envelope = match envelope::open(text) {
             Ok(envelope) => envelope,
-            Err(refusal) => return refused(&refusal),
+            Err(refusal) => return self.refused(&parts, session.as_deref(), refusal),
         };
         if any_kind(&parts.headers) {
             parts.headers.insert(ACCEPT, BOTH_KINDS);
@@ -200,8 +200,17 @@ impl<H: ServerHandler> Mount<H> {
         match message {
             Ok(Some(message)) => self.message(parts, message, session.as_deref()).await,
             Ok(None) => accepted(),
-            Err(refusal) => refused(&refusal),
+            Err(refusal) => self.refused(&parts, session.as_deref(), refusal),
         }
+    }
+
+    /// Refuses in the shape of the server's contract.
+    fn refused(&self, parts: &request::Parts, session: Option<&Session>, refusal: Refusal) -> Response<Body> {
+        let error = match (mcp::Server::from_name(self.name), revision(parts, session)) {
+            (Some(server), Some(revision)) => error::in_contract(server, revision, refusal.error),
+            _ => refusal.error,
+        };
+        refused(&Refusal { error, ..refusal })
     }
 
     /// The message as the handler gets it: what the contract of 2024-11-05 answers in its own shape is enclosed.
@@ -211,12 +220,7 @@ impl<H: ServerHandler> Mount<H> {
         message: ClientJsonRpcMessage,
         session: Option<&Session>,
     ) -> Result<ClientJsonRpcMessage, Refusal> {
-        let told = || parts.headers.get(REVISION).and_then(|value| value.to_str().ok());
-        let revision = match session {
-            Some(session) => session.revision(),
-            None => Revision::parse(told().unwrap_or(FIRST_REVISION)),
-        };
-        match (mcp::Server::from_name(self.name), revision) {
+        match (mcp::Server::from_name(self.name), revision(parts, session)) {
             (Some(server), Some(revision)) => enclose(server, revision, message),
             _ => Ok(message),
         }
@@ -362,6 +366,15 @@ fn refused(refusal: &Refusal) -> Response<Body> {
         _ => StatusCode::BAD_REQUEST,
     };
     answer::refuse(status, refusal)
+}
+
+/// The revision of what a client sends: its session's, else what its header says.
+fn revision(parts: &request::Parts, session: Option<&Session>) -> Option<Revision> {
+    let told = || parts.headers.get(REVISION).and_then(|value| value.to_str().ok());
+    match session {
+        Some(session) => session.revision(),
+        None => Revision::parse(told().unwrap_or(FIRST_REVISION)),
+    }
 }
 
 /// Says whether a client takes whatever comes, by its silence or by `*/*`.

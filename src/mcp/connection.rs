@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rmcp::ErrorData;
 use rmcp::model::RequestId;
 use tokio::sync::Notify;
 
-use crate::mcp::Server;
 use crate::mcp::dialect::Revision;
 use crate::mcp::edge::flight::Flight;
 use crate::mcp::edge::output::Output;
 use crate::mcp::edge::prepared::Prepared;
+use crate::mcp::{Server, error};
 
 /// The shared state of one connection.
 #[derive(Debug, Default)]
@@ -24,19 +25,29 @@ pub(crate) struct Connection {
     revision: Mutex<Option<Revision>>,
     prepared: Mutex<HashMap<RequestId, Prepared>>,
     ended: AtomicBool,
-    /// Whether a client of 2024-11-05 is told that what it cancelled is cancelled.
-    tells_cancelled: bool,
+    /// Whose contract is kept to a client of 2024-11-05.
+    server: Option<Server>,
 }
 
 impl Connection {
-    /// The state of a connection to `server`: the assistant's contract answers what its client cancelled.
+    /// The state of a connection to `server`.
     pub(crate) fn of(server: Server) -> Self {
-        Self { tells_cancelled: server == Server::Assistant, ..Self::default() }
+        Self { server: Some(server), ..Self::default() }
     }
 
-    /// Whether a request that its client cancelled is answered all the same.
+    /// Whether a request that its client cancelled is answered all the same, as the assistant's contract has it.
     pub(crate) fn tells_cancelled(&self) -> bool {
-        self.tells_cancelled && self.revision().is_none_or(|revision| revision == Revision::V2024_11_05)
+        self.server == Some(Server::Assistant)
+            && self.revision().is_none_or(|revision| revision == Revision::V2024_11_05)
+    }
+
+    /// What becomes of an error by the contract of the server.
+    pub(crate) fn in_contract(&self, error: ErrorData) -> ErrorData {
+        let revision = self.revision().unwrap_or(Revision::V2024_11_05);
+        match self.server {
+            Some(server) => error::in_contract(server, revision, error),
+            None => error,
+        }
     }
 
     /// The revision that `initialize` agreed on.

@@ -83,7 +83,7 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
             return;
         }
         let Ok(text) = std::str::from_utf8(bytes) else {
-            return self.refuse(&Refusal { id: None, error: error::not_json("the line is not UTF-8") });
+            return self.refuse(Refusal { id: None, error: error::not_json("the line is not UTF-8") });
         };
         if text.starts_with('[') && self.connection.revision() == Some(Revision::V2025_03_26) {
             match serde_json::from_str::<Vec<&RawValue>>(text) {
@@ -93,7 +93,7 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
                 }
                 Ok(_) => {
                     let error = error::invalid_request("the batch is empty");
-                    return self.refuse(&Refusal { id: None, error });
+                    return self.refuse(Refusal { id: None, error });
                 }
                 Err(_) => {}
             }
@@ -101,11 +101,11 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
         match read(text) {
             Ok(Some(message)) => {
                 if let Err(refusal) = self.dispatch(message, text.len(), None) {
-                    self.refuse(&refusal);
+                    self.refuse(refusal);
                 }
             }
             Ok(None) => {}
-            Err(refusal) => self.refuse(&refusal),
+            Err(refusal) => self.refuse(refusal),
         }
     }
 
@@ -173,7 +173,7 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
                     let answers = self.connection.flight().cancel(id);
                     self.write_batch(answers);
                     if in_flight && self.connection.tells_cancelled() {
-                        self.refuse(&Refusal { id: Some(id.clone()), error: error::cancelled() });
+                        self.refuse(Refusal { id: Some(id.clone()), error: error::cancelled() });
                     }
                     self.connection.take_prepared(id);
                     self.connection.landed.notify_one();
@@ -185,7 +185,8 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
         Ok(())
     }
 
-    fn refuse(&self, refusal: &Refusal) {
+    fn refuse(&self, refusal: Refusal) {
+        let refusal = Refusal { error: self.connection.in_contract(refusal.error), ..refusal };
         // Writing JSON into a vector fails for no value that we make.
         let _ = self.connection.output.line(|bytes| serde_json::to_writer(bytes, &refusal.to_json()));
     }
@@ -287,7 +288,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Edge<R> {
             };
             match line {
                 Line::Whole(line) => self.accept(line),
-                Line::TooLong(head) => self.refuse(&Refusal {
+                Line::TooLong(head) => self.refuse(Refusal {
                     id: envelope::id_in_head(&head),
                     error: error::invalid_request(format!(
                         "the line is longer than {} bytes",

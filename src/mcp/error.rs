@@ -16,6 +16,8 @@
 //! | `triggerPopup` dismissed or declined; timed out or not asked | -32005; -32004 | -32005; -32004 |
 //! | a question that its person answers behind a link, to a client that cannot wait | | 2025-11-25 alone: -32042 |
 //! | a fault of ours, the hub gone, also as the error of a task | -32603 | -32603 |
+//!
+//! To a client of 2024-11-05 the assistant's server gives every error `data {path, validator, validator_value}`.
 
 use std::time::Duration;
 
@@ -23,6 +25,7 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, RequestId};
 use serde_json::{Value, json};
 
+use crate::mcp::Server;
 use crate::mcp::dialect::Revision;
 
 const SERVER_BUSY: ErrorCode = ErrorCode(-32000);
@@ -83,6 +86,22 @@ pub(crate) fn validation(path: &[String], validator: &str, value: &Value) -> Val
 /// A method that is not there. A long name is not repeated whole.
 pub(crate) fn unknown_method(method: &str) -> ErrorData {
     ErrorData::new(METHOD_NOT_FOUND, format!("unknown method `{}`", clip(method)), None)
+}
+
+/// What the assistant's contract makes of an error at `revision`: there each one says what was wrong by `path`, `validator`
+/// and `validator_value`, also where it is about no argument.
+pub(crate) fn in_contract(server: Server, revision: Revision, error: ErrorData) -> ErrorData {
+    if server != Server::Assistant || revision != Revision::V2024_11_05 || error.data.is_some() {
+        return error;
+    }
+    let validator = match error.code {
+        ErrorCode::PARSE_ERROR => "json",
+        ErrorCode::INVALID_REQUEST => "request",
+        METHOD_NOT_FOUND => "exists",
+        SERVER_BUSY => "capacity",
+        _ => "execution",
+    };
+    ErrorData { data: Some(validation(&[], validator, &Value::Null)), ..error }
 }
 
 /// What a client sent, short enough to stand in a message.

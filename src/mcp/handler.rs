@@ -276,7 +276,8 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let revision = self.admit(&context);
         // Every tool's future in one is large.
-        Box::pin(tools::call(self, revision, request, &context)).await
+        let answer = Box::pin(tools::call(self, revision, request, &context)).await;
+        answer.map_err(|error| error::in_contract(self.server, revision, error))
     }
 
     async fn get_task(
@@ -436,8 +437,9 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        needs(self.has(Room::Prompts), "completion/complete")?;
         let revision = self.admit(&context);
+        needs(self.has(Room::Prompts), "completion/complete")
+            .map_err(|error| error::in_contract(self.server, revision, error))?;
         let catalogue = self.catalogue().await;
         completion::complete(&catalogue, revision, &request)
     }
@@ -459,9 +461,11 @@ impl ServerHandler for Handler {
         }
         // On a stream the service gives the contract its shapes, and nobody but a client can have sent this.
         if request.method == assistant::enclosed::METHOD && self.connection.is_none() {
-            return assistant::enclosed::answer(self, &request, context).await.map(CustomResult);
+            let answer = assistant::enclosed::answer(self, &request, context).await.map(CustomResult);
+            return answer.map_err(|error| error::in_contract(self.server, Revision::V2024_11_05, error));
         }
-        Err(error::unknown_method(&request.method))
+        let error = error::unknown_method(&request.method);
+        Err(error::in_contract(self.server, Revision::of(&context), error))
     }
 
     /// Reads the files before the subscription is acknowledged: what changes from then on is told, and a first

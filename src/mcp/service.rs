@@ -70,13 +70,14 @@ impl rmcp::Service<RoleServer> for Service {
         request: ClientRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let id = context.id.clone();
+        let (id, revision) = (context.id.clone(), Revision::of(&context));
         // The future of all methods together is large; rmcp moves what it spawns several times.
         let answer = AssertUnwindSafe(Box::pin(self.answer(request, context))).catch_unwind().await;
-        answer.unwrap_or_else(|_| {
+        let answer = answer.unwrap_or_else(|_| {
             tracing::error!(request.id = %id, "a handler panicked");
             Err(error::internal())
-        })
+        });
+        answer.map_err(|error| error::in_contract(self.handler.server(), revision, error))
     }
 
     async fn handle_notification(

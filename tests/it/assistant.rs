@@ -360,7 +360,7 @@ fn faults(peer: &mut Peer) {
             -32602,
             data(json!(["force_replan"]), "type", json!("boolean")),
         ),
-        (("prompts/get", json!({"name": "nope"})), -32601, Value::Null),
+        (("prompts/get", json!({"name": "nope"})), -32601, data(json!([]), "exists", Value::Null)),
         (prompt(json!({"event_title": "x"})), -32602, data(json!(["event_time"]), "required", Value::Null)),
         (
             ("resources/read", json!({"uri": "resources://users/ann", "offset": -1})),
@@ -372,15 +372,26 @@ fn faults(peer: &mut Peer) {
             -32602,
             data(json!(["limit"]), "type", json!("integer")),
         ),
-        (("nope", json!({})), -32601, Value::Null),
+        (("nope", json!({})), -32601, data(json!([]), "exists", Value::Null)),
+        (call("nope", json!({})), -32601, data(json!([]), "exists", Value::Null)),
+        (("completion/complete", json!({})), -32602, data(json!(["ref"]), "required", Value::Null)),
     ];
     for ((method, params), code, data) in cases {
         let answer = peer.call("fault", method, params.clone());
         assert_eq!(answer["error"]["code"], code, "{method} {params}: {answer}");
         assert_eq!(answer["error"]["data"], data, "{method} {params}");
     }
-    let unknown = tool(peer, "nope", json!({}));
-    assert_eq!(unknown["error"]["code"], -32601);
+    for (line, code, validator) in [
+        ("not json", -32700, "json"),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"tools/list"}"#, -32600, "request"),
+    ] {
+        peer.write(&format!("{line}\n"));
+        let refused = peer.receive()["error"].clone();
+        assert_eq!(
+            (&refused["code"], &refused["data"]),
+            (&json!(code), &data(json!([]), validator, Value::Null))
+        );
+    }
     let status = tool(peer, "listNotifications", json!({"status": "lost"}));
     assert_eq!(status["error"]["data"]["validator"], "enum");
     for uri in

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lettre::message::Mailbox;
+use lettre::message::header::{ContentType, MIME_VERSION_1_0};
 use lettre::transport::smtp::PoolConfig;
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 
@@ -89,6 +90,9 @@ fn message(mailer: &Mailer, letter: &Letter<'_>) -> Result<Message, String> {
         .to(to)
         .subject(subject)
         .date_now()
+        .header(MIME_VERSION_1_0)
+        // Without it a reader takes what is not ASCII for something else.
+        .header(ContentType::TEXT_PLAIN)
         .body(format!("{}\r\n", letter.text))
         .map_err(|error| format!("the mail cannot be written: {error}"))
 }

@@ -166,7 +166,9 @@ fn quiet_hours_are_judged_when_it_is_sent() {
     assert_eq!(moved.wording.subject, "Budget in 30 minutes");
     // Five in the morning: what cannot wait until seven comes the evening before.
     let early = Case::new("2026-11-25T04:00:00Z");
-    assert_eq!(told(&early, &early.plan()), ["Tue 24 20:59 email", "Tue 24 20:59 call"]);
+    assert_eq!(told(&early, &early.plan()), ["Tue 24 20:59 email"]);
+    assert_eq!(early.plan().notifications[0].wording.subject, "Budget in 8 hours 1 minute");
+    assert_eq!(by(&early.plan()).last(), Some(&"spacing"), "the second step would come at the same time");
 }
 
 #[test]

@@ -75,11 +75,14 @@ fn civil(at: DateTime) -> String {
     at.strftime("%A, %-d %B %Y, %H:%M").to_string()
 }
 
-/// Returns a distance in words: `1 hour`, `90 minutes`, `2 days`.
+/// Returns a distance in words: `1 hour`, `90 minutes`, `9 hours 41 minutes`, `2 days`.
 pub(super) fn distance(offset: Offset) -> String {
     let count = |n: u32, unit: &str| if n == 1 { format!("1 {unit}") } else { format!("{n} {unit}s") };
     match offset {
         Offset::Minutes(minutes) if minutes > 0 && minutes % 60 == 0 => count(minutes / 60, "hour"),
+        Offset::Minutes(minutes) if minutes > 120 => {
+            format!("{} {}", count(minutes / 60, "hour"), count(minutes % 60, "minute"))
+        }
         Offset::Minutes(minutes) => count(minutes, "minute"),
         Offset::Days(days) => count(days, "day"),
     }

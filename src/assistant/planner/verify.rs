@@ -227,6 +227,18 @@ fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<
     let mut calls_left =
         usize::try_from(situation.user.preferences.most_calls).unwrap_or(MOST).saturating_sub(calls);
     let mut left = MOST.saturating_sub(told.len());
+    // One step may go two ways at once. Of steps that were moved to the same time the earliest one will do: what the
+    // later ones were to say comes too soon.
+    let first: Vec<(Timestamp, u32)> = found.iter().map(|one| (one.due_at, minutes(one.offset))).collect();
+    found.retain(|one| {
+        let before = |(at, distance): &(Timestamp, u32)| *at == one.due_at && *distance > minutes(one.offset);
+        let stays = !first.iter().any(before);
+        if !stays {
+            let when = spoken(one.due_at, &situation.user.preferences.zone);
+            reasons.push(reason("spacing", format!("an earlier step is told at {when} too")));
+        }
+        stays
+    });
     found.sort_by_key(|one| std::cmp::Reverse((one.urgency, one.due_at)));
     let mut chosen: Vec<Planned> = Vec::new();
     for one in found {
@@ -252,6 +264,14 @@ fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<
     }
     chosen.sort_by_key(|one| (one.due_at, one.channel));
     chosen
+}
+
+/// How far before the start, with days as if none were shorter or longer.
+fn minutes(offset: Offset) -> u32 {
+    match offset {
+        Offset::Minutes(minutes) => minutes,
+        Offset::Days(days) => days.saturating_mul(24 * 60),
+    }
 }
 
 /// Tells whether a notification reached somebody, or may have.

@@ -6,6 +6,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -328,13 +329,13 @@ fn a_mail_server_that_is_away_slow_or_refuses_loses_nothing() {
     first(&home, "sent");
     assert_eq!(back.counts().len(), 1);
 
-    *sink.slow.lock().unwrap() = Duration::from_secs(2);
+    *sink.slow.lock().unwrap() = (0, Duration::from_secs(2));
     let home = desk_of(&mail_to(&sink.address), &mail, &[due("Slow", 3), due("Too", 3)]);
     let _hub = Hub::start(&home);
     eventually("both", || told(&home, &[]).iter().all(|one| one["status"] == "sent").then_some(()));
     assert_eq!(sink.counts().values().copied().collect::<Vec<_>>(), [1, 1]);
 
-    *sink.slow.lock().unwrap() = Duration::ZERO;
+    *sink.slow.lock().unwrap() = (0, Duration::ZERO);
     *sink.refuse.lock().unwrap() = (1, "550 no such box");
     let home =
         desk_of(&mail_to(&sink.address), &[&mail[..], &["--ladder", "popup"]].concat(), &[due("Refused", 3)]);
@@ -355,7 +356,7 @@ fn a_database_that_goes_away_amid_the_sending_costs_no_mail_and_repeats_none() {
     const MAILS: usize = 24;
     let Some(mut server) = Postgres::start() else { return };
     let sink = Sink::start();
-    *sink.slow.lock().unwrap() = Duration::from_millis(1500);
+    *sink.slow.lock().unwrap() = (3, Duration::from_secs(3));
     let home = Home::new();
     home.write(".adjutant/config.toml", mail_to(&sink.address));
     let url = server.url("postgres");
@@ -363,7 +364,8 @@ fn a_database_that_goes_away_amid_the_sending_costs_no_mail_and_repeats_none() {
     let entries: Vec<String> = (0..MAILS).map(|n| due(&format!("event-{n}"), 4)).collect();
     fill(&home, &["--email", "ann@example.org"], &entries, &place);
     let _hub = Hub::start_with(&home, &place);
-    eventually("the first mails", || (sink.counts().len() >= 3).then_some(()));
+    let under_way = || sink.counts().len() >= 3 && sink.thinking.load(Ordering::SeqCst) > 0;
+    eventually("mails under way", || under_way().then_some(()));
     server.stop();
     // What was on its way arrives while there is nowhere to write that down.
     let before = sink.counts().len();
