@@ -298,6 +298,19 @@ fn undeclared(peer: &mut Peer) {
 }
 
 /// Every fault with its code and its data.
+/// What is no request has its data too.
+fn garbage(peer: &mut Peer) {
+    for (line, code, validator) in [
+        ("not json", -32700, "json"),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"tools/list"}"#, -32600, "request"),
+    ] {
+        peer.write(format!("{line}\n"));
+        let data = json!({"path": [], "validator": validator, "validator_value": null});
+        let refused = peer.receive()["error"].clone();
+        assert_eq!((&refused["code"], &refused["data"]), (&json!(code), &data));
+    }
+}
+
 fn faults(peer: &mut Peer) {
     let data = |path: Value, validator: &str, value: Value| json!({"path": path, "validator": validator, "validator_value": value});
     let call = |name: &str, arguments: Value| ("tools/call", json!({"name": name, "arguments": arguments}));
@@ -381,17 +394,7 @@ fn faults(peer: &mut Peer) {
         assert_eq!(answer["error"]["code"], code, "{method} {params}: {answer}");
         assert_eq!(answer["error"]["data"], data, "{method} {params}");
     }
-    for (line, code, validator) in [
-        ("not json", -32700, "json"),
-        (r#"{"jsonrpc":"1.0","id":1,"method":"tools/list"}"#, -32600, "request"),
-    ] {
-        peer.write(&format!("{line}\n"));
-        let refused = peer.receive()["error"].clone();
-        assert_eq!(
-            (&refused["code"], &refused["data"]),
-            (&json!(code), &data(json!([]), validator, Value::Null))
-        );
-    }
+    garbage(peer);
     let status = tool(peer, "listNotifications", json!({"status": "lost"}));
     assert_eq!(status["error"]["data"]["validator"], "enum");
     for uri in

@@ -71,7 +71,7 @@ impl<'a> Round<'a> {
             let source = source(*adviser);
             if *adviser == Adviser::Client && self.asking.client.answers {
                 outcome.handed_out = true;
-                return outcome.to_come(source);
+                return outcome.awaited(source);
             }
             let known = self.away().get(adviser).cloned();
             let heard = match known {
@@ -86,7 +86,7 @@ impl<'a> Round<'a> {
                 }
                 Err(Silence::InRounds) => {
                     outcome.in_rounds = Some(Dialogue::new(outcome.advice.reasons.clone()));
-                    return outcome.to_come(source);
+                    return outcome.awaited(source);
                 }
                 Err(Silence::Unusable(why)) => (why, Heard::Somebody),
                 Err(Silence::Away(why)) => {
@@ -214,7 +214,7 @@ impl<'a> Round<'a> {
 
 impl Outcome {
     /// The answer is still to come, whatever others have said.
-    fn to_come(mut self, source: PlanSource) -> Self {
+    fn awaited(mut self, source: PlanSource) -> Self {
         let why = "it is asked; until it answers the policy's plan stands".to_owned();
         self.advice.reasons.push(Reason { by: source.name().to_owned(), why });
         self.advice.heard = Heard::Nobody;
