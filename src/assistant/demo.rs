@@ -45,7 +45,10 @@ impl Assistant {
                 zone: zone.clone(),
                 channels: ChannelPreference::Both,
                 // Somebody who looks at night wants to see something sent as well.
-                quiet: usual.quiet.filter(|quiet| !quiet_at(*quiet, now, &zone)),
+                quiet: usual.quiet.filter(|quiet| {
+                    let soon = now.saturating_add(SignedDuration::from_mins(20)).unwrap_or(now);
+                    !quiet_at(*quiet, now, &zone) && !quiet_at(*quiet, soon, &zone)
+                }),
                 ..usual
             },
             revision: 1,

@@ -22,7 +22,7 @@ use futures::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use super::notification::{Channel, Notification, Status, Urgency};
+use super::notification::{Channel, Notification, Status};
 use super::rows::{self, millis};
 use super::{Assistant, Error};
 use crate::config::delivery::Delivery;
@@ -72,8 +72,10 @@ pub(crate) enum Outcome {
     Refused(String),
     /// The other side may have taken it; nobody knows.
     Unknown(String),
-    /// It must not go out now, for this reason.
+    /// It must not go out any more, for this reason.
     Withdrawn(String),
+    /// It is quiet until then; it goes out afterwards, if it is right to tell it still.
+    Held(Timestamp),
 }
 
 /// The ways out, opened once.
@@ -241,6 +243,7 @@ impl Assistant {
 /// What is recorded of an outcome: of the attempt, and of the notification.
 fn settlement(id: &str, attempt: i64, outcome: &Outcome, now: Timestamp) -> outbox::Settlement {
     let at = millis(now);
+    let quiet = "it is quiet now, and it goes out afterwards".to_owned();
     let (word, status, detail) = match outcome {
         Outcome::Sent(detail) => ("sent", Status::Sent, detail),
         Outcome::Simulated(detail) => ("simulated", Status::Simulated, detail),
@@ -249,6 +252,12 @@ fn settlement(id: &str, attempt: i64, outcome: &Outcome, now: Timestamp) -> outb
         Outcome::Refused(detail) => ("failed", Status::Failed, detail),
         Outcome::Unknown(detail) => ("unknown", Status::Unknown, detail),
         Outcome::Withdrawn(detail) => ("withdrawn", Status::Cancelled, detail),
+        Outcome::Held(_) => ("held", Status::Planned, &quiet),
+    };
+    let try_at = match outcome {
+        Outcome::Held(until) => millis(*until),
+        _ if status == Status::Planned => at + backoff(attempt),
+        _ => at,
     };
     let told = matches!(status, Status::Sent | Status::Simulated);
     outbox::Settlement {
@@ -257,7 +266,7 @@ fn settlement(id: &str, attempt: i64, outcome: &Outcome, now: Timestamp) -> outb
         outcome: word.to_owned(),
         detail: detail.clone(),
         status: status.name().to_owned(),
-        try_at: if status == Status::Planned { at + backoff(attempt) } else { at },
+        try_at,
         sent_at: told.then_some(at),
         error: (status != Status::Sent).then(|| detail.clone()),
         at,
@@ -272,11 +281,6 @@ fn backoff(attempt: i64) -> i64 {
     let random = getrandom::fill(&mut bytes).map_or(u64::MAX, |()| u64::from_le_bytes(bytes));
     let share = i64::try_from(random >> 40).unwrap_or_default();
     1000 + most * share / (1 << 24)
-}
-
-/// Whether something is so pressing that quiet hours do not hold it back.
-fn pressing(notification: &Notification) -> bool {
-    notification.urgency == Urgency::Urgent
 }
 
 /// Makes a folder, and those above it, that nobody else may look into: what is sent is as private as the calendar.

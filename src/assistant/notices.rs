@@ -25,7 +25,7 @@ pub(crate) struct Attempt {
     pub(crate) number: i64,
     pub(crate) started_at: Timestamp,
     pub(crate) ended_at: Option<Timestamp>,
-    /// sent, simulated, failed or unknown; nothing while it goes on.
+    /// sent, simulated, failed, withdrawn, held or unknown; nothing while it goes on.
     pub(crate) outcome: Option<String>,
     pub(crate) detail: Option<String>,
 }

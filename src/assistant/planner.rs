@@ -2,6 +2,7 @@
 //!
 //! [`plan`] is pure: the same situation gives the same decision. Nothing that is not decided here is ever sent.
 
+pub(crate) mod open;
 mod policy;
 pub(crate) mod prompt;
 pub(crate) mod proposal;
@@ -18,7 +19,7 @@ use jiff::Timestamp;
 use proposal::Proposal;
 
 use super::event::{Event, EventStatus, Occurrence};
-use super::notification::{Channel, Notification, Planned, Reason};
+use super::notification::{Channel, Notification, Planned, Reason, Status};
 use super::user::{QuietHours, Rule, User};
 use super::zone::Zone;
 
@@ -51,6 +52,15 @@ pub(crate) struct Decision {
 /// Tells whether it is quiet at an instant, by the clocks of a zone.
 pub(super) fn quiet_at(quiet: QuietHours, at: Timestamp, zone: &Zone) -> bool {
     times::is_quiet(quiet, at, zone)
+}
+
+/// Tells whether a rule forbids to call about an occurrence, or enough calls were made or are planned for it.
+pub(super) fn bars_calls(situation: &Situation<'_>) -> bool {
+    let call = |one: &&Notification| one.channel == Channel::Call;
+    let counts = |one: &&Notification| verify::counts(one.status) || one.status == Status::Planned;
+    let calls = situation.history.iter().filter(call).filter(counts).count();
+    let most = usize::try_from(situation.user.preferences.most_calls).unwrap_or(usize::MAX);
+    calls >= most || rules::settle(situation).no_call.is_some()
 }
 
 /// Decides by the policy that needs nobody: no model, no network.

@@ -2,7 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::assistant::agenda::Happening;
 use crate::assistant::notification::{Channel, Reason, Status, Urgency};
+use crate::assistant::planner::open::{Closed, closed};
+use crate::assistant::planner::{self, Situation};
 use crate::assistant::rows::{self, millis};
 use crate::assistant::{Assistant, Error, Notification, Planned, User};
 use crate::store::assistant::notifications::NotificationRow;
@@ -28,7 +31,13 @@ impl Assistant {
             for row in page {
                 let notification = rows::notification(row)?;
                 let user = self.user(&notification.user).await?;
-                if let Some(next) = next_step(&notification, &user, now) {
+                let mut next = next_step(&notification, &user, true, now);
+                if next.as_ref().is_some_and(|next| next.channel == Channel::Call.name())
+                    && self.bars_calls(&notification, &user, now).await?
+                {
+                    next = next_step(&notification, &user, false, now);
+                }
+                if let Some(next) = next {
                     let trace = self.traces.of(notification.id.as_str());
                     within(trace, async { self.traces.keep(&next.id) }).await;
                     outbox::escalate(&self.store, next).await?;
@@ -36,10 +45,45 @@ impl Assistant {
             }
         }
     }
+
+    /// Tells whether nobody is to be called about what a notification is about.
+    async fn bars_calls(
+        &self,
+        notification: &Notification,
+        user: &User,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let event = match self.event(&notification.event).await {
+            Ok(event) => event,
+            Err(Error::Unknown { .. }) => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        let Some(happening) = self.happening(event, &notification.occurrence).await? else { return Ok(true) };
+        let rules = self.rules(&user.id).await?;
+        let mut history = self.notifications_of(&notification.event, PAGE).await?;
+        history.retain(|one| one.occurrence == notification.occurrence);
+        let Happening { event, occurrence } = &happening;
+        let channels = Channel::ALL;
+        Ok(planner::bars_calls(&Situation {
+            user,
+            event,
+            occurrence,
+            rules: &rules,
+            history: &history,
+            channels,
+            now,
+        }))
+    }
 }
 
-/// Returns the next step of the user's ladder, where it is time for one.
-fn next_step(notification: &Notification, user: &User, now: Timestamp) -> Option<NotificationRow> {
+/// Returns the next step of the user's ladder, where it is time for one. In quiet hours it is not; a way that the user
+/// does not want at the weekend is left out.
+fn next_step(
+    notification: &Notification,
+    user: &User,
+    calls: bool,
+    now: Timestamp,
+) -> Option<NotificationRow> {
     let preferences = &user.preferences;
     let wait = SignedDuration::from_mins(i64::from(preferences.ladder_minutes));
     // What was never told is not waited for.
@@ -52,12 +96,16 @@ fn next_step(notification: &Notification, user: &User, now: Timestamp) -> Option
     let step = ladder.iter().position(|channel| *channel == notification.channel).map_or(0, |at| at + 1);
     let possible = |channel: &&Channel| match channel {
         Channel::Email => user.email.is_some(),
-        Channel::Call => user.phone.is_some(),
+        Channel::Call => calls && user.phone.is_some(),
         Channel::Ntfy => preferences.ntfy_topic.is_some(),
         Channel::Webhook => preferences.webhook_url.is_some(),
         Channel::Popup | Channel::Desktop => true,
     };
-    let next = ladder.iter().skip(step).find(possible)?;
+    let mut open = ladder.iter().skip(step).filter(possible);
+    let next = open.find(|way| closed(preferences, **way, now) != Some(Closed::Weekend))?;
+    if closed(preferences, *next, now).is_some() {
+        return None;
+    }
     let (by, next_by, minutes) = (notification.channel.name(), next.name(), preferences.ladder_minutes);
     let why = if failed {
         format!("it could not be told by {by}, so it goes on by {next_by}")

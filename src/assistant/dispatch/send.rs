@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 
-use super::{Outcome, Shown, Ways, call, email, pressing, web};
+use super::{Outcome, Shown, Ways, call, email, web};
 use crate::assistant::event::EventStatus;
 use crate::assistant::notification::{Channel, Notification};
-use crate::assistant::planner::quiet_at;
+use crate::assistant::planner::open::{Closed, closed};
 use crate::assistant::{Assistant, Error, User};
 
 /// What is sent, with everything that a channel may need of it.
@@ -44,9 +44,10 @@ impl Assistant {
             return Ok(withdrawn("the event was over before this could be sent"));
         }
         let user = self.user(&notification.user).await?;
-        let quiet = user.preferences.quiet.is_some_and(|quiet| quiet_at(quiet, now, &user.preferences.zone));
-        if notification.channel == Channel::Call && quiet && !pressing(&notification) {
-            return Ok(withdrawn("it is quiet hours, and a call can wait no longer"));
+        match closed(&user.preferences, notification.channel, now) {
+            Some(Closed::Quiet(until)) => return Ok(Outcome::Held(until)),
+            Some(Closed::Weekend) => return Ok(withdrawn("the user does not want it at the weekend")),
+            None => {}
         }
         let mut text = notification.wording.text.clone();
         if !missed.is_empty() {

@@ -7,8 +7,11 @@ use super::*;
 use crate::assistant::event::CalendarSource;
 use crate::assistant::import::Origin;
 use crate::assistant::notices::{Due, Verdict};
+use crate::assistant::notification::Urgency;
+use crate::assistant::planner::open::{Closed, closed};
 use crate::assistant::planning::Which;
-use crate::assistant::{Preferences, User, UserId, Zone};
+use crate::assistant::user::{QuietHours, RuleKind, WeekendPolicy};
+use crate::assistant::{Preferences, Rule, RuleId, User, UserId, Zone};
 use crate::config::Database;
 use crate::config::delivery::Mail;
 use crate::events::Events;
@@ -88,6 +91,98 @@ async fn what_nobody_acknowledges_climbs_the_ladder_until_somebody_does() {
     assert!(all(&room, &user).await.iter().all(|one| one.acknowledged_at.is_some()));
     room.escalate(at("2030-01-07T12:30:00Z")).await.unwrap();
     assert_eq!(all(&room, &user).await.len(), 2, "nothing follows an acknowledgement");
+}
+
+/// Changes what a user prefers, with nothing planned anew.
+async fn prefer(room: &Assistant, user: &UserId, change: impl FnOnce(&mut Preferences)) {
+    let mut user = room.user(user).await.unwrap();
+    change(&mut user.preferences);
+    room.put_user(&user, "test", at("2030-01-07T11:20:00Z")).await.unwrap();
+}
+
+fn quiet(start: i8, end: i8) -> QuietHours {
+    let time = |hour| jiff::civil::Time::constant(hour, 0, 0, 0);
+    QuietHours { start: time(start), end: time(end) }
+}
+
+#[tokio::test]
+async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_barred() {
+    // It becomes quiet just after the mail, which waits for its acknowledgement until it is not any more.
+    let (room, user, _) = room().await;
+    assert_eq!(lease(&room, at("2030-01-07T11:46:00Z"), Outcome::Sent("ok".to_owned())).await, 1);
+    prefer(&room, &user, |preferences| preferences.quiet = Some(quiet(11, 15))).await;
+    for time in ["11:52:00", "12:30:00", "14:59:59"] {
+        room.escalate(at(&format!("2030-01-07T{time}Z"))).await.unwrap();
+        assert_eq!(all(&room, &user).await.len(), 1, "nobody is called at {time}, which is quiet");
+    }
+    room.escalate(at("2030-01-07T15:00:00Z")).await.unwrap();
+    assert_eq!(all(&room, &user).await[1].channel, Channel::Call);
+
+    // 2030-01-12 is a Saturday; by then no mail of Monday escalates, so the mail is of that day.
+    for (weekend, calls) in [(WeekendPolicy::None, 0), (WeekendPolicy::Email, 0), (WeekendPolicy::Call, 1)] {
+        let (room, user, _) = self::room().await;
+        assert_eq!(lease(&room, at("2030-01-12T11:46:00Z"), Outcome::Sent("ok".to_owned())).await, 1);
+        prefer(&room, &user, |preferences| preferences.weekend = weekend).await;
+        room.escalate(at("2030-01-12T11:52:00Z")).await.unwrap();
+        assert_eq!(all(&room, &user).await.len(), 1 + calls, "{weekend:?}");
+    }
+
+    // A rule bars calls: it goes on by what comes after the call.
+    let (room, user, now) = self::room().await;
+    assert_eq!(lease(&room, at("2030-01-07T11:46:00Z"), Outcome::Sent("ok".to_owned())).await, 1);
+    prefer(&room, &user, |preferences| preferences.ladder.push(Channel::Desktop)).await;
+    let attended = CALENDAR.replace("SUMMARY:", "ATTENDEE:mailto:kim@example.org\r\nSUMMARY:");
+    let origin = Origin {
+        user: user.clone(),
+        source: CalendarSource::File,
+        place: "a".to_owned(),
+        name: "a".to_owned(),
+    };
+    room.import(&origin, attended, "test", now).await.unwrap();
+    let terms = serde_json::json!({"domain": "example.org"}).as_object().unwrap().clone();
+    let rule = Rule {
+        id: RuleId::parse("internal").unwrap(),
+        user: user.clone(),
+        kind: RuleKind::InternalMeeting,
+        terms,
+        enabled: true,
+        priority: 50,
+    };
+    room.put_rule(&rule).await.unwrap();
+    room.escalate(at("2030-01-07T11:52:00Z")).await.unwrap();
+    assert_eq!(all(&room, &user).await.pop().unwrap().channel, Channel::Desktop);
+}
+
+#[tokio::test]
+async fn what_is_late_waits_for_the_end_of_the_quiet_hours_however_pressing_it_is() {
+    let (room, user, _) = room().await;
+    let urgent = Notification { urgency: Urgency::Urgent, ..all(&room, &user).await.remove(0) };
+    let show: Show = Arc::new(|_| Box::pin(async { Outcome::Sent("shown".to_owned()) }));
+    let delivery = Delivery::default();
+    let ways = Ways { mail: email::Mailer::new(&delivery), delivery, web: None, show };
+    let now = at("2030-01-07T11:46:00Z");
+    let send = async |channel: Channel, now| {
+        room.send(&ways, Notification { channel, ..urgent.clone() }, now).await.unwrap()
+    };
+    prefer(&room, &user, |preferences| preferences.quiet = Some(quiet(11, 12))).await;
+    for channel in [Channel::Call, Channel::Email, Channel::Popup, Channel::Desktop] {
+        assert_eq!(send(channel, now).await, Outcome::Held(at("2030-01-07T12:00:00Z")), "{channel:?}");
+    }
+    let saturday = at("2030-01-12T09:00:00Z");
+    prefer(&room, &user, |preferences| preferences.quiet = None).await;
+    assert!(matches!(send(Channel::Call, now).await, Outcome::Simulated(_)));
+    // The round holds it as the send says, and tries again when the quiet hours are over.
+    prefer(&room, &user, |preferences| preferences.quiet = Some(quiet(11, 12))).await;
+    let next = room.round(&ways, "hub", || now, &CancellationToken::new()).await.unwrap();
+    assert_eq!(next, Some(millis(at("2030-01-07T12:00:00Z"))));
+    let held = all(&room, &user).await.remove(0);
+    assert_eq!((held.status, held.sent_at), (Status::Planned, None));
+    assert_eq!(room.attempts(&held.id).await.unwrap()[0].outcome.as_deref(), Some("held"));
+    let later = at("2030-01-07T12:00:30Z");
+    room.round(&ways, "hub", || later, &CancellationToken::new()).await.unwrap();
+    assert_eq!(all(&room, &user).await.remove(0).status, Status::Simulated);
+    assert_eq!(closed(&Preferences::default(), Channel::Call, saturday), Some(Closed::Weekend));
+    assert_eq!(closed(&Preferences::default(), Channel::Email, saturday), None);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use super::super::user::{ChannelPreference, Preferences, QuietHours, Rule, RuleK
 use super::super::zone::Zone;
 use super::prompt::{question, repair};
 use super::proposal::{Means, Proposal, Step, Unit, read};
-use super::{Decision, Situation, decide, plan};
+use super::{Decision, Situation, bars_calls, decide, plan};
 
 /// What a test may change before it asks.
 #[derive(Clone, Debug)]
@@ -232,6 +232,15 @@ fn what_was_told_counts_and_is_not_told_again() {
     assert_eq!(asked["told_already"][0]["status"], "sent");
     case.history = vec![sent; 3];
     assert_eq!(by(&case.plan()).iter().filter(|by| **by == "limit").count(), 1);
+    // A call that waits is one of those that may be made; a cancelled one is not.
+    case.user.preferences.most_calls = 1;
+    case.history =
+        vec![history(15, Channel::Call, Status::Cancelled), history(60, Channel::Email, Status::Sent)];
+    assert!(!bars_calls(&case.situation()));
+    case.history.push(history(15, Channel::Call, Status::Planned));
+    assert!(bars_calls(&case.situation()));
+    case.user.preferences.most_calls = 2;
+    assert!(!bars_calls(&case.situation()));
 }
 
 #[test]
