@@ -65,7 +65,7 @@ enum Command {
         /// Whose calendar it is
         #[arg(value_parser = user)]
         user: UserId,
-        /// The file, the folder, or the address that begins with http:// or https://
+        /// The file, the folder, or the address that begins with http://, https:// or webcal://
         #[arg(value_name = "FILE|FOLDER|URL")]
         from: PathBuf,
         #[command(flatten)]

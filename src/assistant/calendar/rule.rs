@@ -155,10 +155,10 @@ fn until(value: &str, zone: &Zone) -> Option<DateTime> {
         8 => Some(Date::strptime("%Y%m%d", digits).ok()?.to_datetime(Time::constant(23, 59, 59, 0))),
         15 => {
             let civil = DateTime::strptime("%Y%m%dT%H%M%S", digits).ok()?;
-            if value.ends_with('Z') {
-                Some(zone.civil(TimeZone::UTC.to_timestamp(civil).ok()?))
-            } else {
-                Some(civil)
+            // Some say so that a series has no end: the last days of 9999 are instants no more.
+            match TimeZone::UTC.to_timestamp(civil) {
+                Ok(at) if value.ends_with('Z') => Some(zone.civil(at)),
+                _ => Some(civil),
             }
         }
         _ => None,

@@ -118,6 +118,11 @@ fn an_end_in_utc_is_compared_on_the_series_own_clock() {
         "2026-12-01T00:00:00Z",
     );
     assert_eq!(found, ["2026-10-30T21:00-04:00", "2026-10-31T21:00-04:00", "2026-11-01T21:00-05:00"]);
+    for end in ["99991231T235959Z", "99991231", "99991231T235959"] {
+        let endless =
+            format!("UID:a\nDTSTART;TZID=America/New_York:20261030T210000\nRRULE:FREQ=WEEKLY;UNTIL={end}");
+        assert_eq!(of(&endless, "2026-11-01T00:00:00Z", "2026-11-16T00:00:00Z").len(), 2, "{end}");
+    }
 }
 
 #[test]
