@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -293,9 +293,7 @@ fn bytes_of(file: &Path) -> std::io::Result<Vec<u8>> {
 
 /// Events as they are taken over; drawn on a terminal alone.
 fn bar(name: &str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} events  {msg}");
-    let bar = ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.with_message(line(name))
+    output::bar("{bar:40} {pos} of {len} events  {msg}").with_message(line(name))
 }
 
 /// Returns the file, or the `.ics` files of the folder by name.

@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::config::{self, env};
@@ -174,6 +175,16 @@ pub(crate) fn note(line: impl Display) {
     if !hushed() {
         to_stderr(&format!("{line}\n"));
     }
+}
+
+/// Makes a bar for what may take longer than a second, drawn on a terminal alone, and not for one who wants quiet.
+pub(crate) fn bar(template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::no_length().with_style(style);
+    if hushed() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    bar
 }
 
 /// Writes a question to stderr, for an answer on the same line.

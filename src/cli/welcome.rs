@@ -2,9 +2,12 @@
 
 use std::process::ExitCode;
 
+use super::install::launch;
 use super::output::{self, Failure};
 use super::{Common, status};
+use crate::config::clients::ClientFolders;
 use crate::config::{Config, Roots};
+use crate::install::{self, Backups, Client, Standing};
 use crate::socket::{Ask, Status};
 
 /// How many next steps are shown.
@@ -53,7 +56,7 @@ fn steps(config: &Config, hub: Option<&Status>) -> Vec<(&'static str, &'static s
     let missing = [
         (hub.is_none(), ("adjutant serve --background --open", "start the hub, and look at it")),
         (
-            hub.is_none_or(|hub| hub.clients.iter().all(|client| client.check)),
+            hub.is_none_or(|hub| hub.clients.iter().all(|client| client.check)) && !installed(config),
             ("adjutant install", "put the hub into the agents you use"),
         ),
         (
@@ -75,4 +78,14 @@ fn steps(config: &Config, hub: Option<&Status>) -> Vec<(&'static str, &'static s
     steps.extend(always.into_iter().filter(|step| !steps.contains(step)).collect::<Vec<_>>());
     steps.truncate(STEPS);
     steps
+}
+
+/// Whether any program of agents has our entry, connected at this moment or not.
+fn installed(config: &Config) -> bool {
+    let (Some(folders), Ok(launch)) = (ClientFolders::from_env(), launch(&config.home)) else { return false };
+    let backups = Backups::of(&config.home);
+    Client::ALL.into_iter().any(|client| {
+        let standing = install::standing(client, &folders, &backups, &launch);
+        matches!(standing, Ok(Standing::Installed | Standing::Otherwise { .. }))
+    })
 }

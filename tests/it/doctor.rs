@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::{Value, json};
 
 use crate::support::serving::Serving;
-use crate::support::{DEADLINE, Home, wait};
+use crate::support::{DEADLINE, EndsHub, Home, wait};
 
 /// A home whose hub, if one is started, keeps its HTTP door shut and ends with the value.
 struct Clinic {
@@ -483,4 +483,45 @@ fn settings_that_wait_for_a_restart_are_named() {
         assert!(Instant::now() < end, "{}", page());
     }
     assert!(!page().contains("The file cannot be read"));
+}
+
+#[test]
+fn a_machine_with_everything_is_all_green() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[http]\naddress = \"127.0.0.1:0\"\n");
+    let clinic = Clinic { home };
+    let home = &clinic.home;
+    clinic.mode("", 0o700);
+    for (name, version) in [
+        ("codex", "codex-cli 0.169.0"),
+        ("copilot", "GitHub Copilot CLI 1.0.102."),
+        ("claude", "2.1.329 (Claude Code)"),
+        ("gemini", "0.61.0"),
+        ("opencode", "1.18.33"),
+    ] {
+        clinic.program(name, &format!("echo '{version}'"));
+    }
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), home.path().join("bin/adjutant")).unwrap();
+    let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
+    let run = |words: &[&str]| {
+        let told = home.adjutant(words).env("PATH", &path).stdin(Stdio::null()).output().unwrap();
+        assert!(told.status.success(), "{words:?}: {}", String::from_utf8_lossy(&told.stderr));
+        String::from_utf8(told.stdout).unwrap()
+    };
+    assert!(run(&[]).contains("\n  adjutant install "));
+    run(&["install", "--yes"]);
+    run(&["serve", "--background"]);
+    let _hub = EndsHub(home);
+    let keys = ["OPENAI_API_KEY", "GH_TOKEN", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"].map(|name| (name, "x"));
+    let seen = look_by(clinic.with_programs().envs(keys));
+    let checks = seen.said["checks"].as_array().unwrap();
+    for check in checks {
+        assert!(check["status"] == "ok" || check["status"] == "skipped", "{check:#}");
+    }
+    seen.is("clients", "ok", "connected: Claude Code, Codex, Copilot CLI, Gemini CLI, opencode");
+    seen.is("runners", "ok", "5 of 5");
+    for id in ["hub", "handshake.stdio", "handshake.socket", "handshake.http", "stdout.purity", "program"] {
+        assert_eq!(seen.check(id)["status"], "ok", "{id}");
+    }
+    assert!(!run(&[]).contains("\n  adjutant install "), "it is installed already");
 }

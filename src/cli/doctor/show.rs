@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::check::{Check, Status};
 use crate::cli::output::{self, Failure};
@@ -15,11 +15,8 @@ pub(super) struct Waiting(Option<ProgressBar>);
 impl Waiting {
     /// Shows nothing yet, and never anything where nobody looks.
     pub(super) fn new(as_json: bool) -> Self {
-        let shown = io::stderr().is_terminal() && !as_json && !output::hushed();
-        Self(shown.then(|| {
-            let style = ProgressStyle::with_template("{bar:24} {pos} of {len} checks");
-            ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        }))
+        let shown = io::stderr().is_terminal() && !as_json;
+        Self(shown.then(|| output::bar("{bar:24} {pos} of {len} checks")))
     }
 
     pub(super) fn begin(&self, checks: usize) {

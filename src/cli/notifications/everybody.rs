@@ -1,7 +1,6 @@
 //! `adjutant notifications plan --all`.
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -19,9 +18,7 @@ const TOGETHER: usize = 32;
 /// Plans for every user, page by page, and prints what that made in all.
 pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failure> {
     let now = Timestamp::now();
-    // Drawn on a terminal alone.
-    let style = ProgressStyle::with_template("{spinner} {elapsed}  {pos} users planned for");
-    let bar = ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    let bar = output::bar("{spinner} {elapsed}  {pos} users planned for");
     // Whoever is asked has so many hands; users at once would only wait for each other until their time is over.
     let together = if app.config.assistant.advisers.is_empty() { TOGETHER } else { 1 };
     let (mut users, mut processed, mut planned, mut kept, mut superseded) = (0_u64, 0, 0, 0, 0);

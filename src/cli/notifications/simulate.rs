@@ -1,7 +1,6 @@
 //! `adjutant notifications simulate`.
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -36,10 +35,8 @@ pub(super) async fn run(args: &SimulateArgs, room: &Assistant) -> Result<(), Fai
     let user = room.user(&args.user).await?;
     let rules = room.rules(&user.id).await?;
     let start = args.from.unwrap_or_else(Timestamp::now);
-    // Drawn on a terminal alone.
-    let style = ProgressStyle::with_template("{bar:40} day {pos} of {len}  {msg}");
-    let bar = ProgressBar::new(args.days.unsigned_abs())
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = output::bar("{bar:40} day {pos} of {len}  {msg}");
+    bar.set_length(args.days.unsigned_abs());
     let mut foreseen = Vec::new();
     for day in 0..args.days {
         let at = |days: i64| start.saturating_add(SignedDuration::from_hours(24 * days));

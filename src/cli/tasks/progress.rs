@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::super::output::{self, clipped};
 use super::{short, status};
@@ -27,10 +27,8 @@ pub(in crate::cli) struct Progress {
 impl Progress {
     /// Shows nothing yet.
     pub(in crate::cli) fn new() -> Self {
-        let bar = io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}");
-            ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
-        });
+        let shown = io::stderr().is_terminal() && !output::hushed();
+        let bar = shown.then(|| output::bar("{spinner} {elapsed} {wide_msg}"));
         Self { bar, told: String::new() }
     }
 

@@ -19,7 +19,7 @@ const LANE: f64 = 20.0;
 /// A title has this room, also behind a short event.
 const TITLE: f64 = 110.0;
 /// About what a letter of a title takes, and what is left free beside it.
-const LETTER: f64 = 6.6;
+const LETTER: f64 = 7.4;
 const GAP: f64 = 6.0;
 
 /// How a notification is marked, so that it is told without colours too.
