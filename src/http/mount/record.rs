@@ -1,4 +1,5 @@
-//! What passes over HTTP, for the flight recorder: bodies, and no headers, so no token is ever in a recording.
+//! What passes over HTTP, for the flight recorder: bodies, and of the headers those that the protocol is spoken by. No
+//! other header is looked at, so no token and no cookie is ever in a recording.
 
 use std::sync::OnceLock;
 
@@ -8,11 +9,19 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, Response};
 use http_body_util::BodyExt as _;
 use rmcp::ServerHandler;
+use sha2::{Digest, Sha256};
 
-use super::{Mount, Named};
+use super::{Mount, Named, REVISION, SESSION_ID};
 use crate::config::log::Edge;
 use crate::recorder::Tape;
 use crate::recorder::entry::Direction;
+
+/// The headers that are recorded; what names a session is recorded by another name.
+const HEADERS: [&str; 7] =
+    ["accept", "content-type", "last-event-id", "mcp-method", "mcp-name", REVISION, SESSION_ID];
+
+/// Characters of a header's value that are recorded.
+const VALUE: usize = 300;
 
 impl<H: ServerHandler> Mount<H> {
     /// Answers a request, with both on the tape where this edge is recorded.
@@ -33,10 +42,9 @@ impl<H: ServerHandler> Mount<H> {
             && memchr::memmem::find(&bytes, b"\"initialize\"").is_some();
         // Whether a session is opened is known by the answer.
         let tape = if opens { self.new_tape() } else { tape };
+        tape.note(&format!("{}{}", parts.method, headers(&parts.headers)));
         if parts.method == Method::POST {
             tape.whole(Direction::C2s, &bytes);
-        } else {
-            tape.note(parts.method.as_str());
         }
         let response = self.answer(Request::from_parts(parts, Body::from(bytes))).await;
         if opens && let Named::Session(session) = self.session(response.headers()) {
@@ -47,9 +55,7 @@ impl<H: ServerHandler> Mount<H> {
 
     /// Puts an answer on the tape: one in one piece as it is, an event stream as it comes.
     async fn record(&self, response: Response<Body>, tape: Tape) -> Response<Body> {
-        if !response.status().is_success() {
-            tape.note(&format!("HTTP {}", response.status()));
-        }
+        tape.note(&format!("HTTP {}{}", response.status(), headers(response.headers())));
         let (parts, body) = response.into_parts();
         if is_stream(&parts.headers) {
             let told = body.map_frame(move |frame| {
@@ -74,6 +80,28 @@ impl<H: ServerHandler> Mount<H> {
     fn new_tape(&self) -> Tape {
         self.shared.app.recorder.tape(Edge::Http, &format!("server {}", self.name))
     }
+}
+
+/// Returns the headers of the list as text that follows a method or a status.
+fn headers(headers: &HeaderMap) -> String {
+    let shown =
+        HEADERS.iter().flat_map(|name| headers.get_all(*name).iter().map(move |value| (*name, value)));
+    let shown = shown.map(|(name, value)| {
+        let value = match value.to_str() {
+            Ok(value) if name == SESSION_ID => alias(value),
+            Ok(value) => value.chars().take(VALUE).collect(),
+            Err(_) => "(no text)".to_owned(),
+        };
+        format!("; {name}: {value}")
+    });
+    shown.collect()
+}
+
+/// The name of a session in recordings: always the same one for it, and of no use to whoever reads it.
+fn alias(session: &str) -> String {
+    let digest = Sha256::digest(session);
+    let digits = digest.iter().take(4).map(|byte| format!("{byte:02x}"));
+    format!("session-{}", digits.collect::<String>())
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {

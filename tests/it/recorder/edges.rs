@@ -51,7 +51,7 @@ fn a_client_of_the_socket_is_recorded_by_the_hub() {
 }
 
 #[test]
-fn a_client_of_http_is_recorded_by_its_bodies_and_never_its_token() {
+fn a_client_of_http_is_recorded_by_its_bodies_and_headers_and_never_its_token() {
     let home = home_recording(r#""http""#);
     let hub = Serving::hub(&home);
     let post = |session: Option<&str>, body: &str| {
@@ -63,7 +63,7 @@ fn a_client_of_http_is_recorded_by_its_bodies_and_never_its_token() {
             "-H",
             &format!("authorization: Bearer {}", hub.token()),
         ]);
-        curl.args(["-H", "accept: application/json, text/event-stream"]);
+        curl.args(["-H", "accept: application/json, text/event-stream", "-H", "cookie: a=of-no-concern"]);
         if let Some(session) = session {
             curl.args(["-H", &format!("mcp-session-id: {session}")]);
         }
@@ -98,8 +98,22 @@ fn a_client_of_http_is_recorded_by_its_bodies_and_never_its_token() {
     assert_eq!(bytes(&second, "c2s"), format!("{hello}\n{LIST}\n").as_bytes());
     let told = String::from_utf8(bytes(&second, "s2c")).unwrap();
     assert!(told.contains(body(&opened).trim()) && told.contains(body(&listed).trim()), "{told}");
+    let notes = |entries: &[Value]| -> Vec<String> {
+        let notes = entries.iter().filter(|entry| entry["dir"] == "note");
+        notes.filter_map(|entry| Some(entry["line"].as_str()?.to_owned())).collect()
+    };
+    let common = "POST; accept: application/json, text/event-stream; content-type: application/json";
+    assert_eq!(notes(&first), [common, "HTTP 200 OK; content-type: application/json"]);
+    // What names a session has another name, the same in its answer and in each request.
+    let told = notes(&second);
+    let alias = told[1].split("mcp-session-id: ").nth(1).unwrap_or_else(|| panic!("{told:?}"));
+    assert!(alias.starts_with("session-") && told[0] == common, "{told:?}");
+    assert_eq!(told[2], format!("{common}; mcp-session-id: {alias}"));
     for file in files {
-        assert!(!std::fs::read_to_string(file).unwrap().contains(&hub.token()));
+        let text = std::fs::read_to_string(file).unwrap();
+        for secret in [hub.token().as_str(), id.as_str(), "of-no-concern", "authorization"] {
+            assert!(!text.contains(secret), "`{secret}` is in\n{text}");
+        }
     }
 }
 
