@@ -386,12 +386,16 @@ if (pulse && document.querySelector("[data-live]")) {
   const ask = latest();
   let stream;
   let missed = new Set();
+  // What was asked for and is not shown yet: a later look puts an end to the one before it, and shows its sections too.
+  const looked = new Set();
   const refresh = settled(5, async () => {
-    const sections = [...missed];
+    for (const section of missed) looked.add(section);
     missed = new Set();
     try {
       const { status, text } = await ask(location.pathname + location.search);
       if (status !== 200) return;
+      const sections = [...looked];
+      looked.clear();
       const fresh = parse(text);
       // What is known is made the same before it is put in place, so that it stays where it is.
       asks?.(fresh);
@@ -403,7 +407,6 @@ if (pulse && document.querySelector("[data-live]")) {
         preview();
       }
     } catch (error) {
-      for (const section of sections) missed.add(section);
       quietly(error);
     }
   });

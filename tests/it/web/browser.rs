@@ -218,6 +218,32 @@ fn a_client_shows_up_by_itself() {
 }
 
 #[test]
+fn a_look_that_is_overtaken_loses_nothing() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    browser.open(&desk.url("/"));
+    browser.until("document.getElementById('pulse').textContent === 'Live'");
+    browser.evaluate(
+        "hold = false; const usual = window.fetch; window.fetch = (where, options) => {
+         if (!hold) return usual(where, options);
+         document.body.dataset.held = 'yes';
+         return new Promise((_, fail) => options.signal.addEventListener('abort', () => fail(options.signal.reason))); }; 0",
+    );
+    desk.home.write(".adjutant/prompts/first.md", "First.");
+    browser.until("document.querySelector('.timeline li')?.className === 'changed'");
+    // A look at the clients takes its time, and something else changes meanwhile.
+    browser.evaluate("hold = true; 0");
+    let mut agent = desk.agent();
+    agent.initialize("2025-06-18");
+    browser.until("document.body.dataset.held");
+    browser.evaluate("hold = false; 0");
+    desk.home.write(".adjutant/prompts/second.md", "Second.");
+    browser.until("document.querySelector('#list-clients tbody th')?.textContent.startsWith('test')");
+    browser.assert_calm();
+    agent.finish();
+}
+
+#[test]
 fn a_changed_file_shows_up_by_itself() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
