@@ -159,6 +159,8 @@ impl Assistant {
                 planning.superseded += applied.superseded;
             }
             self.events.send(Happened::NotificationsChanged);
+            // It may be due before the next look.
+            self.wake.notify_one();
         }
         Ok(planning)
     }

@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Mutex;
 
+use futures::FutureExt as _;
+
 use super::*;
 use crate::assistant::event::CalendarSource;
 use crate::assistant::import::Origin;
@@ -71,6 +73,12 @@ async fn lease(room: &Assistant, now: Timestamp, outcome: Outcome) -> usize {
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
+}
+
+#[tokio::test]
+async fn who_sends_is_woken_by_a_plan() {
+    let (room, _, _) = room().await;
+    assert!(room.wake.notified().now_or_never().is_some(), "what is due before the next look would be late");
 }
 
 #[tokio::test]
