@@ -22,10 +22,12 @@ if (typeof process.execve === "function") {
   process.execve(binary, [binary, ...args], process.env);
 }
 
-const child = spawn(binary, args, { stdio: "inherit" });
+// The signals first: the binary may be asked, answer and be done with before the next line runs.
+let child;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
 }
+child = spawn(binary, args, { stdio: "inherit" });
 child.on("error", (error) => {
   console.error(`adjutant: ${error.message}`);
   process.exit(1);
