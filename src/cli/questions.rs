@@ -47,14 +47,11 @@ pub(super) fn run(args: QuestionsArgs, common: Common) -> Result<ExitCode, Failu
 
 /// Returns where a question stands, in a few words.
 fn state(looked: &Looked) -> String {
-    let since =
-        |at: i64| span(std::time::SystemTime::now().duration_since(instant(at)).unwrap_or_default()) + " ago";
-    let left = |until: i64| {
-        span(instant(until).duration_since(std::time::SystemTime::now()).unwrap_or_default()) + " left"
-    };
+    let now = std::time::SystemTime::now();
+    let left = |until: i64| span(instant(until).duration_since(now).unwrap_or_default());
     match (&looked.outcome, looked.question.snoozed_until) {
-        (None, Some(until)) => format!("put off, back in {}", left(until).trim_end_matches(" left")),
-        (None, None) => format!("waits, {}", left(looked.question.deadline)),
+        (None, Some(until)) => format!("put off, back in {}", left(until)),
+        (None, None) => format!("waits, {} left", left(looked.question.deadline)),
         (Some(outcome), _) => {
             let what = match outcome.kind {
                 Kind::Answered => "answered",
@@ -64,7 +61,7 @@ fn state(looked: &Looked) -> String {
                 Kind::Cancelled => "withdrawn",
                 Kind::ClientGone => "left behind",
             };
-            format!("{what} {}", since(outcome.at))
+            format!("{what} {} ago", span(now.duration_since(instant(outcome.at)).unwrap_or_default()))
         }
     }
 }

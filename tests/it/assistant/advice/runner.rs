@@ -23,7 +23,7 @@ fn home_with(text: &str) -> Home {
     let seen = home.path().join("seen");
     std::fs::create_dir(&seen).unwrap();
     let text = format!(
-        "#!/bin/sh\n[ \"$1\" = --version ] && exec echo 1.0\nprompt=$(mktemp {}/XXXXXX)\npwd >\"$prompt.folder\"\nls -A >>\"$prompt.folder\"\ncat >\"$prompt\"\n{text}\n",
+        "#!/bin/sh\n[ \"$1\" = --version ] && exec echo 1.0\nprompt={}/$$\npwd >\"$prompt.folder\"\nls -A >>\"$prompt.folder\"\ncat >\"$prompt\"\n{text}\n",
         seen.display()
     );
     home.write("bin/oracle", text);
