@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from popups import Hub
+from popups import Hub, tell
 from probe import Missed, memory
 
 ITEMS = 100_000
@@ -122,17 +122,7 @@ def large_thread(hub):
 
 
 def main():
-    told = {}
-    try:
-        for measure in (first_line, large_thread):
-            hub = Hub(sys.argv[1], configure)
-            try:
-                told |= measure(hub)
-            finally:
-                hub.remove()
-    except (Missed, OSError, KeyError, ValueError, TypeError) as why:
-        told["failed"] = f"{type(why).__name__}: {why}"
-    print(json.dumps(told))
+    tell((first_line, large_thread), lambda: Hub(sys.argv[1], configure))
 
 
 if __name__ == "__main__":

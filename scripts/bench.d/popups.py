@@ -204,13 +204,12 @@ def streams(hub):
     return {"streams": STREAMS, "without MB": idle, "streams MB": open_memory, "streams peak MB": peak, "all told ms": told}
 
 
-def main():
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+def tell(measures, start):
+    """Prints the figures of all measures, each with a hub of its own; what was missed is told with those before it."""
     told = {}
     try:
-        for measure in (speed, crowd, streams):
-            hub = Hub(sys.argv[1])
+        for measure in measures:
+            hub = start()
             try:
                 told |= measure(hub)
             finally:
@@ -218,6 +217,12 @@ def main():
     except (Missed, OSError, KeyError, ValueError, TypeError) as why:
         told["failed"] = f"{type(why).__name__}: {why}"
     print(json.dumps(told))
+
+
+def main():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+    tell((speed, crowd, streams), lambda: Hub(sys.argv[1]))
 
 
 if __name__ == "__main__":
