@@ -155,6 +155,8 @@ impl Assistant {
         }
         if taken.added + taken.updated > 0 {
             self.events.send(Happened::CalendarChanged);
+            // What was planned for them is planned anew, and may be due before the next look.
+            self.wake.notify_one();
         }
         Ok(taken)
     }
