@@ -1,14 +1,14 @@
 //! From a template and its values to a response: the one layout, and the headers every page carries.
 
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use axum::Form;
 use axum::extract::rejection::FormRejection;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Output, State, UndefinedBehavior, Value, context};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::assets;
 use super::error::Failure;
@@ -34,19 +34,19 @@ pub(super) const ROOMS: [(&str, &str); 10] = [
 /// The room that wears the number of what waits for the person.
 const QUESTIONS: &str = "/questions";
 
-/// Every page's policy: nothing but our own files, nothing inline, nobody may frame us.
-const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
-                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// What is encoded in a path: all but letters, digits, the marks of RFC 3986 (section 2.3) and `/`.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
-/// Headers of everything that is not a file with a hashed name. A referrer of `no-referrer` would turn the
-/// `Origin` of our own forms into `null`, which the guard refuses.
-pub(super) const HEADERS: [(HeaderName, HeaderValue); 5] = [
-    (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
-    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-    (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
-    (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
-];
+/// Every page's policy: nothing but our own files and the one style sheet, and nobody may frame us.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "default-src 'none'; style-src {}; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
+         form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        assets::STYLE_SOURCE.as_str()
+    )
+});
+
+static STYLE: LazyLock<Value> = LazyLock::new(|| Value::from_safe_string(assets::STYLE.into()));
 
 static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = LazyLock::new(|| {
     let mut templates = Environment::new();
@@ -84,6 +84,18 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
     }
     Ok(templates)
 });
+
+/// Headers of everything that is not a file with a hashed name. A referrer of `no-referrer` would turn the
+/// `Origin` of our own forms into `null`, which the guard refuses.
+pub(super) fn headers() -> [(HeaderName, &'static str); 5] {
+    [
+        (header::CONTENT_SECURITY_POLICY, POLICY.as_str()),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ]
+}
 
 /// Where a page stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +141,7 @@ pub(super) fn bare(
 
 /// Renders a template without the layout, for a script that puts it into a page.
 pub(super) fn fragment(template: &str, values: Value) -> Result<Response, Failure> {
-    Ok((HEADERS, Html(text(template, values)?)).into_response())
+    Ok((headers(), Html(text(template, values)?)).into_response())
 }
 
 /// Renders a template.
@@ -163,7 +175,7 @@ fn layout(place: Place, hub: &Value, waiting: u64) -> Value {
         rooms,
         hub,
         version => env!("CARGO_PKG_VERSION"),
-        style => assets::STYLE.path.as_str(),
+        style => STYLE.clone(),
         script => assets::SCRIPT.path.as_str(),
         icon => assets::ICON.path.as_str(),
     }
@@ -182,13 +194,5 @@ fn inert(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Resu
 
 /// Percent-encodes a name as a path; `/` stays.
 pub(super) fn path(name: &str) -> String {
-    let mut encoded = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            encoded.push(byte.into());
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
+    utf8_percent_encode(name, PATH).to_string()
 }

@@ -1,25 +1,14 @@
 //! The terminal's clipboard, over SSH too: OSC 52.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 /// Bytes of text that are copied; terminals take about 100,000 bytes of base64.
 pub(super) const MOST: usize = 72 * 1024;
 
 /// Returns what makes a terminal put a text into its clipboard; what is beyond [`MOST`] is left out.
 pub(super) fn sequence(text: &str) -> String {
-    format!("\u{1b}]52;c;{}\u{7}", base64(&text.as_bytes()[..text.floor_char_boundary(MOST)]))
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for part in bytes.chunks(3) {
-        let bits =
-            part.iter().fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte)) << (8 * (3 - part.len()));
-        for digit in 0..4 {
-            let value = bits >> (18 - 6 * digit) & 63;
-            text.push(if digit <= part.len() { char::from(DIGITS[value]) } else { '=' });
-        }
-    }
-    text
+    format!("\u{1b}]52;c;{}\u{7}", STANDARD.encode(&text.as_bytes()[..text.floor_char_boundary(MOST)]))
 }
 
 #[cfg(test)]

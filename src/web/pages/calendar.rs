@@ -145,7 +145,7 @@ fn acts(one: &Notification) -> Vec<Value> {
 
 fn back(user: &User) -> Response {
     let place = format!("/calendar?user={}", page::path(user.id.as_str()));
-    (page::HEADERS, Redirect::to(&place)).into_response()
+    (page::headers(), Redirect::to(&place)).into_response()
 }
 
 async fn find(app: &App, name: &str) -> Result<User, Failure> {

@@ -126,7 +126,7 @@ pub(in crate::web) async fn export(
         (header::CONTENT_TYPE, kind.to_owned()),
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{file}\"")),
     ];
-    Ok((page::HEADERS, headers, body).into_response())
+    Ok((page::headers(), headers, body).into_response())
 }
 
 fn line(form: Form, question: &Question) -> String {

@@ -93,7 +93,7 @@ async fn find(
 }
 
 fn moved(name: &str) -> Response {
-    (page::HEADERS, Redirect::temporary(&format!("/prompts/{}", page::path(name)))).into_response()
+    (page::headers(), Redirect::temporary(&format!("/prompts/{}", page::path(name)))).into_response()
 }
 
 /// A try at an expansion: what the template shows, and the whole text if there is one.
@@ -194,5 +194,5 @@ fn file(name: &str, text: String) -> Response {
         (header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{stem}.txt\"")),
     ];
-    (page::HEADERS, headers, text).into_response()
+    (page::headers(), headers, text).into_response()
 }

@@ -121,11 +121,11 @@ pub(in crate::web) async fn seen(
     csrf::check(&page::fields(form)?)?;
     let ticket = named(ticket)?;
     app.popups.seen(&ticket, Presenter::Browser).await.map_err(missing)?;
-    Ok((StatusCode::NO_CONTENT, page::HEADERS).into_response())
+    Ok((StatusCode::NO_CONTENT, page::headers()).into_response())
 }
 
 fn back(ticket: &Ticket) -> Response {
-    (page::HEADERS, Redirect::to(&format!("/questions/{ticket}"))).into_response()
+    (page::headers(), Redirect::to(&format!("/questions/{ticket}"))).into_response()
 }
 
 fn named(ticket: String) -> Result<Ticket, Failure> {

@@ -79,7 +79,7 @@ pub(in crate::web) async fn set_availability(
         _ => return Err(Failure::BadRequest("The form does not say what to set.")),
     };
     app.popups.set_availability(availability).await.map_err(Failure::internal)?;
-    Ok((page::HEADERS, Redirect::to("/questions")).into_response())
+    Ok((page::headers(), Redirect::to("/questions")).into_response())
 }
 
 /// Returns the questions that wait for the overview: the rows that fit there, and how many there are.

@@ -64,7 +64,7 @@ pub(in crate::web) async fn cancel(
     csrf::check(&page::fields(form)?)?;
     let id = named(id)?;
     app.agents.cancel(&Viewer::Person, &id).await.map_err(missing)?;
-    Ok((page::HEADERS, Redirect::to(&format!("/tasks/{id}"))).into_response())
+    Ok((page::headers(), Redirect::to(&format!("/tasks/{id}"))).into_response())
 }
 
 fn named(id: String) -> Result<TaskId, Failure> {

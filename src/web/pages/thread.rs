@@ -75,7 +75,7 @@ pub(in crate::web) async fn act(
         _ => return Err(Failure::BadRequest("The form names nothing that can be done.")),
     };
     match done {
-        Ok(()) => Ok((page::HEADERS, Redirect::to(&format!("/codex/{}", page::path(&id)))).into_response()),
+        Ok(()) => Ok((page::headers(), Redirect::to(&format!("/codex/{}", page::path(&id)))).into_response()),
         Err(Error::UnknownThread(id)) => Err(Failure::NoThread { id }),
         Err(error) => {
             let fault = Fault { told: threads::told(&error), typed: given("prompt").to_owned() };

@@ -65,7 +65,7 @@ pub(in crate::web) async fn begin(
     };
     match begun {
         Ok(begun) => {
-            Ok((page::HEADERS, Redirect::to(&format!("/codex/{}", page::path(&begun.thread))))
+            Ok((page::headers(), Redirect::to(&format!("/codex/{}", page::path(&begun.thread))))
                 .into_response())
         }
         Err(fault) => render(&app, "", None, Some(fault)).await,
