@@ -10,6 +10,7 @@ pub(crate) mod feeds;
 mod many;
 pub(crate) mod notifications;
 pub(crate) mod outbox;
+mod packed;
 pub(crate) mod plans;
 pub(crate) mod rules;
 pub(crate) mod users;

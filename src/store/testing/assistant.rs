@@ -62,7 +62,8 @@ fn change(uid: &str, digest: &str, starts_at: i64) -> EventChange {
         calendar_id: "cal".to_owned(),
         uid: uid.to_owned(),
         recurrence_id: String::new(),
-        title: "Review".to_owned(),
+        // Looks as if it were packed, and has more bytes than characters.
+        title: format!("12 Réview ☕ 3 of {uid} "),
         status: "confirmed".to_owned(),
         starts_at,
         ends_at: starts_at + 100,
@@ -142,6 +143,25 @@ fn settled(id: &str, attempt: i64, status: &str) -> Settlement {
     }
 }
 
+/// Events one and two, as a list shows them.
+async fn window_story(store: &Store) {
+    let window = |until, limit| Window { user: Some("ann".to_owned()), from: 0, until, limit };
+    let found = events::window(store, &window(10_000_000, 10)).await.unwrap();
+    assert_eq!(found.len(), 2);
+    for (uid, one) in ["one", "two"].into_iter().zip(&found) {
+        let id = format!("event-{uid}");
+        assert_eq!(events::get(store, &id).await.unwrap().as_ref(), Some(&one.event), "by start, all of it");
+        let occurrence = events::occurrence(store, &id, "first").await.unwrap();
+        assert_eq!(occurrence.as_ref(), Some(&one.occurrence));
+    }
+    assert_eq!(events::window(store, &window(2_000_000, 10)).await.unwrap(), found[..1]);
+    assert_eq!(events::window(store, &window(10_000_000, 1)).await.unwrap(), found[..1]);
+    let of_all = Window { user: None, ..window(10_000_000, 10) };
+    assert_eq!(events::window(store, &of_all).await.unwrap(), found);
+    let of_none = Window { user: Some("bob".to_owned()), ..of_all };
+    assert_eq!(events::window(store, &of_none).await.unwrap(), []);
+}
+
 /// A series of Ann's comes and goes.
 async fn series_story(store: &Store) {
     let mut weekly = change("weekly", "d1", 1_000_000);
@@ -201,9 +221,7 @@ async fn story(store: &Store) {
     assert_eq!(put(change("one", "d1", 1_000_000)).await.unwrap(), [Changed::Added]);
     assert_eq!(put(change("one", "d1", 1_000_000)).await.unwrap(), [Changed::Same]);
     assert_eq!(put(change("two", "d1", 9_000_000)).await.unwrap(), [Changed::Added]);
-    let window = |until| Window { user: Some("ann".to_owned()), from: 0, until, limit: 10 };
-    assert_eq!(events::window(store, &window(2_000_000)).await.unwrap().len(), 1);
-    assert_eq!(events::window(store, &Window { user: None, ..window(10_000_000) }).await.unwrap().len(), 2);
+    window_story(store).await;
     let sources = events::sources(store, "ann", &(i64::MIN, String::new()), 10).await.unwrap();
     assert_eq!((sources.len(), sources[0].0.uid.as_str(), sources[0].1.as_str()), (2, "one", "BEGIN:VEVENT"));
     feeds_story(store).await;
@@ -303,9 +321,9 @@ async fn no_question_reads_a_whole_table() {
         let steps = sqlx::query(AssertSqlSafe(explained)).fetch_all(&mut *connection).await.unwrap();
         for step in steps {
             let step: String = step.get(3);
-            // The first one by an index is no scan, though it is called so.
-            let first = sql.contains("MIN(");
-            assert!(first || !step.starts_with("SCAN"), "{step}\n{sql}");
+            // The first one by an index is no scan, though it is called so; nor is what another question found.
+            let allowed = sql.contains("MIN(") || step == "SCAN found";
+            assert!(allowed || !step.starts_with("SCAN"), "{step}\n{sql}");
         }
     }
 }

@@ -4,6 +4,7 @@ use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row as _};
 
 use super::{EventView, OccurrenceRow};
+use crate::store::assistant::packed::{Packed, packed};
 use crate::store::assistant::row;
 use crate::store::{Error, Millis, Store};
 
@@ -41,17 +42,28 @@ pub(super) const OCCURRENCES: &str = "\
     SELECT event_id, occurrence, user_id, starts_at, ends_at, adjusted FROM occurrences \
     WHERE event_id = $1 AND starts_at >= $2 AND starts_at < $3 ORDER BY starts_at LIMIT $4";
 
+/// The rows come as one text, for they may be hundreds; in the order that [`Happening::unpack`] reads them.
+macro_rules! select_happenings {
+    ($which:literal) => {
+        concat!(
+            "SELECT COALESCE(string_agg(packed, '' ORDER BY starts_at, event_id), '') FROM \
+             (SELECT o.starts_at, o.event_id, ",
+            packed!(
+                text "e.id", text "e.user_id", text "e.uid", text "e.title", text "e.status",
+                number "e.starts_at", number "e.ends_at", text "e.details", text "e.digest",
+                text "o.occurrence", number "o.starts_at", number "o.ends_at", number "o.adjusted"
+            ),
+            " AS packed FROM occurrences o JOIN events e ON e.id = o.event_id \
+             WHERE o.starts_at >= $1 AND o.starts_at < $2",
+            $which,
+            " ORDER BY o.starts_at, o.event_id LIMIT $3) AS found"
+        )
+    };
+}
+
 /// Two texts, for either has its index.
-pub(super) const WINDOW: &str = select_events!(
-    ", o.occurrence, o.starts_at, o.ends_at, o.adjusted",
-    "occurrences o JOIN events e ON e.id = o.event_id WHERE o.starts_at >= $1 AND o.starts_at < $2 \
-     ORDER BY o.starts_at, o.event_id LIMIT $3"
-);
-pub(super) const WINDOW_OF: &str = select_events!(
-    ", o.occurrence, o.starts_at, o.ends_at, o.adjusted",
-    "occurrences o JOIN events e ON e.id = o.event_id WHERE o.starts_at >= $1 AND o.starts_at < $2 \
-     AND o.user_id = $4 ORDER BY o.starts_at, o.event_id LIMIT $3"
-);
+pub(super) const WINDOW: &str = select_happenings!("");
+pub(super) const WINDOW_OF: &str = select_happenings!(" AND o.user_id = $4");
 
 /// Which occurrences a list shows.
 #[derive(Clone, Debug)]
@@ -70,18 +82,28 @@ pub(crate) struct Happening {
     pub(crate) occurrence: OccurrenceRow,
 }
 
-impl<'r> FromRow<'r, AnyRow> for Happening {
-    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
-        let event = EventView::from_row(row)?;
+impl Happening {
+    fn unpack(packed: &mut Packed<'_>) -> Option<Self> {
+        let event = EventView {
+            id: packed.text()?,
+            user_id: packed.text()?,
+            uid: packed.text()?,
+            title: packed.text()?,
+            status: packed.text()?,
+            starts_at: packed.number()?,
+            ends_at: packed.number()?,
+            details: packed.text()?,
+            digest: packed.text()?,
+        };
         let occurrence = OccurrenceRow {
             event_id: event.id.clone(),
             user_id: event.user_id.clone(),
-            occurrence: row.try_get(9)?,
-            starts_at: row.try_get(10)?,
-            ends_at: row.try_get(11)?,
-            adjusted: row.try_get(12)?,
+            occurrence: packed.text()?,
+            starts_at: packed.number()?,
+            ends_at: packed.number()?,
+            adjusted: packed.number()?,
         };
-        Ok(Self { event, occurrence })
+        Some(Self { event, occurrence })
     }
 }
 
@@ -157,10 +179,11 @@ pub(crate) async fn occurrences(
 pub(crate) async fn window(store: &Store, window: &Window) -> Result<Vec<Happening>, Error> {
     let mut connection = store.read().await?;
     let text = if window.user.is_some() { WINDOW_OF } else { WINDOW };
-    let query = sqlx::query_as(text).bind(window.from).bind(window.until).bind(i64::from(window.limit));
+    let query = sqlx::query_scalar(text).bind(window.from).bind(window.until).bind(i64::from(window.limit));
     let query = match &window.user {
         Some(user) => query.bind(user),
         None => query,
     };
-    Ok(query.fetch_all(&mut *connection).await?)
+    let found: String = query.fetch_one(&mut *connection).await?;
+    Packed::rows(&found, Happening::unpack)
 }
