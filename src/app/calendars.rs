@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::assistant::agenda::Taken;
-use crate::assistant::calendar::{self, Fault, Read, caldav};
+use crate::assistant::calendar::{self, Effect, Fault, Read, caldav};
 use crate::assistant::event::CalendarSource;
 use crate::assistant::id::CalendarId;
 use crate::assistant::import::{Lost, Origin, horizon};
@@ -99,7 +99,8 @@ async fn feed(
     };
     let imported = room.import(&origin, answer.text(), actor, now).await?;
     // Only what was taken as a whole need not be read again.
-    let etag = answer.etag.filter(|_| imported.faults.iter().all(|fault| fault.error.is_remark()));
+    let etag =
+        answer.etag.filter(|_| imported.faults.iter().all(|fault| fault.error.effect() != Effect::LeftOut));
     room.put_calendar(&Calendar { etag, ..imported.calendar }).await?;
     let faults = imported.faults.into_iter().map(|fault| (name.to_owned(), fault)).collect();
     Ok(Pulled { taken: imported.taken, gone: imported.gone, faults, unchanged: false })

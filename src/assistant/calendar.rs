@@ -61,6 +61,8 @@ pub(crate) enum Error {
     TooMuchWork,
     #[error("the event lists {count} dates; at most {} are read", component::MAX_DATES)]
     TooManyDates { count: usize },
+    #[error("{}", no_event(name, *more))]
+    NoEvent { name: String, more: usize },
     #[error("the same event stands in the calendar twice; the one that was changed last is taken")]
     Twice,
     #[error("the rules of the event have {bytes} bytes; at most {} are followed", component::MAX_RULES)]
@@ -84,16 +86,35 @@ pub(crate) enum Error {
     PeriodOfADay,
 }
 
+/// What becomes of that which an error is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// An event is not in the calendar as it should be.
+    LeftOut,
+    /// It is taken over, in another way than it stands there.
+    Changed,
+    /// It was no event.
+    PassedOver,
+}
+
+fn no_event(name: &str, more: usize) -> String {
+    match more {
+        0 => format!("a `{name}` is no event"),
+        more => format!("a `{name}` is no event, and neither are {more} more of them"),
+    }
+}
+
 impl Error {
-    /// Whether the event is taken over all the same, in another way than it stands there.
-    pub(crate) fn is_remark(&self) -> bool {
+    /// Says what becomes of that which the error is about.
+    pub(crate) fn effect(&self) -> Effect {
         match self {
+            Self::NoEvent { .. } => Effect::PassedOver,
             Self::UnknownRange(_)
             | Self::RestOfNothing
             | Self::TooManyChanges
             | Self::ChangeRepeats(_)
             | Self::TimeForADay(_)
-            | Self::PeriodOfADay => true,
+            | Self::PeriodOfADay => Effect::Changed,
             Self::TooLarge
             | Self::NotACalendar
             | Self::Unended
@@ -110,7 +131,7 @@ impl Error {
             | Self::TooManyDates { .. }
             | Self::LongRules { .. }
             | Self::Twice
-            | Self::OutOfTime => false,
+            | Self::OutOfTime => Effect::LeftOut,
         }
     }
 }

@@ -205,8 +205,8 @@ impl Assistant {
         // that ran out would send it a second time.
         let mut again = AGAIN.0;
         loop {
-            match outbox::settle(&self.store, settlement(&id, attempt, &outcome, clock())).await {
-                Ok(_) => return,
+            match self.record(&id, attempt, &outcome, clock()).await {
+                Ok(()) => return,
                 Err(error) => tracing::error!(notification.id = %id, %error, "an outcome cannot be recorded"),
             }
             if stop.run_until_cancelled(tokio::time::sleep(again)).await.is_none() {
@@ -214,6 +214,17 @@ impl Assistant {
             }
             again = (again * 2).min(AGAIN.1);
         }
+    }
+
+    /// Records what became of an attempt.
+    async fn record(&self, id: &str, attempt: i64, outcome: &Outcome, now: Timestamp) -> Result<(), Error> {
+        // Only a failure asks how many there were.
+        let tries = match outcome {
+            Outcome::Failed(_) => outbox::tries(&self.store, id).await?,
+            _ => 0,
+        };
+        outbox::settle(&self.store, settlement(id, attempt, tries, outcome, now)).await?;
+        Ok(())
     }
 
     /// Says what becomes of sendings whose lease ended before `ended`: their hub is gone, and nobody knows how far it
@@ -229,7 +240,8 @@ impl Assistant {
                     Channel::Email | Channel::Popup | Channel::Desktop | Channel::Ntfy | Channel::Webhook,
                 ) => Outcome::Failed(why),
             };
-            let mut settlement = settlement(&row.id, row.attempts, &outcome, now);
+            let tries = outbox::tries(&self.store, &row.id).await?;
+            let mut settlement = settlement(&row.id, row.attempts, tries, &outcome, now);
             "unknown".clone_into(&mut settlement.outcome);
             if settlement.status == Status::Planned.name() {
                 settlement.try_at = millis(now);
@@ -240,14 +252,14 @@ impl Assistant {
     }
 }
 
-/// What is recorded of an outcome: of the attempt, and of the notification.
-fn settlement(id: &str, attempt: i64, outcome: &Outcome, now: Timestamp) -> outbox::Settlement {
+/// What is recorded of an outcome: of the attempt, and of the notification, which was tried so often by now.
+fn settlement(id: &str, attempt: i64, tries: i64, outcome: &Outcome, now: Timestamp) -> outbox::Settlement {
     let at = millis(now);
     let quiet = "it is quiet now, and it goes out afterwards".to_owned();
     let (word, status, detail) = match outcome {
         Outcome::Sent(detail) => ("sent", Status::Sent, detail),
         Outcome::Simulated(detail) => ("simulated", Status::Simulated, detail),
-        Outcome::Failed(detail) if attempt >= TRIES => ("failed", Status::Dead, detail),
+        Outcome::Failed(detail) if tries >= TRIES => ("failed", Status::Dead, detail),
         Outcome::Failed(detail) => ("failed", Status::Planned, detail),
         Outcome::Refused(detail) => ("failed", Status::Failed, detail),
         Outcome::Unknown(detail) => ("unknown", Status::Unknown, detail),
@@ -256,7 +268,7 @@ fn settlement(id: &str, attempt: i64, outcome: &Outcome, now: Timestamp) -> outb
     };
     let try_at = match outcome {
         Outcome::Held(until) => millis(*until),
-        _ if status == Status::Planned => at + backoff(attempt),
+        _ if status == Status::Planned => at + backoff(tries),
         _ => at,
     };
     let told = matches!(status, Status::Sent | Status::Simulated);
@@ -274,8 +286,8 @@ fn settlement(id: &str, attempt: i64, outcome: &Outcome, now: Timestamp) -> outb
 }
 
 /// A random wait up to twice the last one, so that many that failed together do not come back together.
-fn backoff(attempt: i64) -> i64 {
-    let most = BACKOFF.0.saturating_mul(1 << attempt.clamp(0, 16)).min(BACKOFF.1);
+fn backoff(tries: i64) -> i64 {
+    let most = BACKOFF.0.saturating_mul(1 << tries.clamp(0, 16)).min(BACKOFF.1);
     let mut bytes = [0_u8; 8];
     // Without randomness the wait is the longest one.
     let random = getrandom::fill(&mut bytes).map_or(u64::MAX, |()| u64::from_le_bytes(bytes));

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::agenda::{Taken, Tell};
-use super::calendar::{self, Fault, Horizon};
+use super::calendar::{self, Effect, Fault, Horizon};
 use super::event::{CalendarSource, Event, EventStatus, Occurrence};
 use super::id::CalendarId;
 use super::{Assistant, Calendar, Draft, Error, EventId, UserId};
@@ -31,8 +31,17 @@ pub(crate) struct Imported {
     pub(crate) taken: Taken,
     /// Events that were in the calendar before and are not any more.
     pub(crate) gone: u64,
-    /// What could not be taken, or in another way than it stands there, by its line.
+    /// What could not be taken as it stands there, by its line.
     pub(crate) faults: Vec<Fault>,
+}
+
+/// What became of a calendar that is not in its place any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Forgotten {
+    /// Events that were in it.
+    pub(crate) gone: u64,
+    /// Notifications that were taken back with them.
+    pub(crate) withdrawn: u64,
 }
 
 impl Assistant {
@@ -88,6 +97,18 @@ impl Assistant {
         Ok(Imported { calendar, taken, gone: gone.len() as u64, faults: read.faults })
     }
 
+    /// Cancels all of a calendar that is not in its place any more.
+    pub(crate) async fn forget(
+        &self,
+        calendar: &Calendar,
+        actor: &str,
+        now: Timestamp,
+    ) -> Result<Forgotten, Error> {
+        let gone: Vec<EventId> = self.versions(calendar).await?.into_iter().map(|one| one.id).collect();
+        let withdrawn = if gone.is_empty() { 0 } else { self.cancel_events(&gone, actor, now).await? };
+        Ok(Forgotten { gone: gone.len() as u64, withdrawn })
+    }
+
     /// Adds when a series happens from now on, and says how often that is; the horizon moves with time.
     pub(crate) async fn extend(&self, event: &Event, now: Timestamp) -> Result<usize, Error> {
         let user = self.user(&event.user).await?;
@@ -116,7 +137,7 @@ pub(crate) struct Lost<'a> {
 impl<'a> Lost<'a> {
     pub(crate) fn of(faults: impl IntoIterator<Item = &'a Fault>) -> Self {
         let mut lost = Self { uids: HashSet::new(), nameless: false };
-        for fault in faults.into_iter().filter(|fault| !fault.error.is_remark()) {
+        for fault in faults.into_iter().filter(|fault| fault.error.effect() == Effect::LeftOut) {
             match &fault.uid {
                 Some(uid) => _ = lost.uids.insert(uid),
                 None => lost.nameless = true,

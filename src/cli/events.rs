@@ -2,6 +2,7 @@
 
 mod remote;
 
+use std::collections::HashSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,10 +16,10 @@ use super::Common;
 use super::assistant::{ACTOR, Place, user, with};
 use super::output::{self, Failure};
 use crate::assistant::agenda::Span;
-use crate::assistant::calendar::{Fault, MAX_BYTES};
+use crate::assistant::calendar::{Effect, Fault, MAX_BYTES};
 use crate::assistant::event::CalendarSource;
-use crate::assistant::import::{Imported, Origin};
-use crate::assistant::{Assistant, EventId, UserId, Zone};
+use crate::assistant::import::{Forgotten, Imported, Origin};
+use crate::assistant::{Assistant, Calendar, EventId, UserId, Zone};
 use crate::mcp::tools::assistant::tell;
 use crate::visible::line;
 
@@ -195,6 +196,7 @@ async fn import(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Res
     // Known before the first file is read, so that whatever fails then is the file's own.
     room.user(user).await?;
     let files = files(from)?;
+    let deleted = deleted(room, user, from, &files).await?;
     let (mut told, mut faulty) = (Vec::new(), false);
     for file in &files {
         let shown = file.display().to_string();
@@ -229,6 +231,26 @@ async fn import(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Res
             "faults": imported.faults.iter().map(fault).collect::<Vec<_>>(),
         }));
     }
+    for calendar in deleted {
+        let Forgotten { gone, withdrawn } = room.forget(&calendar, ACTOR, now).await?;
+        if gone == 0 {
+            continue;
+        }
+        if !json {
+            output::data(&line(&format!("{}: the file is not there any more, {gone} gone", calendar.place)))?;
+        }
+        let id = calendar.id.as_str();
+        told.push(json!({
+            "file": calendar.place,
+            "calendar": id,
+            "added": 0,
+            "updated": 0,
+            "same": 0,
+            "gone": gone,
+            "withdrawn": withdrawn,
+            "faults": [],
+        }));
+    }
     if json {
         output::json(&json!({"imported": told}))?;
     }
@@ -246,7 +268,7 @@ async fn import_file(
         Failure::new(format!("cannot read {shown}: {error}")).hint("name a file or folder that you may read")
     })?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let place = std::path::absolute(file).unwrap_or_else(|_| file.to_owned()).display().to_string();
+    let place = absolute(file).display().to_string();
     let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let origin = Origin { user: user.clone(), source: CalendarSource::File, place, name: name.clone() };
     let bar = bar(&name);
@@ -264,16 +286,17 @@ async fn import_file(
     })
 }
 
-/// Names every event that was left out, or taken in another way than it stands there, with its file and line. Says how
-/// many were left out.
+/// Names whatever was not taken as it stands there, with its file and line. Says how many events were left out.
 fn tell_faults<'a>(faults: impl Iterator<Item = (&'a str, &'a Fault)>) -> usize {
     let mut left_out = 0;
     for (place, fault) in faults {
-        let what = if fault.error.is_remark() {
-            "taken over, but"
-        } else {
-            left_out += 1;
-            "left out"
+        let what = match fault.error.effect() {
+            Effect::LeftOut => {
+                left_out += 1;
+                "left out"
+            }
+            Effect::Changed => "taken over, but",
+            Effect::PassedOver => "passed over",
         };
         output::note(line(&format!("{place}:{}: {what}: {}", fault.line, fault.error)));
     }
@@ -281,7 +304,8 @@ fn tell_faults<'a>(faults: impl Iterator<Item = (&'a str, &'a Fault)>) -> usize 
 }
 
 fn fault(fault: &Fault) -> Value {
-    json!({"line": fault.line, "problem": fault.error.to_string(), "left_out": !fault.error.is_remark()})
+    let left_out = fault.error.effect() != Effect::Changed;
+    json!({"line": fault.line, "problem": fault.error.to_string(), "left_out": left_out})
 }
 
 /// Reads a file, or so much of it that the reader refuses it for its size.
@@ -294,6 +318,29 @@ fn bytes_of(file: &Path) -> std::io::Result<Vec<u8>> {
 /// Events as they are taken over; drawn on a terminal alone.
 fn bar(name: &str) -> ProgressBar {
     output::bar("{bar:40} {pos} of {len} events  {msg}").with_message(line(name))
+}
+
+/// Returns the calendars that were files of this folder and are not among those that it has now. A folder without any
+/// is no such folder: it may be a disk that is not there.
+async fn deleted(
+    room: &Assistant,
+    user: &UserId,
+    folder: &Path,
+    files: &[PathBuf],
+) -> Result<Vec<Calendar>, Failure> {
+    let folder = absolute(folder);
+    let there: HashSet<PathBuf> = files.iter().map(|file| absolute(file)).collect();
+    let mut known = room.calendars(user).await?;
+    known.retain(|one| {
+        let place = Path::new(&one.place);
+        one.source == CalendarSource::File && place.parent() == Some(&folder) && !there.contains(place)
+    });
+    Ok(known)
+}
+
+/// A path as the place of a calendar.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Returns the file, or the `.ics` files of the folder by name.
@@ -314,8 +361,11 @@ fn files(from: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     files.sort();
     if files.is_empty() {
-        return Err(Failure::new(format!("{} holds no .ics file", from.display()))
-            .hint("name a calendar file, a folder of them, or an address that begins with http"));
+        return Err(Failure::new(format!(
+            "{} holds no .ics file; what was read from it stays",
+            from.display()
+        ))
+        .hint("name a calendar file, a folder of them, or an address that begins with http"));
     }
     Ok(files)
 }

@@ -369,6 +369,84 @@ fn a_file_that_is_no_calendar_does_not_cost_its_folder() {
 }
 
 #[test]
+fn a_file_that_is_gone_from_its_folder_is_gone_from_the_calendar() {
+    let home = home();
+    let event = |uid: &str| calendar(&[&format!("UID:{uid}\r\nDTSTART:{}\r\nSUMMARY:Budget", at(5, "1400"))]);
+    for (file, uid) in [("all/a.ics", "a"), ("all/b.ics", "b"), ("all/c.ics", "c"), ("d.ics", "d")] {
+        home.write(file, event(uid));
+    }
+    for from in ["all", "d.ics"] {
+        assert!(home.run(["events", "import", "ann", from], "").status.success());
+    }
+    let planned = home.run(["notifications", "plan", "ann"], "");
+    assert!(planned.status.success(), "{}", planned.stderr);
+    let names = || {
+        let exported = exported(&home, "ann");
+        let names = exported.lines().filter_map(|line| line.strip_prefix("UID:"));
+        // An alarm has a name as well.
+        let mut names: Vec<_> = names.filter(|name| name.len() == 1).map(str::to_owned).collect();
+        names.sort();
+        names
+    };
+    std::fs::remove_file(home.path().join("all/a.ics")).unwrap();
+    std::fs::rename(home.path().join("all/b.ics"), home.path().join("all/b.bak")).unwrap();
+    // One that cannot be read is there all the same.
+    home.write("all/c.ics", "<html>Log in first</html>");
+    home.write("all/e.ics", event("e"));
+    let told = home.run(["events", "import", "ann", "all/", "--json"], "");
+    let told: Value = serde_json::from_str(&told.stdout).unwrap();
+    let told: Vec<_> = told["imported"].as_array().unwrap().iter().collect();
+    let gone: Vec<_> = told.iter().filter(|one| one["gone"] == 1).collect();
+    assert_eq!(gone.len(), 2, "{told:#?}");
+    assert!(gone.iter().all(|one| one["withdrawn"] == 1), "{gone:#?}");
+    assert_eq!(names(), ["c", "d", "e"]);
+    let again = home.run(["events", "import", "ann", "all"], "");
+    assert!(!again.stdout.contains("1 gone"), "it is told once: {}", again.stdout);
+    // It is back, and so is its event.
+    std::fs::rename(home.path().join("all/b.bak"), home.path().join("all/b.ics")).unwrap();
+    home.run(["events", "import", "ann", "all"], "");
+    assert_eq!(names(), ["b", "c", "d", "e"]);
+    // A folder without any file may be a disk that is not there.
+    for file in ["b", "c", "e"] {
+        std::fs::remove_file(home.path().join(format!("all/{file}.ics"))).unwrap();
+    }
+    let empty = home.run(["events", "import", "ann", "all"], "");
+    assert!(
+        !empty.status.success() && empty.stderr.contains("what was read from it stays"),
+        "{}",
+        empty.stderr
+    );
+    assert_eq!(names(), ["b", "c", "d", "e"]);
+}
+
+#[test]
+fn what_is_no_event_is_named_and_costs_nothing() {
+    let home = home();
+    let task = "BEGIN:VTODO\r\nUID:t\r\nSUMMARY:Buy nails\r\nBEGIN:VALARM\r\nACTION:AUDIO\r\nEND:VALARM\r\nEND:VTODO\r\n";
+    let note = "BEGIN:VJOURNAL\r\nSUMMARY:A day\r\nEND:VJOURNAL\r\n";
+    let alarmed = format!("{MEETING}\r\nBEGIN:VALARM\r\nACTION:AUDIO\r\nEND:VALARM");
+    let text = calendar(&[&alarmed]).replace("END:VCALENDAR", &format!("{task}{note}{task}END:VCALENDAR"));
+    home.write("w.ics", &text);
+    let told = home.run(["events", "import", "ann", "w.ics"], "");
+    assert!(told.status.success(), "{}", told.stderr);
+    assert_eq!(told.stdout, "w.ics: 1 new, 0 changed, 0 as before, 0 gone, 0 left out\n");
+    let line = |what: &str| text[..text.find(what).unwrap()].lines().count() + 1;
+    assert_eq!(
+        told.stderr,
+        format!(
+            "w.ics:{}: passed over: a `VTODO` is no event, and neither are 1 more of them\n\
+             w.ics:{}: passed over: a `VJOURNAL` is no event\n",
+            line("BEGIN:VTODO"),
+            line("BEGIN:VJOURNAL")
+        )
+    );
+    // A task without a name is no event whose name is not known: what is gone is called off.
+    home.write("w.ics", calendar(&[]).replace("END:VCALENDAR", &format!("{note}END:VCALENDAR")));
+    let told = home.run(["events", "import", "ann", "w.ics"], "");
+    assert_eq!(told.stdout, "w.ics: 0 new, 0 changed, 0 as before, 1 gone, 0 left out\n");
+}
+
+#[test]
 fn what_is_exported_is_the_same_calendar_for_whoever_reads_it() {
     let home = home();
     let event = |uid: &str, zone: &str, more: &str| {

@@ -7,6 +7,7 @@ pub(super) struct Piece<'a> {
     /// The line of its `BEGIN`, counted from one.
     pub(super) line: usize,
     pub(super) kind: Kind,
+    pub(super) name: &'a str,
     pub(super) text: &'a str,
     /// Whether its `END` was found.
     pub(super) ended: bool,
@@ -16,23 +17,26 @@ pub(super) struct Piece<'a> {
 pub(super) enum Kind {
     Event,
     Zone,
+    /// A task, a journal entry, or whatever else a calendar may hold.
+    Other,
 }
 
 impl Kind {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Event => "VEVENT",
-            Self::Zone => "VTIMEZONE",
+    fn of(name: &str) -> Self {
+        match name {
+            name if name.eq_ignore_ascii_case("VEVENT") => Self::Event,
+            name if name.eq_ignore_ascii_case("VTIMEZONE") => Self::Zone,
+            _ => Self::Other,
         }
     }
 }
 
-/// Returns the events and zones of a file in its order. One that is not ended reaches to the next `BEGIN` of its kind
+/// Returns the components of a file in its order. One that is not ended reaches to the next `BEGIN` of an event or a zone
 /// or to the end of the calendar: what follows it is not swallowed.
 pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut found: Vec<Piece<'_>> = Vec::new();
-    // Where the open piece starts.
-    let mut open: Option<(usize, usize, Kind)> = None;
+    // Where the open piece starts, its line and its name.
+    let mut open: Option<(usize, usize, &str)> = None;
     let mut at = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let (start, end) = (at, at + line.len());
@@ -44,22 +48,22 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
             _ => None,
         };
         let Some((begins, name)) = boundary else { continue };
-        let kind = [Kind::Event, Kind::Zone].into_iter().find(|kind| name.eq_ignore_ascii_case(kind.name()));
         let outer = name.eq_ignore_ascii_case("VCALENDAR");
         if let Some((from, line, was)) = open {
-            let closes = !begins && kind == Some(was);
-            if closes || outer || (begins && kind.is_some()) {
+            let closes = !begins && name.eq_ignore_ascii_case(was);
+            // What is neither an event nor a zone may be a part of the piece, as an alarm is.
+            if closes || outer || (begins && Kind::of(name) != Kind::Other) {
                 let text = &text[from..if closes { end } else { start }];
-                found.push(Piece { line, kind: was, text, ended: closes });
+                found.push(Piece { line, kind: Kind::of(was), name: was, text, ended: closes });
                 open = None;
             }
         }
-        if begins && let Some(kind) = kind {
-            open = Some((start, number + 1, kind));
+        if begins && !outer && open.is_none() {
+            open = Some((start, number + 1, name));
         }
     }
-    if let Some((from, line, kind)) = open {
-        found.push(Piece { line, kind, text: &text[from..], ended: false });
+    if let Some((from, line, name)) = open {
+        found.push(Piece { line, kind: Kind::of(name), name, text: &text[from..], ended: false });
     }
     found
 }

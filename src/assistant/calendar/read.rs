@@ -1,7 +1,7 @@
 //! From the text of a file to drafts of its events. What is broken is named with its line, and the rest is taken over.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::civil::DateTime;
 
@@ -10,7 +10,7 @@ use super::super::zone::Zone;
 use super::Error;
 use super::changes::Changes;
 use super::component::{Component, component};
-use super::cut::{Kind, pieces};
+use super::cut::{Kind, Piece, pieces};
 use super::expand::{Horizon, occurrences};
 use super::lines::{lines, name};
 use super::rule::Budget;
@@ -22,6 +22,9 @@ pub(crate) const MAX_BYTES: usize = 40 * 1024 * 1024;
 /// The largest event, with what is attached to it.
 pub(super) const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
+/// Of the name of a component so much is shown; the longest of the standard has 13.
+const MAX_NAME: usize = 40;
+
 /// What a file holds.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
@@ -31,7 +34,7 @@ pub(crate) struct Read {
     pub(crate) faults: Vec<Fault>,
 }
 
-/// An event that was left out, or taken in another way ([`Error::is_remark`]).
+/// What was not taken as it stands there ([`Error::effect`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The line of its `BEGIN`, counted from one.
@@ -93,6 +96,7 @@ fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> (Vec<Found<'a>>, Zones)
     for piece in pieces.iter().filter(|piece| piece.kind == Kind::Zone) {
         zones.define(piece.text);
     }
+    faults.extend(others(&pieces));
     let mut found = Vec::new();
     for piece in pieces.iter().filter(|piece| piece.kind == Kind::Event) {
         let event = match piece.text.len() {
@@ -142,6 +146,18 @@ fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> (Vec<Found<'a>>, Zones)
         }
     }
     (kept, zones)
+}
+
+/// Names what is neither an event nor a zone, each kind at the first of it: there may be as many tasks as events.
+fn others(pieces: &[Piece<'_>]) -> impl Iterator<Item = Fault> {
+    let mut others: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for piece in pieces.iter().filter(|piece| piece.kind == Kind::Other) {
+        let name: String = piece.name.chars().take(MAX_NAME).collect();
+        others.entry(name.to_ascii_uppercase()).or_insert((piece.line, 0)).1 += 1;
+    }
+    let fault =
+        |(name, (line, count))| Fault { line, uid: None, error: Error::NoEvent { name, more: count - 1 } };
+    others.into_iter().map(fault)
 }
 
 /// The name of an event that cannot be read otherwise.

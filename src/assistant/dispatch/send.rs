@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::late::besides;
 use super::{Outcome, Shown, Ways, call, email, web};
 use crate::assistant::event::EventStatus;
 use crate::assistant::notification::{Channel, Notification};
@@ -49,13 +50,7 @@ impl Assistant {
             Some(Closed::Weekend) => return Ok(withdrawn("the user does not want it at the weekend")),
             None => {}
         }
-        let mut text = notification.wording.text.clone();
-        if !missed.is_empty() {
-            text = format!("{text}\n\nMissed while this computer was off or asleep:");
-            for one in &missed {
-                text = format!("{text}\n- {}", one.wording.subject);
-            }
-        }
+        let text = format!("{}{}", notification.wording.text, besides(&missed));
         let letter = Letter { notification: &notification, user: &user, text };
         Ok(match notification.channel {
             Channel::Email => email::send(&ways.mail, &letter).await,

@@ -66,7 +66,9 @@ async fn lease(room: &Assistant, now: Timestamp, outcome: Outcome) -> usize {
     let leased =
         outbox::lease(&room.store, "hub".to_owned(), millis(now), millis(now) + 1000, 10).await.unwrap();
     for row in &leased {
-        outbox::settle(&room.store, settlement(&row.id, row.attempts, &outcome, now)).await.unwrap();
+        outbox::settle(&room.store, settlement(&row.id, row.attempts, row.attempts, &outcome, now))
+            .await
+            .unwrap();
     }
     leased.len()
 }
@@ -191,6 +193,70 @@ async fn what_is_late_waits_for_the_end_of_the_quiet_hours_however_pressing_it_i
     assert_eq!(all(&room, &user).await.remove(0).status, Status::Simulated);
     assert_eq!(closed(&Preferences::default(), Channel::Call, saturday), Some(Closed::Weekend));
     assert_eq!(closed(&Preferences::default(), Channel::Email, saturday), None);
+}
+
+/// Takes the calendar with more events like its own in it, and plans them.
+async fn take(room: &Assistant, user: &UserId, now: Timestamp, others: &[&str]) {
+    let one = &CALENDAR[CALENDAR.find("BEGIN:VEVENT").unwrap()..CALENDAR.find("END:VCALENDAR").unwrap()];
+    let more: String =
+        others.iter().map(|name| one.replace("a@test", name).replace("Review", name)).collect();
+    let place = "a".to_owned();
+    let origin = Origin { user: user.clone(), source: CalendarSource::File, name: place.clone(), place };
+    let text = CALENDAR.replace("END:VCALENDAR", &format!("{more}END:VCALENDAR"));
+    room.import(&origin, text, "test", now).await.unwrap();
+    room.plan(user, None, Which::Unplanned, now).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_held_is_told_in_one_piece_without_what_was_called_off_meanwhile() {
+    let (room, user, now) = room().await;
+    take(&room, &user, now, &["Lunch", "Walk", "Swim"]).await;
+    let folder = tempfile::tempdir().unwrap();
+    let mail = Some(Mail::Folder(folder.path().to_owned()));
+    let delivery = Delivery { mail, ..Delivery::default() };
+    let show: Show = Arc::new(|_| Box::pin(async { Outcome::Sent("shown".to_owned()) }));
+    let ways = Ways { mail: email::Mailer::new(&delivery), delivery, web: None, show };
+    prefer(&room, &user, |preferences| preferences.quiet = Some(quiet(11, 12))).await;
+    let round =
+        async |text: &str| room.round(&ways, "hub", || at(text), &CancellationToken::new()).await.unwrap();
+    // Long after it was due, in the quiet hours: each is held for itself.
+    assert_eq!(round("2030-01-07T11:59:00Z").await, Some(millis(at("2030-01-07T12:00:00Z"))));
+    let standing = async |status| all(&room, &user).await.iter().filter(|one| one.status == status).count();
+    assert_eq!((standing(Status::Planned).await, standing(Status::Merged).await), (4, 0));
+    let noon = at("2030-01-07T12:00:00Z");
+    room.merge_missed(noon).await.unwrap();
+    assert_eq!((standing(Status::Planned).await, standing(Status::Merged).await), (1, 3));
+    let off = all(&room, &user).await.into_iter().find(|one| one.status == Status::Merged).unwrap();
+    room.cancel_events(std::slice::from_ref(&off.event), "test", noon).await.unwrap();
+    round("2030-01-07T12:00:00Z").await;
+    assert_eq!((standing(Status::Sent).await, standing(Status::Merged).await), (1, 3));
+    let mails: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|mail| mail.unwrap().path()).collect();
+    assert_eq!(mails.len(), 1);
+    let mail = std::fs::read_to_string(&mails[0]).unwrap();
+    let (_, kept) = mail.split_once("Kept until the quiet hours were over:\r\n").expect(&mail);
+    assert_eq!(kept.trim_end().lines().count(), 2, "{mail}");
+    let told = ["Review", "Lunch", "Walk", "Swim"].into_iter().filter(|title| mail.contains(title)).count();
+    assert!(told == 3 && !mail.contains(&off.wording.subject) && !mail.contains("Missed"), "{mail}");
+}
+
+#[tokio::test]
+async fn to_be_held_is_no_try() {
+    let (room, user, _) = room().await;
+    let one = async || all(&room, &user).await.remove(0);
+    let end = async |outcome: Outcome| {
+        let now = one().await.try_at;
+        let leased = outbox::lease(&room.store, "hub".to_owned(), millis(now), i64::MAX, 10).await.unwrap();
+        room.record(&leased[0].id, leased[0].attempts, &outcome, now).await.unwrap();
+        one().await.status
+    };
+    let away = || Outcome::Failed("the server is away".to_owned());
+    for _ in 1..TRIES {
+        let later = one().await.try_at + SignedDuration::from_hours(8);
+        assert_eq!(end(Outcome::Held(later)).await, Status::Planned);
+        assert_eq!(one().await.try_at, later);
+        assert_eq!(end(away()).await, Status::Planned);
+    }
+    assert_eq!(end(away()).await, Status::Dead, "five times it was tried");
 }
 
 #[tokio::test]

@@ -43,8 +43,12 @@ const SETTLE: &str = "\
 /// Sendings whose hub is gone.
 const LOST: &str = select_notifications!("WHERE n.status = 'sending' AND n.lease_until < $1 LIMIT $2");
 
+/// Never tried since long before, or held until now.
 const MISSED: &str = select_notifications!(
-    "WHERE n.status = 'planned' AND n.try_at < $1 AND n.attempts = 0 ORDER BY n.try_at, n.id LIMIT $2"
+    "WHERE n.status = 'planned' AND n.try_at <= $1 AND (n.attempts = 0 AND n.try_at < $2 \
+       OR EXISTS (SELECT 1 FROM attempts a \
+                  WHERE a.notification_id = n.id AND a.attempt = n.attempts AND a.outcome = 'held')) \
+     ORDER BY n.try_at, n.id LIMIT $3"
 );
 
 const MERGED: &str =
@@ -77,6 +81,9 @@ const ACKNOWLEDGE_OTHERS: &str = "\
     UPDATE notifications SET acknowledged_at = $2, updated_at = $2 \
     WHERE acknowledged_at IS NULL AND status IN ('sent', 'simulated', 'unknown') \
       AND (event_id, occurrence) IN (SELECT a.event_id, a.occurrence FROM notifications a WHERE a.id = $1)";
+
+const TRIES: &str =
+    "SELECT COUNT(*) FROM attempts WHERE notification_id = $1 AND (outcome IS NULL OR outcome <> 'held')";
 
 const ATTEMPTS: &str = "\
     SELECT notification_id, attempt, started_at, ended_at, outcome, detail FROM attempts \
@@ -162,10 +169,16 @@ pub(crate) async fn next(store: &Store) -> Result<Option<Millis>, Error> {
     Ok(sqlx::query_scalar(NEXT).fetch_one(&mut *connection).await?)
 }
 
-/// Returns what is planned, was due before `before` and was never tried.
-pub(crate) async fn missed(store: &Store, before: Millis, limit: u32) -> Result<Vec<NotificationRow>, Error> {
+/// Returns what is planned and was not told in its time: due before `before` and never tried, or held until now.
+pub(crate) async fn missed(
+    store: &Store,
+    now: Millis,
+    before: Millis,
+    limit: u32,
+) -> Result<Vec<NotificationRow>, Error> {
     let mut connection = store.read().await?;
-    Ok(sqlx::query_as(MISSED).bind(before).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+    let query = sqlx::query_as(MISSED).bind(now).bind(before).bind(i64::from(limit));
+    Ok(query.fetch_all(&mut *connection).await?)
 }
 
 /// Returns what a notification tells with its own.
@@ -274,7 +287,13 @@ pub(crate) async fn acknowledge(
     store.write((id, at, audit), verb).await
 }
 
-/// Returns the tries of a notification.
+/// Returns how often a send was begun, the present one among them; one that was held was not.
+pub(crate) async fn tries(store: &Store, id: &str) -> Result<i64, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_scalar(TRIES).bind(id).fetch_one(&mut *connection).await?)
+}
+
+/// Returns the attempts of a notification, those that were held among them.
 pub(crate) async fn attempts(store: &Store, id: &str) -> Result<Vec<AttemptRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(ATTEMPTS).bind(id).fetch_all(&mut *connection).await?)
@@ -297,5 +316,6 @@ pub(super) const STATEMENTS: &[&str] = &[
     MOVE,
     ACKNOWLEDGE,
     ACKNOWLEDGE_OTHERS,
+    TRIES,
     ATTEMPTS,
 ];

@@ -1,6 +1,6 @@
 //! Series that single events change: one occurrence, or the rest; and dates that are added or left out.
 
-use super::super::{Error, Horizon, Read};
+use super::super::{Effect, Error, Horizon, Read};
 use super::{calendar, horizon, own, starts};
 
 const BERLIN: &str = "TZID=Europe/Berlin";
@@ -16,7 +16,7 @@ fn read(events: &[&str]) -> Read {
 
 /// What is remarked, each with its line; nothing may be left out.
 fn remarks(read: &Read) -> Vec<(usize, Error)> {
-    assert!(read.faults.iter().all(|fault| fault.error.is_remark()), "{:?}", read.faults);
+    assert!(read.faults.iter().all(|fault| fault.error.effect() == Effect::Changed), "{:?}", read.faults);
     read.faults.iter().map(|fault| (fault.line, fault.error.clone())).collect()
 }
 
