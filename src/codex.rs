@@ -6,6 +6,7 @@
 pub(crate) mod approval;
 mod backend;
 pub(crate) mod console;
+mod cut_off;
 pub(crate) mod error;
 pub(crate) mod handles;
 pub(crate) mod happened;
@@ -23,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::{OnceCell, broadcast, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -37,7 +38,7 @@ pub(crate) use crate::store::codex::Query;
 use crate::store::codex::handles as kept;
 use approval::{Approval, By, Decision};
 pub(crate) use error::Error;
-use handles::{BEAT, Became, Handle, Handles, PREFIX};
+use handles::{Became, Handle, Handles, PREFIX};
 use happened::End;
 pub(crate) use installed::Installed;
 use installed::Probe;
@@ -69,6 +70,8 @@ struct Inner {
     runs: AtomicU64,
     /// Turns whose callers do not wait.
     handles: Handles,
+    /// Set once no open turn in the store is of another process.
+    left: OnceCell<()>,
 }
 
 /// A session with a turn in it.
@@ -110,6 +113,7 @@ impl Codex {
             stop: CancellationToken::new(),
             runs: AtomicU64::new(0),
             handles: Handles::default(),
+            left: OnceCell::new(),
         }))
     }
 
@@ -196,19 +200,8 @@ impl Codex {
     }
 
     /// Waits for a handed out turn's end and keeps it.
-    async fn see_the_end(&self, id: String, session: Session, mut answer: oneshot::Receiver<Last>) {
-        let store = &self.0.store;
-        let answer = loop {
-            tokio::select! {
-                answer = &mut answer => break answer,
-                () = tokio::time::sleep(BEAT), if store.is_shared() => {
-                    if let Err(error) = kept::alive(store, id.clone(), now()).await {
-                        tracing::warn!(%error, "an open turn could not be touched in the store");
-                    }
-                }
-            }
-        };
-        let became = match answer {
+    async fn see_the_end(&self, id: String, session: Session, answer: oneshot::Receiver<Last>) {
+        let became = match answer.await {
             // Nobody took it back: this hub stops.
             Ok(last) if last.end == End::Interrupted && self.0.stop.is_cancelled() => Became::Lost,
             Ok(last) => Became::Ended(last),
@@ -216,7 +209,7 @@ impl Codex {
             Err(_) => Became::Withdrawn,
         };
         let Some(handle) = self.0.handles.ended(&id, became, now()) else { return };
-        match kept::end(store, handle.to_row()).await {
+        match kept::end(&self.0.store, handle.to_row()).await {
             Ok(()) => self.0.handles.forget(&id),
             // It stays known as long as this process lives.
             Err(error) => tracing::error!(%error, "a turn's end could not be kept"),
@@ -276,6 +269,7 @@ impl Codex {
         query: &Query,
         before: Option<(i64, &str)>,
     ) -> Result<Vec<Listed>, Error> {
+        self.only_ours().await?;
         let rows = rows::threads(&self.0.store, query, before).await?;
         let live = self.live();
         let state =
@@ -285,6 +279,7 @@ impl Codex {
 
     /// Returns one thread.
     pub(crate) async fn thread(&self, id: &str) -> Result<Listed, Error> {
+        self.only_ours().await?;
         let row = rows::thread(&self.0.store, id).await?;
         let row = row.ok_or_else(|| Error::UnknownThread(id.to_owned()))?;
         let state = self.session(id).map_or(State::Closed, |session| session.thread().state());
@@ -298,6 +293,7 @@ impl Codex {
         query: &Query,
         before: Option<i64>,
     ) -> Result<Vec<(rows::Item, Option<happened::Item>)>, Error> {
+        self.only_ours().await?;
         let items = rows::items(&self.0.store, thread, query, before).await?;
         // A row that a newer version wrote may not be understood; it is shown as its kind.
         Ok(items.into_iter().map(|row| (row.clone(), serde_json::from_str(&row.body).ok())).collect())
@@ -311,6 +307,8 @@ impl Codex {
     }
 
     async fn open(&self, mut start: Start, resume: Option<String>) -> Result<Begun, Error> {
+        // Or a turn of this process would be taken for one that was left.
+        self.only_ours().await?;
         let usual = || self.0.config.folder.as_ref().map(|folder| folder.display().to_string());
         start.cwd = start.cwd.or_else(usual);
         let installed = self.installed().await?;

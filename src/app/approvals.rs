@@ -19,10 +19,13 @@ use crate::popups::{self, Answer, Asker, Field, Kind, State, Ticket};
 const SILENCE: Duration = Duration::from_mins(1);
 
 impl App {
-    /// Puts what Codex asks on the desk until shutdown, then ends all of its sessions.
+    /// Puts what Codex asks on the desk until shutdown, and ends turns that other hubs left; then ends all sessions of
+    /// this one.
     pub(crate) async fn codex_sessions(self: Arc<Self>) {
         let mut asked = self.codex.asked();
         let mut presented = JoinSet::new();
+        let codex = self.codex.clone();
+        presented.spawn(async move { codex.mind_the_left().await });
         loop {
             let approval = tokio::select! {
                 () = self.shutdown.cancelled() => break,

@@ -15,7 +15,7 @@ pub(crate) const PREFIX: &str = "codex-turn-";
 /// How often a hub says of an open turn that it has it, where several hubs share a store.
 pub(super) const BEAT: Duration = Duration::from_mins(1);
 /// A turn that no hub spoke of for so long has none any more.
-const SILENCE: Duration = Duration::from_mins(3);
+pub(super) const SILENCE: Duration = Duration::from_mins(3);
 
 const WITHDRAWN: &str = "withdrawn";
 const LOST: &str = "lost";
@@ -112,6 +112,11 @@ impl Handles {
     /// Forgets a turn whose end is in the store.
     pub(super) fn forget(&self, id: &str) {
         self.all().remove(id);
+    }
+
+    /// Returns the names of all that have no end yet, or whose end is not in the store.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.all().keys().cloned().collect()
     }
 
     pub(super) fn find(&self, owner: &str, id: &str) -> Option<Handle> {

@@ -1,5 +1,6 @@
 //! Threads of Codex, their turns and their items; turns that were handed out as tasks.
 
+mod cut;
 pub(crate) mod handles;
 mod read;
 mod record;
@@ -8,6 +9,7 @@ use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row as _};
 
 use super::Millis;
+pub(crate) use cut::{Cut, alive, cut_off, silent};
 pub(crate) use read::{Query, items, thread, threads};
 pub(crate) use record::record;
 
@@ -122,4 +124,5 @@ pub(crate) enum Change {
 
 /// Every statement of this folder, for the test that has both engines read them.
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&[&str]] = &[handles::STATEMENTS, read::STATEMENTS, record::STATEMENTS];
+pub(super) const STATEMENTS: &[&[&str]] =
+    &[cut::STATEMENTS, handles::STATEMENTS, read::STATEMENTS, record::STATEMENTS];

@@ -19,6 +19,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (5, "feeds", include_str!("../../migrations/0005_feeds.sql")),
     (6, "codex handles", include_str!("../../migrations/0006_codex_handles.sql")),
     (7, "silent", include_str!("../../migrations/0007_silent.sql")),
+    (8, "turns alive", include_str!("../../migrations/0008_turns_alive.sql")),
 ];
 
 /// Returns the version that the tables have once all files were applied.

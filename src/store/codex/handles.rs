@@ -20,8 +20,6 @@ const FORGET: &str = "\
 const END: &str = "\
     UPDATE codex_handles SET ended = $2, said = $3, failure = $4, updated_at = $5 WHERE id = $1 AND ended IS NULL";
 
-const ALIVE: &str = "UPDATE codex_handles SET updated_at = $2 WHERE id = $1 AND ended IS NULL";
-
 const ONE: &str = "\
     SELECT id, owner, thread, created_at, updated_at, ended, said, failure FROM codex_handles \
     WHERE id = $1 AND owner = $2";
@@ -83,17 +81,6 @@ pub(crate) async fn end(store: &Store, handle: Handle) -> Result<(), Error> {
     store.write(handle, verb).await
 }
 
-/// Says that the hub which has an open turn still has it.
-pub(crate) async fn alive(store: &Store, id: String, at: Millis) -> Result<(), Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        (id, at): &'a (String, Millis),
-    ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-        Box::pin(async move { sqlx::query(ALIVE).bind(id).bind(at).execute(connection).await.map(drop) })
-    }
-    store.write((id, at), verb).await
-}
-
 /// Returns the turn of this name, if it is `owner`'s.
 pub(crate) async fn find(store: &Store, owner: &str, id: &str) -> Result<Option<Handle>, Error> {
     let mut connection = store.read().await?;
@@ -101,4 +88,4 @@ pub(crate) async fn find(store: &Store, owner: &str, id: &str) -> Result<Option<
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[ADD, FORGET, END, ALIVE, ONE];
+pub(super) const STATEMENTS: &[&str] = &[ADD, FORGET, END, ONE];

@@ -18,7 +18,7 @@ const TURN: &str = "\
     SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT) \
     WHERE EXISTS (SELECT 1 FROM codex_threads WHERE id = $1) \
     ON CONFLICT (thread, turn) DO UPDATE \
-    SET ended = NULL, failure = NULL, started_at = excluded.started_at, ended_at = NULL";
+    SET ended = NULL, failure = NULL, started_at = excluded.started_at, ended_at = NULL, alive_at = NULL";
 
 const END: &str = "\
     UPDATE codex_turns SET ended = $3, failure = $4, ended_at = $5 WHERE thread = $1 AND turn = $2";
@@ -73,7 +73,8 @@ async fn begin(connection: &mut AnyConnection, new: &NewThread) -> Result<(), sq
     query.execute(connection).await.map(drop)
 }
 
-async fn add(connection: &mut AnyConnection, new: &NewItem) -> Result<(), sqlx::Error> {
+/// Appends an item, or changes the one with its name.
+pub(super) async fn add(connection: &mut AnyConnection, new: &NewItem) -> Result<(), sqlx::Error> {
     let query = sqlx::query(ITEM)
         .bind(&new.thread)
         .bind(&new.id)

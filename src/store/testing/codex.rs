@@ -98,6 +98,53 @@ async fn tell(store: &Store) {
     assert_eq!(codex::items(store, "a", &query("50%", 10), None).await.unwrap(), []);
 }
 
+/// Turns whose hub went away are ended once, with a word at the place where they break off.
+async fn cut_off(store: &Store) {
+    let changes = vec![
+        thread("a", "One", 1_000),
+        began("a", "0", 1_010),
+        item("a", "i1", "half", 1_020),
+        thread("b", "Two", 1_000),
+        began("b", "0", 1_010),
+        ended("b", "0", "completed", 5, 1_020),
+        began("b", "1", 1_030),
+    ];
+    codex::record(store, changes).await.unwrap();
+    let silent = async |since| {
+        let silent = codex::silent(store, since).await.unwrap();
+        silent.into_iter().map(|(thread, turn)| format!("{thread}/{turn}")).collect::<Vec<_>>()
+    };
+    assert_eq!(silent(1_010).await, [""; 0]);
+    assert_eq!(silent(1_031).await, ["a/0", "b/1"]);
+    codex::alive(store, vec!["b".to_owned()], vec![], 2_000).await.unwrap();
+    assert_eq!(silent(2_000).await, ["a/0"]);
+    let Change::Item(word) = item("a", "cut", "the turn was cut off", 3_000) else { unreachable!() };
+    let cut = codex::Cut { failure: "its hub ended".to_owned(), item: word };
+    codex::cut_off(store, vec![cut.clone()]).await.unwrap();
+    let a = codex::thread(store, "a").await.unwrap().unwrap();
+    let end = (a.last_end.as_deref(), a.last_failure.as_deref(), a.updated_at);
+    assert_eq!(end, (Some("interrupted"), Some("its hub ended"), 1_000));
+    // Another hub that found it too says nothing more.
+    let again = NewItem { id: "again".to_owned(), ..cut.item.clone() };
+    codex::cut_off(store, vec![codex::Cut { item: again, ..cut }]).await.unwrap();
+    let items = codex::items(store, "a", &query("", 10), None).await.unwrap();
+    assert_eq!(items.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), ["cut", "i1"]);
+    // A turn that begins anew under its name counts from its own beginning.
+    codex::record(store, vec![began("b", "1", 4_000)]).await.unwrap();
+    assert_eq!(silent(4_000).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn left_turns_in_memory() {
+    cut_off(&Store::new(Database::Memory)).await;
+}
+
+#[tokio::test]
+async fn left_turns_in_postgresql() {
+    let Some(postgres) = Postgres::start() else { return };
+    cut_off(&postgres.store("left_turns").await).await;
+}
+
 /// Turns that were handed out: found by their owner alone, ended once, and the oldest forgotten.
 async fn hand_out(store: &Store) {
     let handle = |id: &str, at| Handle {
@@ -114,7 +161,7 @@ async fn hand_out(store: &Store) {
     handles::add(store, open.clone()).await.unwrap();
     assert!(handles::add(store, open.clone()).await.is_err(), "a name is given once");
     assert_eq!(handles::find(store, "bob", "codex-turn-1").await.unwrap(), None);
-    handles::alive(store, open.id.clone(), 1_500).await.unwrap();
+    codex::alive(store, vec![], vec![open.id.clone()], 1_500).await.unwrap();
     let found = handles::find(store, "ann", "codex-turn-1").await.unwrap().unwrap();
     assert_eq!(found, Handle { updated_at: 1_500, ..open.clone() });
     let ended = Handle {
@@ -127,7 +174,7 @@ async fn hand_out(store: &Store) {
     handles::end(store, Handle { ended: Some("lost".to_owned()), said: None, ..ended.clone() })
         .await
         .unwrap();
-    handles::alive(store, open.id.clone(), 9_000).await.unwrap();
+    codex::alive(store, vec![], vec![open.id.clone()], 9_000).await.unwrap();
     assert_eq!(handles::find(store, "ann", "codex-turn-1").await.unwrap(), Some(ended));
     for at in 0..2_048 {
         handles::add(store, handle(&format!("codex-turn-later-{at}"), 3_000 + at)).await.unwrap();

@@ -127,6 +127,37 @@ line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","
     }
 }
 
+/// The next hub ends what the killed one left, whoever looks first, and says so where the transcript breaks off.
+#[test]
+fn a_turn_whose_hub_was_killed_was_cut_off_and_its_transcript_says_so() {
+    let home = Home::new();
+    let turn = r#"if [ -e left ]; then
+line '{"method":"item/completed","params":{"threadId":"t-1","turnId":"u-1","item":{"type":"agentMessage","id":"m-2","text":"more"}}}'
+done_; else say half; cat > /dev/null; fi"#;
+    install(&home, &app_server(turn), "auto");
+    let mut hub = Serving::open_hub(&home);
+    let mut running = Running::start(&home, &["please"]);
+    running.wait_for("half");
+    // Whoever asks for the page gets what is on disk.
+    assert!(hub.page("/codex/t-1").contains("half"));
+    hub.kill();
+    running.end();
+
+    let _hub = Serving::open_hub(&home);
+    let thread = &threads(&home)[0];
+    assert_eq!((&thread["state"], &thread["last_end"]), (&"closed".into(), &"interrupted".into()));
+    let why = thread["last_failure"].as_str().unwrap();
+    assert!(why.starts_with("the hub that ran this turn ended before it did"), "{thread}");
+    home.write("work/left", "");
+    let reply = codex(&home, &["--thread", "t-1", "go on"]);
+    assert_eq!(said(&reply.stdout), ["more"], "{reply}");
+    let shown = codex(&home, &["show", "t-1"]).stdout;
+    let items: Vec<&str> = shown.split("\n\n").skip(1).map(str::trim_end).collect();
+    let cut = format!("error  the turn was cut off: {why}");
+    assert_eq!(items, ["agent  half", &cut, "agent  more"], "{shown}");
+    assert_eq!(threads(&home)[0]["last_end"], "completed");
+}
+
 #[test]
 fn nothing_of_a_session_is_left_when_its_hub_is_killed() {
     let (home, mut hub) = home_with("sleep 1000 & setsid sleep 1000 & say x; done_");
