@@ -195,4 +195,11 @@ impl Agents {
     pub(crate) async fn work(&self, stop: CancellationToken) {
         self.engine.clone().work(stop).await;
     }
+
+    /// Waits until [`Agents::work`] knows the runs that the last hub left: who asks from within one is known for that
+    /// from then on.
+    pub(crate) async fn taken_up(&self) {
+        // The sender lives as long as this does.
+        let _ = self.engine.taken_up.subscribe().wait_for(|known| *known).await;
+    }
 }

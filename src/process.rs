@@ -28,7 +28,7 @@ pub(crate) use browser::open_browser;
 pub(crate) use hub::{Canceller, Running, start, start_known, start_live};
 pub(crate) use orphans::{Orphan, end_orphans, orphans};
 pub(crate) use peer::peer_below;
-pub(crate) use resume::{Resumed, resume};
+pub(crate) use resume::{Resumed, resume, supervisor_of};
 pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts};
 pub(crate) use short::{Short, short, talk};
 pub(crate) use supervise::{enter, read_command, supervise};

@@ -53,6 +53,8 @@ pub(super) struct Engine {
     versions: Versions,
     /// There may be something to claim.
     wake: Notify,
+    /// Whether the runs of the last hub are known.
+    pub(super) taken_up: watch::Sender<bool>,
     /// Of the tasks that somebody looks at: grows whenever this process wrote something about one.
     changes: Mutex<HashMap<String, watch::Sender<u64>>>,
     /// The runs of this process that can be cancelled, by task.
@@ -96,6 +98,7 @@ impl Engine {
             environment: Environment::of_this_process(),
             versions: Versions::default(),
             wake: Notify::new(),
+            taken_up: watch::Sender::new(false),
             changes: Mutex::default(),
             running: Mutex::default(),
             growing: tokio::sync::Mutex::default(),

@@ -44,6 +44,14 @@ pub(crate) async fn resume(spool: &Path) -> Result<Resumed, Error> {
     }
 }
 
+/// Returns the supervisor of a run that goes on in this folder.
+pub(crate) fn supervisor_of(spool: &Path) -> Option<u32> {
+    let lock = OpenOptions::new().read(true).open(spool.join(LOCK)).ok()?;
+    // Whose lock can be had has ended, and its number may be another process's.
+    flock(&lock, FlockOperation::NonBlockingLockShared).err()?;
+    lost::read_record(spool).and_then(|record| u32::try_from(record.supervisor).ok())
+}
+
 enum Found {
     Ended(Outcome),
     Listening { supervisor: u32, stream: UnixStream },
@@ -64,9 +72,7 @@ fn find(spool: &Path) -> Result<Found, Error> {
             return Ok(Found::Ended(lost::settle(spool)));
         }
         if let Ok(stream) = connect(spool) {
-            let supervisor =
-                lost::read_record(spool).and_then(|record| u32::try_from(record.supervisor).ok());
-            return Ok(Found::Listening { supervisor: supervisor.unwrap_or(0), stream });
+            return Ok(Found::Listening { supervisor: supervisor_of(spool).unwrap_or(0), stream });
         }
         if Instant::now() >= give_up {
             return Err(Error::Spool("has a supervisor that does not answer".to_owned()));

@@ -15,6 +15,7 @@ use super::run::remove_but_tree;
 use super::{Engine, Running, now};
 use crate::agents::receipt::{Fault, Outcome, Receipt};
 use crate::events::Event;
+use crate::process;
 use crate::store::Millis;
 use crate::store::tasks::{self, Claim, Ending, Keep, Slots};
 
@@ -39,6 +40,7 @@ impl Engine {
         // A store of our own has one hub at a time: whoever ran something before us is gone.
         let shared = self.store.is_shared();
         self.take_up(&mut runs, &stop, if shared { now() } else { Millis::MAX }).await;
+        self.taken_up.send_replace(true);
         let mut round = interval_at(Instant::now() + LOOK_ROUND, LOOK_ROUND);
         let mut sweep = interval_at(Instant::now() + LOOK_ROUND, SWEEP);
         for timer in [&mut round, &mut sweep] {
@@ -121,7 +123,9 @@ impl Engine {
         if row.cancel_requested_at.is_some() {
             cancelled.cancel();
         }
-        let entry = Running { cancelled: cancelled.clone(), run: None, supervisor: None };
+        // The agent of a run that goes on may ask this hub before the run is followed again.
+        let supervisor = spool.as_deref().and_then(process::supervisor_of);
+        let entry = Running { cancelled: cancelled.clone(), run: None, supervisor };
         self.running().insert(row.id.clone(), entry);
         self.changed_now(&row.id);
         self.events.send(Event::TasksChanged);

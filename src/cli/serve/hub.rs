@@ -28,6 +28,9 @@ const AFTER_GRACE: Duration = Duration::from_secs(1);
 
 const OTHER_ADDRESS: &str = "use --http 127.0.0.1:0 for any free port, or --http off";
 
+/// How long callers wait for what the last hub left to be known, so that its agents are taken for what they are.
+const TAKEN_UP: Duration = Duration::from_secs(5);
+
 /// How long a look at who took our port may take.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -123,7 +126,11 @@ async fn live(
         let _ = app.listening.http.set(door.address());
         let _ = app.listening.console.set(door.console().to_owned());
         hub.links = Arc::new(door.links());
-        doors.spawn(http::serve(app.clone(), door));
+        let app = app.clone();
+        doors.spawn(async move {
+            taken_up(&app).await;
+            http::serve(app, door).await;
+        });
     }
     if let Some(wanted) = &app.config.socket {
         let path = socket::place(wanted);
@@ -136,6 +143,7 @@ async fn live(
         let _ = app.listening.socket.set(path);
         let (app, links) = (app.clone(), hub.links.clone());
         doors.spawn(async move {
+            taken_up(&app).await;
             if let Err(error) = socket::serve(app, listener, links).await {
                 tracing::error!(error = %error, "the socket's door is closed");
             }
@@ -182,6 +190,15 @@ async fn live(
     app.recorder.flush();
     drop(claim);
     Ok(code)
+}
+
+/// Waits until the runs that the last hub left are known; a database that hangs keeps nobody out for ever.
+async fn taken_up(app: &App) {
+    if tokio::time::timeout(TAKEN_UP, app.agents.taken_up()).await.is_err() {
+        tracing::warn!(
+            "an agent that the last hub left is taken for any other client, until its run is known"
+        );
+    }
 }
 
 /// Opens the HTTP door. Where nobody chose the address and `any_port` allows it, a taken port is no failure.

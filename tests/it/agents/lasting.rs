@@ -1,6 +1,8 @@
 //! Tasks on a hub outlive who asked for them, and the hub: through the socket and over HTTP.
 
-use std::time::Instant;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -160,4 +162,67 @@ fn delegations_within_delegations_have_an_end_in_number() {
     assert!(message.contains("has 2 tasks below it already, which is the limit"), "{message}");
     // What it was allowed has run, and belongs to the child: the client sees its own task alone.
     assert_eq!(until(&mut peer, "succeeded")["total"], 1);
+}
+
+/// Says something to the hub once there is a gate, and notes when the hub first answered.
+const EARLY: &str = r#"#!/bin/sh
+cat > /dev/null
+echo working
+while ! test -e "$HOME/gate"; do sleep 0.05; done
+mkfifo "$TMPDIR/to-hub"
+"$HOME/adjutant" connect agents --no-start < "$TMPDIR/to-hub" > "$TMPDIR/answers" &
+exec 3> "$TMPDIR/to-hub"
+head -n 1 "$HOME/to-the-hub.ndjson" >&3
+while ! test -s "$TMPDIR/answers"; do sleep 0.05; done
+echo yes > "$HOME/answered"
+tail -n 1 "$HOME/to-the-hub.ndjson" >&3
+while ! grep -q '"id":"call"' "$TMPDIR/answers"; do sleep 0.05; done
+grep '"id":"call"' "$TMPDIR/answers"
+"#;
+
+/// The next hub cannot read yet whose runs go on; an agent of one that asks in this moment waits, and is not taken for a
+/// client from outside, which may do more.
+#[test]
+fn an_agent_that_asks_before_its_run_is_known_waits_until_it_is() {
+    let desk = Desk::new();
+    desk.configure("max_descendants = 2", &["fake", "early"]);
+    desk.program("early", EARLY);
+    desk.agent("keeper", "runner: early\non_hub_exit: keep\n");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), desk.folder("adjutant")).unwrap();
+    to_the_hub(
+        &desk,
+        "delegate_many",
+        &json!({"tasks": [desk.task("ok"), desk.task("ok"), desk.task("ok")]}),
+    );
+    let mut hub = desk.hub();
+    let mut peer = client(&desk);
+    let mut task = desk.task("wait");
+    task["agent"] = json!("keeper");
+    let kept = peer.in_background(1, task);
+    peer.until_it_says(2, &kept, "working");
+    hub.kill();
+
+    let mut lock = Command::new("sqlite3")
+        .arg(desk.folder(".adjutant/adjutant.db"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("no sqlite3: apt-get install sqlite3");
+    let mut say = lock.stdin.take().unwrap();
+    say.write_all(b"BEGIN IMMEDIATE; SELECT 'locked';\n").unwrap();
+    BufReader::new(lock.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    let _next = desk.hub();
+    desk.home.write("gate", "");
+    // As long as nobody may write, nobody is told anything; it is not waited for longer than it takes to see that.
+    let end = Instant::now() + Duration::from_secs(1);
+    while !desk.folder("answered").exists() && Instant::now() < end {
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    drop(say);
+    lock.wait().unwrap();
+    let mut peer = client(&desk);
+    let told = peer.tool(3, "task_wait", json!({"task_id": kept}))["structuredContent"].clone();
+    let message = told["message"].as_str().unwrap_or_else(|| panic!("{told:#}"));
+    assert!(message.contains("has 2 tasks below it already, which is the limit"), "{message}");
+    desk.no_survivors();
 }
