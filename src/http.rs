@@ -12,6 +12,7 @@ mod caught;
 mod guard;
 mod listen;
 mod mount;
+mod replay;
 mod sessions;
 
 use std::io;
@@ -34,6 +35,7 @@ use crate::mcp;
 use crate::web;
 use guard::Names;
 use mount::{Called, Shared};
+pub(crate) use replay::replay;
 use sessions::Registry;
 
 /// Why the door does not open.

@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Client, Method, Url, redirect};
 
 use crate::trace::{self, Trace};
@@ -20,7 +22,7 @@ const MOST_REDIRECTS: usize = 5;
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     /// `GET`, `POST`, `PROPFIND` …
-    pub(crate) method: &'static str,
+    pub(crate) method: &'a str,
     /// `http` or `https`.
     pub(crate) url: &'a str,
     pub(crate) headers: Vec<(&'static str, String)>,
@@ -101,12 +103,36 @@ pub(crate) enum Error {
 /// # Errors
 /// Fails where there is no whole answer in time; a status that says no is an answer.
 pub(crate) async fn send(call: Call<'_>) -> Result<Answer, Error> {
+    let Begun { status, headers, mut body } = begin(call).await?;
+    let etag = headers.into_iter().find(|(name, _)| name == "etag").map(|(_, value)| value);
+    let mut answer = Answer { status, etag, body: Vec::new() };
+    while let Some(bytes) = body.next().await {
+        answer.body.extend_from_slice(&bytes?);
+    }
+    Ok(answer)
+}
+
+/// An answer whose body is on its way.
+pub(crate) struct Begun {
+    pub(crate) status: u16,
+    /// By their names in small letters, those that are text.
+    pub(crate) headers: Vec<(String, String)>,
+    /// As it comes; an error is its end.
+    pub(crate) body: BoxStream<'static, Result<Vec<u8>, Error>>,
+}
+
+/// Sends a request and reads the head of the answer.
+///
+/// # Errors
+/// Fails where there is no head in time; a status that says no is an answer.
+pub(crate) async fn begin(call: Call<'_>) -> Result<Begun, Error> {
     let Call { method, url, headers, login, token, body, largest, patience } = call;
     let url = Url::parse(url).map_err(|_| Error::Address)?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Error::Address);
     }
     let host = url.host_str().ok_or(Error::Address)?.to_owned();
+    let large = host.clone();
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| Error::Address)?;
     let mut request = client().ok_or(Error::Tls)?.request(method, url).timeout(patience);
     for (name, value) in headers {
@@ -124,27 +150,28 @@ pub(crate) async fn send(call: Call<'_>) -> Result<Answer, Error> {
     if !body.is_empty() {
         request = request.body(body);
     }
-    let fault = |error: &reqwest::Error| match error {
+    let fault = move |error: &reqwest::Error| match error {
         late if late.is_timeout() => Error::Late { host: host.clone(), patience },
         away if away.is_connect() || away.is_request() => Error::Unreachable { host: host.clone() },
         _ => Error::Broken { host: host.clone() },
     };
     let response = request.send().await.map_err(|error| fault(&error))?;
-    let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-    let mut answer = Answer {
-        status: response.status().as_u16(),
-        etag: header("etag").map(str::to_owned),
-        body: Vec::new(),
+    let text = |(name, value): (&HeaderName, &HeaderValue)| {
+        Some((name.to_string(), value.to_str().ok()?.to_owned()))
     };
-    let mut chunks = response.bytes_stream();
-    while let Some(chunk) = chunks.next().await {
+    let headers = response.headers().iter().filter_map(text).collect();
+    let status = response.status().as_u16();
+    let mut bytes = 0;
+    let body = response.bytes_stream().map(move |chunk| {
         let chunk = chunk.map_err(|error| fault(&error))?;
-        if answer.body.len() + chunk.len() > largest {
-            return Err(Error::TooLarge { host, largest });
+        bytes += chunk.len();
+        if bytes > largest {
+            Err(Error::TooLarge { host: large.clone(), largest })
+        } else {
+            Ok(chunk.to_vec())
         }
-        answer.body.extend_from_slice(&chunk);
-    }
-    Ok(answer)
+    });
+    Ok(Begun { status, headers, body: body.boxed() })
 }
 
 /// The one client; its connections are used again.

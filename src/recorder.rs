@@ -6,6 +6,7 @@
 //! secrets out of what leaves the machine, [`replay`] plays one side of a recording to whoever has the other.
 
 pub(crate) mod entry;
+pub(crate) mod head;
 mod lines;
 mod parts;
 pub(crate) mod read;
@@ -119,11 +120,12 @@ impl Recorder {
             began: Instant::now(),
             writer,
             waiting: self.0.waiting.clone(),
+            calls: AtomicU64::new(0),
             missed: Default::default(),
             order: Mutex::default(),
         };
         let _ = reel.writer.send(Job::Open { tape: number, header: Box::new(header), file });
-        Tape(Some(Arc::new(reel)))
+        Tape { reel: Some(Arc::new(reel)), call: 0 }
     }
 
     fn writer(&self) -> Option<Sender<Job>> {
@@ -141,7 +143,11 @@ impl Recorder {
 
 /// What takes the bytes of one session. Cheap to clone; the recording ends with the last clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tape(Option<Arc<Reel>>);
+pub(crate) struct Tape {
+    reel: Option<Arc<Reel>>,
+    /// The request of HTTP whose bytes it takes.
+    call: u64,
+}
 
 #[derive(Debug)]
 struct Reel {
@@ -149,6 +155,8 @@ struct Reel {
     began: Instant,
     writer: Sender<Job>,
     waiting: Arc<AtomicUsize>,
+    /// Requests of HTTP so far.
+    calls: AtomicU64,
     /// Bytes of each direction that were left out since the last that were taken.
     missed: [AtomicU64; Direction::COUNT],
     /// Held while a line is written and put on the tape, so that no answer to it can be there first.
@@ -158,7 +166,13 @@ struct Reel {
 impl Tape {
     /// A tape that takes nothing.
     pub(crate) fn silent() -> Self {
-        Self(None)
+        Self::default()
+    }
+
+    /// Returns the same tape for the next request of HTTP: what it takes is known by that request's number.
+    pub(crate) fn next_call(&self) -> Self {
+        let number = |reel: &Arc<Reel>| reel.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        Self { call: self.reel.as_ref().map_or(0, number), reel: self.reel.clone() }
     }
 
     /// Takes bytes as they pass; where lines end in them does not matter.
@@ -188,11 +202,11 @@ impl Tape {
 
     /// Keeps the tape for a writer that does not wait: what is read meanwhile is recorded after what it wrote.
     fn in_order(&self) -> Option<MutexGuard<'_, ()>> {
-        self.0.as_ref().map(|reel| reel.order.lock().unwrap_or_else(PoisonError::into_inner))
+        self.reel.as_ref().map(|reel| reel.order.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn take(&self, direction: Direction, bytes: &[u8], what: fn(Vec<u8>) -> What) {
-        let Some(reel) = &self.0 else { return };
+        let Some(reel) = &self.reel else { return };
         let weight = bytes.len() + OVERHEAD;
         if reel.waiting.load(Ordering::Relaxed) + weight > BACKLOG {
             reel.missed[direction as usize].fetch_add(bytes.len() as u64, Ordering::Relaxed);
@@ -202,13 +216,14 @@ impl Tape {
     }
 
     fn send(&self, direction: Direction, what: What) {
-        let Some(reel) = &self.0 else { return };
+        let Some(reel) = &self.reel else { return };
         let missed = reel.missed[direction as usize].swap(0, Ordering::Relaxed);
         let since = reel.began.elapsed();
         reel.waiting.fetch_add(what.weight() + OVERHEAD, Ordering::Relaxed);
         let at = SystemTime::now();
         // The thread ends only with the process.
-        let _ = reel.writer.send(Job::Take { tape: reel.number, at, since, direction, missed, what });
+        let (tape, source) = (reel.number, (self.call, direction));
+        let _ = reel.writer.send(Job::Take { tape, at, since, source, missed, what });
     }
 }
 

@@ -18,13 +18,11 @@ impl Codex {
     /// Ends the turns that hubs left, now and, where hubs share the database, from time to time. Returns when nothing
     /// more is to come.
     pub(crate) async fn mind_the_left(&self) {
+        let shared = self.0.store.is_shared();
         loop {
-            let minded = match self.0.store.is_shared() {
-                false => self.only_ours().await,
-                true => self.speak_and_look().await,
-            };
+            let minded = if shared { self.speak_and_look().await } else { self.only_ours().await };
             match minded {
-                Ok(()) if !self.0.store.is_shared() => return,
+                Ok(()) if !shared => return,
                 Ok(()) => {}
                 Err(error) => tracing::warn!(%error, "turns that a hub left could not be looked for"),
             }

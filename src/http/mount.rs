@@ -41,6 +41,7 @@ use crate::mcp::edge::envelope::{self, Envelope};
 use crate::mcp::edge::message;
 use crate::mcp::error::{self, Refusal};
 use crate::recorder::Tape;
+pub(super) use record::head;
 
 const SESSION_ID: &str = "mcp-session-id";
 const REVISION: &str = "mcp-protocol-version";

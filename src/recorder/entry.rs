@@ -13,7 +13,7 @@ use crate::config::log::Edge;
 pub(crate) const FORMAT: u32 = 1;
 
 /// Which way a line went. Who sends requests first is the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Direction {
     /// From the client to the server.
@@ -76,6 +76,9 @@ pub(crate) struct Entry<'a> {
     /// The same on a clock that nobody sets, in microseconds since the recording began.
     pub(crate) us: u64,
     pub(crate) dir: Direction,
+    /// Over HTTP, the request that it belongs to, counted from 1 in a recording.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) call: u64,
     /// The line without its end.
     #[serde(default, skip_serializing_if = "Option::is_none", borrow)]
     pub(crate) line: Option<Cow<'a, str>>,
@@ -99,7 +102,8 @@ pub(crate) struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// An entry without a line.
     pub(crate) fn new(seq: u64, at: i64, us: u64, dir: Direction) -> Self {
-        Self { seq, at, us, dir, line: None, hex: None, more: false, end: false, missed: 0, exit: None }
+        let (call, missed) = (0, 0);
+        Self { seq, at, us, dir, call, line: None, hex: None, more: false, end: false, missed, exit: None }
     }
 
     /// The same with the bytes of a line.

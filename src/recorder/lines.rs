@@ -27,6 +27,11 @@ impl Lines {
         }
     }
 
+    /// Tells whether nothing came after the last line end.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Gives away what came after the last line end.
     pub(super) fn rest(&mut self, mut line: impl FnMut(&[u8], bool)) {
         let rest = std::mem::take(&mut self.0);

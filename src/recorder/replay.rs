@@ -5,15 +5,18 @@
 //! then; ids and what is new with each run are taken over into what is played.
 
 mod align;
+mod script;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::entry::{Direction, Entry};
+use super::head::{HEADERS, Head};
 use super::read::{self, Found};
 use align::{Difference, Learned};
+pub(crate) use script::{Call, Over, answer_line};
+use script::{Script, Step, Tie};
 
 /// Characters of a message in a finding.
 const SHOWN: usize = 160;
@@ -30,6 +33,8 @@ pub(crate) enum Role {
 pub(crate) struct Player {
     role: Role,
     steps: Vec<Step>,
+    /// The requests of HTTP, by their numbers.
+    pub(crate) calls: BTreeMap<u64, Call>,
     /// Before this one all is played, or has come.
     first: usize,
     /// The other side's ids by those in the recording.
@@ -38,27 +43,6 @@ pub(crate) struct Player {
     findings: Vec<Finding>,
     /// How the server ended, where it did so before its client.
     pub(crate) exit: Option<i32>,
-}
-
-/// A line of the recording.
-#[derive(Debug)]
-struct Step {
-    seq: u64,
-    us: u64,
-    mine: bool,
-    bytes: Vec<u8>,
-    message: Option<Value>,
-    tie: Option<Tie>,
-    /// The request that it answers.
-    answers: Option<usize>,
-    done: bool,
-}
-
-/// What a line has to do with others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tie {
-    Request { answered: Option<usize> },
-    Response,
 }
 
 /// What was not as it was recorded.
@@ -78,6 +62,20 @@ pub(crate) struct Due {
     pub(crate) bytes: Vec<u8>,
     /// Microseconds.
     pub(crate) after: u64,
+    /// The request of HTTP that it belongs to, or is; whether it is the head of its answer; what stands before it in an
+    /// event stream.
+    pub(crate) call: u64,
+    pub(crate) is_head: bool,
+    pub(crate) lead: Vec<u8>,
+}
+
+/// What a line of the other side is in the recording.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// The request of HTTP that it belongs to, or is; 0 otherwise.
+    Known { call: u64 },
+    /// Nobody said it then. Who asked is told so.
+    Unknown { answer: Option<Vec<u8>> },
 }
 
 /// What a message is to the one who has to match it.
@@ -91,34 +89,10 @@ enum Kind<'a> {
 
 impl Player {
     /// Reads a recording. Members named in `ignore` are not compared.
-    pub(crate) fn new(role: Role, found: &Found, ignore: &[String]) -> Result<Self, read::Error> {
-        let mut steps: Vec<Step> = Vec::new();
-        let mut exit = None;
-        let mut client_ended = false;
-        let mut open: HashMap<&str, usize> = HashMap::new();
-        read::entries(found, |entry| {
-            exit = exit.or(entry.exit.filter(|_| !client_ended));
-            client_ended |= entry.end && entry.dir == Direction::C2s;
-            if let Some(mine) = mine(role, &entry) {
-                let bytes = entry.bytes().unwrap_or_default();
-                let direction = entry.dir.as_str();
-                let at = if let Some(at) = open.remove(direction) {
-                    steps[at].bytes.extend_from_slice(&bytes);
-                    at
-                } else {
-                    steps.push(Step::new(entry.seq, entry.us, mine, bytes.into_owned()));
-                    steps.len() - 1
-                };
-                if entry.more {
-                    open.insert(direction, at);
-                }
-            }
-            true
-        })?;
-        steps.retain(|step| !step.bytes.trim_ascii().is_empty());
-        tie(&mut steps);
+    pub(crate) fn new(role: Role, over: Over, found: &Found, ignore: &[String]) -> Result<Self, read::Error> {
+        let Script { steps, calls, exit } = Script::read(role, over, found)?;
         let learned = Learned::ignoring(ignore);
-        Ok(Self { role, steps, first: 0, ids: HashMap::new(), learned, findings: Vec::new(), exit })
+        Ok(Self { role, steps, calls, first: 0, ids: HashMap::new(), learned, findings: Vec::new(), exit })
     }
 
     /// Returns the next line of ours, when all that it rests on has come.
@@ -127,14 +101,17 @@ impl Player {
         let at = match self.gate(next) {
             None => next,
             // Somebody who asks in another order is answered in that order.
-            Some(gate) if self.steps[gate].is_request() => self.asked_for(next)?,
+            Some(gate) if self.steps[gate].is_request() || self.steps[next].is_head => {
+                self.asked_for(next)?
+            }
             Some(_) => return None,
         };
         self.steps[at].done = true;
         let after = at.checked_sub(1).map_or(0, |before| self.steps[at].us - self.steps[before].us);
         let bytes = self.spoken(at);
         self.advance();
-        Some(Due { bytes, after })
+        let Step { call, is_head, lead, .. } = &mut self.steps[at];
+        Some(Due { bytes, after, call: *call, is_head: *is_head, lead: std::mem::take(lead) })
     }
 
     /// Says what the next line of ours waits for.
@@ -155,17 +132,55 @@ impl Player {
         self.steps[self.first..].iter().all(|step| step.done || (!step.mine && step.tie.is_none()))
     }
 
-    /// Takes a line of the other side. Returns what it is told at once: that the recording has no answer.
-    pub(crate) fn hear(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+    /// Takes the end of an answer of HTTP: what has not come of it never will.
+    pub(crate) fn ended(&mut self, call: u64) {
+        let open = |step: &Step| step.call == call && !step.mine && !step.done;
+        while let Some(at) = self.steps.iter().position(open) {
+            self.miss(at);
+        }
+        self.advance();
+    }
+
+    /// Tells whether more of ours is to come in a request of HTTP.
+    pub(crate) fn goes_on(&self, call: u64) -> bool {
+        self.steps[self.first..].iter().any(|step| step.mine && !step.done && step.call == call)
+    }
+
+    /// Holds the head of a client's request against the one that it was then, but for what its HTTP library says.
+    pub(crate) fn asked_with(&mut self, call: u64, head: &Head) {
+        let told = |head: &Head| -> Value {
+            let named = HEADERS.into_iter().filter(|name| !matches!(*name, "accept" | "content-type"));
+            named.filter_map(|name| Some((name.to_owned(), Value::from(head.get(name)?)))).collect()
+        };
+        let Some(then) = self.calls.get(&call) else { return };
+        let differences = self.learned.compare(&told(&then.asked), &told(head), &self.ids);
+        let (seq, what) = (self.seq_of(call), format!("{} (headers)", then.asked.start));
+        self.findings.extend(differences.into_iter().map(|difference| Finding::Differs {
+            seq,
+            what: what.clone(),
+            difference,
+        }));
+    }
+
+    fn seq_of(&self, call: u64) -> u64 {
+        self.steps.iter().find(|step| step.call == call).map_or(0, |step| step.seq)
+    }
+
+    /// Takes a line of the other side.
+    pub(crate) fn hear(&mut self, line: &[u8]) -> Heard {
         let actual = message(line);
         let Some(at) = self.find(line, actual.as_ref()) else {
             let what = shown(line);
             self.findings.push(Finding::Unexpected { what });
-            let actual = actual?;
-            let Kind::Request(method, id) = kind(&actual) else { return None };
-            let error = json!({"code": 0, "message": format!("the recording has no further `{method}`")});
-            let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
-            return Some(answer.to_string().into_bytes());
+            let answer = match actual.as_ref().map(kind) {
+                Some(Kind::Request(method, id)) => {
+                    let error =
+                        json!({"code": 0, "message": format!("the recording has no further `{method}`")});
+                    Some(json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string().into_bytes())
+                }
+                Some(Kind::Notification(_) | Kind::Response(_) | Kind::Other) | None => None,
+            };
+            return Heard::Unknown { answer };
         };
         self.steps[at].done = true;
         if let (Some(actual), Some(recorded)) = (&actual, self.steps[at].message.take()) {
@@ -180,8 +195,9 @@ impl Player {
                 difference,
             }));
         }
+        let call = self.steps[at].call;
         self.advance();
-        None
+        Heard::Known { call }
     }
 
     /// Returns what was not as it was then, up to now: a line each, and a last one that counts them.
@@ -236,6 +252,7 @@ impl Player {
             // What a server says of itself belongs to the call that is open longest, and comes behind the answers to
             // what it asked.
             (Role::Server, None) => before.find(|before| match self.steps[*before].tie {
+                _ if self.steps[at].call > 0 && self.steps[*before].call == self.steps[at].call => true,
                 Some(Tie::Response) => true,
                 Some(Tie::Request { answered }) => answered.is_none_or(|answered| answered > at),
                 None => false,
@@ -293,49 +310,8 @@ impl Player {
 }
 
 impl Step {
-    fn new(seq: u64, us: u64, mine: bool, bytes: Vec<u8>) -> Self {
-        Self { seq, us, mine, bytes, message: None, tie: None, answers: None, done: false }
-    }
-
-    fn is_request(&self) -> bool {
-        matches!(self.tie, Some(Tie::Request { .. }))
-    }
-
     fn what(&self) -> String {
         self.message.as_ref().map_or_else(|| shown(&self.bytes), name)
-    }
-}
-
-/// Reads the messages, and finds which answer belongs to which request: the last with its id from the other side.
-fn tie(steps: &mut [Step]) {
-    let mut open: HashMap<(bool, String), usize> = HashMap::new();
-    for at in 0..steps.len() {
-        let message = message(&steps[at].bytes);
-        match message.as_ref().map(kind) {
-            Some(Kind::Request(_, id)) => {
-                open.insert((steps[at].mine, id.to_string()), at);
-                steps[at].tie = Some(Tie::Request { answered: None });
-            }
-            Some(Kind::Response(id)) => {
-                steps[at].tie = Some(Tie::Response);
-                steps[at].answers = open.remove(&(!steps[at].mine, id.to_string()));
-                if let Some(request) = steps[at].answers {
-                    steps[request].tie = Some(Tie::Request { answered: Some(at) });
-                }
-            }
-            Some(Kind::Notification(_) | Kind::Other) | None => {}
-        }
-        steps[at].message = message;
-    }
-}
-
-/// Whether an entry is a line of the side that is played; `None` for what is no line of either.
-fn mine(role: Role, entry: &Entry<'_>) -> Option<bool> {
-    entry.bytes()?;
-    match entry.dir {
-        Direction::C2s => Some(role == Role::Client),
-        Direction::S2c => Some(role == Role::Server),
-        Direction::Err | Direction::Note => None,
     }
 }
 

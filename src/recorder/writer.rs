@@ -1,6 +1,6 @@
 //! The thread that writes all recordings of a process.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,6 +16,9 @@ use crate::config::log::LogConfig;
 /// Bytes that are gathered before they are written, where more follow at once.
 const GATHER: usize = 256 << 10;
 
+/// The request of HTTP, 0 for none, and the direction that bytes belong to.
+pub(super) type Source = (u64, Direction);
+
 /// What the thread is asked.
 #[derive(Debug)]
 pub(super) enum Job {
@@ -29,7 +32,7 @@ pub(super) enum Job {
         tape: u64,
         at: SystemTime,
         since: Duration,
-        direction: Direction,
+        source: Source,
         missed: u64,
         what: What,
     },
@@ -69,7 +72,8 @@ pub(super) struct Writer {
 
 struct Open {
     parts: Parts,
-    lines: [Lines; Direction::COUNT],
+    /// What came after the last line end of each source, where something did.
+    lines: BTreeMap<Source, Lines>,
     seq: u64,
     /// Entries that are not written yet.
     out: Vec<u8>,
@@ -107,13 +111,13 @@ impl Writer {
                 }
                 self.open.insert(tape, Open::new(Parts::new(path, *header, self.config.largest)));
             }
-            Job::Take { tape, at, since, direction, missed, what } => {
+            Job::Take { tape, at, since, source, missed, what } => {
                 self.waiting.fetch_sub(what.weight() + OVERHEAD, Ordering::Relaxed);
                 if let Some(open) = self.open.get_mut(&tape) {
                     let at = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
                     open.at = i64::try_from(at.as_millis()).unwrap_or(i64::MAX);
                     open.us = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
-                    open.take(direction, missed, what);
+                    open.take(source, missed, what);
                 }
             }
             Job::Close { tape } => {
@@ -132,46 +136,47 @@ impl Writer {
 
 impl Open {
     fn new(parts: Parts) -> Self {
-        Self { parts, lines: Default::default(), seq: 0, out: Vec::new(), at: 0, us: 0 }
+        Self { parts, lines: BTreeMap::new(), seq: 0, out: Vec::new(), at: 0, us: 0 }
     }
 
-    fn take(&mut self, direction: Direction, missed: u64, what: What) {
-        let mut lines = std::mem::take(&mut self.lines[direction as usize]);
+    fn take(&mut self, source: Source, missed: u64, what: What) {
+        let mut lines = self.lines.remove(&source).unwrap_or_default();
         if missed > 0 {
-            lines.rest(|line, more| self.line(direction, line, more));
-            self.entry(direction, |entry| entry.missed = missed);
+            lines.rest(|line, more| self.line(source, line, more));
+            self.entry(source, |entry| entry.missed = missed);
         }
         match what {
-            What::Bytes(bytes) => lines.push(&bytes, |line, more| self.line(direction, line, more)),
+            What::Bytes(bytes) => lines.push(&bytes, |line, more| self.line(source, line, more)),
             What::Whole(bytes) => {
-                lines::pieces(&bytes, &mut |line, more| self.line(direction, line, more));
+                lines::pieces(&bytes, &mut |line, more| self.line(source, line, more));
             }
             What::End => {
-                lines.rest(|line, more| self.line(direction, line, more));
-                self.entry(direction, |entry| entry.end = true);
+                lines.rest(|line, more| self.line(source, line, more));
+                self.entry(source, |entry| entry.end = true);
             }
-            What::Exit(code) => self.entry(direction, |entry| entry.exit = Some(code)),
+            What::Exit(code) => self.entry(source, |entry| entry.exit = Some(code)),
         }
-        self.lines[direction as usize] = lines;
+        if !lines.is_empty() {
+            self.lines.insert(source, lines);
+        }
     }
 
-    /// Notes what came after the last line end of each direction.
+    /// Notes what came after the last line end of each source.
     fn rest(&mut self) {
-        for direction in [Direction::C2s, Direction::S2c, Direction::Err] {
-            let mut lines = std::mem::take(&mut self.lines[direction as usize]);
-            lines.rest(|line, more| self.line(direction, line, more));
+        for (source, mut lines) in std::mem::take(&mut self.lines) {
+            lines.rest(|line, more| self.line(source, line, more));
         }
     }
 
-    fn entry(&mut self, direction: Direction, fill: impl FnOnce(&mut Entry<'_>)) {
-        let mut entry = Entry::new(self.seq + 1, self.at, self.us, direction);
+    fn entry(&mut self, (call, direction): Source, fill: impl FnOnce(&mut Entry<'_>)) {
+        let mut entry = Entry { call, ..Entry::new(self.seq + 1, self.at, self.us, direction) };
         fill(&mut entry);
         self.put(&entry);
     }
 
-    fn line(&mut self, direction: Direction, line: &[u8], more: bool) {
+    fn line(&mut self, (call, direction): Source, line: &[u8], more: bool) {
         let entry = Entry::new(self.seq + 1, self.at, self.us, direction).with_bytes(line);
-        self.put(&Entry { more, ..entry });
+        self.put(&Entry { call, more, ..entry });
     }
 
     fn put(&mut self, entry: &Entry<'_>) {

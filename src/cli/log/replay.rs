@@ -1,7 +1,10 @@
-//! `adjutant log replay`: one side of a recording, played on stdin and stdout, or to a command.
+//! `adjutant log replay`: one side of a recording, played on stdin and stdout, to a command, or over HTTP.
+
+mod http;
 
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -12,7 +15,7 @@ use clap::Args;
 use crate::cli::output::{self, Failure};
 use crate::process;
 use crate::recorder::read;
-use crate::recorder::replay::{Due, Player, Role};
+use crate::recorder::replay::{Due, Heard, Over, Player, Role};
 use crate::visible::line;
 
 /// Bytes of a line; a longer one is not compared.
@@ -33,6 +36,15 @@ pub(super) struct ReplayArgs {
     /// Play the client to this command; without one, play the server on stdin and stdout
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+    /// Play the server of a recording of HTTP here, on loopback; with port 0, on any free one
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["command", "to", "paced"])]
+    http: Option<SocketAddr>,
+    /// Play the client of a recording of HTTP to the server at this address
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    to: Option<String>,
+    /// Show the server at `--to` the token in this file
+    #[arg(long, value_name = "FILE", requires = "to")]
+    token_file: Option<PathBuf>,
     /// Do not compare members with this name; may be repeated
     #[arg(long, value_name = "MEMBER")]
     ignore: Vec<String>,
@@ -50,22 +62,34 @@ pub(super) struct ReplayArgs {
 /// Plays to the end; exit code 1 when something was not as it was recorded.
 pub(super) fn run(args: &ReplayArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let found = read::find(folder, Some(&args.recording))?;
-    let role = if args.command.is_empty() { Role::Server } else { Role::Client };
-    let mut player = Player::new(role, &found, &args.ignore)?;
-    let exit = match role {
-        Role::Server => serve(&mut player, args)?,
-        Role::Client => drive(&mut player, args)?,
+    let role = if args.command.is_empty() && args.to.is_none() { Role::Server } else { Role::Client };
+    let over = if args.http.is_some() || args.to.is_some() { Over::Http } else { Over::Lines };
+    let mut player = Player::new(role, over, &found, &args.ignore)?;
+    if over == Over::Http && player.calls.is_empty() {
+        return Err(Failure::new("this recording is of no HTTP").hint("play it without --http and --to"));
+    }
+    let exit = match (&args.to, args.http, role) {
+        (Some(url), _, _) => {
+            http::drive(&mut player, url, args)?;
+            None
+        }
+        (None, Some(address), _) => {
+            player = http::serve(player, address, args)?;
+            None
+        }
+        (None, None, Role::Server) => serve(&mut player, args)?,
+        (None, None, Role::Client) => drive(&mut player, args)?,
     };
     let report = player.report();
-    write_report(&player, args)?;
+    write_report(&player, args.report.as_deref())?;
     output::note(report.iter().map(|text| line(text)).collect::<Vec<_>>().join("\n"));
     // The code of a server that ended by itself is part of what it did.
     Ok(ExitCode::from(exit.unwrap_or(u8::from(report.len() > 1))))
 }
 
 /// Writes what is known up to now: a client may end its server by a signal.
-fn write_report(player: &Player, args: &ReplayArgs) -> Result<(), Failure> {
-    let Some(file) = &args.report else { return Ok(()) };
+fn write_report(player: &Player, file: Option<&Path>) -> Result<(), Failure> {
+    let Some(file) = file else { return Ok(()) };
     let text: String = player.report().iter().map(|text| line(text) + "\n").collect();
     std::fs::write(file, text).map_err(|error| {
         Failure::new(format!("{}: {error}", file.display())).hint("name another file with --report")
@@ -87,7 +111,7 @@ fn serve(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
         if let Some(code) = player.exit.filter(|_| player.is_done()) {
             return Ok(u8::try_from(code & 0xff).ok());
         }
-        write_report(player, args)?;
+        write_report(player, args.report.as_deref())?;
         line.clear();
         if stdin.read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
@@ -142,7 +166,13 @@ fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
 /// Gives the player a line without its end; nothing where it is blank.
 fn heard(player: &mut Player, line: &[u8]) -> Option<Vec<u8>> {
     let line = line.trim_ascii();
-    if line.is_empty() || line.len() > LONGEST { None } else { player.hear(line) }
+    if line.is_empty() || line.len() > LONGEST {
+        return None;
+    }
+    match player.hear(line) {
+        Heard::Known { .. } => None,
+        Heard::Unknown { answer } => answer,
+    }
 }
 
 fn say(input: &mut Option<impl Write>, line: &[u8]) {
@@ -174,7 +204,10 @@ fn lines_of(output: impl io::Read + Send + 'static) -> Receiver<Vec<u8>> {
 }
 
 fn pause(due: &Due, args: &ReplayArgs) {
-    if args.paced {
-        std::thread::sleep(Duration::from_micros(due.after).min(PAUSE));
-    }
+    std::thread::sleep(pause_of(due, args));
+}
+
+/// How long to wait before a line is said.
+fn pause_of(due: &Due, args: &ReplayArgs) -> Duration {
+    if args.paced { Duration::from_micros(due.after).min(PAUSE) } else { Duration::ZERO }
 }

@@ -11,14 +11,11 @@ use http_body_util::BodyExt as _;
 use rmcp::ServerHandler;
 use sha2::{Digest, Sha256};
 
-use super::{Mount, Named, REVISION, SESSION_ID};
+use super::{Mount, Named, SESSION_ID};
 use crate::config::log::Edge;
 use crate::recorder::Tape;
 use crate::recorder::entry::Direction;
-
-/// The headers that are recorded; what names a session is recorded by another name.
-const HEADERS: [&str; 7] =
-    ["accept", "content-type", "last-event-id", "mcp-method", "mcp-name", REVISION, SESSION_ID];
+use crate::recorder::head::{HEADERS, Head};
 
 /// Characters of a header's value that are recorded.
 const VALUE: usize = 300;
@@ -42,20 +39,22 @@ impl<H: ServerHandler> Mount<H> {
             && memchr::memmem::find(&bytes, b"\"initialize\"").is_some();
         // Whether a session is opened is known by the answer.
         let tape = if opens { self.new_tape() } else { tape };
-        tape.note(&format!("{}{}", parts.method, headers(&parts.headers)));
+        let begun = tape.clone();
+        let tape = tape.next_call();
+        tape.note(&head(parts.method.as_str(), &parts.headers, alias).to_string());
         if parts.method == Method::POST {
             tape.whole(Direction::C2s, &bytes);
         }
         let response = self.answer(Request::from_parts(parts, Body::from(bytes))).await;
         if opens && let Named::Session(session) = self.session(response.headers()) {
-            let _ = session.tape.set(tape.clone());
+            let _ = session.tape.set(begun);
         }
         self.record(response, tape).await
     }
 
     /// Puts an answer on the tape: one in one piece as it is, an event stream as it comes.
     async fn record(&self, response: Response<Body>, tape: Tape) -> Response<Body> {
-        tape.note(&format!("HTTP {}{}", response.status(), headers(response.headers())));
+        tape.note(&head(&format!("HTTP {}", response.status()), response.headers(), alias).to_string());
         let (parts, body) = response.into_parts();
         if is_stream(&parts.headers) {
             let told = body.map_frame(move |frame| {
@@ -82,19 +81,19 @@ impl<H: ServerHandler> Mount<H> {
     }
 }
 
-/// Returns the headers of the list as text that follows a method or a status.
-fn headers(headers: &HeaderMap) -> String {
+/// Returns what of a head is recorded, with `session` in the place of what names a session.
+pub(in crate::http) fn head(start: &str, headers: &HeaderMap, session: fn(&str) -> String) -> Head {
     let shown =
         HEADERS.iter().flat_map(|name| headers.get_all(*name).iter().map(move |value| (*name, value)));
     let shown = shown.map(|(name, value)| {
         let value = match value.to_str() {
-            Ok(value) if name == SESSION_ID => alias(value),
+            Ok(value) if name == SESSION_ID => session(value),
             Ok(value) => value.chars().take(VALUE).collect(),
             Err(_) => "(no text)".to_owned(),
         };
-        format!("; {name}: {value}")
+        (name, value)
     });
-    shown.collect()
+    Head { start: start.to_owned(), headers: shown.collect() }
 }
 
 /// The name of a session in recordings: always the same one for it, and of no use to whoever reads it.

@@ -2,7 +2,7 @@ use std::io::Write as _;
 
 use serde_json::Value;
 
-use super::{Player, Role};
+use super::{Heard, Over, Player, Role};
 use crate::recorder::read::Found;
 
 const HEADER: &str =
@@ -32,7 +32,7 @@ fn player(role: Role, ignore: &[&str]) -> Player {
     let files = vec![file.path().to_owned()];
     let found = Found { name: "s".to_owned(), files, bytes: 0, modified: std::time::SystemTime::now() };
     let ignore: Vec<String> = ignore.iter().map(|name| (*name).to_owned()).collect();
-    Player::new(role, &found, &ignore).unwrap()
+    Player::new(role, Over::Lines, &found, &ignore).unwrap()
 }
 
 fn said(player: &mut Player) -> Vec<String> {
@@ -60,7 +60,9 @@ fn a_server_answers_as_it_did_with_the_ids_of_now() {
     assert_eq!(told.len(), 3, "the rest waits for the answer");
     server.hear(br#"{"id":0,"result":{"decision":"decline"}}"#);
     assert_eq!(said(&mut server), [SCRIPT[8].1]);
-    let refused = server.hear(br#"{"id":9,"method":"other"}"#).unwrap();
+    let Heard::Unknown { answer: Some(refused) } = server.hear(br#"{"id":9,"method":"other"}"#) else {
+        panic!("nobody said it then")
+    };
     let refused: Value = serde_json::from_slice(&refused).unwrap();
     assert_eq!(refused["error"]["message"], "the recording has no further `other`");
     assert!(!server.is_done());

@@ -1,9 +1,14 @@
 //! `adjutant log replay`: a recording as the server, and as the client.
 
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{recording, recordings};
-use crate::support::{Home, Peer};
+use super::{read, recording, recordings, wait_for};
+use crate::support::serving::Serving;
+use crate::support::{DEADLINE, Home, Peer, wait};
 
 const SAID: &str = concat!(
     r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
@@ -81,7 +86,7 @@ fn as_the_client_it_finds_what_a_server_does_otherwise() {
     let silent =
         home.run(["log", "replay", "bug.jsonl", "--patience", "1", "--", "sh", "-c", "cat > /dev/null"], "");
     assert_eq!(silent.status.code(), Some(1));
-    assert!(silent.stderr.contains("#5 never came: the answer to 1"), "{}", silent.stderr);
+    assert!(silent.stderr.contains(" never came: the answer to 1"), "{}", silent.stderr);
     let none = home.run(["log", "replay", "bug.jsonl", "--", "no-such-program"], "");
     assert!(none.stderr.contains("`no-such-program` cannot be executed"), "{}", none.stderr);
     assert!(recordings(&home).is_empty());
@@ -121,4 +126,161 @@ fn what_is_no_recording_is_told() {
     let newer = "error: newer.jsonl has the format 9, and this version reads 1\n\
                  hint: read it with the adjutant that wrote it, or a newer one\n";
     assert_eq!(run.stderr, newer);
+}
+
+/// A client over HTTP: one request, and the whole answer to it.
+struct Curl {
+    url: String,
+    token: Option<String>,
+}
+
+impl Curl {
+    fn ask(&self, method: &str, headers: &[&str], body: &str) -> String {
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "-i", "--max-time", "20", "-X", method, &self.url]);
+        if method == "POST" {
+            curl.args(["--data-binary", body, "-H", "content-type: application/json"]);
+        }
+        curl.args(["-H", "accept: application/json, text/event-stream"]);
+        for header in headers {
+            curl.args(["-H", header]);
+        }
+        if let Some(token) = &self.token {
+            curl.args(["-H", &format!("authorization: Bearer {token}")]);
+        }
+        let answer = curl.output().unwrap();
+        assert!(answer.status.success(), "{answer:?}");
+        String::from_utf8(answer.stdout).unwrap()
+    }
+
+    /// A session: handshake, a call with progress, and its end. Returns what the server said.
+    fn session(&self, said: &str) -> Vec<String> {
+        let mut lines = said.lines();
+        let hello = self.ask("POST", &[], lines.next().unwrap());
+        let id = hello.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim();
+        let session = format!("mcp-session-id: {id}");
+        let headers = [session.as_str(), "mcp-protocol-version: 2025-06-18"];
+        let mut answers: Vec<String> = lines.map(|line| self.ask("POST", &headers, line)).collect();
+        answers.push(self.ask("DELETE", &headers, ""));
+        answers.insert(0, hello.clone());
+        answers
+    }
+}
+
+/// A hub with a session on tape; returns the tape and what was answered.
+fn recorded_over_http() -> (Home, Serving, std::path::PathBuf, Vec<String>) {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[log]\nrecord = [\"http\"]\n");
+    home.write(".adjutant/prompts/greet.md", "Hello {{input}}!");
+    let hub = Serving::hub(&home);
+    let curl = Curl { url: hub.url("/mcp/prompts"), token: Some(hub.token()) };
+    let answers = curl.session(SAID);
+    assert!(answers[2].contains("Hello you!"), "{answers:?}");
+    let file = wait_for("the end of the session", || {
+        let file = recordings(&home).pop()?;
+        let text = std::fs::read_to_string(&file).unwrap();
+        (text.matches("\"HTTP ").count() == 4 && text.ends_with('\n')).then_some(file)
+    });
+    (home, hub, file, answers)
+}
+
+/// A replay that listens, and its address.
+fn server(home: &Home, file: &std::path::Path) -> (Child, Curl) {
+    let arguments = ["log", "replay", file.to_str().unwrap(), "--http", "127.0.0.1:0"];
+    let mut child = home.adjutant(arguments).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    // What is read ahead is put back below.
+    let stderr = child.stderr.take().unwrap();
+    let mut reader = BufReader::with_capacity(1, stderr);
+    reader.read_line(&mut line).unwrap();
+    child.stderr = Some(reader.into_inner());
+    let url = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap().to_owned();
+    (child, Curl { url, token: None })
+}
+
+/// Interrupts a replay, and returns its exit code and what it found.
+fn found(mut child: Child) -> (Option<i32>, String) {
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let status = wait(&mut child, DEADLINE);
+    let mut report = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut report).unwrap();
+    (status.code(), report)
+}
+
+fn bodies(answers: &[String]) -> Vec<&str> {
+    answers.iter().map(|answer| answer.split_once("\r\n\r\n").unwrap().1).collect()
+}
+
+#[test]
+fn over_http_it_is_the_server_as_it_was() {
+    let (home, _hub, file, then) = recorded_over_http();
+    let (child, curl) = server(&home, &file);
+    let now = curl.session(SAID);
+    assert_eq!(bodies(&now), bodies(&then));
+    let status = |answers: &[String]| -> Vec<String> {
+        answers.iter().map(|answer| answer.lines().next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(status(&now), status(&then));
+    let (code, report) = found(child);
+    assert_eq!((code, report.trim_end()), (Some(0), "10 lines replayed, all as recorded"));
+
+    // Another order, other values, another revision, what nobody asked then; a page of another site.
+    let (child, curl) = server(&home, &file);
+    let told = SAID.lines().nth(2).unwrap().replace("you", "somebody");
+    let answer = curl.ask("POST", &["mcp-session-id: other", "mcp-protocol-version: 2025-03-26"], &told);
+    assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("Hello you!"), "{answer}");
+    let unknown = curl.ask("POST", &[], r#"{"jsonrpc":"2.0","id":7,"method":"prompts/list"}"#);
+    assert!(unknown.contains("the recording has no further `prompts/list`"), "{unknown}");
+    assert!(curl.ask("GET", &[], "").starts_with("HTTP/1.1 405 "));
+    assert!(
+        curl.ask("POST", &["host: example.com"], SAID.lines().next().unwrap()).starts_with("HTTP/1.1 403 ")
+    );
+    let (code, report) = found(child);
+    assert_eq!(code, Some(1));
+    for part in [
+        r#"tools/call: params.arguments.input was "you", is "somebody""#,
+        r#"POST (headers): mcp-protocol-version was "2025-06-18", is "2025-03-26""#,
+        "never came: initialize",
+        "never came: DELETE",
+    ] {
+        assert!(report.contains(part), "no `{part}` in\n{report}");
+    }
+}
+
+#[test]
+fn over_http_it_is_the_client_as_it_was() {
+    let (home, hub, file, _) = recorded_over_http();
+    let token = home.path().join(".adjutant/token");
+    let arguments = |url: &str| {
+        let file = file.to_str().unwrap().to_owned();
+        ["log", "replay", &file, "--to", url, "--token-file", token.to_str().unwrap()].map(str::to_owned)
+    };
+    let same = home.run(arguments(&hub.url("/mcp/prompts")), "");
+    assert_eq!((same.status.code(), same.stderr.as_str()), (Some(0), "10 lines replayed, all as recorded\n"));
+    // What went there was recorded like any other.
+    let last = wait_for("the recording of the replay", || recordings(&home).into_iter().nth(1));
+    assert_eq!(read(&last).0["edge"], "http");
+    home.write(".adjutant/prompts/greet.md", "Good day, {{input}}.");
+    let arguments = arguments(&hub.url("/mcp/prompts"));
+    let other = wait_for("the other greeting", || {
+        let other = home.run(arguments.clone(), "");
+        (other.status.code() == Some(1)).then_some(other)
+    });
+    assert!(other.stderr.contains("Good day, you."), "{other}");
+    let refused = home.run(["log", "replay", file.to_str().unwrap(), "--to", &hub.url("/mcp/prompts")], "");
+    assert!(refused.stderr.contains("result.status was 200, is 401"), "{refused}");
+    let nobody = home.run(["log", "replay", file.to_str().unwrap(), "--to", "http://127.0.0.1:1/mcp"], "");
+    assert!(nobody.stderr.starts_with("error: 127.0.0.1 cannot be reached\nhint: "), "{nobody}");
+    // The messages alone go over lines too.
+    let server = ["--", adjutant(), "mcp", "prompts", "--prompts-dir"];
+    let prompts = home.path().join(".adjutant/prompts");
+    let lines =
+        [&["log", "replay", file.to_str().unwrap()][..], &server, &[prompts.to_str().unwrap()]].concat();
+    let lines = home.run(lines, "");
+    assert!(lines.stderr.contains("Good day, you."), "{lines}");
+    let away = home.run(["log", "replay", file.to_str().unwrap(), "--http", "0.0.0.0:0"], "");
+    assert!(away.stderr.starts_with("error: a recording is played on loopback only"), "{away}");
+    let tapped = recorded();
+    let none = tapped.run(["log", "replay", "bug.jsonl", "--http", "127.0.0.1:0"], "");
+    assert!(none.stderr.starts_with("error: this recording is of no HTTP"), "{none}");
 }

@@ -1,0 +1,161 @@
+//! Is the server of a recording of HTTP, on loopback: each request gets what the one like it got then.
+//!
+//! Whoever knows the address may ask, as long as it is reached by its own name: what is played is as confidential as the
+//! recording, so the guard that stands before the hub's routes stands here.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{CONTENT_TYPE, HeaderName};
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
+use futures::StreamExt as _;
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
+use hyper::body::Incoming;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::guard::{self, Names};
+use super::mount::head;
+use super::{answer, body, listen};
+use crate::recorder::replay::{Due, Heard, Player};
+
+/// Bytes of a body; a longer one is not compared.
+const LONGEST: usize = 32 << 20;
+/// How long what is played may go on once the player is to stop.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// A player, and who waits for what it plays.
+struct Stage {
+    player: Mutex<Cast>,
+    names: Names,
+}
+
+struct Cast {
+    player: Player,
+    /// The answers that go on, by the number of the recorded request; what is sent there has a bound by the recording.
+    open: HashMap<u64, UnboundedSender<Due>>,
+    /// Told of everything that came.
+    heard: Box<dyn Fn(&Player) + Send>,
+}
+
+/// Answers until `stop`, and returns the player. `heard` is called after each request.
+pub(crate) async fn replay(
+    listener: TcpListener,
+    address: SocketAddr,
+    player: Player,
+    stop: CancellationToken,
+    heard: impl Fn(&Player) + Send + 'static,
+) -> Option<Player> {
+    let cast = Cast { player, open: HashMap::new(), heard: Box::new(heard) };
+    let stage = Arc::new(Stage { player: Mutex::new(cast), names: Names::new(address, &[]) });
+    let answering = stage.clone();
+    listen::run(listener, &stop, GRACE, move |request| {
+        let stage = answering.clone();
+        async move { stage.answer(request).await }
+    })
+    .await;
+    Arc::into_inner(stage)
+        .map(|stage| stage.player.into_inner().unwrap_or_else(PoisonError::into_inner).player)
+}
+
+impl Stage {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let (parts, incoming) = request.into_parts();
+        if let Some(refusal) = self.names.refusal(&parts.method, &parts.uri, &parts.headers) {
+            return answer::invalid(refusal.status(), None, refusal.message());
+        }
+        let line = if parts.method == Method::POST {
+            match body::read(&parts.headers, incoming, LONGEST).await {
+                Ok(bytes) => bytes.trim_ascii().to_vec(),
+                Err(fault) => return answer::invalid(fault.status(), None, fault.message()),
+            }
+        } else {
+            json!({"id": "HTTP", "method": parts.method.as_str()}).to_string().into_bytes()
+        };
+        let mut answers = match self.hear(&line, &head(parts.method.as_str(), &parts.headers, str::to_owned))
+        {
+            Ok(answers) => answers,
+            Err(Some(refusal)) if parts.method == Method::POST => return json_body(refusal),
+            Err(_) if parts.method == Method::POST => return empty(StatusCode::ACCEPTED),
+            Err(_) => return empty(StatusCode::METHOD_NOT_ALLOWED),
+        };
+        // It does not come where the recording ends before, or waits for another request.
+        let Some(first) = answers.next().await else { return empty(StatusCode::SERVICE_UNAVAILABLE) };
+        self.begin(&first, answers)
+    }
+
+    /// Gives the player a request. Returns what is played to it from now on, or what it is told that nobody asked then.
+    fn hear(
+        &self,
+        line: &[u8],
+        head: &crate::recorder::head::Head,
+    ) -> Result<UnboundedReceiver<Due>, Option<Vec<u8>>> {
+        let mut cast = self.cast();
+        let Cast { player, open, heard } = &mut *cast;
+        let call = match player.hear(line) {
+            Heard::Known { call } => call,
+            Heard::Unknown { answer } => {
+                heard(player);
+                return Err(answer);
+            }
+        };
+        player.asked_with(call, head);
+        let (sender, answers) = unbounded();
+        open.insert(call, sender);
+        while let Some(due) = player.due() {
+            if let Some(sender) = open.get(&due.call) {
+                // Who asked may be gone.
+                let _ = sender.unbounded_send(due);
+            }
+        }
+        // A stream that a client opened for whatever comes stays until it goes, or asks for it anew.
+        let stays = |call: u64| player.calls.get(&call).is_some_and(|call| call.asked.start == "GET");
+        open.retain(|call, _| player.goes_on(*call) || stays(*call));
+        heard(player);
+        Ok(answers)
+    }
+
+    /// Makes an answer of its head and of what is played behind it.
+    fn begin(&self, first: &Due, answers: UnboundedReceiver<Due>) -> Response<Body> {
+        let answered = self.cast().player.calls.get(&first.call).and_then(|call| call.answered.clone());
+        let Some(answered) = answered.filter(|_| first.is_head) else {
+            return empty(StatusCode::SERVICE_UNAVAILABLE);
+        };
+        let stream = answered.is_stream();
+        let bodies = answers.map(move |Due { lead, bytes, .. }| {
+            let whole = if stream { [&lead[..], b"data: ", &bytes, b"\n\n"].concat() } else { bytes };
+            Ok::<_, Infallible>(Bytes::from(whole))
+        });
+        let mut response = Response::new(Body::from_stream(bodies));
+        let status = answered.status().and_then(|status| StatusCode::from_u16(status).ok());
+        *response.status_mut() = status.unwrap_or(StatusCode::OK);
+        for (name, value) in answered.headers {
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                response.headers_mut().append(HeaderName::from_static(name), value);
+            }
+        }
+        guard::harden(response.headers_mut());
+        response
+    }
+
+    fn cast(&self) -> MutexGuard<'_, Cast> {
+        self.player.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+fn json_body(bytes: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(Body::from(bytes));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

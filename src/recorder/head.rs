@@ -1,0 +1,88 @@
+//! The head of a request or an answer of HTTP, as a recording has it: a note of one line.
+
+use std::fmt;
+
+/// What names a session; in a recording it has another name.
+pub(crate) const SESSION: &str = "mcp-session-id";
+
+/// The headers that are recorded: those that the protocol is spoken by. No other one is looked at.
+pub(crate) const HEADERS: [&str; 7] =
+    ["accept", "content-type", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", SESSION];
+
+/// A head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// A method, or `HTTP` and a status.
+    pub(crate) start: String,
+    /// Of [`HEADERS`], in that order.
+    pub(crate) headers: Vec<(&'static str, String)>,
+}
+
+impl Head {
+    /// Reads a note. A value may have in it what stands between two headers.
+    pub(super) fn parse(note: &str) -> Option<Self> {
+        let mut parts = note.split("; ");
+        let start = parts.next()?.to_owned();
+        let is_method = !start.is_empty() && start.bytes().all(|byte| byte.is_ascii_uppercase());
+        let mut head = Self { start, headers: Vec::new() };
+        if !is_method && head.status().is_none() {
+            return None;
+        }
+        for part in parts {
+            let named = part.split_once(": ");
+            let known = named.and_then(|(name, value)| {
+                HEADERS.into_iter().find(|known| *known == name).map(|name| (name, value.to_owned()))
+            });
+            match (known, head.headers.last_mut()) {
+                (Some(header), _) => head.headers.push(header),
+                (None, Some((_, value))) => *value = format!("{value}; {part}"),
+                (None, None) => return None,
+            }
+        }
+        Some(head)
+    }
+
+    /// The status of an answer.
+    pub(crate) fn status(&self) -> Option<u16> {
+        self.start.strip_prefix("HTTP ")?.split(' ').next()?.parse().ok()
+    }
+
+    /// The value of a header, the first where there are several.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether it is of an answer that comes event by event.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.get("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"))
+    }
+}
+
+impl fmt::Display for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.start)?;
+        self.headers.iter().try_for_each(|(name, value)| write!(f, "; {name}: {value}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Head;
+
+    #[test]
+    fn a_note_is_read_as_it_was_written() {
+        for note in [
+            "POST; accept: application/json, text/event-stream; q=0.5; content-type: application/json",
+            "GET; mcp-session-id: session-0a1b2c3d",
+            "DELETE",
+            "HTTP 202 Accepted",
+            "HTTP 200 OK; content-type: text/event-stream; charset=utf-8",
+        ] {
+            assert_eq!(Head::parse(note).unwrap().to_string(), note);
+        }
+        assert_eq!(Head::parse("HTTP 404 Not Found").unwrap().status(), Some(404));
+        for note in ["thread t-1", "", "HTTP x", "POST; x"] {
+            assert_eq!(Head::parse(note), None, "{note}");
+        }
+    }
+}
