@@ -16,6 +16,9 @@ const LINGER: Duration = Duration::from_mins(5);
 /// Rows at once; the one that was silent longest makes room.
 const ROWS: usize = 64;
 
+/// Bytes of a name or a version that tell clients apart; a request may hold megabytes.
+const TOLD: usize = 200;
+
 #[derive(Debug)]
 struct Row {
     server: &'static str,
@@ -40,6 +43,7 @@ impl Callers {
         version: &str,
         revision: &str,
     ) -> Arc<Connected> {
+        let (name, version) = (start(name), start(version));
         let mut rows = self.rows();
         let known =
             rows.values_mut().find(|row| row.server == server && row.name == name && row.version == version);
@@ -74,4 +78,8 @@ impl Callers {
     fn rows(&self) -> MutexGuard<'_, HashMap<u64, Row>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn start(text: &str) -> &str {
+    &text[..text.floor_char_boundary(TOLD)]
 }

@@ -19,10 +19,10 @@ use axum::http::header::{ACCEPT, HeaderValue};
 use axum::http::{Extensions, HeaderMap, Method, Response, StatusCode, Uri, request};
 use axum::routing::{MethodRouter, any};
 use http_body_util::Full;
-use rmcp::ServerHandler;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{ErrorData, ServerHandler};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
@@ -50,7 +50,7 @@ const BOTH_KINDS: HeaderValue = HeaderValue::from_static("application/json, text
 /// The revision of a client that never said one.
 const FIRST_REVISION: &str = "2024-11-05";
 
-use alone::Meta;
+use alone::{Meta, Modern};
 pub(crate) use popups::Streams;
 
 tokio::task_local! {
@@ -162,11 +162,19 @@ impl<H: ServerHandler> Mount<H> {
             let refusal = Refusal { id: None, error: error::not_json("the body is not UTF-8") };
             return self.refused(&parts, None, refusal);
         };
+        if any_kind(&parts.headers) {
+            parts.headers.insert(ACCEPT, BOTH_KINDS);
+        }
+        let opened = envelope::open(text);
+        // Whatever session it names: the stateless revision has none.
+        if let Some(asked) = opened.as_ref().ok().and_then(Modern::read) {
+            return self.modern(parts, text, asked).await;
+        }
         let session = match self.session(&parts.headers) {
             Named::Session(session) => Some(session),
             Named::Nothing => None,
             Named::Gone => {
-                return answer::no_session(match envelope::open(text) {
+                return answer::no_session(match opened {
                     Ok(Envelope::Request { id, .. }) => Some(id),
                     _ => None,
                 });
@@ -178,16 +186,10 @@ impl<H: ServerHandler> Mount<H> {
         {
             return self.batch(&parts, text, session).await;
         }
-        let envelope = match envelope::open(text) {
+        let envelope = match opened {
             Ok(envelope) => envelope,
             Err(refusal) => return self.refused(&parts, session.as_deref(), refusal),
         };
-        if any_kind(&parts.headers) {
-            parts.headers.insert(ACCEPT, BOTH_KINDS);
-        }
-        if let Some((id, meta)) = alone::meta_of(&envelope) {
-            return self.modern(parts, text, id, &meta).await;
-        }
         if self.asks()
             && session.is_none()
             && let Some((id, params)) = popups::asked(&envelope)
@@ -265,6 +267,9 @@ impl<H: ServerHandler> Mount<H> {
         let response = match &id {
             Some(id) if initialize => self.open(parts, &message, id).await,
             _ => {
+                if let Some(Err(error)) = named_revision(&parts.headers) {
+                    return answer::refuse(StatusCode::BAD_REQUEST, &Refusal { id, error });
+                }
                 parts.headers.entry(REVISION).or_insert(HeaderValue::from_static(FIRST_REVISION));
                 // The one answer is JSON, so a client that knows no event streams may ask.
                 if accepts(&parts.headers, "application/json") {
@@ -286,20 +291,20 @@ impl<H: ServerHandler> Mount<H> {
         message: &ClientJsonRpcMessage,
         id: &RequestId,
     ) -> Response<Body> {
-        if !self.shared.registry.reserve().await {
-            let error = error::sessions_full();
-            return answer::refuse(StatusCode::SERVICE_UNAVAILABLE, &Refusal { id: Some(id.clone()), error });
-        }
-        let connected = self.shared.app.clients.enter(Transport::HttpSession, self.name, None);
-        let asks_as = self.shared.app.session_of(connected.id);
-        let called = Called::new(Arc::new(connected), &parts.uri, &parts.extensions);
-        let response = CALLER.scope(called, self.sessions(parts, message)).await;
-        if response.status() != StatusCode::OK {
-            self.shared.registry.unreserve();
-        } else if let Named::Session(session) = self.session(response.headers()) {
-            session.asks_as(self.shared.app.popups.clone(), asks_as);
-        }
-        response
+        let opening = async {
+            let connected = self.shared.app.clients.enter(Transport::HttpSession, self.name, None);
+            let asks_as = self.shared.app.session_of(connected.id);
+            let called = Called::new(Arc::new(connected), &parts.uri, &parts.extensions);
+            let response = CALLER.scope(called, self.sessions(parts, message)).await;
+            if let Named::Session(session) = self.session(response.headers()) {
+                session.asks_as(self.shared.app.popups.clone(), asks_as);
+            }
+            response
+        };
+        self.shared.registry.with_place(opening).await.unwrap_or_else(|| {
+            let refusal = Refusal { id: Some(id.clone()), error: error::sessions_full() };
+            answer::refuse(StatusCode::SERVICE_UNAVAILABLE, &refusal)
+        })
     }
 
     async fn sessions(&self, parts: request::Parts, message: &ClientJsonRpcMessage) -> Response<Body> {
@@ -371,11 +376,17 @@ fn refused(refusal: &Refusal) -> Response<Body> {
 
 /// The revision of what a client sends: its session's, else what its header says.
 fn revision(parts: &request::Parts, session: Option<&Session>) -> Option<Revision> {
-    let told = || parts.headers.get(REVISION).and_then(|value| value.to_str().ok());
-    match session {
-        Some(session) => session.revision(),
-        None => Revision::parse(told().unwrap_or(FIRST_REVISION)),
+    match (session, named_revision(&parts.headers)) {
+        (Some(session), _) => session.revision(),
+        (None, Some(named)) => named.ok(),
+        (None, None) => Revision::parse(FIRST_REVISION),
     }
+}
+
+/// The revision that the header names, or the refusal of one that is not served here.
+fn named_revision(headers: &HeaderMap) -> Option<Result<Revision, ErrorData>> {
+    let named = String::from_utf8_lossy(headers.get(REVISION)?.as_bytes());
+    Some(Revision::parse(&named).ok_or_else(|| error::unknown_revision(&named)))
 }
 
 /// Says whether a client takes whatever comes, by its silence or by `*/*`.

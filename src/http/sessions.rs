@@ -6,6 +6,7 @@
 
 mod wire;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,14 +32,17 @@ use wire::Wire;
 /// Requests in flight in one session; as on a stream.
 pub(crate) const IN_FLIGHT: usize = 512;
 
+tokio::task_local! {
+    /// The place of the session that is being opened; given back if none is.
+    static PLACE: Cell<Option<OwnedSemaphorePermit>>;
+}
+
 /// All sessions of one listener.
 #[derive(Debug)]
 pub(crate) struct Registry {
     inner: LocalSessionManager,
     live: Mutex<HashMap<SessionId, Live>>,
     places: Arc<Semaphore>,
-    /// Places taken for sessions that are being opened.
-    reserved: Mutex<Vec<OwnedSemaphorePermit>>,
     idle: Duration,
     /// Ends event streams that no call owns.
     stop: CancellationToken,
@@ -116,8 +120,8 @@ impl Session {
         &self.id
     }
 
-    /// Takes a request in; it counts until it is answered, cancelled or [`Self::release`]d.
-    pub(crate) fn claim(&self, id: &RequestId) -> Result<(), Denied> {
+    /// Takes a request in. Once [`Claim::handed_over`] it counts until it is answered or cancelled.
+    pub(crate) fn claim<'a>(&'a self, id: &'a RequestId) -> Result<Claim<'a>, Denied> {
         let mut state = self.lock();
         state.last = Instant::now();
         if state.in_flight.contains_key(id) {
@@ -127,10 +131,10 @@ impl Session {
             return Err(Denied::Busy);
         }
         state.in_flight.insert(id.clone(), Call::Other);
-        Ok(())
+        Ok(Claim { session: self, id })
     }
 
-    pub(crate) fn release(&self, id: &RequestId) {
+    fn release(&self, id: &RequestId) {
         let mut state = self.lock();
         state.in_flight.remove(id);
         state.last = Instant::now();
@@ -156,6 +160,26 @@ impl Session {
     fn idle_for(&self, now: Instant) -> Option<Duration> {
         let state = self.lock();
         (state.in_flight.is_empty() && state.streams == 0).then(|| now.saturating_duration_since(state.last))
+    }
+}
+
+/// A request that is taken in and not handed over yet: it is released with the value, as when its client goes meanwhile.
+#[derive(Debug)]
+pub(crate) struct Claim<'a> {
+    session: &'a Session,
+    id: &'a RequestId,
+}
+
+impl Claim<'_> {
+    /// Leaves the request to its answer.
+    pub(crate) fn handed_over(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.session.release(self.id);
     }
 }
 
@@ -186,7 +210,6 @@ impl Registry {
             inner,
             live: Mutex::default(),
             places: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
-            reserved: Mutex::default(),
             idle,
             stop,
         }
@@ -197,9 +220,9 @@ impl Registry {
         self.live().get(id).map(|live| &live.session).filter(|session| session.mount == mount).cloned()
     }
 
-    /// Takes a place for a new session, ending the one that has been idle longest if all are taken. `false` when
-    /// every session is at work.
-    pub(crate) async fn reserve(&self) -> bool {
+    /// Takes a place for the session that `opening` may open, ending the one that has been idle longest if all are
+    /// taken. `None` when every session is at work.
+    pub(crate) async fn with_place<T>(&self, opening: impl Future<Output = T>) -> Option<T> {
         let mut place = self.places.clone().try_acquire_owned().ok();
         if place.is_none()
             && let Some(id) = self.longest_idle()
@@ -207,14 +230,8 @@ impl Registry {
             self.end(&id).await;
             place = self.places.clone().try_acquire_owned().ok();
         }
-        let Some(place) = place else { return false };
-        self.reserved().push(place);
-        true
-    }
-
-    /// Gives back a place that no session came to use.
-    pub(crate) fn unreserve(&self) {
-        self.reserved().pop();
+        let place = place?;
+        Some(PLACE.scope(Cell::new(Some(place)), opening).await)
     }
 
     /// Ends idle sessions, forgets callers who were silent for long, and tells the desk whose stream broke off, until
@@ -261,10 +278,6 @@ impl Registry {
     fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn reserved(&self) -> MutexGuard<'_, Vec<OwnedSemaphorePermit>> {
-        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// One mount's sessions.
@@ -288,7 +301,7 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let (id, transport) = self.registry.inner.create_session().await?;
-        let place = self.registry.reserved().pop();
+        let place = PLACE.try_with(Cell::take).ok().flatten();
         let session = Arc::new(Session::new(id.clone(), self.mount));
         self.registry.live().insert(id.clone(), Live { session: session.clone(), _place: place });
         Ok((id, Wire::new(transport, session)))
@@ -374,11 +387,11 @@ mod tests {
         let later = Instant::now() + Duration::from_hours(1);
         assert!(session.idle_for(later).is_some());
         let id = RequestId::Number(1);
-        session.claim(&id).unwrap();
+        let claim = session.claim(&id).unwrap();
         assert_eq!(session.idle_for(later), None, "a call runs");
-        assert_eq!(session.claim(&id), Err(Denied::Duplicate));
+        assert_eq!(session.claim(&id).unwrap_err(), Denied::Duplicate);
         let stream = OpenStream::new(session.clone());
-        session.release(&id);
+        drop(claim);
         assert_eq!(session.idle_for(later), None, "a stream is open");
         drop(stream);
         assert!(session.idle_for(later).is_some());
@@ -388,8 +401,8 @@ mod tests {
     fn requests_in_flight_are_bounded() {
         let session = Session::new("1".into(), "test");
         for number in 0..IN_FLIGHT {
-            session.claim(&RequestId::Number(i64::try_from(number).unwrap())).unwrap();
+            session.claim(&RequestId::Number(i64::try_from(number).unwrap())).unwrap().handed_over();
         }
-        assert_eq!(session.claim(&RequestId::Number(-1)), Err(Denied::Busy));
+        assert_eq!(session.claim(&RequestId::Number(-1)).unwrap_err(), Denied::Busy);
     }
 }

@@ -1,6 +1,8 @@
 //! What clients are told of by themselves: that their lists of tools, prompts or resources may be different, and that
 //! what a link was about is over.
 
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{CustomNotification, ServerNotification};
@@ -42,7 +44,7 @@ impl Changed {
 
 /// The changes of what a server has.
 #[derive(Debug)]
-struct Changes {
+pub(crate) struct Changes {
     prompts: Option<Receiver<u64>>,
     agents: Option<Receiver<u64>>,
     rooms: Option<Receiver<RoomsConfig>>,
@@ -57,6 +59,18 @@ impl Changes {
             agents: server.has(Room::Agents).then(|| app.agents.definitions().changes()),
             rooms: (server == Server::All).then(|| app.rooms.changes()),
         }
+    }
+
+    /// The same, once the files are read: their first reading is no change, and would swallow one.
+    fn from_here(handler: &Handler) -> Self {
+        let app = handler.app();
+        if handler.has(Room::Prompts) && app.prompts.ready().is_none() {
+            app.prompts.load();
+        }
+        if handler.has(Room::Agents) && app.agents.definitions().ready().is_none() {
+            app.agents.definitions().load();
+        }
+        Self::new(handler)
     }
 
     /// Waits for the next one; for ever where nothing can change.
@@ -76,6 +90,24 @@ async fn moved<T>(of: &mut Option<Receiver<T>>) {
     };
     if !changed {
         std::future::pending::<()>().await;
+    }
+}
+
+/// Subscriptions of one connection that are about to be acknowledged, and watch already.
+#[derive(Debug, Default)]
+pub(crate) struct Opening(Mutex<VecDeque<Changes>>);
+
+impl Opening {
+    /// Begins to watch for a subscription.
+    pub(crate) fn push(&self, handler: &Handler) {
+        let changes = Changes::from_here(handler);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(changes);
+    }
+
+    /// Returns what watches for a subscription. Of several at once it is the oldest, which has missed nothing.
+    pub(crate) fn pop(&self, handler: &Handler) -> Changes {
+        let oldest = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        oldest.unwrap_or_else(|| Changes::from_here(handler))
     }
 }
 
@@ -124,16 +156,23 @@ pub(crate) async fn tell_peer(handler: &Handler, peer: &Peer<RoleServer>) {
 }
 
 /// Tells a client of 2026-07-28 what it subscribed to, until it ends the subscription or the application stops.
-pub(crate) async fn tell_subscriber(handler: &Handler, context: &SubscriptionContext) {
-    let mut changes = Changes::new(handler);
+pub(crate) async fn tell_subscriber(handler: &Handler, context: &SubscriptionContext, mut changes: Changes) {
     let accepted = context.accepted();
     let wants = |which: Option<bool>| which == Some(true);
     let sink = context.sink();
+    // On a stream the edge ends it, and says so.
+    let stop = async {
+        match handler.connection() {
+            Some(_) => std::future::pending().await,
+            None => handler.app().shutdown.cancelled().await,
+        }
+    };
+    tokio::pin!(stop);
     loop {
         let (prompts, tools) = tokio::select! {
             what = changes.next() => what.lists(),
             () = context.cancelled() => return,
-            () = handler.app().shutdown.cancelled() => return,
+            () = &mut stop => return,
         };
         let gone =
             tools && wants(accepted.tools_list_changed) && sink.notify_tool_list_changed().await.is_err()

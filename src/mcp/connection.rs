@@ -35,6 +35,10 @@ impl Connection {
         Self { server: Some(server), ..Self::default() }
     }
 
+    pub(crate) fn server(&self) -> Option<Server> {
+        self.server
+    }
+
     /// Whether a request that its client cancelled is answered all the same, as the assistant's contract has it.
     pub(crate) fn tells_cancelled(&self) -> bool {
         self.server == Some(Server::Assistant)

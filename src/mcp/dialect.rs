@@ -2,7 +2,10 @@
 //! newer revision gets the MCP specification of that revision. What differs stands here.
 
 use rmcp::RoleServer;
-use rmcp::model::{Implementation, InitializeResult, ServerCapabilities, TASKS_EXTENSION_ID};
+use rmcp::model::{
+    Implementation, InitializeResult, MetaObject, ProtocolVersion, RequestMetaObject, ServerCapabilities,
+    TASKS_EXTENSION_ID,
+};
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 
@@ -62,6 +65,12 @@ impl Revision {
     }
 }
 
+/// Whether a request says of itself that it is one of the stateless revision.
+pub(crate) fn is_stateless(meta: &RequestMetaObject) -> bool {
+    let stateless = ProtocolVersion::V_2026_07_28;
+    meta.protocol_version().is_some_and(|revision| revision.as_str() >= stateless.as_str())
+}
+
 /// How long a list may be taken for fresh without asking again, in milliseconds: not longer than a person waits to see
 /// a file that they wrote. Who listens is told of every change at once.
 const FRESH: u64 = 10_000;
@@ -70,6 +79,27 @@ const FRESH: u64 = 10_000;
 pub(crate) fn fresh(revision: Revision) -> Option<u64> {
     (revision == Revision::V2026_07_28).then_some(FRESH)
 }
+
+/// Puts who answers into the `_meta` of a result, as 2026-07-28 asks of each one.
+pub(crate) fn sign(server: Server, revision: Revision, meta: &mut Option<MetaObject>) {
+    if revision == Revision::V2026_07_28 {
+        let name = json!(server_info(server));
+        meta.get_or_insert_default().0.insert(SERVER_INFO.to_owned(), name);
+    }
+}
+
+/// Whether rmcp's types have no room for it in the answer to `method`, and it is put into the JSON.
+pub(crate) fn signs_json(method: &str) -> bool {
+    matches!(method, "resources/read" | "tasks/cancel" | "tasks/update")
+}
+
+/// The same for a result that is JSON already.
+pub(crate) fn sign_json(server: Server, result: &mut Value) {
+    result["_meta"][SERVER_INFO] = json!(server_info(server));
+}
+
+/// Where a result says who answers.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// Who we say we are.
 pub(crate) fn server_info(server: Server) -> Implementation {

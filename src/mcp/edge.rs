@@ -19,7 +19,8 @@ use std::time::Duration;
 use rmcp::RoleServer;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
-    ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult,
+    ClientRequest, GetMeta, JsonRpcMessage, NotificationMetaObject, RequestId, ServerJsonRpcMessage,
+    ServerNotification, ServerResult, SubscriptionsListenResult,
 };
 use rmcp::service::RxJsonRpcMessage;
 use rmcp::transport::Transport;
@@ -30,7 +31,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::connection::Connection;
-use crate::mcp::dialect::Revision;
+use crate::mcp::dialect::{self, Revision};
 use crate::mcp::error::{self, Refusal};
 use flight::{Kind, Landing, NotTaken};
 use lines::{Line, Lines};
@@ -149,8 +150,7 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
                 };
                 let taken = self.connection.flight().take(&request.id, kind, bytes, batch);
                 if let Err(reason) = taken {
-                    let modern =
-                        self.connection.revision().is_none_or(|revision| revision >= Revision::V2026_07_28);
+                    let modern = dialect::is_stateless(request.request.get_meta());
                     let error = match reason {
                         NotTaken::Duplicate => error::invalid_request(format!(
                             "request {} is still in flight; its answer is on the way",
@@ -197,13 +197,14 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
         }
     }
 
-    /// After the end of the input: open subscriptions end at once, calls get their grace, then they are given up.
+    /// After the end of the input: open subscriptions end at once, calls get their grace, then they are given up. Each
+    /// is answered: whoever ended the input may still read.
     async fn wind_down(&mut self) -> Option<ClientJsonRpcMessage> {
         self.connection.end_input();
         let until = *self.until.get_or_insert_with(|| Instant::now() + self.grace);
         let listening = self.connection.flight().ids(Some(Kind::Listen)).pop();
         if let Some(id) = listening {
-            return Some(self.give_up(id));
+            return Some(self.end_subscription(id));
         }
         loop {
             let landed = self.connection.landed.notified();
@@ -217,14 +218,41 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
         }
     }
 
-    /// Cancels a request in the client's name.
+    /// Ends a subscription in order: on a stream the specification wants it cancelled (2026-07-28, cancellation) and
+    /// its request answered (subscriptions, graceful closure).
+    fn end_subscription(&self, id: RequestId) -> ClientJsonRpcMessage {
+        let params = CancelledNotificationParam::new(Some(id.clone()), Some(self.why().to_owned()));
+        let mut told = CancelledNotification::new(params);
+        let mut meta = NotificationMetaObject::new();
+        meta.set_subscription_id(id.clone());
+        told.extensions.insert(meta);
+        let told: ServerJsonRpcMessage =
+            JsonRpcMessage::notification(ServerNotification::CancelledNotification(told));
+        let _ = put(&self.connection, &told);
+        let mut result = SubscriptionsListenResult::complete(id.clone());
+        if let Some(server) = self.connection.server() {
+            result.meta.set_server_info(dialect::server_info(server));
+        }
+        let result = ServerResult::SubscriptionsListenResult(result);
+        self.instead(id.clone(), &JsonRpcMessage::response(result, id))
+    }
+
+    /// Answers a call that had its grace.
     fn give_up(&self, id: RequestId) -> ClientJsonRpcMessage {
-        let mut flight = self.connection.flight();
-        let answers = flight.cancel(&id);
-        flight.land(&id);
-        drop(flight);
-        self.write_batch(answers);
-        let params = CancelledNotificationParam::new(Some(id), Some("the input ended".to_owned()));
+        let error = self.connection.in_contract(error::given_up(self.why()));
+        self.instead(id.clone(), &JsonRpcMessage::error(error, Some(id)))
+    }
+
+    /// What keeps a request from being served to its end.
+    fn why(&self) -> &'static str {
+        if self.stop.is_cancelled() { "the server stopped" } else { "the input ended" }
+    }
+
+    /// Answers a request in the place of its handler, and returns what ends that one.
+    fn instead(&self, id: RequestId, answer: &ServerJsonRpcMessage) -> ClientJsonRpcMessage {
+        // Writing JSON into a vector fails for no value that we make.
+        let _ = put(&self.connection, answer);
+        let params = CancelledNotificationParam::new(Some(id), Some(self.why().to_owned()));
         JsonRpcMessage::notification(ClientNotification::CancelledNotification(CancelledNotification::new(
             params,
         )))
@@ -280,10 +308,14 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Edge<R> {
             if self.until.is_some() {
                 return self.wind_down().await;
             }
-            admit(&self.connection).await;
+            let lines = &mut self.lines;
+            let next = async {
+                admit(&self.connection).await;
+                lines.next().await
+            };
             let line = tokio::select! {
                 biased;
-                line = self.lines.next() => line,
+                line = next => line,
                 () = self.stop.cancelled() => Line::End,
             };
             match line {

@@ -5,6 +5,7 @@
 //! | not JSON | -32700 | -32700 |
 //! | not a JSON-RPC message, a batch, a bad id, a line too long | -32600 | -32600 |
 //! | unknown method | -32601 | -32601 |
+//! | a revision that is not served | -32022 | -32022 |
 //! | unknown tool, unknown prompt in `prompts/get` | -32601 | -32602 |
 //! | malformed parameters | -32602 | -32602 |
 //! | argument missing or not as declared | -32602 with `data` | up to 2025-06-18 the same, then `isError` |
@@ -15,7 +16,7 @@
 //! | too many requests in flight | -32000 | -32000, from 2026-07-28 on -32603 |
 //! | `triggerPopup` dismissed or declined; timed out or not asked | -32005; -32004 | -32005; -32004 |
 //! | a question that its person answers behind a link, to a client that cannot wait | | 2025-11-25 alone: -32042 |
-//! | a fault of ours, the hub gone, also as the error of a task | -32603 | -32603 |
+//! | a fault of ours, the hub or the connection gone, also as the error of a task | -32603 | -32603 |
 //!
 //! To a client of 2024-11-05 the assistant's server gives every error `data {path, validator, validator_value}`.
 
@@ -86,6 +87,14 @@ pub(crate) fn validation(path: &[String], validator: &str, value: &Value) -> Val
 /// A method that is not there. A long name is not repeated whole.
 pub(crate) fn unknown_method(method: &str) -> ErrorData {
     ErrorData::new(METHOD_NOT_FOUND, format!("unknown method `{}`", clip(method)), None)
+}
+
+/// A revision that is not served here.
+pub(crate) fn unknown_revision(asked: &str) -> ErrorData {
+    let asked = clip(asked);
+    let message = format!("unsupported protocol version `{asked}`");
+    let data = json!({"requested": asked, "supported": Revision::ALL.map(Revision::as_str)});
+    ErrorData::new(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, message, Some(data))
 }
 
 /// What the assistant's contract makes of an error at `revision`: there each one says what was wrong by `path`, `validator`
@@ -218,6 +227,11 @@ fn told(message: String, data: Value) -> CallToolResult {
 /// A fault of ours. The reason stays in the log.
 pub(crate) fn internal() -> ErrorData {
     ErrorData::internal_error("internal error; the log of the server names the reason", None)
+}
+
+/// A call that was not finished when its connection ended; `why` says what ended that.
+pub(crate) fn given_up(why: &str) -> ErrorData {
+    ErrorData::internal_error(format!("{why} before this call was finished"), None)
 }
 
 /// A task whose work was lost with the process that did it.

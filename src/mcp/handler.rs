@@ -1,5 +1,7 @@
 //! The methods of the protocol, for every transport: one hand-written `ServerHandler`, no macros.
 
+mod who;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -8,16 +10,16 @@ use rmcp::model::{
     CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse,
     GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams,
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-    SubscriptionFilter, UpdateTaskParams,
+    ListToolsResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerConfig, SubscriptionFilter, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
-use crate::agents::{self, Caller, Link, Origin, Task};
+use crate::agents::{self, Link, Origin, Task};
 use crate::app::App;
-use crate::app::clients::{Connected, Transport};
+use crate::app::clients::Connected;
 use crate::config::rooms::Room;
 use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
@@ -25,7 +27,6 @@ use crate::mcp::links::Links;
 use crate::mcp::{
     Server, assistant, changes, completion, error, instructions, popups, prompts, skills, tasks, tools, trace,
 };
-use crate::popups::{Asker, Route};
 use crate::prompts::Catalogue;
 use crate::trace::within;
 
@@ -46,6 +47,7 @@ pub(crate) struct Handler {
     client: Option<String>,
     /// Links to the console that this client was given.
     links: Arc<Links>,
+    opening: Arc<changes::Opening>,
     /// One more than the store's number when nothing waited for this client; 0 while that was never so.
     heard: Arc<AtomicU64>,
 }
@@ -63,6 +65,7 @@ impl Handler {
             link: None,
             client: None,
             links: Arc::default(),
+            opening: Arc::default(),
             heard: Arc::default(),
         }
     }
@@ -72,13 +75,6 @@ impl Handler {
         self.link = link;
         self.client = client.map(|client| client.chars().take(CLIENT).collect());
         self
-    }
-
-    /// Looks up, once, whether the client works on a task here. Over HTTP that goes through processes, so only who
-    /// delegates is looked up, and who opens a session, whose later requests may come over other connections.
-    fn origin(&self) -> Origin {
-        let look = || self.link.map_or_else(Origin::default, |link| self.app.agents.origin_over(link));
-        self.origin.get_or_init(look).clone()
     }
 
     /// Lets large answers go to the wire as prepared bytes, where our own edge writes them.
@@ -158,49 +154,6 @@ impl Handler {
         tokio::task::spawn_blocking(move || app.agents.definitions().load()).await.unwrap_or_default()
     }
 
-    /// Who asks, as the connection knows it. A client is the same one after a reconnect if it has the same name,
-    /// comes the same way and works in the same workspace; over HTTP, if its address says the same of it. What asks
-    /// from within a task is nobody's client but that task's.
-    pub(crate) fn caller(&self) -> Caller {
-        let connected = &self.connected;
-        let way = match connected.transport {
-            Transport::Stdio => "stdio",
-            Transport::Socket => "socket",
-            Transport::Script => "script",
-            Transport::Http | Transport::HttpSession => "http",
-        };
-        let workspace = self.app.workspace.as_deref().map(|folder| folder.display().to_string());
-        let mut place = workspace.or_else(|| self.client.clone()).unwrap_or_default();
-        if connected.transport == Transport::Script {
-            // Two of the same name are two, and each is the same one when it comes back to another hub.
-            place = connected.pid.map(|pid| pid.to_string()).unwrap_or_default();
-        }
-        let origin = self.origin();
-        let key = match &origin {
-            Origin::Task(task) => format!("{way}:{}:{place}:{task}", connected.name()),
-            Origin::Outside | Origin::Gone => format!("{way}:{}:{place}", connected.name()),
-        };
-        Caller { key, label: connected.label().to_owned(), origin }
-    }
-
-    /// Who asks the person, as the connection knows it; the session is this connection alone.
-    pub(crate) fn asker(&self) -> Asker {
-        let connected = &self.connected;
-        let session = match connected.transport {
-            // A request over HTTP may be the only one; nobody can tell when such a client has gone.
-            Transport::Http => String::new(),
-            Transport::Stdio | Transport::Socket | Transport::Script | Transport::HttpSession => {
-                self.app.session_of(connected.id)
-            }
-        };
-        Asker {
-            key: self.caller().key,
-            client: connected.name().to_owned(),
-            session,
-            route: Route::default(),
-        }
-    }
-
     /// Notes who calls; returns the revision that the answer has to speak.
     fn admit(&self, context: &RequestContext<RoleServer>) -> Revision {
         self.connected.count();
@@ -212,6 +165,17 @@ impl Handler {
             self.connected.identify(&client.name, &client.version, revision.as_str());
         }
         revision
+    }
+
+    /// Says of a list who gives it and, at 2026-07-28, how long it may be taken for fresh.
+    fn stamp(&self, revision: Revision, ttl: &mut Option<u64>, meta: &mut Option<MetaObject>) {
+        *ttl = dialect::fresh(revision);
+        self.sign(revision, meta);
+    }
+
+    /// Says who gives an answer.
+    fn sign(&self, revision: Revision, meta: &mut Option<MetaObject>) {
+        dialect::sign(self.server, revision, meta);
     }
 }
 
@@ -265,7 +229,7 @@ impl ServerHandler for Handler {
     ) -> Result<ListToolsResult, ErrorData> {
         let revision = self.admit(&context);
         let mut list = ListToolsResult::with_all_items(tools::list(self, revision).await);
-        list.ttl_ms = dialect::fresh(revision);
+        self.stamp(revision, &mut list.ttl_ms, &mut list.meta);
         Ok(list)
     }
 
@@ -276,8 +240,16 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let revision = self.admit(&context);
         // Every tool's future in one is large.
-        let answer = Box::pin(tools::call(self, revision, request, &context)).await;
-        answer.map_err(|error| error::in_contract(self.server, revision, error))
+        let mut answer = Box::pin(tools::call(self, revision, request, &context))
+            .await
+            .map_err(|error| error::in_contract(self.server, revision, error))?;
+        match &mut answer {
+            CallToolResponse::Complete(result) => self.sign(revision, &mut result.meta),
+            CallToolResponse::InputRequired(result) => self.sign(revision, &mut result.meta),
+            CallToolResponse::Task(task) => self.sign(revision, &mut task.meta),
+            _ => {}
+        }
+        Ok(answer)
     }
 
     async fn get_task(
@@ -285,8 +257,10 @@ impl ServerHandler for Handler {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        self.admit(&context);
-        tasks::get(self, &request.task_id, &context).await
+        let revision = self.admit(&context);
+        let mut task = tasks::get(self, &request.task_id, &context).await?;
+        self.sign(revision, &mut task.meta);
+        Ok(task)
     }
 
     async fn update_task(
@@ -317,7 +291,7 @@ impl ServerHandler for Handler {
         if !self.has(Room::Prompts) {
             let ours = if self.has(Room::Assistant) { assistant::prompts(revision) } else { Vec::new() };
             let mut page = ListPromptsResult::with_all_items(ours);
-            page.ttl_ms = dialect::fresh(revision);
+            self.stamp(revision, &mut page.ttl_ms, &mut page.meta);
             return Ok(page);
         }
         let cursor = request.and_then(|request| request.cursor);
@@ -328,7 +302,7 @@ impl ServerHandler for Handler {
             let ours = assistant::prompts(revision).into_iter();
             page.prompts.extend(ours.filter(|prompt| catalogue.find(&prompt.name).is_none()));
         }
-        page.ttl_ms = dialect::fresh(revision);
+        self.stamp(revision, &mut page.ttl_ms, &mut page.meta);
         Ok(page)
     }
 
@@ -339,23 +313,27 @@ impl ServerHandler for Handler {
     ) -> Result<GetPromptResponse, ErrorData> {
         needs(self.server.has_listings(), "prompts/get")?;
         let revision = self.admit(&context);
-        if self.has(Room::Assistant) {
-            // Which prompts the files have decides whose name it is.
-            if self.has(Room::Prompts) {
-                self.catalogue().await;
+        // Which prompts the files have decides whose name it is.
+        if self.has(Room::Prompts) && self.has(Room::Assistant) {
+            self.catalogue().await;
+        }
+        let ours = if self.has(Room::Assistant) { assistant::get(self, revision, &request) } else { None };
+        let mut prompt = match ours {
+            Some(ours) => ours?,
+            None if self.has(Room::Prompts) => {
+                if let Some(mut form) = prompts::missing(self, revision, &mut request, &context).await {
+                    self.sign(revision, &mut form.meta);
+                    return Ok(form.into());
+                }
+                prompts::get(self, revision, &request).await?
             }
-            if let Some(answer) = assistant::get(self, revision, &request) {
-                return answer.map(GetPromptResponse::from);
+            None => {
+                let name = error::clip(&request.name);
+                return Err(error::unknown_name(revision, format!("unknown prompt `{name}`")));
             }
-        }
-        if !self.has(Room::Prompts) {
-            let name = error::clip(&request.name);
-            return Err(error::unknown_name(revision, format!("unknown prompt `{name}`")));
-        }
-        if let Some(form) = prompts::missing(self, revision, &mut request, &context).await {
-            return Ok(form.into());
-        }
-        prompts::get(self, revision, &request).await.map(GetPromptResponse::from)
+        };
+        self.sign(revision, &mut prompt.meta);
+        Ok(prompt.into())
     }
 
     async fn list_resources(
@@ -375,7 +353,7 @@ impl ServerHandler for Handler {
         if page.next_cursor.is_none() && self.has(Room::Assistant) {
             page.resources.extend(assistant::resources(self, revision).await?);
         }
-        page.ttl_ms = dialect::fresh(revision);
+        self.stamp(revision, &mut page.ttl_ms, &mut page.meta);
         Ok(page)
     }
 
@@ -387,7 +365,7 @@ impl ServerHandler for Handler {
         let revision = self.admit(&context);
         let templates = if self.has(Room::Assistant) { assistant::templates() } else { Vec::new() };
         let mut list = ListResourceTemplatesResult::with_all_items(templates);
-        list.ttl_ms = dialect::fresh(revision);
+        self.stamp(revision, &mut list.ttl_ms, &mut list.meta);
         Ok(list)
     }
 
@@ -415,10 +393,12 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
         needs(self.has(Room::Prompts), "skills/list")?;
-        self.admit(&context);
+        let revision = self.admit(&context);
         let cursor = request.and_then(|request| request.cursor);
         let catalogue = self.catalogue().await;
-        skills::list(&catalogue, cursor.as_deref())
+        let mut page = skills::list(&catalogue, cursor.as_deref())?;
+        self.stamp(revision, &mut page.ttl_ms, &mut page.meta);
+        Ok(page)
     }
 
     async fn get_skill(
@@ -427,9 +407,11 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
         needs(self.has(Room::Prompts), "skills/get")?;
-        self.admit(&context);
+        let revision = self.admit(&context);
         let catalogue = self.catalogue().await;
-        skills::get(&catalogue, &request.uri)
+        let mut skill = skills::get(&catalogue, &request.uri)?;
+        self.stamp(revision, &mut skill.ttl_ms, &mut skill.meta);
+        Ok(skill)
     }
 
     async fn complete(
@@ -441,7 +423,9 @@ impl ServerHandler for Handler {
         needs(self.has(Room::Prompts), "completion/complete")
             .map_err(|error| error::in_contract(self.server, revision, error))?;
         let catalogue = self.catalogue().await;
-        completion::complete(&catalogue, revision, &request)
+        let mut completed = completion::complete(&catalogue, revision, &request)?;
+        self.sign(revision, &mut completed.meta);
+        Ok(completed)
     }
 
     /// Tells a legacy client of changes for as long as its connection lives.
@@ -468,18 +452,16 @@ impl ServerHandler for Handler {
         Err(error::in_contract(self.server, Revision::of(&context), error))
     }
 
-    /// Reads the files before the subscription is acknowledged: what changes from then on is told, and a first
-    /// reading that came later would swallow it.
+    /// What changes from the acknowledgement on is told, so the files are read and watched before it. rmcp leaves out
+    /// what the server does not declare.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        if self.has(Room::Prompts) && self.app.prompts.ready().is_none() {
-            self.app.prompts.load();
-        }
+        self.opening.push(self);
         Some(requested.clone())
     }
 
     /// Tells a 2026-07-28 client of changes until it ends the subscription or we stop.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        changes::tell_subscriber(self, &context).await;
+        changes::tell_subscriber(self, &context, self.opening.pop(self)).await;
         Ok(())
     }
 }

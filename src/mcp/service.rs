@@ -41,7 +41,13 @@ impl Service {
         {
             return answer.map(|value| ServerResult::CustomResult(CustomResult(value)));
         }
+        let unsigned =
+            Revision::of(&context) == Revision::V2026_07_28 && dialect::signs_json(request.method());
         let result = rmcp::Service::handle_request(&self.handler, request, context).await?;
+        if unsigned && let Ok(mut result) = serde_json::to_value(&result) {
+            dialect::sign_json(self.handler.server(), &mut result);
+            return Ok(ServerResult::CustomResult(CustomResult(result)));
+        }
         Ok(match (asked, result) {
             (Some(asked), ServerResult::InitializeResult(result)) => self.initialized(&asked, result),
             (_, result) => result,

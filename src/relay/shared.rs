@@ -14,6 +14,9 @@ use crate::mcp::error;
 /// How long a call waits for a hub to come back before it is answered with an error.
 const PATIENCE: Duration = Duration::from_secs(12);
 
+/// How much longer than a call's grace the hub may take: it answers what is over.
+const MOMENT: Duration = Duration::from_secs(1);
+
 /// The hub as the relay sees it.
 #[derive(Clone, Debug)]
 pub(super) enum Link {
@@ -75,8 +78,8 @@ impl Shared {
         self.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Waits for the relay's end: the hub has answered everything after the client closed its end, or `grace`
-    /// is over, or the client does not listen any more.
+    /// Waits for the relay's end: the hub has answered everything after the client closed its end, or did not within
+    /// `grace` and the moment that it takes to say so, or the client does not listen any more.
     pub(super) fn wait(&self, grace: Duration) {
         let over = |state: &mut State| matches!(state.link, Link::Over);
         let state = self.state();
@@ -84,7 +87,13 @@ impl Shared {
             .changed
             .wait_while(state, |state| !over(state) && !state.ending)
             .unwrap_or_else(PoisonError::into_inner);
-        let _ = self.changed.wait_timeout_while(state, grace, |state| !over(state));
+        let waited = self.changed.wait_timeout_while(state, grace + MOMENT, |state| !over(state));
+        let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
+        if late.timed_out() {
+            let calls = state.session.cut();
+            drop(state);
+            let _ = self.refuse(&calls, "the input ended, and the hub did not finish this call in time");
+        }
     }
 
     /// Writes a line to the client.

@@ -83,14 +83,31 @@ fn check_product(revision: &str) {
         return;
     }
     let home = Home::new();
-    home.write(
-        ".adjutant/prompts/research.md",
-        "---\ndescription: Research a topic.\n---\nResearch: {{input}}\n",
-    );
+    write_prompts(&home);
     let hub = Serving::open_hub(&home);
     let run = suite("product", SUITE, &hub.url("/mcp"), &["--requirements", revision]);
     assert_eq!(run.broken, expected(revision), "found, and expected in tests/clients\n{}", run.finished);
     assert_documented(&run);
+}
+
+/// The prompts of a person's own that the suite asks for and that are texts, as this person writes them.
+fn write_prompts(home: &Home) {
+    let argument =
+        |name: &str| format!("  - name: {name}\n    description: Of the suite\n    required: true\n");
+    let files = [
+        ("test_simple_prompt", String::new(), "This is a simple prompt for testing."),
+        (
+            "test_prompt_with_arguments",
+            argument("arg1") + &argument("arg2"),
+            "Prompt with arguments: arg1='{{arg1}}', arg2='{{arg2}}'",
+        ),
+        ("test_input_required_result_prompt", argument("context"), "Work in this context: {{context}}"),
+    ];
+    for (name, arguments, body) in files {
+        let arguments = if arguments.is_empty() { arguments } else { format!("arguments:\n{arguments}") };
+        let text = format!("---\ndescription: Of the suite.\n{arguments}---\n{body}\n");
+        home.write(&format!(".adjutant/prompts/{name}.md"), text);
+    }
 }
 
 /// The scenarios that the product is known to fail at a revision.
@@ -108,10 +125,7 @@ fn check_over_stdio(revision: &str) {
         return;
     }
     let home = Home::new();
-    home.write(
-        ".adjutant/prompts/research.md",
-        "---\ndescription: Research a topic.\n---\nResearch: {{input}}\n",
-    );
+    write_prompts(&home);
     let _hub = Serving::socket_hub(&home);
     let run = bridged(&home, "product over stdio", revision, &["connect", "--no-start"]);
     let mut known = expected(revision);

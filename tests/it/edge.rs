@@ -404,3 +404,103 @@ fn a_client_that_does_not_read_stops_us_reading() {
     assert!(last < 100_000, "the server went on reading: {last} requests");
     assert!(peer.resident_kib() < 64 * 1024, "{} KiB", peer.resident_kib());
 }
+
+/// A subscription, and what a stream is told when it ends in order: that it is cancelled, then the answer to its request.
+fn subscribe(peer: &mut Peer, id: &Value) {
+    peer.send(&json!({
+        "jsonrpc": "2.0", "id": id, "method": "subscriptions/listen",
+        "params": {"notifications": {"promptsListChanged": true}, "_meta": crate::support::modern_meta()},
+    }));
+    let granted = peer.receive();
+    assert_eq!(granted["method"], "notifications/subscriptions/acknowledged", "{granted}");
+    assert_eq!(&granted["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id, "{granted}");
+}
+
+fn ended(peer: &Peer, ids: &[Value], why: &str) {
+    let mut cancelled = Vec::new();
+    let mut answered = Vec::new();
+    while answered.len() < ids.len() {
+        let message = peer.receive();
+        let of = if message.get("method").is_some() {
+            let params = &message["params"];
+            assert_eq!(message["method"], "notifications/cancelled", "{message}");
+            assert_eq!(params["_meta"]["io.modelcontextprotocol/subscriptionId"], params["requestId"]);
+            assert_eq!(params["reason"], why, "{message}");
+            cancelled.push(params["requestId"].clone());
+            continue;
+        } else {
+            message["id"].clone()
+        };
+        assert!(cancelled.contains(&of), "the request is answered last: {message}");
+        assert_eq!(message["result"]["resultType"], "complete", "{message}");
+        let meta = &message["result"]["_meta"];
+        assert_eq!(meta["io.modelcontextprotocol/subscriptionId"], of, "{message}");
+        assert!(meta["io.modelcontextprotocol/serverInfo"]["name"].is_string(), "{message}");
+        answered.push(of);
+    }
+    answered.sort_by_key(ToString::to_string);
+    assert_eq!(answered, ids);
+}
+
+#[test]
+fn subscriptions_that_are_open_at_the_end_are_answered() {
+    let home = home();
+    let hub = Serving::socket_hub(&home);
+    let ids = [json!("7"), json!(7)];
+    let connect = || Peer::start(&mut home.adjutant(["connect", "prompts", "--no-start"]));
+    for mut peer in [server(&home), connect()] {
+        for id in &ids {
+            subscribe(&mut peer, id);
+        }
+        peer.close();
+        ended(&peer, &ids, "the input ended");
+        peer.ended();
+        assert!(peer.finish().0.success());
+    }
+    // One that its client cancelled is no longer answered, and tells nothing any more.
+    let mut peer = connect();
+    for id in &ids {
+        subscribe(&mut peer, id);
+    }
+    peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "7"}}));
+    assert!(peer.call("after", "ping", json!({})).get("result").is_some());
+    home.write(".adjutant/prompts/more.md", "More.");
+    let told = peer.receive();
+    assert_eq!(told["method"], "notifications/prompts/list_changed", "{told}");
+    assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7, "{told}");
+    hub.stop();
+    ended(&peer, &ids[1..], "the server stopped");
+}
+
+#[test]
+fn a_call_that_outlasts_the_grace_is_answered_all_the_same() {
+    let home = home();
+    home.write(".adjutant/config.toml", "grace_seconds = 1\n[http]\naddress = \"off\"\n");
+    let hub = Serving::socket_hub(&home);
+    let question = json!({"name": "triggerPopup", "arguments": {
+        "title": "Deploy?", "message": "To production.", "options": [{"label": "Yes", "value": "yes"}],
+    }});
+    let ask = |peer: &mut Peer| {
+        peer.initialize("2025-11-25");
+        peer.send(&json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": question}));
+    };
+    let answered = |peer: &Peer, why: &str| loop {
+        let message = peer.receive();
+        if message["id"] == 5 {
+            assert_eq!(message["error"]["code"], -32603, "{message}");
+            assert_eq!(message["error"]["message"], format!("{why} before this call was finished"));
+            return;
+        }
+    };
+    for arguments in [["mcp", "popup"].as_slice(), &["connect", "popup", "--no-start"]] {
+        let mut peer = Peer::start(&mut home.adjutant(arguments));
+        ask(&mut peer);
+        peer.close();
+        answered(&peer, "the input ended");
+        assert!(peer.finish().0.success());
+    }
+    let mut peer = Peer::start(&mut home.adjutant(["connect", "popup", "--no-start"]));
+    ask(&mut peer);
+    hub.stop();
+    answered(&peer, "the server stopped");
+}

@@ -2,8 +2,9 @@
 
 mod assistant;
 mod battery;
-mod client;
+pub(crate) mod client;
 mod delegation;
 mod door;
 mod protocol;
 mod sampling;
+mod subscriptions;

@@ -453,6 +453,9 @@ fn the_end_of_input_waits_for_a_silent_hub_no_longer_than_the_grace() {
     peer.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
     hub.receive();
     let begun = Instant::now();
+    peer.close();
+    let late = peer.receive();
+    assert_eq!((&late["id"], &late["error"]["code"]), (&json!(1), &json!(-32603)), "{late}");
     let (status, _) = peer.finish();
     assert!(status.success());
     let waited = begun.elapsed();

@@ -24,6 +24,7 @@ mod conformance;
 mod docs;
 mod doctor;
 mod edge;
+mod eras;
 mod http;
 mod hub;
 mod inbox;

@@ -12,12 +12,16 @@ use http_body_util::Full;
 use rmcp::ServerHandler;
 use rmcp::model::RequestId;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{CALLER, Called, FIRST_REVISION, Mount, REVISION, refused};
 use crate::http::answer;
+use crate::mcp;
+use crate::mcp::dialect;
 use crate::mcp::edge;
 use crate::mcp::edge::envelope::Envelope;
+use crate::mcp::error::{self, Refusal};
 
 /// What a request says of its client.
 #[derive(Debug, Default, Deserialize)]
@@ -42,14 +46,28 @@ struct Params<'a> {
     meta: Option<Meta<'a>>,
 }
 
-/// Returns what a request says of its client, if it is a request that names its own revision.
-pub(super) fn meta_of<'a>(envelope: &Envelope<'a>) -> Option<(RequestId, Meta<'a>)> {
-    let Envelope::Request { id, method, params: Some(params) } = envelope else {
-        return None;
-    };
-    let params: &'a RawValue = params;
-    let meta = serde_json::from_str::<Params<'a>>(params.get()).ok()?.meta?;
-    (method != "initialize" && meta.revision.is_some()).then(|| (id.clone(), meta))
+/// A request that names its own revision.
+#[derive(Debug)]
+pub(super) struct Modern<'a> {
+    id: RequestId,
+    method: String,
+    meta: Meta<'a>,
+}
+
+impl<'a> Modern<'a> {
+    /// Reads what a request says of its client; `None` for all that does not name its own revision.
+    pub(super) fn read(envelope: &Envelope<'a>) -> Option<Self> {
+        let Envelope::Request { id, method, params: Some(params) } = envelope else {
+            return None;
+        };
+        let params: &'a RawValue = params;
+        let meta = serde_json::from_str::<Params<'a>>(params.get()).ok()?.meta?;
+        (method != "initialize" && meta.revision.is_some()).then(|| Self {
+            id: id.clone(),
+            method: method.clone(),
+            meta,
+        })
+    }
 }
 
 impl<H: ServerHandler> Mount<H> {
@@ -58,17 +76,41 @@ impl<H: ServerHandler> Mount<H> {
         &self,
         parts: request::Parts,
         text: &str,
-        id: RequestId,
-        meta: &Meta<'_>,
+        asked: Modern<'_>,
     ) -> Response<Body> {
         let request = request::Request::from_parts(parts, Full::new(Bytes::copy_from_slice(text.as_bytes())));
-        let response = self.alone(request, meta).await;
-        if matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::UNSUPPORTED_MEDIA_TYPE)
-            && let Err(refusal) = edge::read(text)
-        {
-            return refused(&refusal);
+        let response = self.alone(request, &asked.meta).await;
+        match response.status() {
+            status @ (StatusCode::NOT_FOUND | StatusCode::UNSUPPORTED_MEDIA_TYPE) => {
+                if let Err(refusal) = edge::read(text) {
+                    return refused(&refusal);
+                }
+                if status == StatusCode::NOT_FOUND {
+                    let error = error::unknown_method(&asked.method);
+                    return answer::refuse(status, &Refusal { id: Some(asked.id), error });
+                }
+            }
+            StatusCode::OK if dialect::signs_json(&asked.method) => return self.signed(response).await,
+            _ => {}
         }
-        answer::readable(response, Some(id)).await
+        answer::readable(response, Some(asked.id)).await
+    }
+
+    /// Puts who answers into an answer for which rmcp's type has no room for it.
+    async fn signed(&self, response: Response<Body>) -> Response<Body> {
+        let (parts, body) = response.into_parts();
+        let Some(server) = mcp::Server::from_name(self.name) else {
+            return Response::from_parts(parts, body);
+        };
+        // A whole answer that was made before.
+        let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+        match serde_json::from_slice::<Value>(&bytes) {
+            Ok(mut message) if message.get("result").is_some() => {
+                dialect::sign_json(server, &mut message["result"]);
+                answer::json(parts.status, &message)
+            }
+            _ => Response::from_parts(parts, Body::from(bytes)),
+        }
     }
 
     /// Hands a request to a handler of its own.

@@ -18,11 +18,11 @@ use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, RequestId
 use rmcp::transport::streamable_http_server::SessionManager;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 
-use super::{Mount, REVISION, accepted, accepts, kinds};
+use super::{Mount, accepted, accepts, kinds, named_revision};
 use crate::http::answer;
 use crate::http::sessions::Session;
 use crate::mcp::dialect::Revision;
-use crate::mcp::error;
+use crate::mcp::error::{self, Refusal};
 
 /// How long an answer is waited for before its request gets an event stream.
 const AT_ONCE: Duration = Duration::from_millis(50);
@@ -42,14 +42,11 @@ impl<H: ServerHandler> Mount<H> {
             JsonRpcMessage::Request(request) => Some(request.id.clone()),
             JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => None,
         };
-        match parts.headers.get(REVISION).map(|value| value.to_str().ok().and_then(Revision::parse)) {
-            Some(None) => {
-                let message = "header MCP-Protocol-Version names no revision that is served here";
-                return answer::invalid(StatusCode::BAD_REQUEST, id, message);
-            }
+        match named_revision(&parts.headers) {
+            Some(Err(error)) => return answer::refuse(StatusCode::BAD_REQUEST, &Refusal { id, error }),
             // The stateless revision wants what a session's message has not; rmcp says what is missing.
-            Some(Some(Revision::V2026_07_28)) => return self.sessions(parts, &message).await,
-            Some(Some(_)) | None => {}
+            Some(Ok(Revision::V2026_07_28)) => return self.sessions(parts, &message).await,
+            Some(Ok(_)) | None => {}
         }
         match id {
             Some(id) => self.call(parts, message, id, session).await,
@@ -70,17 +67,19 @@ impl<H: ServerHandler> Mount<H> {
         if !(accepts(&parts.headers, "application/json") && accepts(&parts.headers, "text/event-stream")) {
             return answer::not_acceptable(Some(id));
         }
-        if let Err(denied) = session.claim(&id) {
-            return answer::refuse(denied.status(), &denied.refusal(id));
-        }
+        let claim = match session.claim(&id) {
+            Ok(claim) => claim,
+            Err(denied) => return answer::refuse(denied.status(), &denied.refusal(id.clone())),
+        };
         let patience = if prefers_events(&parts.headers) { Duration::ZERO } else { AT_ONCE };
         if let JsonRpcMessage::Request(request) = &mut message {
             request.request.extensions_mut().insert(parts);
         }
         let Ok(stream) = self.manager.create_stream(session.id(), message).await else {
-            session.release(&id);
+            drop(claim);
             return answer::no_session(Some(id));
         };
+        claim.handed_over();
         let stream =
             if session.tells_cancelled() { or_cancelled(stream, id).boxed() } else { stream.boxed() };
         self.answered(stream, patience).await

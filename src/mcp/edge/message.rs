@@ -7,13 +7,14 @@ use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult,
     CustomNotification, CustomRequest, CustomResult, Extensions, GetExtensions, JsonRpcMessage, Notification,
-    NotificationMetaObject, NotificationNoParam, ProtocolVersion, Request, RequestMetaObject, RequestNoParam,
+    NotificationMetaObject, NotificationNoParam, Request, RequestMetaObject, RequestNoParam,
     RequestOptionalParam,
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::mcp::dialect;
 use crate::mcp::edge::envelope::Envelope;
 use crate::mcp::error::{self, Refusal};
 
@@ -162,10 +163,8 @@ fn part(params: &mut Map<String, Value>, extensions: &mut Extensions) {
 /// Whether the request names a revision that has no such method any more. It is unknown then, whatever its
 /// parameters are.
 fn removed(method: &str, extensions: &Extensions) -> bool {
-    let revision = extensions.get::<RequestMetaObject>().and_then(RequestMetaObject::protocol_version);
     let methods = ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
-    methods.contains(&method)
-        && revision.is_some_and(|revision| revision.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+    methods.contains(&method) && extensions.get().is_some_and(dialect::is_stateless)
 }
 
 /// The members without which a method means nothing, so that their fault can be named.

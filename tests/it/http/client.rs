@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::support::{DEADLINE, Home, wait};
 
-/// A running hub without its socket.
-pub(super) struct Hub {
-    pub(super) home: Home,
+/// A running hub.
+pub(crate) struct Hub {
+    pub(crate) home: Home,
     pub(super) address: SocketAddr,
     /// The path of the console's link on the banner.
     pub(super) link: String,
@@ -32,13 +32,22 @@ impl Hub {
     }
 
     pub(super) fn start(home: Home, settings: &str, arguments: &[&str]) -> Self {
+        Self::begin(home, settings, &[&["--socket", "off"], arguments].concat())
+    }
+
+    /// A hub that asks nobody and has its socket too.
+    pub(crate) fn both(home: Home) -> Self {
+        Self::begin(home, "", &["--auth", "none"])
+    }
+
+    fn begin(home: Home, settings: &str, arguments: &[&str]) -> Self {
         home.write(".adjutant/config.toml", format!("[http]\n{settings}\n"));
         home.write(
             ".adjutant/prompts/greet.md",
             "---\ndescription: Says hello.\n---\nSay hello to {{input}}.\n",
         );
         let mut child = home
-            .adjutant(["serve", "--http", "127.0.0.1:0", "--socket", "off"].iter().chain(arguments))
+            .adjutant(["serve", "--http", "127.0.0.1:0"].iter().chain(arguments))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -85,6 +94,21 @@ impl Hub {
         self.raw(self.request(method, path, headers, body))
     }
 
+    /// Posts a stateless request of the newest revision, with the headers that mirror it, and returns its answer when
+    /// the head has arrived.
+    pub(crate) fn modern(&self, path: &str, message: &Value) -> Stream {
+        let headers = mirrored(message);
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        self.stream("POST", path, &[&MCP[..], &headers].concat(), &message.to_string())
+    }
+
+    /// How many sockets its process has open.
+    pub(crate) fn sockets(&self) -> usize {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
+        let links = files.filter_map(|file| std::fs::read_link(file.unwrap().path()).ok());
+        links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
+    }
+
     /// Opens an event stream and returns it when its head has arrived.
     pub(super) fn stream(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Stream {
         Stream::open(self.address, self.request(method, path, headers, body).as_bytes())
@@ -109,7 +133,7 @@ impl Hub {
         self.post_to("/mcp/prompts", headers, message)
     }
 
-    pub(super) fn post_to(&self, path: &str, headers: &[(&str, &str)], message: &Value) -> Answer {
+    pub(crate) fn post_to(&self, path: &str, headers: &[(&str, &str)], message: &Value) -> Answer {
         self.ask("POST", path, &[&MCP[..], headers].concat(), &message.to_string())
     }
 
@@ -150,8 +174,20 @@ impl Drop for Hub {
 const MCP: [(&str, &str); 2] =
     [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
 
+/// The headers of 2026-07-28 that say again what stands in the body.
+fn mirrored(message: &Value) -> Vec<(&'static str, String)> {
+    let params = &message["params"];
+    let mut headers = vec![
+        ("mcp-protocol-version", "2026-07-28".to_owned()),
+        ("mcp-method", message["method"].as_str().unwrap().to_owned()),
+    ];
+    let name = ["name", "uri", "taskId"].iter().find_map(|name| params[*name].as_str());
+    headers.extend(name.map(|name| ("mcp-name", name.to_owned())));
+    headers
+}
+
 /// An `initialize` request.
-pub(super) fn initialize(revision: &str) -> Value {
+pub(crate) fn initialize(revision: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": revision,
         "capabilities": {},
@@ -161,21 +197,21 @@ pub(super) fn initialize(revision: &str) -> Value {
 
 /// A whole answer.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     /// The head as it came.
-    pub(super) head: String,
-    pub(super) body: String,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
     /// The value of a header, empty without one.
-    pub(super) fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         header(&self.head, name).unwrap_or_default()
     }
 
     /// The body as JSON, or the messages of its events.
-    pub(super) fn messages(&self) -> Vec<Value> {
+    pub(crate) fn messages(&self) -> Vec<Value> {
         if self.header("content-type").starts_with("text/event-stream") {
             let data = self.body.lines().filter_map(|line| line.strip_prefix("data:"));
             return data.map(str::trim).filter(|data| !data.is_empty()).map(parse).collect();
@@ -184,7 +220,7 @@ impl Answer {
     }
 
     /// The only message.
-    pub(super) fn message(&self) -> Value {
+    pub(crate) fn message(&self) -> Value {
         let mut messages = self.messages();
         assert_eq!(messages.len(), 1, "{self:?}");
         messages.remove(0)
@@ -203,9 +239,9 @@ fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// An answer that is still arriving.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     reader: BufReader<TcpStream>,
-    pub(super) status: u16,
+    pub(crate) status: u16,
     head: String,
 }
 
@@ -226,8 +262,13 @@ impl Stream {
         Self { reader, status, head }
     }
 
+    /// The value of a header, empty without one.
+    pub(super) fn header(&self, name: &str) -> &str {
+        header(&self.head, name).unwrap_or_default()
+    }
+
     /// Reads the answer to its end.
-    pub(super) fn whole(mut self) -> Answer {
+    pub(crate) fn whole(mut self) -> Answer {
         let mut bytes = Vec::new();
         if header(&self.head, "transfer-encoding") == Some("chunked") {
             while let Some(chunk) = self.chunk() {

@@ -1,0 +1,58 @@
+//! Who asks, as the connection knows it.
+
+use super::Handler;
+use crate::agents::{Caller, Origin};
+use crate::app::clients::Transport;
+use crate::popups::{Asker, Route};
+
+impl Handler {
+    /// Looks up, once, whether the client works on a task here. Over HTTP that goes through processes, so only who
+    /// delegates is looked up, and who opens a session, whose later requests may come over other connections.
+    pub(super) fn origin(&self) -> Origin {
+        let look = || self.link.map_or_else(Origin::default, |link| self.app.agents.origin_over(link));
+        self.origin.get_or_init(look).clone()
+    }
+
+    /// Who asks, as the connection knows it. A client is the same one after a reconnect if it has the same name,
+    /// comes the same way and works in the same workspace; over HTTP, if its address says the same of it. What asks
+    /// from within a task is nobody's client but that task's.
+    pub(crate) fn caller(&self) -> Caller {
+        let connected = &self.connected;
+        let way = match connected.transport {
+            Transport::Stdio => "stdio",
+            Transport::Socket => "socket",
+            Transport::Script => "script",
+            Transport::Http | Transport::HttpSession => "http",
+        };
+        let workspace = self.app.workspace.as_deref().map(|folder| folder.display().to_string());
+        let mut place = workspace.or_else(|| self.client.clone()).unwrap_or_default();
+        if connected.transport == Transport::Script {
+            // Two of the same name are two, and each is the same one when it comes back to another hub.
+            place = connected.pid.map(|pid| pid.to_string()).unwrap_or_default();
+        }
+        let origin = self.origin();
+        let key = match &origin {
+            Origin::Task(task) => format!("{way}:{}:{place}:{task}", connected.name()),
+            Origin::Outside | Origin::Gone => format!("{way}:{}:{place}", connected.name()),
+        };
+        Caller { key, label: connected.label().to_owned(), origin }
+    }
+
+    /// Who asks the person, as the connection knows it; the session is this connection alone.
+    pub(crate) fn asker(&self) -> Asker {
+        let connected = &self.connected;
+        let session = match connected.transport {
+            // A request over HTTP may be the only one; nobody can tell when such a client has gone.
+            Transport::Http => String::new(),
+            Transport::Stdio | Transport::Socket | Transport::Script | Transport::HttpSession => {
+                self.app.session_of(connected.id)
+            }
+        };
+        Asker {
+            key: self.caller().key,
+            client: connected.name().to_owned(),
+            session,
+            route: Route::default(),
+        }
+    }
+}
