@@ -45,7 +45,16 @@ impl Error {
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Foreign { .. } => "--force puts ours in its place, and keeps a copy of the file",
-            Self::Text { .. } => "correct the file first; the program that reads it cannot read it either",
+            Self::Text { fault: Fault::Encoding { .. }, .. } => {
+                "save it as UTF-8, which is what the program reads"
+            }
+            // The program may take what we do not dare to change.
+            Self::Text { fault: Fault::Shape { .. } | Fault::Twice { .. }, .. } => {
+                "change that by hand; docs/recipes.md shows how ours is written"
+            }
+            Self::Text { fault: Fault::Syntax { .. }, .. } => {
+                "correct the file first; the program that reads it cannot read it either"
+            }
             Self::Changed { .. } => "close the program that uses it, and try again",
             Self::Unreadable { .. } | Self::Unwritable { .. } => "make it a file that you may read and write",
         }
@@ -222,10 +231,13 @@ fn changed(
     if let Wish::Removed = wish
         && let Some(receipt) = backups.receipt(client, &seen.path).filter(|receipt| receipt.is_of(&seen))
     {
-        // What was there before may hold an entry of ours that is older than the receipt.
-        let before = receipt.before.map(|copy| file::read(&copy)).transpose()?.and_then(|copy| copy.text);
-        let after = before.as_deref().map(edited).transpose()?;
-        return Ok(Change { client, seen, path, after, restored: true });
+        let before = receipt.before.map(|copy| file::read(&copy)).transpose()?;
+        // A copy that somebody deleted says nothing; then only the entry goes.
+        if before.as_ref().is_none_or(|copy| copy.text.is_some()) {
+            // What was there before may hold an entry of ours that is older than the receipt.
+            let after = before.and_then(|copy| copy.text).as_deref().map(edited).transpose()?;
+            return Ok(Change { client, seen, path, after, restored: true });
+        }
     }
     let text = edited(seen.text.as_deref().unwrap_or_default())?;
     let after = (seen.text.is_some() || !text.is_empty()).then_some(text);

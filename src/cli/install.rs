@@ -86,7 +86,13 @@ pub(super) fn run(args: &InstallArgs, common: Common) -> Result<ExitCode, Failur
         return links(&args.which, &launch, args.handling);
     }
     let wish = Wish::Installed { launch: &launch, hook: !args.no_hook, force: args.force };
-    all(&args.which.of(&folders)?, &folders, &config.home, wish, args.handling)
+    let clients = args.which.of(&folders);
+    if clients.is_empty() {
+        let names = Client::ALL.map(Client::name).join(", ");
+        return Err(Failure::new("none of the programs that this can install into is here")
+            .hint(format!("name one that shall get it all the same: {names}")));
+    }
+    all(&clients, &folders, &config.home, wish, args.handling)
 }
 
 /// Takes our entry out again.
@@ -94,21 +100,19 @@ pub(super) fn remove(args: &UninstallArgs, common: Common) -> Result<ExitCode, F
     common.start_log(LevelFilter::WARN)?;
     let config = common.config(Roots::User)?;
     let folders = folders()?;
-    all(&args.which.of(&folders)?, &folders, &config.home, Wish::Removed, args.handling)
+    let clients = args.which.of(&folders);
+    if clients.is_empty() {
+        output::note("none of the programs that this installs into is here, so it is out of all of them");
+    }
+    all(&clients, &folders, &config.home, Wish::Removed, args.handling)
 }
 
 impl Which {
-    fn of(&self, folders: &ClientFolders) -> Result<Vec<Client>, Failure> {
+    fn of(&self, folders: &ClientFolders) -> Vec<Client> {
         if !self.clients.is_empty() {
-            return Ok(self.clients.clone());
+            return self.clients.clone();
         }
-        let here: Vec<_> = Client::ALL.into_iter().filter(|client| client.is_here(folders)).collect();
-        if here.is_empty() {
-            let names = Client::ALL.map(Client::name).join(", ");
-            return Err(Failure::new("none of the programs that this can install into is here")
-                .hint(format!("name one that shall get it all the same: {names}")));
-        }
-        Ok(here)
+        Client::ALL.into_iter().filter(|client| client.is_here(folders)).collect()
     }
 }
 

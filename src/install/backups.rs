@@ -3,7 +3,7 @@
 //! folders, and what is copied may hold their secrets.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -67,15 +67,34 @@ impl Backups {
             (Some(receipt), _) => (receipt.before.clone(), None),
             (None, None) => (None, None),
             (None, Some(text)) => {
-                let copy = self.folder.join(&name);
-                write_private(&copy, text).map_err(failed)?;
+                let copy = self.new_copy(&name, text).map_err(failed)?;
                 (Some(copy.clone()), Some(copy))
             }
         };
         let before = before.as_ref().and_then(|copy| copy.file_name()).map(|name| name.to_string_lossy());
         let receipt = json!({"file": seen.path, "before": before, "after": digest(after)});
-        write_private(&self.receipt_file(client, &seen.path), &format!("{receipt:#}\n")).map_err(failed)?;
+        let file = self.receipt_file(client, &seen.path);
+        let mut file = private().create(true).truncate(true).open(file).map_err(failed)?;
+        file.write_all(format!("{receipt:#}\n").as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
         Ok(copy)
+    }
+
+    /// Writes a copy that takes the place of no other, whatever was copied within the same second.
+    fn new_copy(&self, name: &str, text: &str) -> std::io::Result<PathBuf> {
+        let mut path = self.folder.join(name);
+        let mut number = 1;
+        let mut file = loop {
+            match private().create_new(true).open(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    number += 1;
+                    path = self.folder.join(format!("{name}.{number}"));
+                }
+                opened => break opened?,
+            }
+        };
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        Ok(path)
     }
 
     /// Forgets the receipt of a file. Copies stay: they are the person's.
@@ -89,8 +108,10 @@ impl Backups {
         }
     }
 
+    /// One for each file: a client that keeps its files in several folders has several of one name.
     fn receipt_file(&self, client: Client, file: &Path) -> PathBuf {
-        self.folder.join(format!("{}-{}.receipt.json", client.name(), file_name(file)))
+        let place = digest(&file.to_string_lossy());
+        self.folder.join(format!("{}-{}.{}.receipt.json", client.name(), file_name(file), &place[..8]))
     }
 }
 
@@ -112,9 +133,9 @@ fn digest(text: &str) -> String {
     })
 }
 
-/// Writes a file for its owner alone, over an older one.
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut file = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+/// How a file for its owner alone is opened for writing.
+fn private() -> fs::OpenOptions {
+    let mut options = File::options();
+    options.write(true).mode(0o600);
+    options
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::Error;
+use super::syntax::Fault;
 
 /// Most bytes of a file that is changed. Claude Code's own state is the largest of them, with a few MB.
 const LARGEST: u64 = 32 * 1024 * 1024;
@@ -29,17 +30,16 @@ pub(super) struct Seen {
 pub(super) fn read(path: &Path) -> Result<Seen, Error> {
     let unreadable = |reason: String| Error::Unreadable { path: path.to_owned(), reason };
     let (target, linked) = resolved(path)?;
-    let file = match File::open(&target) {
-        Ok(file) => file,
+    // What is no file is not even opened: a pipe would wait there for somebody who writes into it.
+    match fs::metadata(&target) {
+        Ok(about) if about.is_file() => {}
+        Ok(_) => return Err(unreadable("it is not a file".to_owned())),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Ok(Seen { path: target, linked, text: None, marked: false });
         }
         Err(error) => return Err(unreadable(error.to_string())),
-    };
-    let about = file.metadata().map_err(|error| unreadable(error.to_string()))?;
-    if !about.is_file() {
-        return Err(unreadable("it is not a file".to_owned()));
     }
+    let file = File::open(&target).map_err(|error| unreadable(error.to_string()))?;
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
     if bytes.len() as u64 > LARGEST {
@@ -48,7 +48,7 @@ pub(super) fn read(path: &Path) -> Result<Seen, Error> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = good.split(|byte| *byte == b'\n').count();
-        unreadable(format!("line {line} is not UTF-8"))
+        Error::Text { path: path.to_owned(), fault: Fault::Encoding { line } }
     })?;
     let (marked, text) = match text.strip_prefix(MARK) {
         Some(rest) => (true, rest.to_owned()),
@@ -120,11 +120,17 @@ fn resolved(path: &Path) -> Result<(PathBuf, bool), Error> {
             let linked = fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink());
             Ok((target, linked))
         }
-        Err(_) if fs::symlink_metadata(path).is_ok() => {
-            let reason = "it is a link that leads nowhere".to_owned();
-            Err(Error::Unreadable { path: path.to_owned(), reason })
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            // The file may be missing, or a folder on the way; a link among them would have to lead somewhere.
+            let mut there = path.ancestors().filter(|place| fs::symlink_metadata(place).is_ok());
+            match there.next().filter(|place| fs::metadata(place).is_err()) {
+                Some(link) => {
+                    let reason = "it is a link that leads nowhere".to_owned();
+                    Err(Error::Unreadable { path: link.to_owned(), reason })
+                }
+                None => Ok((path.to_owned(), false)),
+            }
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok((path.to_owned(), false)),
         Err(error) => Err(Error::Unreadable { path: path.to_owned(), reason: error.to_string() }),
     }
 }

@@ -5,6 +5,7 @@
 
 mod list;
 mod style;
+mod surrogates;
 
 use std::ops::Range;
 
@@ -34,7 +35,8 @@ const TOLERATED: ParseOptions = ParseOptions {
 /// Returns the value at `path`, or nothing where a member is missing. A text without any value is an empty object.
 /// In a path the elements of an array are called by their number, from 0.
 pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, Fault> {
-    let root = parse(text)?;
+    let whole = surrogates::paired(text);
+    let root = parse(&whole)?;
     let Some(root) = &root else { return Ok(None) };
     let mut node = root;
     for depth in 0..path.len() {
@@ -50,7 +52,8 @@ pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, Fault> {
 /// behind the last one.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Fault> {
     let style = Style::of(text);
-    let Some(root) = parse(text)? else {
+    let whole = surrogates::paired(text);
+    let Some(root) = parse(&whole)? else {
         let root = style.value(&wrapped(path, value), "");
         let above = text.trim_end();
         let gap = if above.is_empty() { "" } else { style.newline };
@@ -75,7 +78,8 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Fa
 
 /// Removes what stands at `path`, and what is around it and holds nothing then, not even a comment.
 pub(super) fn remove(text: &str, path: &[&str]) -> Result<String, Fault> {
-    let Some(root) = parse(text)? else { return Ok(text.to_owned()) };
+    let whole = surrogates::paired(text);
+    let Some(root) = parse(&whole)? else { return Ok(text.to_owned()) };
     let mut node = &root;
     let mut around = Vec::new();
     for depth in 0..path.len() {

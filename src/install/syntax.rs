@@ -5,6 +5,8 @@
 pub(crate) enum Fault {
     #[error("line {line}, column {column}: {reason}")]
     Syntax { line: usize, column: usize, reason: String },
+    #[error("line {line} is not UTF-8")]
+    Encoding { line: usize },
     #[error("line {line}: {} is not {expected}", named(.key))]
     Shape { line: usize, key: String, expected: &'static str },
     #[error("line {line}: `{key}` stands there a second time")]

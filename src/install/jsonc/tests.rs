@@ -48,6 +48,30 @@ fn a_value_is_replaced_where_it_stands() {
 }
 
 #[test]
+fn half_of_a_surrogate_pair_stays_as_it_is() {
+    for half in [
+        r"\ud83d",
+        r"\uDE00",
+        r"\ud83d\ud83d\ude00",
+        r"\ud83dx",
+        r"\\\ud83d",
+        r"\ud83d\ude00",
+        r"\\ud83d",
+        r"\ud8",
+    ] {
+        let text = format!(r#"{{"a": "{half}", "b": "\\"}}"#);
+        if half == r"\ud8" {
+            assert!(matches!(get(&text, &["b"]), Err(Fault::Syntax { .. })), "{half}");
+            continue;
+        }
+        assert_eq!(get(&text, &["b"]).unwrap(), Some(json!("\\")), "{half}");
+        let with = set(&text, &["servers"], &json!(1)).unwrap();
+        assert_eq!(with, format!("{}, \"servers\": 1}}", &text[..text.len() - 1]));
+        assert_eq!(remove(&with, &["servers"]).unwrap(), text);
+    }
+}
+
+#[test]
 fn removing_leaves_what_others_wrote() {
     for (before, after) in [
         ("{\"servers\": {\"desk\": 1}}", "{}"),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -53,11 +54,15 @@ fn a_broken_file_is_told_with_its_line_and_left_alone() {
     home.write(".codex/config.toml", "model = \"o\"\n[mcp_servers\n");
     refused(&home, &["install", "codex"], &["config.toml cannot be changed", "line 2"]);
     home.write(".codex/config.toml", "model = \"o\"\nmcp_servers = 3\n");
-    refused(&home, &["install", "codex"], &["line 2: `mcp_servers` is not a table"]);
+    refused(
+        &home,
+        &["install", "codex"],
+        &["line 2: `mcp_servers` is not a table", "hint: change that by hand"],
+    );
     home.write(".cursor/mcp.json", "{\"mcpServers\": {},\n\"mcpServers\": {}}");
     refused(&home, &["install", "cursor"], &["line 2: `mcpServers` stands there a second time"]);
     home.write(".cursor/mcp.json", b"{\n\"a\": \"\xff\"}");
-    refused(&home, &["install", "cursor"], &["line 2 is not UTF-8"]);
+    refused(&home, &["install", "cursor"], &["line 2 is not UTF-8", "hint: save it as UTF-8"]);
     // The file of hooks counts as well: what cannot be done whole is not begun.
     home.write(".codex/config.toml", "model = \"o\"\n");
     home.write(".codex/hooks.json", "{\"hooks\": [");
@@ -132,6 +137,10 @@ fn a_link_stays_a_link_and_is_told() {
     assert!(link.is_symlink() && fs::read_to_string(&real).unwrap() == "model = \"o\"\n");
     fs::remove_file(&real).unwrap();
     refused(&home, &["install", "codex"], &["it is a link that leads nowhere"]);
+    symlink(&link, &real).unwrap();
+    refused(&home, &["install", "codex"], &["config.toml: Too many levels of symbolic links"]);
+    symlink("nowhere", home.path().join(".cursor")).unwrap();
+    refused(&home, &["install", "cursor"], &[".cursor: it is a link that leads nowhere"]);
 }
 
 #[test]
@@ -143,6 +152,57 @@ fn what_may_not_be_written_is_not() {
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
     refused(&home, &["install", "cursor"], &["it is not a file"]);
+    // A pipe would wait for somebody who writes into it.
+    fs::remove_dir(&file).unwrap();
+    assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+    let finished = home.run(["install", "cursor"], "");
+    assert!(finished.stderr.contains("it is not a file"), "{finished}");
+}
+
+#[test]
+fn a_copy_that_was_deleted_takes_nothing_along() {
+    let home = Home::new();
+    let file = home.write(".cursor/mcp.json", "{\"mine\": 1}\n");
+    let told = done(&home, &["install", "cursor", "--json"]);
+    let told: Value = serde_json::from_str(&told.stdout).unwrap();
+    fs::remove_file(told["clients"][0]["files"][0]["backup"].as_str().unwrap()).unwrap();
+    done(&home, &["uninstall", "cursor"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{\"mine\": 1}\n");
+}
+
+#[test]
+fn every_copy_is_kept_and_every_file_has_its_own() {
+    let home = Home::new();
+    // Three times within a second or two, so that the same stamp comes again.
+    for version in 1..=3 {
+        home.write(".cursor/mcp.json", format!("{{\"version\": {version}}}\n"));
+        done(&home, &["install", "cursor"]);
+    }
+    let copies =
+        fs::read_dir(home.path().join(".adjutant/backups")).unwrap().map(|entry| entry.unwrap().path());
+    let copies = copies.filter(|copy| !copy.to_string_lossy().ends_with(".receipt.json"));
+    let mut copies: Vec<_> = copies.map(|copy| fs::read_to_string(copy).unwrap()).collect();
+    copies.sort();
+    assert_eq!(copies, [1, 2, 3].map(|version| format!("{{\"version\": {version}}}\n")));
+    // Two folders of one program, with files of one name.
+    let install = |verb: &str, folder: &str| {
+        let mut command = home.adjutant(
+            [verb, "codex", "--no-hook"].iter().filter(|word| verb == "install" || **word != "--no-hook"),
+        );
+        let output = command.env("CODEX_HOME", home.path().join(folder)).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let files = ["work", "play"]
+        .map(|folder| (folder, home.write(&format!("{folder}/config.toml"), format!("# {folder}"))));
+    files.iter().for_each(|(folder, _)| install("install", folder));
+    for (folder, file) in &files {
+        install("uninstall", folder);
+        assert_eq!(
+            fs::read_to_string(file).unwrap(),
+            format!("# {folder}"),
+            "the line end that was not there"
+        );
+    }
 }
 
 #[test]
@@ -174,6 +234,16 @@ fn others_changes_since_then_stay() {
     fs::write(&file, text).unwrap();
     done(&home, &["uninstall", "claude"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\n  \"numStartups\": 2\n}\n");
+}
+
+#[test]
+fn nothing_here_is_nothing_to_take_out() {
+    let home = Home::new();
+    let install = home.adjutant(["install"]).env("PATH", "/nowhere").output().unwrap();
+    assert_eq!(install.status.code(), Some(1));
+    let told = home.adjutant(["uninstall"]).env("PATH", "/nowhere").output().unwrap();
+    let words = String::from_utf8_lossy(&told.stderr);
+    assert!(told.status.success() && words.contains("it is out of all of them"), "{words}");
 }
 
 #[test]
