@@ -170,6 +170,8 @@ pub(crate) enum Error {
     NoHome,
     #[error("cannot read {}: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: String },
+    #[error("{} is not a folder", home.display())]
+    NoFolder { home: PathBuf },
     #[error("{} is not valid: {reason}", path.display())]
     Invalid { path: PathBuf, reason: String },
     #[error("`{text}` is no database; expected sqlite:FILE or postgres://USER@HOST/NAME")]
@@ -186,6 +188,7 @@ impl Error {
         match self {
             Self::NoHome => "set ADJUTANT_HOME to the folder that adjutant may keep its files in",
             Self::Unreadable { .. } => "make it a file that you may read, or move it away",
+            Self::NoFolder { .. } => "move it away, or choose another folder with --home or ADJUTANT_HOME",
             Self::Invalid { .. } => "correct it there; docs/configuration.md lists every setting",
             Self::Database { .. } => "such as sqlite:adjutant.db or postgres://me@localhost/adjutant",
             Self::Mail => "such as smtps://mail.example.org:465, or folder:outbox to write files",

@@ -58,6 +58,10 @@ pub(crate) enum Error {
     File(#[source] Arc<std::io::Error>),
     #[error("the database cannot be reached")]
     Unreachable(#[source] Arc<sqlx::Error>),
+    #[error("another program holds the database")]
+    Held(#[source] Arc<sqlx::Error>),
+    #[error("the database is damaged")]
+    Damaged(#[source] Arc<sqlx::Error>),
     #[error("the database was written by a newer adjutant; start that one, or choose another database")]
     Newer,
     #[error("the database's tables were not made by this adjutant; choose another database")]

@@ -14,7 +14,7 @@ pub(crate) enum Error {
     #[error("agent `{name}` cannot be read: {reason}")]
     BrokenAgent { name: String, reason: String },
     #[error(
-        "agent `{name}` came with a project and nobody trusted it yet; a person can: adjutant agents trust {name}"
+        "agent `{name}` came with a project and nobody trusted it as it is now; a person can: adjutant agents trust {name}"
     )]
     Untrusted { name: String },
     #[error("the task is empty: say what the agent is to do")]

@@ -12,15 +12,24 @@ pub(crate) enum Rows {
     Sound,
     /// What does not fit together, in the engine's words.
     Broken(Vec<String>),
+    /// A newer version of this program wrote them.
+    Newer,
+    /// Another program keeps everybody else out.
+    Held,
+    /// They cannot be reached; a sentence says why.
+    Away(String),
 }
 
-/// Reads the database as it is, and changes nothing. The error is a sentence for the person.
-pub(crate) async fn database(database: &Database) -> Result<Rows, String> {
+/// Reads the database as it is, and changes nothing.
+pub(crate) async fn database(database: &Database) -> Rows {
     match store::faults(database).await {
-        Ok(None) => Ok(Rows::None),
-        Ok(Some(faults)) if faults.is_empty() => Ok(Rows::Sound),
-        Ok(Some(faults)) => Ok(Rows::Broken(faults)),
-        Err(error) => Err(match std::error::Error::source(&error) {
+        Ok(None) => Rows::None,
+        Ok(Some(faults)) if faults.is_empty() => Rows::Sound,
+        Ok(Some(faults)) => Rows::Broken(faults),
+        Err(store::Error::Newer) => Rows::Newer,
+        Err(store::Error::Held(_)) => Rows::Held,
+        Err(store::Error::Damaged(source)) => Rows::Broken(vec![source.to_string()]),
+        Err(error) => Rows::Away(match std::error::Error::source(&error) {
             Some(source) => format!("{error}: {source}"),
             None => error.to_string(),
         }),

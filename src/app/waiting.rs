@@ -1,8 +1,9 @@
 //! What waits for the person, over all rooms.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::timeout;
 
 use super::App;
 use crate::assistant::notices::Due;
@@ -14,6 +15,9 @@ const SINCE: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Notifications of each kind that are counted.
 const COUNTED: u32 = 100;
+
+/// How long the store may take. Who asks whether a hub runs waits for this, and gives up after five seconds.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How much waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,13 +33,22 @@ pub(crate) struct Waiting {
 impl App {
     /// Counts what waits. A store that does not answer takes away a number and nothing else.
     pub(crate) async fn waiting(&self) -> Waiting {
-        let questions = self.popups.count_pending().await.unwrap_or_else(|error| {
-            tracing::error!(%error, "the waiting questions could not be counted");
-            0
-        });
-        let untold = self.untold(SystemTime::now(), COUNTED).await.unwrap_or_else(|error| {
-            tracing::error!(%error, "the failed notifications could not be counted");
-            Vec::new()
+        let questions = async {
+            self.popups.count_pending().await.unwrap_or_else(|error| {
+                tracing::error!(%error, "the waiting questions could not be counted");
+                0
+            })
+        };
+        let untold = async {
+            self.untold(SystemTime::now(), COUNTED).await.unwrap_or_else(|error| {
+                tracing::error!(%error, "the failed notifications could not be counted");
+                Vec::new()
+            })
+        };
+        let counted = timeout(PATIENCE, async { tokio::join!(questions, untold) }).await;
+        let (questions, untold) = counted.unwrap_or_else(|_| {
+            tracing::error!("what waits could not be counted: the store does not answer");
+            (0, Vec::new())
         });
         Waiting { questions, approvals: self.codex.pending().len() as u64, untold: untold.len() as u64 }
     }

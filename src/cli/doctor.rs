@@ -153,7 +153,7 @@ async fn all(patient: Arc<Patient>, progress: &show::Waiting) -> Vec<Check> {
     add("clients", Box::pin(clients::configured(patient.clone())));
     add("database", Box::pin(database::integrity(patient.clone())));
     add("runs", Box::pin(runs::orphans(patient.clone())));
-    add("display", Box::pin(async { desktop::display() }));
+    add("display", Box::pin(desktop::display()));
     add("notifications", Box::pin(desktop::notifications(patient.clone())));
     add("service", Box::pin(service::files(patient.clone())));
     add("clock", Box::pin(clock::look(patient)));

@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::Common;
+use super::install::launch;
 use super::output::{self, Failure};
 use crate::config::{self, Config, Roots, env};
 use crate::process;
@@ -75,7 +76,7 @@ pub(super) fn run(args: &ServiceArgs, common: Common) -> Result<ExitCode, Failur
 pub(super) fn setup(config: &Config) -> Result<Setup, Failure> {
     let other = !config::is_usual_home(&config.home);
     Ok(Setup {
-        program: std::env::current_exe()?,
+        program: launch(&config.home)?.program.into(),
         home: other.then(|| config.home.clone()),
         socket: config.socket.as_deref().map(socket::place),
         path: env::search_path(),

@@ -68,12 +68,24 @@ pub(crate) fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// Returns the name of the screen that windows go to here; `None` where there is none.
-pub(crate) fn display() -> Option<String> {
+/// A screen that windows may go to.
+#[derive(Clone, Debug)]
+pub(crate) enum Screen {
+    Mac,
+    /// By the socket of its compositor.
+    Wayland(PathBuf),
+    /// By what `DISPLAY` says.
+    X(String),
+}
+
+/// Returns the screens that windows go to here, the one that programs try first at the front.
+pub(crate) fn screens() -> Vec<Screen> {
     if cfg!(target_os = "macos") {
-        return Some("the desktop".to_owned());
+        return vec![Screen::Mac];
     }
-    ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().find_map(filled)
+    let wayland = filled("WAYLAND_DISPLAY")
+        .map(|name| Screen::Wayland(path("XDG_RUNTIME_DIR").unwrap_or_default().join(name)));
+    wayland.into_iter().chain(filled("DISPLAY").map(Screen::X)).collect()
 }
 
 /// Returns the width of the screen that `COLUMNS` claims, for output that is cut to it.

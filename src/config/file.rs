@@ -283,6 +283,9 @@ impl File {
         let unreadable = |reason: String| Error::Unreadable { path: path.clone(), reason };
         let text = match std::fs::metadata(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+                return Err(Error::NoFolder { home: home.to_owned() });
+            }
             Err(error) => return Err(unreadable(error.to_string())),
             Ok(found) if !found.is_file() => return Err(unreadable("it is not a file".to_owned())),
             Ok(found) if found.len() > LARGEST => {

@@ -208,7 +208,15 @@ pub(crate) struct Connection {
 /// Connects to the hub at `path` and says `hello`.
 pub(super) fn connect(path: &Path, hello: &Hello) -> Result<Connection, Error> {
     let path = place(path);
-    let no_hub = |error: io::Error| Error::NoHub { path: path.clone(), reason: error.to_string() };
+    let no_hub = |error: io::Error| {
+        let reason = match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                format!("what listens there said nothing for {} s", PATIENCE.as_secs())
+            }
+            _ => error.to_string(),
+        };
+        Error::NoHub { path: path.clone(), reason }
+    };
     let mut stream = UnixStream::connect(&path).map_err(no_hub)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(no_hub)?;
     let mut line = serde_json::to_vec(hello).map_err(|error| no_hub(error.into()))?;

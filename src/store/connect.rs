@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::error::DatabaseError as _;
+use sqlx::sqlite::SqliteError;
 use sqlx::{ConnectOptions as _, Executor as _};
 
 use super::writer::{Engine, Writer};
@@ -41,9 +43,14 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
         .map_err(|error| Error::Unreachable(Arc::new(error)))?
         .disable_statement_logging();
 
-    if let Database::Postgres(_) = database {
-        // A pool tries for as long as it is patient; a wrong address is better known at once.
-        options.connect().await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
+    // A pool tries for as long as it is patient; a wrong address or a damaged file is better known at once.
+    match database {
+        Database::Memory => {}
+        Database::File(_) => {
+            let tried = async { options.connect().await?.execute(PRAGMAS).await.map(drop) };
+            tried.await.map_err(unopened)?;
+        }
+        Database::Postgres(_) => drop(options.connect().await.map_err(unopened)?),
     }
     // A file does not go away between two questions, so a connection to it is not tried before each.
     let tried = engine == Engine::Postgres;
@@ -71,6 +78,17 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
         }
     };
     Ok(Opened { readers, writer: Writer::start(writers, engine) })
+}
+
+/// Says why a database cannot be opened. SQLite's result codes stand at <https://www.sqlite.org/rescode.html>.
+pub(super) fn unopened(error: sqlx::Error) -> Error {
+    let told = error.as_database_error().and_then(|error| error.try_downcast_ref::<SqliteError>());
+    // The lower byte is the primary code, whatever the extended one says besides.
+    match told.and_then(|told| told.code()?.parse::<u32>().ok()).map(|code| code & 0xff) {
+        Some(5 | 6) => Error::Held(Arc::new(error)),
+        Some(11 | 26) => Error::Damaged(Arc::new(error)),
+        Some(_) | None => Error::Unreachable(Arc::new(error)),
+    }
 }
 
 /// Makes the file for its owner alone, for SQLite would make it for everybody; its companions take its mode.

@@ -1,7 +1,5 @@
 //! Whether a database is sound, read without changing it.
 
-use std::sync::Arc;
-
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions as _, Connection as _, Row as _};
 
@@ -21,9 +19,8 @@ pub(crate) async fn faults(database: &Database) -> Result<Option<Vec<String>>, E
         Database::File(file) => format!("{}?mode=ro", connect::sqlite_address(file)?),
         Database::Postgres(url) => url.clone(),
     };
-    let unreachable = |error| Error::Unreachable(Arc::new(error));
-    let options = url.parse::<AnyConnectOptions>().map_err(unreachable)?.disable_statement_logging();
-    let mut connection = options.connect().await.map_err(unreachable)?;
+    let options = url.parse::<AnyConnectOptions>().map_err(connect::unopened)?.disable_statement_logging();
+    let mut connection = options.connect().await.map_err(connect::unopened)?;
     let faults = look(&mut connection, matches!(database, Database::File(_))).await;
     let _ = connection.close().await;
     faults.map(Some)
@@ -32,12 +29,13 @@ pub(crate) async fn faults(database: &Database) -> Result<Option<Vec<String>>, E
 async fn look(connection: &mut AnyConnection, is_sqlite: bool) -> Result<Vec<String>, Error> {
     let mut faults = Vec::new();
     if is_sqlite {
-        for row in sqlx::query("PRAGMA quick_check(5)").fetch_all(&mut *connection).await? {
+        let mut ask = async |question| {
+            sqlx::query(question).fetch_all(&mut *connection).await.map_err(connect::unopened)
+        };
+        for row in ask("PRAGMA quick_check(5)").await? {
             faults.extend(row.try_get::<String, _>(0).into_iter().filter(|told| told != "ok"));
         }
-        for row in
-            sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut *connection).await?.iter().take(MOST)
-        {
+        for row in ask("PRAGMA foreign_key_check").await?.iter().take(MOST) {
             let (table, parent): (String, String) = (row.try_get(0)?, row.try_get(2)?);
             faults.push(format!("a row of {table} refers to a row of {parent} that is not there"));
         }

@@ -81,6 +81,7 @@ fn look_by(command: &mut Command) -> Seen {
 }
 
 /// What the doctor said.
+#[derive(Debug)]
 struct Seen {
     said: Value,
     code: i32,
@@ -181,6 +182,27 @@ fn a_socket_left_behind_is_removed_and_a_hub_is_started() {
     clinic.mode("hub.sock", 0o666);
     clinic.look(&[]).is("socket.permissions", "fail", "others may open");
     clinic.look(&["--fix"]).is("socket.permissions", "ok", "yours alone");
+}
+
+#[test]
+fn a_socket_of_another_program_is_named_and_stays() {
+    let clinic = Clinic::new();
+    let other = UnixListener::bind(clinic.file("hub.sock")).unwrap();
+    // Who connects is turned away, as by a program that is no hub.
+    std::thread::spawn(move || other.incoming().for_each(drop));
+    let seen = clinic.look(&["--fix"]);
+    seen.is("socket.permissions", "fail", "another program listens there");
+    assert_eq!(seen.check("socket.permissions")["fixed"], Value::Null);
+    assert!(clinic.file("hub.sock").exists());
+}
+
+#[test]
+fn a_home_that_is_a_file_is_said_to_be_one() {
+    let home = Home::new();
+    home.write(".adjutant", "");
+    let seen = look_by(&mut home.adjutant(["doctor", "--json"]));
+    seen.is("config", "fail", ".adjutant is not a folder");
+    assert!(seen.check("config")["remedy"].as_str().unwrap().contains("--home"), "{seen:?}");
 }
 
 #[test]
@@ -334,6 +356,73 @@ fn a_broken_database_is_found_and_left_alone() {
     std::fs::write(clinic.file("adjutant.db"), "this is no database at all, however long one looks at it")
         .unwrap();
     clinic.look(&[]).is("database", "fail", "database");
+}
+
+#[test]
+fn what_keeps_the_rows_away_is_told_with_its_own_remedy() {
+    let clinic = Clinic::new();
+    assert!(clinic.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
+    let remedy = |seen: &Seen| seen.check("database")["remedy"].as_str().unwrap().to_owned();
+    let sql = |script: &str| {
+        let file = clinic.file("adjutant.db");
+        let done = Command::new("python3")
+            .args(["-c", &format!("import sqlite3, sys\ndb = sqlite3.connect({file:?})\n{script}")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        done.unwrap()
+    };
+    // It holds the file until its stdin ends.
+    let mut holder = sql(
+        "db.execute('PRAGMA locking_mode = EXCLUSIVE')\ndb.execute('BEGIN EXCLUSIVE')\nprint('held', flush=True)\nsys.stdin.read()",
+    );
+    let mut word = String::new();
+    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut word).unwrap();
+    assert_eq!(word, "held\n");
+    let seen = clinic.look(&[]);
+    seen.is("database", "fail", "another program holds it");
+    assert!(remedy(&seen).starts_with("end that program"), "{seen:?}");
+    drop(holder.stdin.take());
+    assert!(holder.wait().unwrap().success());
+    let newer = sql(
+        "db.execute('INSERT INTO _sqlx_migrations SELECT version + 1000000, description, installed_on, success, checksum, execution_time FROM _sqlx_migrations ORDER BY version DESC LIMIT 1')\ndb.commit()",
+    );
+    assert!(newer.wait_with_output().unwrap().status.success());
+    let seen = clinic.look(&[]);
+    seen.is("database", "fail", "a newer adjutant wrote it");
+    assert!(remedy(&seen).starts_with("start that one"), "{seen:?}");
+    clinic.config("database = \"postgres://ann@127.0.0.1:1/rows\"\n");
+    let seen = clinic.look(&[]);
+    seen.is("database", "fail", "cannot be reached");
+    assert!(remedy(&seen).starts_with("start its server"), "{seen:?}");
+}
+
+#[test]
+fn a_hub_with_a_broken_database_still_says_how_it_is() {
+    let clinic = Clinic::new();
+    std::fs::write(clinic.file("adjutant.db"), [0x5a; 8192]).unwrap();
+    clinic.mode("adjutant.db", 0o600);
+    let seen = clinic.look(&["--fix"]);
+    seen.is("hub", "ok", "runs");
+    seen.is("handshake.socket", "ok", "2026-07-28");
+    seen.is("database", "fail", "not a database");
+    // Nobody waits for a pool that tries again and again.
+    let begun = Instant::now();
+    let told = clinic.home.run(["tasks", "list"], "");
+    assert!(!told.status.success() && told.stderr.contains("store does not answer"), "{told}");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{told}");
+}
+
+#[test]
+fn a_screen_that_nobody_draws_on_is_told() {
+    let clinic = Clinic::new();
+    let look = |variables: &[(&str, &str)]| look_by(clinic.with_programs().envs(variables.iter().copied()));
+    look(&[("DISPLAY", ":7777")]).is("display", "warn", ":7777 does not answer");
+    look(&[("DISPLAY", "nonsense")]).is("display", "warn", "no name of a display");
+    let _compositor = UnixListener::bind(clinic.home.path().join("wayland-7")).unwrap();
+    let folder = clinic.home.path().to_str().unwrap();
+    let both = [("DISPLAY", ":7777"), ("WAYLAND_DISPLAY", "wayland-7"), ("XDG_RUNTIME_DIR", folder)];
+    look(&both).is("display", "ok", "wayland-7, where this command runs");
 }
 
 #[test]

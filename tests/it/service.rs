@@ -63,6 +63,17 @@ fn the_files_for_both_managers() {
 }
 
 #[test]
+fn a_place_on_the_path_that_outlives_a_new_version_is_what_is_started() {
+    let home = Home::new();
+    let bin = home.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), bin.join("adjutant")).unwrap();
+    let told = service(&home, &["install", "--dry-run", "--manager", "systemd"]);
+    let line = format!("ExecStart=\"{}\" serve", bin.join("adjutant").display());
+    assert!(told.stdout.contains(&line), "{}", told.stdout);
+}
+
+#[test]
 fn the_plist_is_one_and_says_what_launchd_must_know() {
     let home = Home::new();
     let odd = home.path().join("a \"home\" of <you> & 'me'");

@@ -31,11 +31,10 @@ fn told(standings: &[(Client, Result<Standing, Error>)]) -> Found {
         let known = standings.iter().filter_map(|(client, one)| Some((*client, one.as_ref().ok()?)));
         known.filter_map(|(client, one)| said(client, one)).collect::<Vec<_>>().join(", ")
     };
-    let broken: Vec<String> =
-        standings.iter().filter_map(|(_, one)| Some(one.as_ref().err()?.to_string())).collect();
-    if !broken.is_empty() {
-        let remedy = "correct these files; the programs that read them cannot read them either";
-        return Found::fail(broken.join("; "), remedy);
+    let broken: Vec<&Error> = standings.iter().filter_map(|(_, one)| one.as_ref().err()).collect();
+    if let Some(first) = broken.first() {
+        let all: Vec<String> = broken.iter().map(ToString::to_string).collect();
+        return Found::fail(all.join("; "), first.hint());
     }
     let astray = list(&|client, one| match one {
         Standing::Otherwise { program: Some(program) } if program.is_absolute() && !program.exists() => {

@@ -90,11 +90,18 @@ pub(super) async fn socket(patient: Arc<Patient>) -> Found {
             let remedy = "move it away, or choose another place: `socket` in config.toml";
             return Found::fail(format!("{} is in the way: it is not a socket", path.display()), remedy);
         }
-        if UnixStream::connect(&path).is_err() && socket::vacant(&patient.config.home) {
+        if patient.hub.is_some() || !socket::vacant(&patient.config.home) {
+            return rights(&path);
+        }
+        if UnixStream::connect(&path).is_err() {
             let detail = format!("{} is left from a hub that was killed", path.display());
             return Found::warn(detail, "the next hub replaces it").fixed_by([Fix::Unlink(path)]);
         }
-        rights(&path)
+        Found::fail(
+            format!("{} is in the way: another program listens there", path.display()),
+            "end that program, or choose another place: `socket` in config.toml; where it is the service manager, \
+             `adjutant service status` says why its hub does not start",
+        )
     })
     .await
 }

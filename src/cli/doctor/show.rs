@@ -56,7 +56,7 @@ pub(super) fn print(checks: &[Check], fixing: bool) -> Result<(), Failure> {
         let _ = writeln!(text, "{begin}{word:<7}{end}  {:<width$}  {}", check.id, line(&check.found.detail));
         let below = format!("{:7}  {:width$}  ", "", "");
         if let Some(fixed) = &check.fixed {
-            let _ = writeln!(text, "{below}fixed: {}", line(fixed));
+            let _ = writeln!(text, "{below}--fix: {}", line(fixed));
         }
         if let Some(remedy) = &check.found.remedy {
             let _ = writeln!(text, "{below}{}", line(remedy));

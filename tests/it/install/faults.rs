@@ -186,15 +186,15 @@ fn every_copy_is_kept_and_every_file_has_its_own() {
     assert_eq!(copies, [1, 2, 3].map(|version| format!("{{\"version\": {version}}}\n")));
     // Two folders of one program, with files of one name.
     let install = |verb: &str, folder: &str| {
-        let mut command = home.adjutant(
-            [verb, "codex", "--no-hook"].iter().filter(|word| verb == "install" || **word != "--no-hook"),
-        );
+        let mut command = home.adjutant([verb, "codex"]);
         let output = command.env("CODEX_HOME", home.path().join(folder)).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
     let files = ["work", "play"]
         .map(|folder| (folder, home.write(&format!("{folder}/config.toml"), format!("# {folder}"))));
-    files.iter().for_each(|(folder, _)| install("install", folder));
+    for (folder, _) in &files {
+        install("install", folder);
+    }
     for (folder, file) in &files {
         install("uninstall", folder);
         assert_eq!(
