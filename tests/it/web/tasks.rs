@@ -113,7 +113,7 @@ fn tasks_are_found_by_state_and_words_and_turned_over_by_pages() {
             .split("rel=\"next\" href=\"")
             .nth(1)
             .map(|rest| rest.split('"').next().unwrap().to_owned());
-        (ids, next.map(|next| next.replace("&amp;", "&")))
+        (ids, next.map(|next| next.replace("&amp;", "&").replace("&#x2f;", "/")))
     };
     let (first, next) = shown("/tasks");
     let (second, last) = shown(&next.expect("a second page"));
