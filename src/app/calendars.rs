@@ -16,6 +16,8 @@ use crate::outbound::{self, Call, Login};
 /// The largest answer, in bytes; the reader refuses a calendar a little smaller, and says so to people.
 const LARGEST: usize = 41 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_mins(1);
+/// Calendars that are named where there is more than one.
+const NAMED: usize = 20;
 /// Events that a CalDAV server is asked for at once.
 const AT_ONCE: usize = 100;
 
@@ -49,6 +51,8 @@ pub(crate) enum Error {
     Refused { status: u16 },
     #[error("the server does not speak CalDAV at that address")]
     NotCalDav,
+    #[error("the address holds calendars, and no events of its own: {}", .0.join(", "))]
+    HoldsCalendars(Vec<String>),
     #[error("{0}")]
     Room(#[from] RoomError),
 }
@@ -63,6 +67,12 @@ pub(crate) async fn pull(
     now: Timestamp,
 ) -> Result<Pulled, Error> {
     let source = if place.caldav { CalendarSource::CalDav } else { CalendarSource::Url };
+    let mut place = place.clone();
+    if place.caldav && !place.url.ends_with('/') && !place.url.contains('?') {
+        // A collection is the same with and without it, and would be two calendars (RFC 4918 5.2).
+        place.url.push('/');
+    }
+    let place = &place;
     let known = room.calendars(&user.id).await?;
     let known = known.into_iter().find(|one| one.source == source && one.place == place.url);
     if place.caldav {
@@ -125,7 +135,15 @@ async fn collection(
         caldav::read(&answer.text()).ok_or(Error::NotCalDav)
     };
     let listed = ask("PROPFIND", caldav::LIST.to_owned()).await?;
-    let listed: Vec<_> = listed.into_iter().filter(|one| !one.collection && !one.etag.is_empty()).collect();
+    let (inner, listed): (Vec<_>, Vec<_>) = listed.into_iter().partition(|one| one.collection);
+    let listed: Vec<_> = listed.into_iter().filter(|one| !one.etag.is_empty()).collect();
+    // The collection lists itself too; one of events holds no other one (RFC 4791 4.2).
+    let inner = inner.into_iter().map(|one| one.href);
+    let inner: Vec<_> = inner.filter(|href| !place.url.ends_with(href.as_str())).take(NAMED).collect();
+    if listed.is_empty() && !inner.is_empty() {
+        return Err(Error::HoldsCalendars(inner));
+    }
+    let first = known.is_none();
     let calendar = match known {
         Some(calendar) => Calendar { read_at: Some(now), ..calendar },
         None => Calendar {
@@ -147,7 +165,7 @@ async fn collection(
         .filter(|one| !versions.contains(one.etag.as_str()))
         .map(|one| one.href.as_str())
         .collect();
-    let mut pulled = Pulled { unchanged: changed.is_empty(), ..Pulled::default() };
+    let mut pulled = Pulled { unchanged: changed.is_empty() && !first, ..Pulled::default() };
     let mut fresh = HashSet::new();
     for hrefs in changed.chunks(AT_ONCE) {
         let mut drafts = Vec::new();

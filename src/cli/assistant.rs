@@ -91,6 +91,9 @@ impl From<Error> for Failure {
             Error::Unknown { what: "notification", .. } => {
                 failure.hint("`adjutant notifications list` shows the coming ones")
             }
+            Error::Standing { id, .. } => {
+                failure.hint(format!("`adjutant notifications show {id}` shows how it came to that"))
+            }
             Error::Calendar(Calendar::TooLarge) => {
                 failure.hint("all `.ics` files of a folder are taken over at once")
             }

@@ -145,7 +145,7 @@ pub(super) fn run(args: NotificationsArgs, common: Common) -> Result<ExitCode, F
             Command::Simulate(args) => simulate::run(&args, &room).await?,
             Command::Retry { id } => {
                 room.retry(&id, ACTOR, Timestamp::now()).await?;
-                output::note("planned again; the hub sends it");
+                output::note("planned again; a hub that runs sends it within half a minute");
             }
             Command::Resolve { id, verdict } => {
                 let settled = room.resolve(&id, verdict, ACTOR, Timestamp::now()).await?;

@@ -198,6 +198,24 @@ fn a_caldav_server_is_asked_for_what_changed() {
     let first = pull();
     assert_eq!(first.stdout, "2 new, 0 changed, 0 as before, 0 gone, 0 left out\n", "{}", first.stderr);
     assert_eq!(pull().stdout, "nothing has changed since the last time\n");
+    let at = |path: &str| {
+        let (url, password) = (format!("http://{}{path}", radicale.address), secret.to_str().unwrap());
+        let login = ["--caldav", "--login", "ann", "--password-file", password];
+        home.run([&["events", "import", "ann", &url][..], &login].concat(), "")
+    };
+    assert_eq!(
+        at("/ann/work").stdout,
+        "nothing has changed since the last time\n",
+        "it is the same calendar"
+    );
+    let outside = at("/ann/");
+    assert!(!outside.status.success());
+    assert_eq!(
+        outside.stderr,
+        "error: the address holds calendars, and no events of its own: /ann/work/\nhint: name one of these calendars\n"
+    );
+    assert!(radicale.ask("MKCALENDAR", "/ann/empty/", "").contains(" 201 "));
+    assert_eq!(at("/ann/empty/").stdout, "0 new, 0 changed, 0 as before, 0 gone, 0 left out\n");
     put("m", &MEETING.replace("T140000", "T160000"));
     assert!(radicale.ask("DELETE", "/ann/work/n.ics", "").contains(" 200 "));
     assert_eq!(pull().stdout, "0 new, 1 changed, 0 as before, 1 gone, 0 left out\n");

@@ -13,6 +13,7 @@ use super::{fault, tell_faults};
 use crate::app::calendars::{self, Error, Place};
 use crate::assistant::{Assistant, UserId};
 use crate::outbound::Login;
+use crate::visible::line;
 
 /// How a server is asked.
 #[derive(Debug, Args)]
@@ -111,6 +112,7 @@ fn failed(error: Error) -> Failure {
         Error::NotCalDav => {
             Failure::new(message).hint("a `.ics` file behind an address is read without `--caldav`")
         }
+        Error::HoldsCalendars(_) => Failure::new(line(&message)).hint("name one of these calendars"),
         Error::Room(error) => Failure::from(error),
     }
 }

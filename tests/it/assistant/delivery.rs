@@ -151,6 +151,14 @@ fn nobody_is_called_twice_when_it_is_not_known_whether_the_phone_rang() {
         let _again = Hub::start(&home);
         let id = one["id"].as_str().unwrap();
         run(&home, &["notifications", "resolve", id, "sent"]);
+        let again = home.run(["notifications", "resolve", id, "sent"], "");
+        assert_eq!(
+            again.stderr,
+            format!(
+                "error: notification `{id}` is sent: there is nothing to settle\n\
+                 hint: `adjutant notifications show {id}` shows how it came to that\n"
+            )
+        );
         assert_eq!(first(&home, "sent")["id"], one["id"]);
         assert_eq!(provider.asked().len(), 1);
     }
