@@ -33,6 +33,8 @@ pub(crate) enum Event {
     TasksChanged,
     /// A question came, was seen first, put off, answered or taken back, or ended; or whether the person takes any.
     QuestionsChanged,
+    /// The hub sees something else than before of a folder that a question is about.
+    FolderSeen,
     /// A room was switched on or off for some client, or `config.toml` says something else than it did.
     RoomsChanged,
     /// A Codex session went on, asked, or ended; sent at most a few times a second for each.

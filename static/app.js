@@ -271,7 +271,6 @@ if (answer) {
     }
   };
   setInterval(count, 250);
-  if (document.querySelector("[data-again]")) setTimeout(() => location.reload(), 1500);
 
   const send = latest();
   const submit = async (form, button) => {

@@ -52,6 +52,9 @@ pub(crate) struct Fault {
 #[serde(default)]
 pub(crate) struct Receipt {
     pub(crate) attempts: Vec<Attempt>,
+    /// Why the runner that the agent names was not tried, and which one was in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) instead: Option<String>,
     pub(crate) permission: String,
     /// From the claim to the end.
     pub(crate) wall_ms: u64,

@@ -5,7 +5,7 @@
 //! wrote.
 
 mod claude;
-mod codex;
+pub(crate) mod codex;
 pub(crate) mod command;
 mod copilot;
 pub(crate) mod environment;
@@ -92,13 +92,15 @@ pub(crate) struct Prepared {
     pub(crate) reader: Reader,
 }
 
-/// Files that a runner writes at its end, all below `scratch`.
+/// Files that a runner writes, those at its end all below `scratch`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Leaves {
     /// Its final message as text.
     pub(crate) final_message: Option<PathBuf>,
     /// What the run cost, in the runner's own words.
     pub(crate) usage: Option<PathBuf>,
+    /// The folder of Codex's own sessions.
+    pub(crate) sessions: Option<PathBuf>,
 }
 
 /// Who sees to it that the answer follows the schema.
@@ -212,6 +214,7 @@ impl Runner {
         let added = added.chain(line.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         let mut env = request.environment.share(own, passed, added);
         env.retain(|(name, _)| !line.without.iter().any(|without| name == without));
+        let sessions = if let Self::Codex = self { codex::sessions(&env) } else { None };
         let mut argv = vec![request.program.as_os_str().to_owned()];
         argv.extend(line.arguments);
         Ok(Prepared {
@@ -219,7 +222,7 @@ impl Runner {
             stdin: line.stdin,
             env,
             files: line.files,
-            leaves: line.leaves,
+            leaves: Leaves { sessions, ..line.leaves },
             schema: line.schema,
             reader: Reader::new(line.dialect.unwrap_or(Dialect::Text)),
         })

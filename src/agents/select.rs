@@ -220,6 +220,13 @@ impl Considered {
 }
 
 impl Plan {
+    /// Says why the runner that an agent names is not tried, where another one is.
+    pub(crate) fn instead(&self, named: &str) -> Option<String> {
+        let first = self.choices.first()?.runner.name();
+        let passed = self.considered.iter().find(|one| one.runner == named && !one.is_tried())?;
+        Some(format!("the agent's runner `{named}` {}, so it went to {first}", passed.reason()))
+    }
+
     /// Says in one sentence why there is nobody to try, or `None` if there is somebody.
     pub(crate) fn nobody(&self) -> Option<String> {
         if !self.choices.is_empty() {
@@ -310,6 +317,13 @@ mod tests {
             "no runner can be tried: codex is at its usage limit for 900 more s; copilot is not installed"
         );
         assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["copilot"]);
+        let instead = |named| selector.plan_among(None, Some(named), now, installed).instead(named);
+        let limited =
+            "the agent's runner `codex` is at its usage limit for 900 more s, so it went to copilot";
+        assert_eq!(instead("codex").as_deref(), Some(limited));
+        let unknown = "the agent's runner `nobody` is not configured, so it went to copilot";
+        assert_eq!(instead("nobody").as_deref(), Some(unknown));
+        assert_eq!(instead("copilot"), None);
         let later = now + Duration::from_mins(15);
         assert_eq!(order(&selector.plan_among(None, None, later, installed)), ["codex", "copilot"]);
     }

@@ -35,6 +35,7 @@ impl Outcome {
             }
             facts.push(runner);
         }
+        facts.extend(receipt.instead.clone());
         if !receipt.permission.is_empty() {
             facts.push(receipt.permission.clone());
         }

@@ -179,7 +179,7 @@ fn touched(event: Event) -> &'static [Section] {
         Event::AgentsChanged => &["agents"],
         Event::TasksChanged => &["tasks"],
         Event::CalendarChanged | Event::NotificationsChanged => &["agenda"],
-        Event::QuestionsChanged => &["questions"],
+        Event::QuestionsChanged | Event::FolderSeen => &["questions"],
         Event::RoomsChanged => &["rooms"],
         Event::CodexChanged => &["codex"],
     }

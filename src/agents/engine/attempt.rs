@@ -8,6 +8,7 @@ use super::journal::Journal;
 use super::run::Work;
 use super::{Engine, now};
 use crate::agents::receipt::Attempt;
+use crate::agents::runner::codex::session;
 use crate::agents::runner::failure::{Class, Failure};
 use crate::agents::runner::reader::{Ended, Reader, Report};
 use crate::agents::runner::{Form, Leaves, Prepared, Refused, Request, Runner, SchemaHeld};
@@ -333,6 +334,10 @@ impl Work<'_> {
             final_message: message.as_deref(),
             usage: usage.as_deref(),
         });
+        if report.model.is_none() {
+            let kept = leaves.sessions.as_deref().zip(report.session.as_deref());
+            report.model = kept.and_then(|(sessions, id)| session::model(sessions, id));
+        }
         match (outcome.cause, outcome.processes_left) {
             (Cause::Cancelled, left @ 1..) => {
                 let detail = format!("it was cancelled, but {left} processes of it could not be ended");

@@ -188,6 +188,7 @@ impl Engine {
         let options = work.options;
         let plan = self.selector.plan(options.model.as_deref(), options.runner.as_deref(), Instant::now());
         let nobody = plan.nobody();
+        work.notes.receipt.instead = options.runner.as_deref().and_then(|named| plan.instead(named));
         let mut last = (failed(Class::NotInstalled, nobody.unwrap_or_default()), None);
         let mut current = work.row.runner.clone();
         for mut choice in plan.choices {

@@ -1,5 +1,10 @@
 //! Codex: `codex exec`. Its sandbox is the operating system's, so every level is held, whatever the model tries.
 
+pub(crate) mod session;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use super::environment::Own;
@@ -69,6 +74,14 @@ pub(super) fn command(request: &Request<'_>) -> CommandLine {
     line.arg("-").stdin(request.prompt);
     line.dialect = Some(Dialect::Codex);
     line
+}
+
+/// Where Codex keeps its sessions, in a run with this environment.
+pub(super) fn sessions(env: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let get =
+        |wanted: &str| env.iter().find(|(name, _)| name == wanted).map(|(_, value)| PathBuf::from(value));
+    let home = get("CODEX_HOME").or_else(|| Some(get("HOME")?.join(".codex")))?;
+    Some(home.join("sessions"))
 }
 
 /// Reads one event of `--json`.

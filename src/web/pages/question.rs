@@ -4,7 +4,7 @@
 //! within a moment of the page's making is shown again instead of taken, and one that is taken can be taken back
 //! until its undo window is over.
 
-pub(super) mod facts;
+mod facts;
 mod form;
 pub(super) mod words;
 
@@ -185,7 +185,7 @@ async fn page(
         message => Value::from_safe_string(markdown::html(&question.message)),
         hidden_characters => crate::visible::count(&question.message) + crate::visible::count(&question.title),
         who => words::who(question, None),
-        facts => facts::of(app, &question.workspace).await,
+        facts => facts::of(app, &question.workspace, now),
         asked => when::time(instant(question.asked_at), now),
         deadline => stamp(instant(question.deadline)),
         waits => pending.then(|| when::span(now, instant(question.deadline))),

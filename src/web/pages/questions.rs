@@ -1,18 +1,18 @@
 //! `/questions`: what waits for the person, oldest first, and whether the person takes questions at all.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use futures::future::join_all;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
-use super::question::{facts, words};
+use super::question::words;
 use crate::app::App;
 use crate::clock::instant;
 use crate::popups::{Availability, Question};
@@ -25,9 +25,6 @@ const ROWS: u32 = 50;
 
 /// Folders that are looked at for one list; git reads a whole tree.
 const FOLDERS: usize = 12;
-
-/// A list does not wait longer than this for git.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Rows on the overview.
 const WAITING: u32 = 5;
@@ -49,7 +46,7 @@ pub(in crate::web) async fn list(
     let values = context! {
         csrf => csrf::token()?,
         total => found.total,
-        questions => rows(&app, &found.questions, now).await,
+        questions => rows(&app, &found.questions, now),
         next => found.next,
         first => after.is_none(),
         availability => availability.as_str(),
@@ -85,21 +82,20 @@ pub(in crate::web) async fn set_availability(
 /// Returns the questions that wait for the overview: the rows that fit there, and how many there are.
 pub(super) async fn waiting(app: &Arc<App>, now: SystemTime) -> Result<(Vec<Value>, u64), Failure> {
     let found = app.popups.pending(None, WAITING).await.map_err(Failure::internal)?;
-    Ok((rows(app, &found.questions, now).await, found.total))
+    Ok((rows(app, &found.questions, now), found.total))
 }
 
-/// Returns the rows of a list. A folder that git has not answered for in time has its branch the next time.
-async fn rows(app: &Arc<App>, questions: &[Question], now: SystemTime) -> Vec<Value> {
+/// Returns the rows of a list. A folder that was never looked at has its branch the next time.
+fn rows(app: &Arc<App>, questions: &[Question], now: SystemTime) -> Vec<Value> {
     let mut folders: Vec<&str> = questions.iter().map(|question| question.workspace.as_str()).collect();
     folders.sort_unstable();
     folders.dedup();
     folders.truncate(FOLDERS);
-    let looks = folders.into_iter().filter(|folder| !folder.is_empty()).map(|folder| async move {
-        let branch =
-            facts::look(app, folder, PATIENCE).await.and_then(Result::ok).and_then(|facts| facts.branch);
-        (folder, branch)
+    let looks = folders.into_iter().filter(|folder| !folder.is_empty()).map(|folder| {
+        let known = app.facts_known(Path::new(folder)).and_then(|(_, seen)| seen.ok());
+        (folder, known.and_then(|facts| facts.branch))
     });
-    let branches: HashMap<&str, Option<String>> = join_all(looks).await.into_iter().collect();
+    let branches: HashMap<&str, Option<String>> = looks.collect();
     let branch = |question: &Question| branches.get(question.workspace.as_str())?.as_deref();
     questions.iter().map(|question| words::row(question, branch(question), now)).collect()
 }

@@ -97,6 +97,25 @@ fn input_that_cannot_be_run_is_refused_with_the_reason() {
     assert_eq!(peer.tool(101, "task_list", json!({}))["structuredContent"]["total"], 0, "nothing was queued");
 }
 
+/// The caller itself is told that another runner than the agent's own did it; the contract has no place for it.
+#[test]
+fn an_agent_whose_runner_is_not_there_says_so_in_its_result() {
+    let desk = Desk::new();
+    desk.agent("ghost", "runner: nobody\n");
+    let mut task = desk.task("ok");
+    task["agent"] = json!("ghost");
+    let mut peer = peer(&desk);
+    let told = peer.tool(1, "delegate_task", task.clone());
+    let instead = "the agent's runner `nobody` is not configured, so it went to fake";
+    assert!(told["content"][1]["text"].as_str().unwrap().contains(instead), "{told:#}");
+    assert_eq!(told["structuredContent"]["receipt"]["instead"], instead);
+    let told = peer.tool(2, "delegate_task", desk.task("ok"));
+    assert!(!told.to_string().contains("instead"), "{told:#}");
+    let mut contract = desk.alone("fake");
+    contract.initialize("2024-11-05");
+    assert_eq!(contract.tool(1, "delegate_task", task)["content"][0]["text"], "working\nresult");
+}
+
 #[test]
 fn a_runner_that_is_not_installed_is_named() {
     let desk = Desk::new();

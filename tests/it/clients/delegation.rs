@@ -113,8 +113,8 @@ fn a_receipt_of_a_real_run() {
     let real = Real::both(Script::Answer);
     let _hub = real.desk.hub();
     for (runner, version) in [("codex", "codex-cli 0."), ("copilot", "1.0.")] {
-        // Codex does not tell which model answered; the receipt says which one it was told to ask.
-        real.desk.agent(runner, &format!("runner: {runner}\nmodel: stub-model\n"));
+        // Nobody names a model here: Codex's events do not tell which one answered, and what it keeps of the session does.
+        real.desk.agent(runner, &format!("runner: {runner}\n"));
         let mut peer = real.desk.connect();
         peer.initialize("2025-11-25");
         let mut task = real.desk.task("look");

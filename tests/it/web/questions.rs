@@ -1,6 +1,8 @@
 //! Questions in the browser: with and without script, by keys alone, and what no request may do.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
@@ -9,6 +11,8 @@ use super::desk::Desk;
 use super::tasks::token;
 use super::{assert_strict, browser};
 use crate::support::chromium::{Browser, Key};
+use crate::support::serving::Serving;
+use crate::support::{DEADLINE, Home};
 
 /// A question of one choice.
 fn deploy(desk: &Desk, number: u32) -> String {
@@ -54,6 +58,63 @@ fn a_question_shows_what_is_asked_and_what_the_hub_sees() {
     for happened in ["<li>Shown first in the browser <span", "<li>Declined in the browser <span"] {
         until(&desk, &path, happened);
     }
+}
+
+/// A page is there at once, with what is known of the folder and since when; git is asked meanwhile.
+#[test]
+fn no_page_waits_for_git() {
+    let home = Home::new();
+    let work = home.path().canonicalize().unwrap().join("work");
+    std::fs::create_dir_all(&work).unwrap();
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.current_dir(&work).env("HOME", home.path()).args(["-c", "user.name=t", "-c", "user.email=t@t"]);
+        assert!(git.args(arguments).status().unwrap().success());
+    };
+    git(&["init", "--quiet", "--initial-branch=main"]);
+    git(&["commit", "--quiet", "--allow-empty", "--message=one"]);
+    let path = std::env::var("PATH").unwrap();
+    let held = home.write("held", "");
+    // Whoever asks it waits as long as it is held.
+    let slow = format!(
+        "#!/bin/sh\nPATH='{path}'\nwhile test -e '{}'; do sleep 0.02; done\nexec git \"$@\"\n",
+        held.display()
+    );
+    let file = home.write("bin/git", slow);
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = home.adjutant::<&str>([]);
+    command.env("PATH", format!("{}:{path}", home.path().join("bin").display()));
+    let hub = Serving::open_hub_of(command, &home);
+    let params = json!({"workspacePath": work, "title": "Deploy?", "message": "Now?", "options": []});
+    hub.post(
+        "/mcp/popup",
+        &json!({"jsonrpc": "2.0", "id": "a", "method": "triggerPopup", "params": params}).to_string(),
+    );
+    let list = hub.page("/questions");
+    let at = list.find("/questions/q").unwrap_or_else(|| panic!("{list}"));
+    let question = list[at..].split('"').next().unwrap();
+    assert!(hub.page(question).contains("still looking"));
+    std::fs::remove_file(&held).unwrap();
+    let until = |path: &str, wanted: &str| {
+        let end = Instant::now() + DEADLINE;
+        loop {
+            let page = hub.page(path);
+            if page.contains(wanted) {
+                return page;
+            }
+            assert!(Instant::now() < end, "{path} never says {wanted}:\n{page}");
+            std::thread::park_timeout(std::time::Duration::from_millis(20));
+        }
+    };
+    until(question, "<dt>Branch</dt><dd><code>main</code>");
+    until("/questions", "<code class=\"branch\">main</code>");
+    home.write("held", "");
+    git(&["checkout", "--quiet", "-b", "release"]);
+    let old = until(question, "<dt>As of</dt>");
+    assert!(old.contains("<dt>Branch</dt><dd><code>main</code>"), "{old}");
+    std::fs::remove_file(&held).unwrap();
+    let new = until(question, "<dt>Branch</dt><dd><code>release</code>");
+    assert!(!new.contains("<dt>As of</dt>"), "{new}");
 }
 
 #[test]

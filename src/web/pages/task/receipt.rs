@@ -31,6 +31,7 @@ pub(super) fn outcome(outcome: &Outcome) -> Value {
 
 fn shown(receipt: &Receipt) -> Value {
     context! {
+        instead => receipt.instead.as_deref(),
         attempts => receipt.attempts.iter().map(attempt).collect::<Vec<_>>(),
         permission => &receipt.permission,
         wall => length(receipt.wall_ms),
