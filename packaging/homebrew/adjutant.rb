@@ -11,8 +11,10 @@ class Adjutant < Formula
   end
 
   service do
-    run [opt_bin/"adjutant", "serve"]
-    keep_alive true
+    run [opt_bin/"adjutant", "serve", "--quiet", "--log-level", "info", "--any-port"]
+    keep_alive successful_exit: false
+    environment_variables PATH: std_service_path_env
+    error_log_path var/"log/adjutant.log"
   end
 
   test do

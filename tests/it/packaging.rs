@@ -190,7 +190,8 @@ fn the_archive_the_formula_and_the_image_fit_together() {
 /// Stands in for Homebrew: takes the stanzas that there are, and no others, and prints what it was told.
 const HOMEBREW: &str = r##"
 class Formula
-  STANZAS = %i[desc homepage version license url sha256 on_macos on_linux on_intel on_arm service run keep_alive test]
+  STANZAS = %i[desc homepage version license url sha256 on_macos on_linux on_intel on_arm service run keep_alive environment_variables
+    error_log_path test]
   TOLD = []
   STANZAS.each do |name|
     define_singleton_method(name) do |*words, **more, &block|
@@ -199,6 +200,8 @@ class Formula
     end
   end
   def self.opt_bin = Pathname("/opt/bin")
+  def self.var = Pathname("/opt/var")
+  def self.std_service_path_env = "/opt/bin:/usr/bin"
 end
 require "pathname"
 load ARGV[0]
@@ -227,8 +230,11 @@ fn ruby_reads_the_formula() {
         &url,
         &sum,
         "service",
-        "run /opt/bin/adjutant serve",
-        "keep_alive true",
+        // As `adjutant service install` has it.
+        "run /opt/bin/adjutant serve --quiet --log-level info --any-port",
+        "keep_alive successful_exit false",
+        "environment_variables PATH /opt/bin:/usr/bin",
+        "error_log_path /opt/var/log/adjutant.log",
         "test",
         "[:install]",
     ];
@@ -364,6 +370,11 @@ fn the_wheel_is_installed_and_its_script_is_the_binary() {
     let installed = fs::read(place.join("bin/adjutant")).unwrap();
     assert_eq!(installed, fs::read(release.home.path().join("build/adjutant")).unwrap());
     serves(&mut Command::new(place.join("bin/adjutant")));
+    // `uvx` and `pipx run` start what is called as the package is, and through a link where it is kept.
+    serves(&mut Command::new(place.join("bin/adjutant-mcp")));
+    let linked = release.home.path().join("adjutant-mcp");
+    std::os::unix::fs::symlink(place.join("bin/adjutant-mcp"), &linked).unwrap();
+    serves(&mut Command::new(linked));
     // pip has checked the digests of RECORD only if it wrote them down again.
     let shown = run(Command::new(place.join("bin/pip")).args(["show", "-f", "adjutant-mcp"]));
     assert!(shown.contains("bin/adjutant"), "{shown}");

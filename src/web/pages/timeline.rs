@@ -168,6 +168,15 @@ fn notification(kind: &str) -> Option<&'static str> {
         "failed" => Some("could not be told yet"),
         "unknown" => Some("may or may not have been told"),
         "dead" => Some("could not be told"),
+        // What somebody did, as the audit calls it.
+        "put user" => Some("wrote a user down"),
+        "remove user" => Some("removed a user"),
+        "cancel event" => Some("cancelled an event"),
+        "retry" => Some("had a notification sent again"),
+        "resolve" => Some("settled a notification"),
+        "acknowledge" => Some("acknowledged a notification"),
+        "make feed" => Some("made a calendar's address"),
+        "end feed" => Some("ended a calendar's address"),
         _ => None,
     }
 }

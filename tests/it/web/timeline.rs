@@ -55,6 +55,9 @@ fn one_timeline_over_all_rooms_is_searched_and_turned() {
     assert_eq!(found("/timeline?of=clients"), ["connected", "connected"]);
     assert_eq!(found("/timeline?of=prompts&q=research"), ["expanded"]);
     assert_eq!(found("/timeline?q=100%25"), Vec::<String>::new(), "a percent sign is a percent sign");
+    assert!(desk.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
+    let told = lines(&desk.get("/timeline?of=assistant").body);
+    assert!(told.len() == 1 && told[0].1.contains("wrote a user down ann"), "{told:?}");
     assert_eq!(desk.get("/timeline?of=kitchen").status, 400);
     assert_eq!(desk.get("/timeline?at=x").status, 400);
 }
