@@ -9,6 +9,7 @@ mod doorbell;
 mod facts;
 pub(crate) mod health;
 mod notices;
+mod people;
 pub(crate) mod planning;
 pub(crate) mod rooms;
 pub(crate) mod timeline;
@@ -35,6 +36,7 @@ use activity::{Activity, What};
 use awaited::Awaited;
 use clients::Clients;
 use facts::Known;
+use people::People;
 use rooms::Rooms;
 use workspaces::Workspaces;
 
@@ -63,6 +65,7 @@ pub(crate) struct App {
     stores: Vec<Store>,
     workspaces: Workspaces,
     facts: Arc<Known>,
+    people: Arc<People>,
     /// The folder of the project whose files come first, for clients that work in one.
     pub(crate) workspace: Option<PathBuf>,
     /// Cancelled once, when the process is to stop in order.
@@ -106,6 +109,7 @@ impl App {
             stores,
             workspaces: Workspaces::default(),
             facts: Arc::default(),
+            people: Arc::default(),
             workspace: None,
             shutdown: CancellationToken::new(),
             started: SystemTime::now(),

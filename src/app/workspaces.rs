@@ -52,6 +52,7 @@ impl App {
             stores: self.stores.clone(),
             workspaces: Workspaces::default(),
             facts: self.facts.clone(),
+            people: self.people.clone(),
             workspace: Some(folder.to_owned()),
             shutdown: self.shutdown.clone(),
             started: self.started,

@@ -12,7 +12,7 @@ use crate::config::rooms::Room;
 use crate::mcp::dialect::Revision;
 use crate::mcp::{Handler, Server, error};
 pub(crate) use prompts::{get, listed as prompts};
-pub(crate) use resources::{is_ours, listed as resources, read, templates};
+pub(crate) use resources::{LISTED, digest, is_ours, listed as resources, names, read, templates};
 
 /// Answers a request of a client of 2024-11-05 in the contract's own shape, where rmcp's types have none for it:
 /// `hash` beside a resource's text, and messages whose role is `system` and whose content is a string. `None` leaves

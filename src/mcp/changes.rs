@@ -1,45 +1,51 @@
-//! What clients are told of by themselves: that their lists of tools, prompts or resources may be different, and that
-//! what a link was about is over.
+//! What clients are told of by themselves: that their lists of tools, prompts or resources may be different, that a
+//! resource they watch is another one, and that what a link was about is over.
+
+mod watched;
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::{CustomNotification, ServerNotification};
-use rmcp::service::{ServiceError, SubscriptionContext};
+use rmcp::model::{
+    CustomNotification, ResourceUpdatedNotificationParam, ServerNotification, SubscriptionFilter,
+};
+use rmcp::service::{ServiceError, SubscriptionContext, SubscriptionSendError};
 use rmcp::{Peer, RoleServer};
 use serde_json::json;
+use tokio::sync::broadcast;
 use tokio::sync::watch::Receiver;
+use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::config::rooms::{Room, RoomsConfig};
+use crate::events::Event;
 use crate::mcp::dialect::Revision;
-use crate::mcp::{Handler, Server};
+use crate::mcp::{Handler, Server, assistant};
+pub(crate) use watched::{MOST, Watched, can_be_watched};
 
 /// How long the watch on the files waits for a new client's first answers, which take less than it takes.
 const SETTLING: Duration = Duration::from_millis(20);
 
-/// How often a peer is asked whether its transport has closed.
+/// How often a peer is asked whether its transport has closed, and the database whether somebody else changed it.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// What changed on disk.
+/// What changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Changed {
     Prompts,
     Agents,
     /// Not on disk alone: which rooms a client has.
     Rooms,
+    /// Users, their calendars and events, it may be.
+    Calendars,
 }
 
-impl Changed {
-    /// Whether the lists of prompts and of resources may be different, and whether that of tools.
-    fn lists(self) -> (bool, bool) {
-        match self {
-            Self::Prompts => (true, false),
-            // What delegating may do, and so its annotations, changes with the agents.
-            Self::Agents => (false, true),
-            Self::Rooms => (true, true),
-        }
-    }
+/// Lists that may be different.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lists {
+    tools: bool,
+    prompts: bool,
+    resources: bool,
 }
 
 /// The changes of what a server has.
@@ -48,16 +54,33 @@ pub(crate) struct Changes {
     prompts: Option<Receiver<u64>>,
     agents: Option<Receiver<u64>>,
     rooms: Option<Receiver<RoomsConfig>>,
+    calendars: Option<Calendars>,
+    /// The number of the users that were listed last.
+    people: Option<u64>,
+}
+
+/// When to look at what the assistant keeps: this process says so, another one does not.
+#[derive(Debug)]
+struct Calendars {
+    events: broadcast::Receiver<Event>,
+    every: Interval,
 }
 
 impl Changes {
     /// Watches the files of `handler`'s rooms from now on.
     fn new(handler: &Handler) -> Self {
         let (app, server) = (handler.app(), handler.server());
+        let calendars = || {
+            let mut every = tokio::time::interval(LOOK);
+            every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            Calendars { events: app.events.subscribe(), every }
+        };
         Self {
             prompts: server.has(Room::Prompts).then(|| app.prompts.changes()),
             agents: server.has(Room::Agents).then(|| app.agents.definitions().changes()),
             rooms: (server == Server::All).then(|| app.rooms.changes()),
+            calendars: server.has(Room::Assistant).then(calendars),
+            people: None,
         }
     }
 
@@ -73,12 +96,33 @@ impl Changes {
         Self::new(handler)
     }
 
-    /// Waits for the next one; for ever where nothing can change.
+    /// Waits for the next one; for ever where nothing can change. Nothing is lost when it is dropped.
     async fn next(&mut self) -> Changed {
         tokio::select! {
             () = moved(&mut self.prompts) => Changed::Prompts,
             () = moved(&mut self.agents) => Changed::Agents,
             () = moved(&mut self.rooms) => Changed::Rooms,
+            () = due(&mut self.calendars) => Changed::Calendars,
+        }
+    }
+
+    /// Says which lists a change may have made different.
+    async fn lists(&mut self, handler: &Handler, what: Changed) -> Lists {
+        match what {
+            Changed::Prompts => Lists { prompts: true, resources: true, ..Lists::default() },
+            // What delegating may do, and so its annotations, changes with the agents.
+            Changed::Agents => Lists { tools: true, ..Lists::default() },
+            Changed::Rooms => Lists { tools: true, prompts: true, resources: true },
+            Changed::Calendars => {
+                let now = if handler.has(Room::Assistant) {
+                    handler.app().people(assistant::LISTED).await
+                } else {
+                    None
+                };
+                let before = self.people;
+                self.people = now.or(before);
+                Lists { resources: before.is_some() && before != self.people, ..Lists::default() }
+            }
         }
     }
 }
@@ -91,6 +135,32 @@ async fn moved<T>(of: &mut Option<Receiver<T>>) {
     if !changed {
         std::future::pending::<()>().await;
     }
+}
+
+async fn due(of: &mut Option<Calendars>) {
+    let Some(Calendars { events, every }) = of else { return std::future::pending().await };
+    loop {
+        tokio::select! {
+            _ = every.tick() => return,
+            event = events.recv() => match event {
+                Ok(Event::CalendarChanged) | Err(broadcast::error::RecvError::Lagged(_)) => return,
+                Ok(_) => {}
+                // The application goes.
+                Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
+            },
+        }
+    }
+}
+
+/// What is granted of a subscription: of the resources those that are ours, up to a number. rmcp leaves out what the
+/// server does not declare.
+pub(crate) fn granted(handler: &Handler, requested: &SubscriptionFilter) -> SubscriptionFilter {
+    let mut granted = requested.clone();
+    if let Some(resources) = &mut granted.resource_subscriptions {
+        resources.retain(|uri| can_be_watched(handler, uri));
+        resources.truncate(MOST);
+    }
+    granted
 }
 
 /// Subscriptions of one connection that are about to be acknowledged, and watch already.
@@ -126,8 +196,8 @@ pub(crate) async fn tell_peer(handler: &Handler, peer: &Peer<RoleServer>) {
     }
     let mut changes = Changes::new(handler);
     loop {
-        let (prompts, tools) = tokio::select! {
-            what = changes.next() => what.lists(),
+        let what = tokio::select! {
+            what = changes.next() => what,
             link = handler.links().completed(handler.app()) => {
                 let about = json!({"elicitationId": link});
                 let told = CustomNotification::new("notifications/elicitation/complete", Some(about));
@@ -139,13 +209,23 @@ pub(crate) async fn tell_peer(handler: &Handler, peer: &Peer<RoleServer>) {
             () = stop.cancelled() => return,
             () = closed(peer) => return,
         };
+        // What a client of the contract lists of the assistant are the templates.
+        if contract && what == Changed::Calendars {
+            continue;
+        }
+        let lists = changes.lists(handler, what).await;
         let tell = async {
-            if tools && !contract {
+            if lists.tools && !contract {
                 peer.notify_tool_list_changed().await?;
             }
-            if prompts {
+            if lists.prompts {
                 peer.notify_prompt_list_changed().await?;
+            }
+            if lists.resources {
                 peer.notify_resource_list_changed().await?;
+            }
+            for uri in handler.watched().moved(handler).await {
+                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await?;
             }
             Ok::<_, ServiceError>(())
         };
@@ -159,7 +239,9 @@ pub(crate) async fn tell_peer(handler: &Handler, peer: &Peer<RoleServer>) {
 pub(crate) async fn tell_subscriber(handler: &Handler, context: &SubscriptionContext, mut changes: Changes) {
     let accepted = context.accepted();
     let wants = |which: Option<bool>| which == Some(true);
+    let watched = Watched::all(accepted.resource_subscriptions.iter().flatten().cloned());
     let sink = context.sink();
+    watched.moved(handler).await;
     // On a stream the edge ends it, and says so.
     let stop = async {
         match handler.connection() {
@@ -169,20 +251,28 @@ pub(crate) async fn tell_subscriber(handler: &Handler, context: &SubscriptionCon
     };
     tokio::pin!(stop);
     loop {
-        let (prompts, tools) = tokio::select! {
-            what = changes.next() => what.lists(),
+        let what = tokio::select! {
+            what = changes.next() => what,
             () = context.cancelled() => return,
             () = &mut stop => return,
         };
-        let gone =
-            tools && wants(accepted.tools_list_changed) && sink.notify_tool_list_changed().await.is_err()
-                || prompts
-                    && wants(accepted.prompts_list_changed)
-                    && sink.notify_prompt_list_changed().await.is_err()
-                || prompts
-                    && wants(accepted.resources_list_changed)
-                    && sink.notify_resource_list_changed().await.is_err();
-        if gone {
+        let lists = changes.lists(handler, what).await;
+        let tell = async {
+            if lists.tools && wants(accepted.tools_list_changed) {
+                sink.notify_tool_list_changed().await?;
+            }
+            if lists.prompts && wants(accepted.prompts_list_changed) {
+                sink.notify_prompt_list_changed().await?;
+            }
+            if lists.resources && wants(accepted.resources_list_changed) {
+                sink.notify_resource_list_changed().await?;
+            }
+            for uri in watched.moved(handler).await {
+                sink.notify_resource_updated(uri).await?;
+            }
+            Ok::<_, SubscriptionSendError>(())
+        };
+        if tell.await.is_err() {
             return;
         }
     }

@@ -117,6 +117,7 @@ pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabili
     let mut members = Map::new();
     let contract = revision == Revision::V2024_11_05;
     let stateless = revision == Revision::V2026_07_28;
+    let watched = || json!({"subscribe": true, "listChanged": true});
     let mut can = |name: &str, how: Value| {
         members.insert(name.to_owned(), how);
     };
@@ -136,11 +137,13 @@ pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabili
             can("completions", json!({}));
         }
         can("prompts", json!({"listChanged": true}));
-        can("resources", json!({"listChanged": true}));
+        // The contract's answer has no word of single resources.
+        can("resources", if contract { json!({"listChanged": true}) } else { watched() });
     }
     if server == Server::Assistant {
         can("prompts", json!({"listChanged": false}));
-        can("resources", json!({"subscribe": false, "listChanged": false}));
+        let none = json!({"subscribe": false, "listChanged": false});
+        can("resources", if contract { none } else { watched() });
     }
     // What delegating may do, and so its annotations, changes with the agents.
     can(

@@ -26,8 +26,8 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, RequestId};
 use serde_json::{Value, json};
 
-use crate::mcp::Server;
 use crate::mcp::dialect::Revision;
+use crate::mcp::{Server, changes};
 
 const SERVER_BUSY: ErrorCode = ErrorCode(-32000);
 const METHOD_NOT_FOUND: ErrorCode = ErrorCode(-32601);
@@ -172,6 +172,12 @@ pub(crate) fn resource_not_found(revision: Revision, uri: &str) -> ErrorData {
             ErrorData::resource_not_found(message, Some(data))
         }
     }
+}
+
+/// More resources watched than one connection may.
+pub(crate) fn too_many_watched() -> ErrorData {
+    let message = format!("{} resources are watched; unsubscribe from one first", changes::MOST);
+    ErrorData::invalid_params(message, None)
 }
 
 /// A tool's answer about an id that names nothing: the contract's code at 2024-11-05, what the model reads later.

@@ -2,7 +2,7 @@
 
 mod who;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{
@@ -11,13 +11,12 @@ use rmcp::model::{
     GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams,
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
     ListToolsResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ServerConfig, SubscriptionFilter, UpdateTaskParams,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use tokio_util::sync::CancellationToken;
 
-use crate::agents::{self, Link, Origin, Task};
+use crate::agents::{self, Link, Origin};
 use crate::app::App;
 use crate::app::clients::Connected;
 use crate::config::rooms::Room;
@@ -48,6 +47,8 @@ pub(crate) struct Handler {
     /// Links to the console that this client was given.
     links: Arc<Links>,
     opening: Arc<changes::Opening>,
+    /// Resources that a client of a handshake revision watches.
+    watched: Arc<changes::Watched>,
     /// One more than the store's number when nothing waited for this client; 0 while that was never so.
     heard: Arc<AtomicU64>,
 }
@@ -66,6 +67,7 @@ impl Handler {
             client: None,
             links: Arc::default(),
             opening: Arc::default(),
+            watched: Arc::default(),
             heard: Arc::default(),
         }
     }
@@ -101,34 +103,12 @@ impl Handler {
         &self.connected
     }
 
-    /// Notes that the outcome of `task`, if it has one, goes out with the answer to a call.
-    pub(crate) async fn delivered(&self, task: &Task, call: &CancellationToken) {
-        if task.outcome.is_some() && self.is_read(call) {
-            self.app.agents.delivered(&task.id).await;
-        }
-    }
-
-    /// Whether somebody is there to read the answer to a call. What may have nobody counts as not fetched, so it is
-    /// told again: told twice is better than lost.
-    pub(crate) fn is_read(&self, call: &CancellationToken) -> bool {
-        let gone = self.connection.as_ref().is_some_and(|connection| connection.input_ended());
-        !gone && !call.is_cancelled()
-    }
-
-    /// Whether nothing was written since nothing waited for this client.
-    pub(crate) fn heard_all(&self) -> bool {
-        self.app.written().is_some_and(|written| self.heard.load(Ordering::Relaxed) == written + 1)
-    }
-
-    /// Notes that nothing waited for this client when the store's number was `written`.
-    pub(crate) fn heard(&self, written: Option<u64>) {
-        if let Some(written) = written {
-            self.heard.store(written + 1, Ordering::Relaxed);
-        }
-    }
-
     pub(crate) fn links(&self) -> &Links {
         &self.links
+    }
+
+    pub(crate) fn watched(&self) -> &changes::Watched {
+        &self.watched
     }
 
     pub(crate) fn connection(&self) -> Option<&Arc<Connection>> {
@@ -452,11 +432,35 @@ impl ServerHandler for Handler {
         Err(error::in_contract(self.server, Revision::of(&context), error))
     }
 
-    /// What changes from the acknowledgement on is told, so the files are read and watched before it. rmcp leaves out
-    /// what the server does not declare.
+    /// What changes from the acknowledgement on is told, so the files are read and watched before it.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         self.opening.push(self);
-        Some(requested.clone())
+        Some(changes::granted(self, requested))
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let revision = self.admit(&context);
+        let watches = self.server.has_listings() && revision > Revision::V2024_11_05;
+        needs(watches, "resources/subscribe")?;
+        if !changes::can_be_watched(self, &request.uri) {
+            return Err(error::resource_not_found(revision, &request.uri));
+        }
+        if self.watched.add(self, &request.uri).await { Ok(()) } else { Err(error::too_many_watched()) }
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let watches = self.server.has_listings() && self.admit(&context) > Revision::V2024_11_05;
+        needs(watches, "resources/unsubscribe")?;
+        self.watched.remove(&request.uri);
+        Ok(())
     }
 
     /// Tells a 2026-07-28 client of changes until it ends the subscription or we stop.

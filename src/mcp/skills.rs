@@ -51,6 +51,16 @@ pub(crate) fn read(catalogue: &Catalogue, uri: &str) -> Result<ReadResourceResul
     Ok(ReadResourceResult::new(vec![text]))
 }
 
+/// Whether an address is one of a `SKILL.md` of ours, be it there or not.
+pub(crate) fn is_ours(uri: &str) -> bool {
+    uri.strip_prefix(skills::BASE).is_some_and(|rest| rest.ends_with("/SKILL.md"))
+}
+
+/// Returns the digest of one `SKILL.md`; `None` where there is none.
+pub(crate) fn digest(catalogue: &Catalogue, uri: &str) -> Option<String> {
+    all(catalogue).iter().find(|skill| skill.uri == uri).map(|skill| skill.digest.clone())
+}
+
 fn all(catalogue: &Catalogue) -> &[skills::Skill] {
     catalogue.skills.get_or_init(|| skills::skills(catalogue))
 }

@@ -15,7 +15,7 @@ pub(crate) const LONGEST_NAME: usize = 64;
 /// Most characters of a skill's description (Agent Skills specification).
 pub(crate) const LONGEST_DESCRIPTION: usize = 1024;
 /// What every skill's URI begins with.
-const BASE: &str = "skill://prompts/";
+pub(crate) const BASE: &str = "skill://prompts/";
 
 /// One prompt as a skill.
 #[derive(Clone, Debug)]

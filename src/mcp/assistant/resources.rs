@@ -28,7 +28,7 @@ const KINDS: [(&str, &str, &str); 3] = [
 ];
 
 /// Users whose resources one list names; the templates name all.
-const LISTED: u32 = 200;
+pub(crate) const LISTED: u32 = 200;
 
 /// A part of a resource's text, counted in characters.
 struct Part {
@@ -50,6 +50,29 @@ enum Named {
 /// Whether a URI is answered here.
 pub(crate) fn is_ours(handler: &Handler, uri: &str) -> bool {
     handler.server() == Server::Assistant || uri.starts_with(SCHEME)
+}
+
+/// Whether a URI is one of a resource here, be it there or not.
+pub(crate) fn names(uri: &str) -> bool {
+    named(uri).is_some()
+}
+
+/// Returns a digest of what a resource is about, and `Some(None)` where there is none; `None` when it cannot be read.
+/// The days that a list of events is of go on with the clock, and are no part of it.
+pub(crate) async fn digest(handler: &Handler, uri: &str) -> Option<Option<String>> {
+    let told = match whole(handler, uri).await {
+        Ok(told) => told,
+        Err(Error::Unknown { .. }) => return Some(None),
+        Err(refused) => {
+            tracing::warn!(error = %refused, "a watched resource cannot be read");
+            return None;
+        }
+    };
+    let mut told: Value = serde_json::from_str(&told).ok()?;
+    if let Some(members) = told.as_object_mut().filter(|members| members.contains_key("events")) {
+        members.retain(|name, _| name != "from" && name != "until");
+    }
+    Some(Some(hash(&told.to_string())))
 }
 
 /// The templates, for `resources/templates/list`.
@@ -128,13 +151,17 @@ async fn part(
     let offset = number(meta, "offset", 0)?.unwrap_or(0);
     let limit = number(meta, "limit", 1)?.unwrap_or(usize::MAX);
     let whole = whole(handler, uri).await.map_err(|refused| failed(&refused, revision, uri))?;
+    let text = whole.chars().skip(offset).take(limit).collect();
+    Ok(Part { text, hash: hash(&whole), offset, total: whole.chars().count() })
+}
+
+fn hash(text: &str) -> String {
     let mut hash = "sha256:".to_owned();
-    for byte in Sha256::digest(&whole) {
+    for byte in Sha256::digest(text) {
         // Writing into a String cannot fail.
         let _ = write!(hash, "{byte:02x}");
     }
-    let text = whole.chars().skip(offset).take(limit).collect();
-    Ok(Part { text, hash, offset, total: whole.chars().count() })
+    hash
 }
 
 /// The whole text of a resource: what the tool of the same name tells.

@@ -1,7 +1,11 @@
-//! Who asks, as the connection knows it.
+//! Who asks, as the connection knows it, and what they have heard.
 
 use super::Handler;
-use crate::agents::{Caller, Origin};
+use std::sync::atomic::Ordering;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::agents::{Caller, Origin, Task};
 use crate::app::clients::Transport;
 use crate::popups::{Asker, Route};
 
@@ -53,6 +57,32 @@ impl Handler {
             client: connected.name().to_owned(),
             session,
             route: Route::default(),
+        }
+    }
+
+    /// Notes that the outcome of `task`, if it has one, goes out with the answer to a call.
+    pub(crate) async fn delivered(&self, task: &Task, call: &CancellationToken) {
+        if task.outcome.is_some() && self.is_read(call) {
+            self.app.agents.delivered(&task.id).await;
+        }
+    }
+
+    /// Whether somebody is there to read the answer to a call. What may have nobody counts as not fetched, so it is
+    /// told again: told twice is better than lost.
+    pub(crate) fn is_read(&self, call: &CancellationToken) -> bool {
+        let gone = self.connection.as_ref().is_some_and(|connection| connection.input_ended());
+        !gone && !call.is_cancelled()
+    }
+
+    /// Whether nothing was written since nothing waited for this client.
+    pub(crate) fn heard_all(&self) -> bool {
+        self.app.written().is_some_and(|written| self.heard.load(Ordering::Relaxed) == written + 1)
+    }
+
+    /// Notes that nothing waited for this client when the store's number was `written`.
+    pub(crate) fn heard(&self, written: Option<u64>) {
+        if let Some(written) = written {
+            self.heard.store(written + 1, Ordering::Relaxed);
         }
     }
 }

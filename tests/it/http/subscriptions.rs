@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::client::{Hub, Stream};
+use super::client::{Hub, Stream, initialize};
 use crate::support::{DEADLINE, modern_meta};
 
 const AGENT: &str = "persona: You do this.\ndescription: Does this.\n";
@@ -85,6 +85,75 @@ fn each_subscription_is_told_what_it_asked_for_and_no_more() {
         assert_eq!(meta["io.modelcontextprotocol/serverInfo"]["name"], "adjutant", "{end}");
         assert_eq!(stream.next(), None, "{id}: the answer is the last event");
     }
+}
+
+/// Changes a user in a process of its own, as a person does.
+fn edit(hub: &Hub, arguments: &[&str]) {
+    let done = hub.home.run([&["users"], arguments].concat(), "");
+    assert!(done.status.success(), "{}", done.stderr);
+}
+
+#[test]
+fn a_watched_resource_is_told_of_when_it_is_another_one() {
+    let hub = Hub::open("");
+    edit(&hub, &["add", "Ann", "--id", "ann", "--email", "ann@example.org"]);
+    let (skill, ann) = ("skill://prompts/greet/SKILL.md", "resources://users/ann");
+    let later = "skill://prompts/later/SKILL.md";
+    let filter =
+        json!({"resourceSubscriptions": [skill, "file:///etc/passwd", later, ann, "resources://nobody"]});
+    let mut stream = listen(&hub, "/mcp", "one", filter);
+    let granted = granted(&mut stream, &json!("one"));
+    assert_eq!(granted["resourceSubscriptions"], json!([skill, later, ann]), "what is not ours is left out");
+
+    let opened = hub.post_to("/mcp", &[], &initialize("2025-11-25"));
+    let capabilities = &opened.message()["result"]["capabilities"]["resources"];
+    assert_eq!(capabilities, &json!({"subscribe": true, "listChanged": true}));
+    let session = [("mcp-session-id", opened.header("mcp-session-id"))];
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(hub.post_to("/mcp", &session, &ready).status, 202);
+    let ask = |method: &str, uri: &str| {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"uri": uri}});
+        hub.post_to("/mcp", &session, &message).message()
+    };
+    assert_eq!(ask("resources/subscribe", skill)["result"], json!({}));
+    assert_eq!(ask("resources/subscribe", ann)["result"], json!({}));
+    assert_eq!(ask("resources/unsubscribe", skill)["result"], json!({}));
+    assert_eq!(ask("resources/subscribe", "file:///etc/passwd")["error"]["code"], -32002);
+    let mut legacy = hub.stream("GET", "/mcp", &[session[0], ("accept", "text/event-stream")], "");
+
+    let mut updated = |expected: &str| {
+        let next = stream.next().expect("a notification");
+        assert_eq!(next["method"], "notifications/resources/updated", "{next}");
+        assert_eq!(next["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "one", "{next}");
+        assert_eq!(next["params"]["uri"], expected, "{next}");
+    };
+    hub.home.write(".adjutant/prompts/greet.md", "---\ndescription: Says hello.\n---\nHello, {{input}}!\n");
+    updated(skill);
+    hub.home.write(".adjutant/prompts/later.md", "Later.");
+    updated(later);
+    edit(&hub, &["edit", "ann", "--name", "Ann Other"]);
+    updated(ann);
+    let told = loop {
+        let next = legacy.next().expect("a notification");
+        if next["method"] == "notifications/resources/updated" {
+            break next;
+        }
+    };
+    assert_eq!(told["params"], json!({"uri": ann}), "the other one is not watched any more");
+}
+
+#[test]
+fn users_that_come_and_go_change_the_list_of_resources() {
+    let hub = Hub::open("");
+    let filter = json!({"promptsListChanged": true, "resourcesListChanged": true});
+    let mut stream = listen(&hub, "/mcp/assistant", 1, filter);
+    let granted = granted(&mut stream, &json!(1));
+    assert_eq!(granted["resourcesListChanged"], true, "{granted}");
+    assert_ne!(granted["promptsListChanged"], true, "its prompts never change: {granted}");
+    edit(&hub, &["add", "Ann", "--id", "ann", "--email", "ann@example.org"]);
+    assert_eq!(told(&mut stream, &json!(1)), "notifications/resources/list_changed");
+    edit(&hub, &["remove", "ann"]);
+    assert_eq!(told(&mut stream, &json!(1)), "notifications/resources/list_changed");
 }
 
 #[test]
