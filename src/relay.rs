@@ -87,7 +87,7 @@ fn reach(options: &Options, start: Start) -> Result<Connection, Error> {
             hub.version = %hub.adjutant,
             hub.pid = hub.pid,
             own.version = env!("CARGO_PKG_VERSION"),
-            "the hub has another version; restart it when it suits you"
+            "the hub is of another version, with which this one works; restart the older one when it suits you"
         );
     }
     Ok(connection)

@@ -45,8 +45,9 @@ pub(crate) enum Error {
         env!("CARGO_PKG_VERSION")
     )]
     Skew { pid: u32, version: String, hub_is_older: bool },
+    /// It says which version it is, where that is not ours.
     #[error("the hub refused: {reason}")]
-    Refused { reason: String },
+    Refused { reason: String, other_version: Option<String> },
     #[error("the socket is switched off in config.toml, so no hub can be reached")]
     SocketOff,
     #[error("the hub could not be started: {reason}")]
@@ -76,6 +77,11 @@ impl Error {
             Self::InTheWay { .. } => "remove it, or choose another place with --socket".to_owned(),
             Self::Listen { .. } => "choose another place with --socket, or --socket off".to_owned(),
             Self::NoHub { .. } => "start one with `adjutant serve`".to_owned(),
+            // To `kill`, 0 is everything around it.
+            Self::Skew { pid: 0, hub_is_older: true, .. } => {
+                "restart the hub, it is the older one: stop it where it runs, then `adjutant serve --background`"
+                    .to_owned()
+            }
             Self::Skew { pid, hub_is_older: true, .. } => {
                 format!(
                     "restart the hub, it is the older one: `kill {pid}`, then `adjutant serve --background`"
@@ -93,7 +99,11 @@ impl Error {
             Self::Gone => {
                 "`adjutant status` says whether it runs; what it had accepted it goes on with".to_owned()
             }
-            Self::Refused { .. } => return None,
+            Self::Refused { other_version: Some(version), .. } => {
+                let own = env!("CARGO_PKG_VERSION");
+                format!("the hub is adjutant {version} and this is {own}: restart the older one")
+            }
+            Self::Refused { other_version: None, .. } => return None,
         })
     }
 }

@@ -98,7 +98,7 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
             }
             Err(error) if wanted && lasts(&error, start) => {
                 shared.speak();
-                tracing::warn!(error = %error, "there is no hub");
+                tracing::warn!(error = %error, "no hub to go on with");
                 shared.change(|state| {
                     state.wanted = false;
                     state.link = Link::Down { failed: Some(refusal(&error).to_owned()) };
@@ -127,8 +127,11 @@ fn lasts(error: &Error, start: Start) -> bool {
 /// Says why a call cannot be served, without what is the machine's own affair.
 fn refusal(error: &Error) -> &'static str {
     match error {
-        Error::Socket(socket::Error::Skew { .. }) => {
-            "the hub was replaced by another version; restart this connection"
+        Error::Socket(socket::Error::Skew { hub_is_older: true, .. }) => {
+            "the hub was replaced by an older version; restart the hub"
+        }
+        Error::Socket(socket::Error::Skew { hub_is_older: false, .. }) => {
+            "the hub was replaced by a newer version; restart this connection"
         }
         Error::Socket(socket::Error::NotStarted { .. }) => {
             "there is no hub and none could be started; `adjutant serve` shows why"

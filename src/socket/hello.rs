@@ -225,14 +225,23 @@ pub(super) fn connect(path: &Path, hello: &Hello) -> Result<Connection, Error> {
     let mut input = BufReader::with_capacity(LONGEST, stream);
     line.clear();
     input.by_ref().take(LONGEST as u64).read_until(b'\n', &mut line).map_err(no_hub)?;
+    if line.is_empty() {
+        return Err(no_hub(io::Error::new(ErrorKind::UnexpectedEof, "it hung up without a word")));
+    }
     let welcome: Welcome = serde_json::from_slice(&line)
         .map_err(|_| no_hub(io::Error::new(ErrorKind::InvalidData, "what answers is not a hub")))?;
-    if welcome.hello != NUMBER {
-        let Welcome { pid, adjutant: version, hello, .. } = welcome;
-        return Err(Error::Skew { pid, version, hub_is_older: hello < NUMBER });
-    }
-    if let Some(reason) = welcome.error {
-        return Err(Error::Refused { reason });
+    let Welcome { hello, pid, adjutant: version, error, .. } = &welcome;
+    match error {
+        // One that says nothing of itself refuses before any hello.
+        Some(reason) if *hello == NUMBER || version.is_empty() => {
+            let differs = !version.is_empty() && version != env!("CARGO_PKG_VERSION");
+            let other_version = differs.then(|| version.clone());
+            return Err(Error::Refused { reason: reason.clone(), other_version });
+        }
+        _ if *hello != NUMBER => {
+            return Err(Error::Skew { pid: *pid, version: version.clone(), hub_is_older: *hello < NUMBER });
+        }
+        Some(_) | None => {}
     }
     input.get_ref().set_read_timeout(None).map_err(no_hub)?;
     Ok(Connection { input, welcome })

@@ -148,7 +148,8 @@ impl Door {
         let mut answer = Welcome::new();
         let mut workspace = None;
         let greeted = match serde_json::from_slice::<Hello>(&line) {
-            Err(_) => Err("the first line is not a hello".to_owned()),
+            // What a newer client asks for may be none of the questions that are known here.
+            Err(_) => Err("the first line is no hello that this hub knows".to_owned()),
             Ok(hello) if hello.number != NUMBER => {
                 Err(format!("this hub is adjutant {}, the client {}", answer.adjutant, hello.adjutant))
             }

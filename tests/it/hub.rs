@@ -391,6 +391,35 @@ fn a_hub_of_another_version_serves_and_is_named_once() {
 }
 
 #[test]
+fn whatever_else_answers_on_the_socket_is_said_as_it_is() {
+    let other = r#"{"adjutant": "9.9.9", "hello": 1, "pid": 4242, "error": "no server `prompts`"}"#;
+    let cases = [
+        ("", "it hung up without a word", "start one"),
+        ("HTTP/1.1 400 Bad Request\n", "what answers is not a hub", "start one"),
+        (r#"{"error": "full"}"#, "the hub refused: full", "doctor"),
+        (other, "no server `prompts`", "restart the older one"),
+        (r#"{"adjutant": "0.0.1", "hello": 0}"#, "do not understand each other", "stop it where it runs"),
+    ];
+    for (answer, said, hint) in cases {
+        let desk = Desk::new();
+        std::fs::create_dir_all(desk.socket().parent().unwrap()).unwrap();
+        let listener = std::os::unix::net::UnixListener::bind(desk.socket()).unwrap();
+        let answering = std::thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let mut input = BufReader::new(stream);
+            input.read_line(&mut String::new()).unwrap();
+            let line = if answer.is_empty() { String::new() } else { format!("{answer}\n") };
+            input.get_ref().write_all(line.as_bytes()).unwrap();
+        });
+        let told = desk.home.run(["connect", "prompts", "--no-start"], "");
+        answering.join().unwrap();
+        assert_eq!(told.status.code(), Some(1), "{answer}: {}", told.stderr);
+        assert!(told.stderr.contains(said) && told.stderr.contains(hint), "{answer}: {}", told.stderr);
+        assert!(!told.stderr.contains("kill 0"), "{}", told.stderr);
+    }
+}
+
+#[test]
 fn a_hub_of_another_hello_is_an_error_that_says_which_side_to_restart() {
     for (hello, side) in
         [(0, "restart the hub, it is the older one"), (2, "restart this side, it is the older one")]
@@ -417,7 +446,7 @@ fn the_hub_answers_a_strange_hello_with_an_error_line() {
         ("{\"adjutant\":\"9\",\"hello\":2,\"server\":\"all\"}\n", "the client 9"),
         ("{\"adjutant\":\"9\",\"hello\":1,\"server\":\"nope\"}\n", "this hub has no server `nope`"),
         ("{\"adjutant\":\"9\",\"hello\":1}\n", "the hello names no server"),
-        ("GET / HTTP/1.1\n", "the first line is not a hello"),
+        ("GET / HTTP/1.1\n", "the first line is no hello that this hub knows"),
         ("{\"adjutant\":\"9\",\"hello\":1,\"ask\":\"open\"}\n", "without the console"),
     ];
     for (hello, expected) in cases {
