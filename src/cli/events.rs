@@ -155,7 +155,8 @@ async fn list(
         let at = zone.civil(one.occurrence.starts_at).strftime("%a %Y-%m-%d %H:%M").to_string();
         [at, line(&one.event.title), one.event.id.to_string()]
     });
-    output::table(["START", "EVENT", "ID"], 1, &rows.collect::<Vec<_>>())?;
+    let start = format!("START ({zone})");
+    output::table([&start, "EVENT", "ID"], 1, &rows.collect::<Vec<_>>())?;
     if more {
         output::note(format!("only the first {MOST}; ask for fewer days"));
     }

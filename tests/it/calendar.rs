@@ -345,6 +345,10 @@ fn what_is_gone_is_called_off_beside_a_broken_event_that_stays_as_it_was() {
     let [one, two, three] = ["one", "two", "three"].map(|uid| event(uid, "Europe/Berlin"));
     home.write("s.ics", calendar(&[&one, &two, &three]));
     imported(&home, "ann", "s.ics");
+    for (user, zone) in [(&["--user", "ann"][..], "Europe/Berlin"), (&[], "UTC")] {
+        let listed = home.run([&["events", "list"][..], user].concat(), "").stdout;
+        assert!(listed.starts_with(&format!("START ({zone})")), "{listed}");
+    }
     let standing = || {
         let listed = home.run(["events", "list", "--user", "ann", "--json"], "");
         let listed: Value = serde_json::from_str(&listed.stdout).unwrap();

@@ -436,7 +436,7 @@ fn processes_without_a_supervisor_are_found_and_ended() {
     let stranger = Command::new("sleep").arg("600").env("ADJUTANT_RUN", "00fe").spawn();
     let mut stranger = stranger.unwrap();
     let seen = clinic.look(&[]);
-    seen.is("runs", "fail", "1 processes of 1 runs");
+    seen.is("runs", "fail", "lost their supervisor: 1, in runs: 1");
     let seen = clinic.look(&["--fix"]);
     seen.is("runs", "ok", "");
     assert!(seen.check("runs")["fixed"].as_str().unwrap().starts_with("ended "), "{:#}", seen.said);

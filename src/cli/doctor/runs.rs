@@ -17,16 +17,16 @@ pub(super) async fn orphans(patient: Arc<Patient>) -> Found {
         let waiting = orphans.len() - lost.len();
         if !lost.is_empty() && processes > 0 {
             return Found::fail(
-                format!("{processes} processes of {} runs have lost their supervisor", lost.len()),
+                format!("processes that have lost their supervisor: {processes}, in runs: {}", lost.len()),
                 "a hub ends them when it starts; `adjutant doctor --fix` does it now",
             )
             .fixed_by(lost.iter().map(|orphan| Fix::EndRun(orphan.folder.clone())));
         }
         match (waiting, &patient.hub) {
             (0, _) => Found::ok("no process runs without a hub"),
-            (some, Some(_)) => Found::ok(format!("{some} runs go on below the hub")),
+            (some, Some(_)) => Found::ok(format!("runs that go on below the hub: {some}")),
             (some, None) => Found::warn(
-                format!("{some} runs go on without a hub, which nobody watches"),
+                format!("runs that go on without a hub, which nobody watches: {some}"),
                 "`adjutant serve --background` takes them up",
             )
             .fixed_by([Fix::StartHub]),
