@@ -4,7 +4,7 @@
 mod watched;
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -21,6 +21,7 @@ use crate::config::rooms::{Room, RoomsConfig};
 use crate::events::Event;
 use crate::mcp::dialect::Revision;
 use crate::mcp::{Handler, Server, assistant};
+use crate::prompts::Catalogue;
 pub(crate) use watched::{MOST, Watched, can_be_watched};
 
 /// How long the watch on the files waits for a new client's first answers, which take less than it takes.
@@ -57,6 +58,8 @@ pub(crate) struct Changes {
     calendars: Option<Calendars>,
     /// The number of the users that were listed last.
     people: Option<u64>,
+    /// The prompts as they were at the beginning, for what is watched of them.
+    before: Option<Arc<Catalogue>>,
 }
 
 /// When to look at what the assistant keeps: this process says so, another one does not.
@@ -81,19 +84,19 @@ impl Changes {
             rooms: (server == Server::All).then(|| app.rooms.changes()),
             calendars: server.has(Room::Assistant).then(calendars),
             people: None,
+            before: None,
         }
     }
 
     /// The same, once the files are read: their first reading is no change, and would swallow one.
     fn from_here(handler: &Handler) -> Self {
         let app = handler.app();
-        if handler.has(Room::Prompts) && app.prompts.ready().is_none() {
-            app.prompts.load();
-        }
+        let before =
+            handler.has(Room::Prompts).then(|| app.prompts.ready().unwrap_or_else(|| app.prompts.load()));
         if handler.has(Room::Agents) && app.agents.definitions().ready().is_none() {
             app.agents.definitions().load();
         }
-        Self::new(handler)
+        Self { before, ..Self::new(handler) }
     }
 
     /// Waits for the next one; for ever where nothing can change. Nothing is lost when it is dropped.
@@ -239,9 +242,9 @@ pub(crate) async fn tell_peer(handler: &Handler, peer: &Peer<RoleServer>) {
 pub(crate) async fn tell_subscriber(handler: &Handler, context: &SubscriptionContext, mut changes: Changes) {
     let accepted = context.accepted();
     let wants = |which: Option<bool>| which == Some(true);
-    let watched = Watched::all(accepted.resource_subscriptions.iter().flatten().cloned());
+    let watched =
+        Watched::all(accepted.resource_subscriptions.iter().flatten(), changes.before.take().as_deref());
     let sink = context.sink();
-    watched.moved(handler).await;
     // On a stream the edge ends it, and says so.
     let stop = async {
         match handler.connection() {

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::config::rooms::Room;
 use crate::mcp::{Handler, assistant, skills};
+use crate::prompts::Catalogue;
 
 /// Resources that one subscription, or one connection of a handshake revision, may watch.
 pub(crate) const MOST: usize = 64;
@@ -26,9 +27,16 @@ enum Seen {
 }
 
 impl Watched {
-    /// Watches these; the first look only takes notice.
-    pub(crate) fn all(addresses: impl IntoIterator<Item = String>) -> Self {
-        Self(Mutex::new(addresses.into_iter().map(|uri| (uri, Seen::NotYet)).collect()))
+    /// Watches these. Skills are compared with those of `before`; what the assistant keeps is first looked at, and only
+    /// that.
+    pub(crate) fn all<'a>(addresses: impl Iterator<Item = &'a String>, before: Option<&Catalogue>) -> Self {
+        let seen = |uri: &String| match before {
+            Some(before) if skills::is_ours(uri) => {
+                skills::digest(before, uri).map_or(Seen::Gone, Seen::There)
+            }
+            _ => Seen::NotYet,
+        };
+        Self(Mutex::new(addresses.map(|uri| (uri.clone(), seen(uri))).collect()))
     }
 
     /// Watches one more from now on. `false` when there are [`MOST`] already.

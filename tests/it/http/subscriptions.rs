@@ -143,6 +143,24 @@ fn a_watched_resource_is_told_of_when_it_is_another_one() {
 }
 
 #[test]
+fn nothing_is_missed_between_the_acknowledgement_and_the_first_look() {
+    let skill = "skill://prompts/greet/SKILL.md";
+    let filter =
+        json!({"promptsListChanged": true, "resourceSubscriptions": [skill], "toolsListChanged": true});
+    for round in 0..5 {
+        let hub = Hub::open("");
+        let mut stream = listen(&hub, "/mcp", round, filter.clone());
+        granted(&mut stream, &json!(round));
+        hub.home.write(".adjutant/prompts/greet.md", format!("Hello for the {round}th time, {{{{input}}}}!"));
+        hub.home.write(".adjutant/agents/first.yaml", AGENT);
+        let mut told: Vec<_> = (0..3).map(|_| told(&mut stream, &json!(round))).collect();
+        told.sort();
+        let all = ["prompts/list_changed", "resources/updated", "tools/list_changed"];
+        assert_eq!(told, all.map(|name| format!("notifications/{name}")));
+    }
+}
+
+#[test]
 fn users_that_come_and_go_change_the_list_of_resources() {
     let hub = Hub::open("");
     let filter = json!({"promptsListChanged": true, "resourcesListChanged": true});
