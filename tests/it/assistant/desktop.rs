@@ -76,6 +76,12 @@ fn a_service_that_refuses_is_asked_again_and_given_up_after_the_last_try() {
     // As if the tries between had been made and had waited.
     alter(
         &home,
+        "INSERT INTO attempts (notification_id, attempt, started_at, ended_at, outcome) \
+         SELECT id, column1, 0, 0, 'failed' FROM notifications, (VALUES (2), (3), (4)) \
+         WHERE channel = 'desktop' AND status = 'planned'",
+    );
+    alter(
+        &home,
         "UPDATE notifications SET attempts = 4, try_at = 0 WHERE channel = 'desktop' AND status = 'planned'",
     );
     let _hub = Hub::start_on(&home, &desktop);
