@@ -9,7 +9,7 @@ pub(crate) mod proposal;
 mod rules;
 mod times;
 mod verify;
-mod wording;
+pub(super) mod wording;
 
 #[cfg(test)]
 mod tests;

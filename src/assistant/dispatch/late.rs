@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::assistant::agenda::Happening;
 use crate::assistant::event::EventStatus;
 use crate::assistant::notification::Channel;
 use crate::assistant::planner::open::closed;
+use crate::assistant::planner::wording::dated;
 use crate::assistant::rows::{self, millis};
-use crate::assistant::{Assistant, Error, Notification, UserId};
+use crate::assistant::{Assistant, Error, Notification, UserId, Zone};
 use crate::store::assistant::outbox;
 
 /// So much later than due a notification counts as missed.
@@ -24,7 +26,8 @@ impl Assistant {
         let before = now.saturating_sub(LATE).unwrap_or(now);
         let mut missed: BTreeMap<UserId, Vec<Notification>> = BTreeMap::new();
         for row in outbox::missed(&self.store, millis(now), millis(before), MOST).await? {
-            let one = rows::notification(row)?;
+            // One that cannot be read is refused by its own send.
+            let Ok(one) = rows::notification(row) else { continue };
             missed.entry(one.user.clone()).or_default().push(one);
         }
         for (user, mut told) in missed.into_iter().filter(|(_, told)| told.len() > 1) {
@@ -46,35 +49,54 @@ impl Assistant {
         Ok(())
     }
 
-    /// Returns what a notification tells with its own: as it is read again now, nothing of an event that was cancelled.
-    pub(super) async fn missed_with(&self, carrier: &Notification) -> Result<Vec<Notification>, Error> {
+    /// Returns what a notification tells with its own: as it is read again now, nothing of what was called off.
+    pub(super) async fn missed_with(
+        &self,
+        carrier: &Notification,
+        zone: &Zone,
+    ) -> Result<Vec<Missed>, Error> {
         let mut missed = Vec::new();
         for row in outbox::merged_into(&self.store, carrier.id.as_str()).await? {
             let one = rows::notification(row)?;
-            match self.event(&one.event).await {
-                Ok(event) if event.status == EventStatus::Confirmed => missed.push(one),
-                Ok(_) | Err(Error::Unknown { .. }) => {}
+            let event = match self.event(&one.event).await {
+                Ok(event) if event.status == EventStatus::Confirmed => event,
+                Ok(_) | Err(Error::Unknown { .. }) => continue,
                 Err(error) => return Err(error),
+            };
+            if let Some(Happening { event, occurrence }) = self.happening(event, &one.occurrence).await? {
+                missed.push(Missed { dated: dated(&event, &occurrence, zone), held: one.attempts > 0 });
             }
         }
         Ok(missed)
     }
 }
 
+/// What is told by another notification.
+#[derive(Debug)]
+pub(super) struct Missed {
+    /// What happens when.
+    dated: String,
+    /// It was tried, and held for the quiet hours; it was never tried in its time otherwise.
+    held: bool,
+}
+
+/// Tells whether the words of a notification are no longer right about how long it is till then.
+pub(super) fn is_late(notification: &Notification, now: Timestamp) -> bool {
+    now.duration_since(notification.due_at) > LATE
+}
+
 /// What somebody is told besides, under the reason why it was not told in its time.
-pub(super) fn besides(missed: &[Notification]) -> String {
-    // What was tried was held then, and nothing else is told by another one.
-    let (held, late): (Vec<_>, Vec<_>) = missed.iter().partition(|one| one.attempts > 0);
+pub(super) fn besides(missed: &[Missed]) -> String {
     let mut text = String::new();
-    for (why, told) in [
-        ("Missed while this computer was off or asleep:", late),
-        ("Kept until the quiet hours were over:", held),
-    ] {
+    let reasons = [
+        (false, "Missed while this computer was off or asleep:"),
+        (true, "Kept until the quiet hours were over:"),
+    ];
+    for (held, why) in reasons {
+        let told: Vec<&str> =
+            missed.iter().filter(|one| one.held == held).map(|one| one.dated.as_str()).collect();
         if !told.is_empty() {
-            text = format!("{text}\n\n{why}");
-        }
-        for one in told {
-            text = format!("{text}\n- {}", one.wording.subject);
+            text = format!("{text}\n\n{why}\n- {}", told.join("\n- "));
         }
     }
     text

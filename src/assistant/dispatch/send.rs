@@ -2,11 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::late::besides;
+use super::late::{besides, is_late};
 use super::{Outcome, Shown, Ways, call, email, web};
 use crate::assistant::event::EventStatus;
 use crate::assistant::notification::{Channel, Notification};
 use crate::assistant::planner::open::{Closed, closed};
+use crate::assistant::planner::wording::dated;
 use crate::assistant::{Assistant, Error, User};
 
 /// What is sent, with everything that a channel may need of it.
@@ -22,7 +23,7 @@ impl Assistant {
     pub(super) async fn send(
         &self,
         ways: &Ways,
-        notification: Notification,
+        mut notification: Notification,
         now: Timestamp,
     ) -> Result<Outcome, Error> {
         let event = match self.event(&notification.event).await {
@@ -37,18 +38,22 @@ impl Assistant {
         let Some(happening) = happening else {
             return Ok(withdrawn("the event does not happen at this time any more"));
         };
-        let missed = self.missed_with(&notification).await?;
+        let user = self.user(&notification.user).await?;
+        let zone = &user.preferences.zone;
+        let missed = self.missed_with(&notification, zone).await?;
         if happening.occurrence.ends_at <= now
             && missed.is_empty()
             && notification.due_at < happening.occurrence.ends_at
         {
             return Ok(withdrawn("the event was over before this could be sent"));
         }
-        let user = self.user(&notification.user).await?;
         match closed(&user.preferences, notification.channel, now) {
             Some(Closed::Quiet(until)) => return Ok(Outcome::Held(until)),
             Some(Closed::Weekend) => return Ok(withdrawn("the user does not want it at the weekend")),
             None => {}
+        }
+        if is_late(&notification, now) {
+            notification.wording.subject = dated(&happening.event, &happening.occurrence, zone);
         }
         let text = format!("{}{}", notification.wording.text, besides(&missed));
         let letter = Letter { notification: &notification, user: &user, text };

@@ -1,6 +1,8 @@
 //! What is said: ours, or a model's words where they are only words. When and where stand in it by our hand alone.
 
+use super::super::event::{Event, Occurrence};
 use super::super::notification::{Offset, Wording};
+use super::super::zone::Zone;
 use super::Situation;
 use super::proposal::Step;
 use super::times::{distance, spoken};
@@ -52,7 +54,7 @@ pub(super) fn wording(situation: &Situation<'_>, step: &Step, offset: Offset) ->
 
 /// Returns our own words.
 pub(super) fn own(situation: &Situation<'_>, offset: Offset) -> Wording {
-    let title = title(situation);
+    let title = title(situation.event);
     let subject = match offset {
         Offset::Minutes(0) => format!("{title} begins now"),
         offset => format!("{title} in {}", distance(offset)),
@@ -64,14 +66,9 @@ pub(super) fn own(situation: &Situation<'_>, offset: Offset) -> Wording {
 
 /// What, when, where. Nothing else of the event is told: a description may hold what was meant for a few.
 fn facts(situation: &Situation<'_>) -> String {
-    let zone = &situation.user.preferences.zone;
     let details = &situation.event.details;
-    let when = if details.when.all_day {
-        format!("{}, all day", zone.civil(situation.occurrence.starts_at).strftime("%A, %-d %B %Y"))
-    } else {
-        spoken(situation.occurrence.starts_at, zone)
-    };
-    let mut text = format!("{}\n{when}", title(situation));
+    let when = when(situation.event, situation.occurrence, &situation.user.preferences.zone);
+    let mut text = format!("{}\n{when}", title(situation.event));
     if situation.occurrence.adjusted {
         text.push_str("\nThe clocks change around this time.");
     }
@@ -84,8 +81,22 @@ fn facts(situation: &Situation<'_>) -> String {
     text
 }
 
-fn title(situation: &Situation<'_>) -> String {
-    let title: String = situation.event.title.chars().filter(|c| !c.is_control()).take(80).collect();
+/// Says in one line what happens when, for a subject of ours is about how long it is till then, which is wrong once it is
+/// late.
+pub(crate) fn dated(event: &Event, occurrence: &Occurrence, zone: &Zone) -> String {
+    format!("{}, {}", title(event), when(event, occurrence, zone))
+}
+
+fn when(event: &Event, occurrence: &Occurrence, zone: &Zone) -> String {
+    if event.details.when.all_day {
+        format!("{}, all day", zone.civil(occurrence.starts_at).strftime("%A, %-d %B %Y"))
+    } else {
+        spoken(occurrence.starts_at, zone)
+    }
+}
+
+fn title(event: &Event) -> String {
+    let title: String = event.title.chars().filter(|c| !c.is_control()).take(80).collect();
     if title.trim().is_empty() { "An event".to_owned() } else { title }
 }
 

@@ -264,7 +264,7 @@ fn a_hub_killed_while_it_sends_loses_nothing_and_repeats_only_under_the_same_nam
 fn what_was_missed_is_told_in_one_piece() {
     let sink = Sink::start();
     let home = desk(&sink, 12, 4);
-    // As if the machine had slept: the times to try are moved back.
+    // As if the machine had slept: the times to try, and when it was due, are moved back.
     assert_eq!(told(&home, &[]).len(), 12);
     age(&home);
     let _hub = Hub::start(&home);
@@ -273,11 +273,12 @@ fn what_was_missed_is_told_in_one_piece() {
     let mails = sink.mails.lock().unwrap().clone();
     assert_eq!(mails.len(), 1);
     assert_eq!(mails[0].matches("\n- ").count(), 11, "{}", mails[0]);
+    assert!(!mails[0].contains(" minutes"), "how long it is till then is not true any more: {}", mails[0]);
 }
 
 /// Makes everything that is planned late by an hour.
 fn age(home: &Home) {
-    alter(home, "UPDATE notifications SET try_at = try_at - 3600000");
+    alter(home, "UPDATE notifications SET try_at = try_at - 3600000, due_at = due_at - 3600000");
 }
 
 /// Changes rows behind the program's back, while no hub runs.
