@@ -73,6 +73,9 @@ impl Default for HttpConfig {
     }
 }
 
+/// How long requests in flight may go on after end of input or a stop signal, unless `config.toml` says otherwise.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
 /// Everything that can be set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
@@ -204,36 +207,30 @@ impl Config {
     /// workspace's folder when `roots` asks for it.
     pub(crate) fn load(overrides: Overrides, roots: Roots) -> Result<Self, Error> {
         let mut said = settings::Said { home: env::home_variable(), ..settings::Said::default() };
-        let home = match overrides.home {
-            Some(folder) => {
-                said.flags.push(("home", "--home"));
-                Some(std::path::absolute(folder).map_err(|_| Error::NoHome)?)
-            }
-            None => env::home(),
+        said.flags.extend(overrides.home.is_some().then_some(("home", "--home")));
+        let home = match (overrides.home, &roots) {
+            // A server that was given its folders needs no home.
+            (None, Roots::Exactly(_)) => env::home(),
+            (named, _) => Some(home(named)?),
         };
         let in_workspace = matches!(roots, Roots::Workspace);
-        let mut config = Self { grace: Duration::from_secs(5), ..Self::default() };
+        let mut config = Self { grace: GRACE, ..Self::default() };
         let mut configured = file::Folders::default();
-        match (home, &roots) {
-            (Some(home), _) => {
-                config.socket = Some(home.join("hub.sock"));
-                if matches!(roots, Roots::User) {
-                    config.database = Database::File(home.join("adjutant.db"));
-                    config.delegation.spool = Some(home.join("spool"));
-                    config.delivery.spool = Some(home.join("spool").join("speech"));
-                    config.delivery.speech = ["espeak-ng", "-v", "{voice}", "-w"].map(str::to_owned).to_vec();
-                    config.codex.spool = Some(home.join("spool"));
-                }
-                config.log.folder = Some(home.join("logs").join("recordings"));
-                config.popups.passphrase = Some(home.join("desk-passphrase"));
-                config.home = home;
-                let file = file::File::read(&config.home)?;
-                said.file.clone_from(&file.keys);
-                configured = file.apply(&mut config)?;
+        if let Some(home) = home {
+            config.socket = Some(usual_socket(&home));
+            if matches!(roots, Roots::User) {
+                config.database = Database::File(home.join("adjutant.db"));
+                config.delegation.spool = Some(home.join("spool"));
+                config.delivery.spool = Some(home.join("spool").join("speech"));
+                config.delivery.speech = ["espeak-ng", "-v", "{voice}", "-w"].map(str::to_owned).to_vec();
+                config.codex.spool = Some(home.join("spool"));
             }
-            // A server that was given its folders needs no home.
-            (None, Roots::Exactly(_)) => {}
-            (None, Roots::User | Roots::Workspace) => return Err(Error::NoHome),
+            config.log.folder = Some(home.join("logs").join("recordings"));
+            config.popups.passphrase = Some(home.join("desk-passphrase"));
+            config.home = home;
+            let file = file::File::read(&config.home)?;
+            said.file.clone_from(&file.keys);
+            configured = file.apply(&mut config)?;
         }
         for (set, key, flag) in [
             (overrides.http.is_some(), "http.address", "--http"),
@@ -277,6 +274,33 @@ impl Config {
         }
         Ok(config)
     }
+}
+
+/// Returns the home: the folder that was named, else `$ADJUTANT_HOME`, else `~/.adjutant`.
+pub(crate) fn home(named: Option<PathBuf>) -> Result<PathBuf, Error> {
+    match named {
+        Some(folder) => std::path::absolute(folder).map_err(|_| Error::NoHome),
+        None => env::home().ok_or(Error::NoHome),
+    }
+}
+
+/// Returns where the hub of a home listens unless `config.toml` says otherwise.
+pub(crate) fn usual_socket(home: &Path) -> PathBuf {
+    home.join("hub.sock")
+}
+
+/// What a relay needs to know of its hub.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    /// Where it listens; `None` when that door is switched off.
+    pub(crate) socket: Option<PathBuf>,
+    /// How long requests in flight may go on after end of input.
+    pub(crate) grace: Duration,
+}
+
+/// Reads how the hub of `home` is reached: of `config.toml` no more than that.
+pub(crate) fn hub(home: &Path) -> Result<Hub, Error> {
+    file::hub(home)
 }
 
 /// What `config.toml` says while a hub runs.

@@ -20,8 +20,8 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
+use crate::config;
 use crate::socket::{self, Connection, Hello, Start};
 use shared::Shared;
 
@@ -29,15 +29,11 @@ use shared::Shared;
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) home: PathBuf,
-    /// Where the hub of this home listens; `None` when that door is switched off.
-    pub(crate) socket: Option<PathBuf>,
     /// The project that the client works in, where it has prompts of its own.
     pub(crate) workspace: Option<PathBuf>,
     /// The server's name, as the hub knows it.
     pub(crate) server: String,
     pub(crate) start: Start,
-    /// How long the hub may go on answering after the end of input.
-    pub(crate) grace: Duration,
     /// Called before anything is logged: a log that is not needed is not started.
     pub(crate) speak: fn(),
 }
@@ -48,6 +44,8 @@ pub(crate) enum Error {
     #[error(transparent)]
     Socket(#[from] socket::Error),
     #[error(transparent)]
+    Settings(#[from] config::Error),
+    #[error(transparent)]
     Io(#[from] io::Error),
 }
 
@@ -56,6 +54,7 @@ impl Error {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::Socket(error) => error.hint(),
+            Self::Settings(error) => Some(error.hint().to_owned()),
             Self::Io(_) => None,
         }
     }
@@ -66,20 +65,28 @@ pub(crate) fn run(options: Options) -> Result<(), Error> {
     let connection = reach(&options, options.start)?;
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let grace = options.grace;
+    let home = options.home.clone();
     let shared = Arc::new(Shared::new(output, connection.input.get_ref().try_clone()?, options.speak));
     let (of_client, of_hub) = (shared.clone(), shared.clone());
     // Both threads end with the process: one of them may wait for a peer that says nothing more.
     std::thread::spawn(move || client::relay(&of_client, input));
     std::thread::spawn(move || hub::relay(&of_hub, &options, connection.input));
-    shared.wait(grace);
+    // A file that became wrong in the meantime is no reason to hang up on open calls.
+    shared.wait(|| config::hub(&home).map_or(config::GRACE, |hub| hub.grace));
     Ok(())
 }
 
 /// Connects to the hub as this client's relay.
 fn reach(options: &Options, start: Start) -> Result<Connection, Error> {
     let hello = Hello::relay(&options.server, options.workspace.as_deref());
-    let connection = socket::reach(&options.home, options.socket.as_deref(), &hello, start)?;
+    // A hub that runs is found without config.toml, and reading that would be a fifth of what a relay weighs.
+    let connection = match socket::find(&options.home, &config::usual_socket(&options.home), &hello) {
+        Err(socket::Error::NoHub { .. }) => {
+            let place = config::hub(&options.home)?.socket;
+            socket::reach(&options.home, place.as_deref(), &hello, start)?
+        }
+        found => found?,
+    };
     let hub = &connection.welcome;
     if hub.adjutant != env!("CARGO_PKG_VERSION") {
         (options.speak)();

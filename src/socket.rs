@@ -21,7 +21,7 @@ pub(crate) use hello::{
 };
 pub(crate) use listen::{listen, place, private_folder};
 pub(crate) use lock::{Claim, Holder, holder, vacant};
-pub(crate) use reach::{Start, ask, reach, tell};
+pub(crate) use reach::{Start, ask, find, reach, tell};
 pub(crate) use serve::{Links, serve};
 
 /// Why there is no socket, or no hub behind it.

@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 
 use super::Common;
 use super::output::Failure;
-use crate::config::{self, Config, Overrides, Roots};
+use crate::config;
 use crate::relay::{self, Options};
 use crate::socket::Start;
 
@@ -25,17 +25,8 @@ pub(super) struct ConnectArgs {
 /// Relays until the client closes stdin.
 pub(super) fn run(args: ConnectArgs, common: Common) -> Result<ExitCode, Failure> {
     let speak = common.start_log_late()?;
-    let overrides = Overrides { home: common.home, ..Overrides::default() };
-    let config = Config::load(overrides, Roots::User)?;
+    let home = config::home(common.home)?;
     let start = if args.no_start { Start::Never } else { Start::IfNeeded };
-    relay::run(Options {
-        workspace: config::workspace(&config.home),
-        home: config.home,
-        socket: config.socket,
-        server: args.server,
-        start,
-        grace: config.grace,
-        speak,
-    })?;
+    relay::run(Options { workspace: config::workspace(&home), home, server: args.server, start, speak })?;
     Ok(ExitCode::SUCCESS)
 }

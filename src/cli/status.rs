@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Common;
 use super::output::{self, Failure};
 use crate::clock;
-use crate::config::{Config, Roots};
+use crate::config::{self, Config, Roots};
 use crate::socket::{self, Ask, ConfigStatus, Status, WaitingStatus, Welcome};
 use crate::visible::line;
 
@@ -106,7 +106,7 @@ pub(super) fn summary(pid: u32, status: &Status) -> String {
 
 /// Asks the hub of `config`'s home, wherever its socket lies. One that only begins is waited for.
 pub(super) fn ask(config: &Config, question: Ask) -> Result<Welcome, Failure> {
-    let usual = config.socket.clone().unwrap_or_else(|| config.home.join("hub.sock"));
+    let usual = config.socket.clone().unwrap_or_else(|| config::usual_socket(&config.home));
     let end = Instant::now() + OPENING;
     loop {
         match socket::ask(&config.home, &usual, question) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::channels;
 use super::codex::{Backend, CodexConfig};
@@ -20,6 +21,51 @@ use super::{Auth, Config, Database, Error, Switch};
 
 /// Most bytes of a `config.toml`; nobody writes a larger one by hand.
 const LARGEST: u64 = 1024 * 1024;
+
+/// As much of the file as a relay needs. What else it says, and what may be wrong with that, is the hub's affair.
+#[derive(Debug, Default, Deserialize)]
+struct OfHub {
+    grace_seconds: Option<u64>,
+    socket: Option<String>,
+}
+
+/// Reads how the hub of a home is reached.
+pub(super) fn hub(home: &Path) -> Result<super::Hub, Error> {
+    let file = read(home)?.map_or_else(|| Ok(OfHub::default()), |(path, text)| parse(path, &text))?;
+    Ok(super::Hub {
+        socket: file.socket.map_or_else(|| Some(super::usual_socket(home)), |text| socket(home, &text)),
+        grace: file.grace_seconds.map_or(super::GRACE, Duration::from_secs),
+    })
+}
+
+/// Reads the setting `socket`.
+fn socket(home: &Path, text: &str) -> Option<PathBuf> {
+    Switch::path(text).into_option().map(|path| home.join(path))
+}
+
+/// Returns the path and the text of `config.toml` in `home`; nothing where there is none.
+fn read(home: &Path) -> Result<Option<(PathBuf, String)>, Error> {
+    let path = home.join("config.toml");
+    let read = match std::fs::metadata(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            return Err(Error::NoFolder { home: home.to_owned() });
+        }
+        Err(error) => Err(error.to_string()),
+        Ok(found) if !found.is_file() => Err("it is not a file".to_owned()),
+        Ok(found) if found.len() > LARGEST => Err(format!("it is larger than {LARGEST} bytes")),
+        Ok(_) => std::fs::read_to_string(&path).map_err(|error| error.to_string()),
+    };
+    match read {
+        Ok(text) => Ok(Some((path, text))),
+        Err(reason) => Err(Error::Unreadable { path, reason }),
+    }
+}
+
+fn parse<T: DeserializeOwned>(path: PathBuf, text: &str) -> Result<T, Error> {
+    toml::from_str(text)
+        .map_err(|error| Error::Invalid { path, reason: error.to_string().trim_end().to_owned() })
+}
 
 /// The file as it is written; every member may be missing.
 #[derive(Debug, Default, Deserialize)]
@@ -279,22 +325,8 @@ pub(super) struct Folders {
 impl File {
     /// Reads `config.toml` in `home`; a missing file says nothing.
     pub(super) fn read(home: &Path) -> Result<Self, Error> {
-        let path = home.join("config.toml");
-        let unreadable = |reason: String| Error::Unreadable { path: path.clone(), reason };
-        let text = match std::fs::metadata(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
-                return Err(Error::NoFolder { home: home.to_owned() });
-            }
-            Err(error) => return Err(unreadable(error.to_string())),
-            Ok(found) if !found.is_file() => return Err(unreadable("it is not a file".to_owned())),
-            Ok(found) if found.len() > LARGEST => {
-                return Err(unreadable(format!("it is larger than {LARGEST} bytes")));
-            }
-            Ok(_) => std::fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?,
-        };
-        let file: Self = toml::from_str(&text)
-            .map_err(|error| Error::Invalid { path, reason: error.to_string().trim_end().to_owned() })?;
+        let Some((path, text)) = read(home)? else { return Ok(Self::default()) };
+        let file: Self = parse(path, &text)?;
         Ok(Self { keys: settings::keys(&text), ..file })
     }
 
@@ -302,10 +334,7 @@ impl File {
     pub(super) fn apply(self, config: &mut Config) -> Result<Folders, Error> {
         set(&mut config.grace, self.grace_seconds.map(Duration::from_secs));
         if let Some(text) = self.socket {
-            config.socket = match Switch::path(&text) {
-                Switch::Off => None,
-                Switch::On(path) => Some(config.home.join(path)),
-            };
+            config.socket = socket(&config.home, &text);
         }
         // A server without a hub keeps its rows to itself, whatever the hub's place is.
         if let (Some(text), Database::File(_)) = (self.database, &config.database) {

@@ -120,7 +120,7 @@ fn lasts(error: &Error, start: Start) -> bool {
     match error {
         Error::Socket(socket::Error::NoHub { .. }) => start == Start::Never,
         Error::Io(_) => false,
-        Error::Socket(_) => true,
+        Error::Socket(_) | Error::Settings(_) => true,
     }
 }
 
@@ -133,7 +133,7 @@ fn refusal(error: &Error) -> &'static str {
         Error::Socket(socket::Error::Skew { hub_is_older: false, .. }) => {
             "the hub was replaced by a newer version; restart this connection"
         }
-        Error::Socket(socket::Error::NotStarted { .. }) => {
+        Error::Socket(socket::Error::NotStarted { .. }) | Error::Settings(_) => {
             "there is no hub and none could be started; `adjutant serve` shows why"
         }
         Error::Socket(_) | Error::Io(_) => "there is no hub; start one with `adjutant serve`",

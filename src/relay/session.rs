@@ -1,6 +1,6 @@
 //! What a relay remembers of a client's session: the open calls of both sides, and the handshake.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::envelope::{Id, Message, Request, revision};
 
@@ -9,9 +9,9 @@ use super::envelope::{Id, Message, Request, revision};
 pub(super) struct Session {
     /// The client's requests that the hub has yet to answer. Counted: a client may use an id twice, and the hub
     /// then answers twice.
-    calls: HashMap<Id, u32>,
+    calls: BTreeMap<Id, u32>,
     /// The hub's requests that the client has yet to answer.
-    asked: HashSet<Id>,
+    asked: BTreeSet<Id>,
     /// An `initialize` that is not answered yet.
     opening: Option<(Id, Vec<u8>)>,
     pub(super) handshake: Handshake,
@@ -91,6 +91,7 @@ impl Session {
     pub(super) fn cut(&mut self) -> Vec<Id> {
         self.asked.clear();
         self.opening = None;
-        self.calls.drain().flat_map(|(id, count)| std::iter::repeat_n(id, count as usize)).collect()
+        let calls = std::mem::take(&mut self.calls);
+        calls.into_iter().flat_map(|(id, count)| std::iter::repeat_n(id, count as usize)).collect()
     }
 }

@@ -80,14 +80,12 @@ impl Shared {
 
     /// Waits for the relay's end: the hub has answered everything after the client closed its end, or did not within
     /// `grace` and the moment that it takes to say so, or the client does not listen any more.
-    pub(super) fn wait(&self, grace: Duration) {
+    pub(super) fn wait(&self, grace: impl FnOnce() -> Duration) {
         let over = |state: &mut State| matches!(state.link, Link::Over);
-        let state = self.state();
-        let state = self
-            .changed
-            .wait_while(state, |state| !over(state) && !state.ending)
-            .unwrap_or_else(PoisonError::into_inner);
-        let waited = self.changed.wait_timeout_while(state, grace + MOMENT, |state| !over(state));
+        let ending = self.changed.wait_while(self.state(), |state| !over(state) && !state.ending);
+        drop(ending);
+        let longest = grace().saturating_add(MOMENT);
+        let waited = self.changed.wait_timeout_while(self.state(), longest, |state| !over(state));
         let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         if late.timed_out() {
             let calls = state.session.cut();

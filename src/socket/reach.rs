@@ -22,6 +22,20 @@ pub(crate) enum Start {
     Never,
 }
 
+/// Connects to the hub that runs for `home`, where it usually listens, else where the home's lock says, and says `hello`.
+pub(crate) fn find(home: &Path, usual: &Path, hello: &Hello) -> Result<Connection, Error> {
+    match connect(usual, hello) {
+        Err(error @ Error::NoHub { .. }) => {
+            let other = holder(home).and_then(|holder| holder.socket);
+            match other.filter(|path| path != usual) {
+                Some(other) => connect(&other, hello),
+                None => Err(error),
+            }
+        }
+        reached => reached,
+    }
+}
+
 /// Connects to the hub of `home` and says `hello`; starts one when there is none and `start` allows it.
 /// `usual` is where it listens unless it was told otherwise; `None` when that door is switched off.
 pub(crate) fn reach(
@@ -31,7 +45,7 @@ pub(crate) fn reach(
     start: Start,
 ) -> Result<Connection, Error> {
     let usual = usual.ok_or(Error::SocketOff)?;
-    match (connect_wherever(home, usual, hello), start) {
+    match (find(home, usual, hello), start) {
         (Err(Error::NoHub { .. }), Start::IfNeeded) => {}
         (reached, _) => return reached,
     }
@@ -48,7 +62,7 @@ pub(crate) fn reach(
     turn.lock().map_err(fault)?;
     let end = Instant::now() + PATIENCE;
     loop {
-        match connect_wherever(home, usual, hello) {
+        match find(home, usual, hello) {
             Err(Error::NoHub { .. }) => {}
             reached => return reached,
         }
@@ -57,7 +71,7 @@ pub(crate) fn reach(
         }
         if vacant(home) {
             match start_hub(home) {
-                Ok(()) => return connect_wherever(home, usual, hello),
+                Ok(()) => return find(home, usual, hello),
                 Err(error) if vacant(home) => return Err(error),
                 // A hub that somebody else began was faster, and is about to listen.
                 Err(_) => {}
@@ -83,7 +97,7 @@ fn start_hub(home: &Path) -> Result<(), Error> {
 
 /// Asks the hub of `home` a question; `usual` is where it listens unless it was told otherwise.
 pub(crate) fn ask(home: &Path, usual: &Path, question: Ask) -> Result<Welcome, Error> {
-    Ok(connect_wherever(home, usual, &Hello::ask(question))?.welcome)
+    Ok(find(home, usual, &Hello::ask(question))?.welcome)
 }
 
 /// Says `hello` to the hub of `home`, and waits for no answer. A hub that is not there is not missed.
@@ -97,18 +111,4 @@ pub(crate) fn tell(home: &Path, usual: &Path, hello: &Hello) -> io::Result<()> {
         (Err(error), None) => return Err(error),
     };
     stream.write_all(&line)
-}
-
-/// Connects to the hub where it usually listens, else where the home's lock says.
-fn connect_wherever(home: &Path, usual: &Path, hello: &Hello) -> Result<Connection, Error> {
-    match connect(usual, hello) {
-        Err(error @ Error::NoHub { .. }) => {
-            let other = holder(home).and_then(|holder| holder.socket);
-            match other.filter(|path| path != usual) {
-                Some(other) => connect(&other, hello),
-                None => Err(error),
-            }
-        }
-        reached => reached,
-    }
 }

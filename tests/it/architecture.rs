@@ -52,7 +52,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "visible",
         ],
     ),
-    ("relay", &["mcp", "socket"]),
+    ("relay", &["config", "mcp", "socket"]),
     ("socket", &["agents", "app", "codex", "config", "events", "git", "mcp", "popups", "process"]),
     ("tui", &["clock", "codex", "git", "popups", "socket", "visible"]),
     (

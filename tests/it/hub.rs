@@ -185,6 +185,36 @@ fn no_start_means_that_none_is_started() {
 }
 
 #[test]
+fn a_hub_that_runs_is_found_whatever_config_toml_says_by_now() {
+    let desk = Desk::new();
+    let first = desk.start();
+    let old = std::fs::read_to_string(desk.folder().join("config.toml")).unwrap();
+    for now in ["socket = \"elsewhere.sock\"\n", "socket = \"off\"\n", "no TOML", "unknown = 1\n"] {
+        desk.home.write(".adjutant/config.toml", now);
+        let answer = desk.connect().call(1, "tools/list", json!({}));
+        assert_eq!(names(&answer), ["list_prompts", "expand_prompt"], "{now}");
+    }
+    // Without one it counts, as it would for the new one.
+    desk.home.write(".adjutant/config.toml", &old);
+    desk.kill();
+    for (now, why) in [
+        ("socket = \"off\"\n", "the socket is switched off in config.toml"),
+        ("no TOML", "config.toml is not valid"),
+        ("unknown = 1\n", "unknown field `unknown`"),
+    ] {
+        desk.home.write(".adjutant/config.toml", now);
+        let told = desk.home.run(["connect", "prompts"], "");
+        assert_eq!(told.status.code(), Some(1), "{told}");
+        assert!(told.stderr.contains(why) && told.stderr.contains("\nhint: "), "{told}");
+    }
+    desk.home.write(".adjutant/config.toml", format!("socket = \"elsewhere.sock\"\n{old}"));
+    let mut peer = desk.connect();
+    assert_eq!(names(&peer.call(1, "tools/list", json!({}))), ["list_prompts", "expand_prompt"]);
+    assert!(desk.folder().join("elsewhere.sock").exists());
+    assert_ne!(desk.pid(), Some(first));
+}
+
+#[test]
 fn a_second_hub_names_the_first() {
     let desk = Desk::new();
     let pid = desk.start();
