@@ -72,9 +72,9 @@ impl Desk {
         let mut stream = UnixStream::connect(self.home.path().join(".adjutant/hub.sock")).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         let hello = r#"{"adjutant":"0","hello":1,"person":true,"pid":1}"#;
-        for line in std::iter::once(&hello).chain(lines) {
-            writeln!(stream, "{line}").unwrap();
-        }
+        // In one piece: the hub may hang up behind any of them, and a write after that would fail.
+        let all = [&[hello], lines].concat().join("\n");
+        stream.write_all(format!("{all}\n").as_bytes()).unwrap();
         let told = BufReader::new(stream).lines().take(lines.len() + 1).map_while(Result::ok);
         told.map(|line| serde_json::from_str(&line).unwrap()).collect()
     }

@@ -364,7 +364,8 @@ fn a_database_that_goes_away_amid_the_sending_costs_no_mail_and_repeats_none() {
     const MAILS: usize = 24;
     let Some(mut server) = Postgres::start() else { return };
     let sink = Sink::start();
-    *sink.slow.lock().unwrap() = (3, Duration::from_secs(3));
+    // Longer than a database takes to end, and shorter than a hub waits for a mail server.
+    *sink.slow.lock().unwrap() = (3, Duration::from_secs(18));
     let home = Home::new();
     home.write(".adjutant/config.toml", mail_to(&sink.address));
     let url = server.url("postgres");
@@ -377,6 +378,7 @@ fn a_database_that_goes_away_amid_the_sending_costs_no_mail_and_repeats_none() {
     server.stop();
     // What was on its way arrives while there is nowhere to write that down.
     let before = sink.counts().len();
+    *sink.slow.lock().unwrap() = (0, Duration::ZERO);
     eventually("mails without a database", || (sink.counts().len() > before).then_some(()));
     server.start_again();
     eventually("all of them", || {

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub(super) struct Sink {
     pub(super) mails: Arc<Mutex<Vec<String>>>,
     /// So many mails are answered with this first.
     pub(super) refuse: Arc<Mutex<(usize, &'static str)>>,
-    /// How long it thinks about each mail, once it took so many.
+    /// How long it thinks about each mail, once it took so many; it makes up its mind when this becomes less.
     pub(super) slow: Arc<Mutex<(usize, Duration)>>,
     /// Mails that it thinks about now.
     pub(super) thinking: Arc<AtomicUsize>,
@@ -71,10 +71,12 @@ impl Sink {
                         mail.push_str(&line);
                         mail.push('\n');
                     }
-                    let (quick, slow) = *self.slow.lock().unwrap();
-                    if self.mails.lock().unwrap().len() >= quick {
+                    if self.thinks_for() > Duration::ZERO {
                         self.thinking.fetch_add(1, Ordering::SeqCst);
-                        std::thread::sleep(slow);
+                        let since = Instant::now();
+                        while since.elapsed() < self.thinks_for() {
+                            std::thread::park_timeout(Duration::from_millis(5));
+                        }
                         self.thinking.fetch_sub(1, Ordering::SeqCst);
                     }
                     let mut refuse = self.refuse.lock().unwrap();
@@ -94,6 +96,12 @@ impl Sink {
             };
             writer.write_all(format!("{answer}\r\n").as_bytes()).ok()?;
         }
+    }
+
+    /// How long it thinks about a mail now.
+    fn thinks_for(&self) -> Duration {
+        let (quick, slow) = *self.slow.lock().unwrap();
+        if self.mails.lock().unwrap().len() < quick { Duration::ZERO } else { slow }
     }
 
     /// How often each Message-ID was taken.
