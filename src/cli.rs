@@ -29,6 +29,7 @@ mod questions;
 mod report;
 mod serve;
 mod service;
+mod sources;
 mod status;
 mod stop;
 mod supervise;

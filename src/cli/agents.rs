@@ -7,21 +7,19 @@ mod new;
 mod show;
 mod trust;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
 use tracing::level_filters::LevelFilter;
 
-use super::Common;
-use super::output::{self, Failure};
+use super::output::Failure;
+use super::{Common, sources};
 use crate::agents::catalogue::{Catalogue, Definitions, Missing};
 use crate::agents::definition::{Agent, Program};
-use crate::config::{Config, Roots};
-use crate::folders::Source;
+use crate::config::Config;
 
 /// Arguments of `adjutant agents`.
 #[derive(Debug, Args)]
@@ -57,17 +55,7 @@ struct Folders {
 impl Folders {
     /// Reads the configuration with these folders, else with the project's, the user's and the bundled agents.
     fn config(self, common: Common) -> Result<Config, Failure> {
-        for folder in &self.agents_dir {
-            if !folder.is_dir() {
-                let failure = Failure::new(format!("{} is not a folder", folder.display()));
-                return Err(failure.hint("name a folder that is there, or leave the option out"));
-            }
-        }
-        common.config(if self.agents_dir.is_empty() {
-            Roots::Workspace
-        } else {
-            Roots::Exactly(self.agents_dir)
-        })
+        common.config(sources::roots(self.agents_dir)?)
     }
 
     /// Reads the agents of these folders.
@@ -97,12 +85,7 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Arc<Agent>, Fail
         let failure = Failure::new(&missing);
         match missing {
             Missing::Unknown { near, .. } => {
-                let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-                let failure = match near.as_slice() {
-                    [] => failure,
-                    near => failure.hint(format!("did you mean {}?", near.join(" or "))),
-                };
-                failure.hint("`adjutant agents list` shows all of them")
+                failure.near(&near).hint("`adjutant agents list` shows all of them")
             }
             Missing::Broken { .. } => failure.hint("`adjutant agents lint` says where the fault is"),
         }
@@ -114,28 +97,4 @@ fn program() -> impl TypedValueParser<Value = Program> {
     PossibleValuesParser::new(Program::FOREIGN.map(Program::name)).try_map(|name| {
         Program::FOREIGN.into_iter().find(|program| program.name() == name).ok_or("no such program")
     })
-}
-
-/// Says on stderr that files were left out, so that nobody looks for them in vain.
-fn note_problems(catalogue: &Catalogue) {
-    match catalogue.problems.len() {
-        0 => {}
-        1 => output::note("note: 1 file has a problem; `adjutant agents lint` says which"),
-        many => output::note(format!("note: {many} files have problems; `adjutant agents lint` says which")),
-    }
-}
-
-/// Returns where an agent comes from, for a person: the folder's label and the path in it.
-fn place(source: &Source) -> String {
-    format!("{}: {}", source.root, source.relative)
-}
-
-/// Returns a path as a person wrote it or would: relative to the current folder where it is below.
-fn shown(path: &Path, base: &Path) -> String {
-    let path = path.strip_prefix(base).unwrap_or(path);
-    path.strip_prefix(".").unwrap_or(path).display().to_string()
-}
-
-fn source_json(source: &Source) -> Value {
-    json!({ "root": source.root, "path": source.relative, "file": source.file })
 }

@@ -60,6 +60,12 @@ impl Failure {
         self
     }
 
+    /// Adds the names that were meant, perhaps.
+    pub(crate) fn near(self, names: &[String]) -> Self {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        if names.is_empty() { self } else { self.hint(format!("did you mean {}?", names.join(" or "))) }
+    }
+
     /// Says it on stderr and returns the exit code.
     pub(super) fn report(&self) -> ExitCode {
         let (red, cyan, plain) =
@@ -200,6 +206,12 @@ pub(crate) fn table<const N: usize>(
 ) -> Result<(), Failure> {
     let bold = if colour(&io::stdout()) { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
     table::lines(head, yields, rows, width(), bold).iter().try_for_each(|line| data(line))
+}
+
+/// Breaks a text between its words for the screen that stdout is, where it begins `indent` characters behind the margin
+/// and goes on there.
+pub(crate) fn wrapped(text: &str, indent: usize) -> String {
+    table::wrapped(text, indent, width())
 }
 
 /// Writes somebody else's text to stdout: for a person with what is hidden in it shown, for a program as it is.

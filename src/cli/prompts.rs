@@ -8,18 +8,17 @@ mod list;
 mod new;
 mod show;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
 use tracing::level_filters::LevelFilter;
 
-use super::Common;
-use super::output::{self, Failure};
-use crate::config::{Config, Roots};
-use crate::prompts::{Catalogue, Error, Prompt, Prompts, Source};
+use super::output::Failure;
+use super::{Common, sources};
+use crate::config::Config;
+use crate::prompts::{Catalogue, Error, Prompt, Prompts};
 
 /// Arguments of `adjutant prompts`.
 #[derive(Debug, Args)]
@@ -57,17 +56,7 @@ struct Folders {
 impl Folders {
     /// Reads the configuration with these folders, else with the project's, the user's and the bundled prompts.
     fn config(self, common: Common) -> Result<Config, Failure> {
-        for folder in &self.prompts_dir {
-            if !folder.is_dir() {
-                let failure = Failure::new(format!("{} is not a folder", folder.display()));
-                return Err(failure.hint("name a folder that is there, or leave the option out"));
-            }
-        }
-        common.config(if self.prompts_dir.is_empty() {
-            Roots::Workspace
-        } else {
-            Roots::Exactly(self.prompts_dir)
-        })
+        common.config(sources::roots(self.prompts_dir)?)
     }
 
     /// Reads the prompts of these folders.
@@ -98,12 +87,7 @@ fn failure(error: Error, name: &str) -> Failure {
     match error {
         Error::Unknown { name, near } => {
             let failure = Failure::new(format!("unknown prompt `{}`", name.escape_debug()));
-            let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-            let failure = match near.as_slice() {
-                [] => failure,
-                near => failure.hint(format!("did you mean {}?", near.join(" or "))),
-            };
-            failure.hint("`adjutant prompts list` shows all of them")
+            failure.near(&near).hint("`adjutant prompts list` shows all of them")
         }
         Error::Argument { .. } => {
             Failure::new(&error).hint(format!("`adjutant prompts show {name}` says what it takes"))
@@ -120,28 +104,4 @@ fn failure(error: Error, name: &str) -> Failure {
 fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Arc<Prompt>, Failure> {
     let name = name.strip_prefix(':').unwrap_or(name);
     catalogue.find(name).ok_or_else(|| failure(catalogue.missing(name), name))
-}
-
-/// Says on stderr that files were left out, so that nobody looks for them in vain.
-fn note_problems(catalogue: &Catalogue) {
-    match catalogue.problems.len() {
-        0 => {}
-        1 => output::note("note: 1 file has a problem; `adjutant prompts lint` says which"),
-        many => output::note(format!("note: {many} files have problems; `adjutant prompts lint` says which")),
-    }
-}
-
-/// Returns where a prompt comes from, for a person: the folder's label and the path in it.
-fn place(source: &Source) -> String {
-    format!("{}: {}", source.root, source.relative)
-}
-
-/// Returns a path as a person wrote it or would: relative to the current folder where it is below.
-fn shown(path: &Path, base: &Path) -> String {
-    let path = path.strip_prefix(base).unwrap_or(path);
-    path.strip_prefix(".").unwrap_or(path).display().to_string()
-}
-
-fn source_json(source: &Source) -> Value {
-    json!({ "root": source.root, "path": source.relative, "file": source.file })
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use super::super::Common;
 use super::super::output::Failure;
 use super::super::report::{self, Done, Handling, Row};
-use super::shown;
+use super::super::sources::shown;
 use crate::agents::definition::Program;
 use crate::agents::import::{self, Error, Outcome};
 use crate::config::Roots;

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::super::Common;
 use super::super::output::{self, Failure};
-use super::{Folders, shown};
+use super::super::sources::shown;
+use super::Folders;
 use crate::agents::catalogue::Definitions;
 use crate::agents::definition::{Agent, Fate};
 use crate::agents::import::{self, Found};

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::Common;
 use super::super::output::{self, Failure};
-use super::{Folders, note_problems, source_json};
+use super::super::{Common, sources};
+use super::Folders;
 use crate::agents::catalogue::Definitions;
 use crate::agents::definition::Agent;
 use crate::visible::line;
@@ -41,14 +41,9 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
     let mut agents: Vec<_> = all.filter(|(agent, _)| matches(agent)).collect();
     agents.sort_by_key(|(agent, hidden)| (&agent.name, *hidden));
     if args.json {
-        let problems = catalogue
-            .problems
-            .iter()
-            .map(|problem| json!({ "source": source_json(&problem.source), "message": problem.message }));
+        let problems = sources::problems_json(&catalogue.problems);
         let agents = agents.iter().map(|(agent, hidden)| entry(agent, *hidden, &definitions));
-        output::json(
-            &json!({ "agents": agents.collect::<Vec<_>>(), "problems": problems.collect::<Vec<_>>() }),
-        )?;
+        output::json(&json!({ "agents": agents.collect::<Vec<_>>(), "problems": problems }))?;
         return Ok(ExitCode::SUCCESS);
     }
     if agents.is_empty() {
@@ -67,7 +62,7 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
         });
         output::table(["NAME", "DESCRIPTION", "SOURCE"], 1, &rows.collect::<Vec<_>>())?;
     }
-    note_problems(&catalogue);
+    sources::note_problems(&catalogue.problems, "adjutant agents lint");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -81,6 +76,6 @@ fn entry(agent: &Agent, hidden: bool, definitions: &Definitions) -> Value {
         "format": agent.program.name(),
         "hidden": hidden,
         "trusted": definitions.trusted(agent),
-        "source": source_json(&agent.source),
+        "source": sources::as_json(&agent.source),
     })
 }

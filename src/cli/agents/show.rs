@@ -6,9 +6,9 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::Common;
 use super::super::output::{self, Failure};
-use super::{Folders, find, place, source_json};
+use super::super::{Common, sources};
+use super::{Folders, find};
 use crate::agents::bundled::bundled_text;
 use crate::agents::catalogue::Catalogue;
 use crate::agents::definition::{Agent, Isolation, OnHubExit, Program};
@@ -35,23 +35,14 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
     let agent = find(&catalogue, &args.name)?;
     let trusted = definitions.trusted(agent);
     if args.source {
-        output::data(source(agent)?.trim_end_matches('\n'))?;
+        let bundled = bundled_text(&agent.source.relative).unwrap_or(&agent.persona);
+        output::data(sources::text(&agent.source, bundled)?.trim_end_matches('\n'))?;
     } else if args.json {
         output::json(&as_json(agent, trusted, &catalogue))?;
     } else {
         output::data(&plain(as_text(agent, trusted, &catalogue).trim_end()))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn source(agent: &Agent) -> Result<String, Failure> {
-    match &agent.source.file {
-        Some(file) => std::fs::read_to_string(file).map_err(|error| {
-            Failure::new(format!("{} cannot be read: {error}", file.display()))
-                .hint("look at its permissions")
-        }),
-        None => Ok(bundled_text(&agent.source.relative).unwrap_or(&agent.persona).to_owned()),
-    }
 }
 
 fn hides<'a>(agent: &Agent, catalogue: &'a Catalogue) -> Vec<&'a Arc<Agent>> {
@@ -61,13 +52,9 @@ fn hides<'a>(agent: &Agent, catalogue: &'a Catalogue) -> Vec<&'a Arc<Agent>> {
 fn as_text(agent: &Agent, trusted: bool, catalogue: &Catalogue) -> String {
     let mut lines = vec![agent.name.clone(), String::new(), agent.description.clone(), String::new()];
     let mut line = |key: &str, value: &str| lines.push(format!("{key:11} {value}"));
-    let from = match &agent.source.file {
-        Some(file) => format!("{} ({})", file.display(), agent.source.root),
-        None => place(&agent.source),
-    };
-    line("source", &from);
+    line("source", &sources::file(&agent.source));
     for hidden in hides(agent, catalogue) {
-        line("hides", &place(&hidden.source));
+        line("hides", &sources::place(&hidden.source));
     }
     if agent.program != Program::Adjutant {
         line("format", agent.program.label());
@@ -123,8 +110,8 @@ fn as_json(agent: &Agent, trusted: bool, catalogue: &Catalogue) -> Value {
         "format": agent.program.name(),
         "trusted": trusted,
         "digest": agent.digest,
-        "source": source_json(&agent.source),
-        "hides": hides(agent, catalogue).iter().map(|hidden| source_json(&hidden.source)).collect::<Vec<_>>(),
+        "source": sources::as_json(&agent.source),
+        "hides": hides(agent, catalogue).iter().map(|hidden| sources::as_json(&hidden.source)).collect::<Vec<_>>(),
         "persona": agent.persona,
     })
 }

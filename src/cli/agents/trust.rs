@@ -6,8 +6,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::super::output::{self, Failure};
-use super::super::{Common, person};
-use super::{Folders, find, place};
+use super::super::{Common, person, sources};
+use super::{Folders, find};
 use crate::config::Roots;
 
 /// Arguments of `adjutant agents trust`.
@@ -40,7 +40,7 @@ pub(super) fn run(args: TrustArgs, common: Common) -> Result<ExitCode, Failure> 
         output::note(format!(
             "`{}` is not of a project and needs no trust ({})",
             agent.name,
-            place(&agent.source)
+            sources::place(&agent.source)
         ));
     } else if before {
         output::note(format!("`{}` is trusted already, as it is now", agent.name));

@@ -10,7 +10,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use super::super::Common;
 use super::super::output::{self, Failure};
 use super::super::report::{self, Done, Handling, Row};
-use super::{Folders, find, place, shown};
+use super::super::sources::{place, shown};
+use super::{Folders, find};
 use crate::prompts::export::{self, Outcome};
 use crate::prompts::formats::Format;
 

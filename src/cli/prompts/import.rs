@@ -8,7 +8,7 @@ use clap::Args;
 use super::super::Common;
 use super::super::output::Failure;
 use super::super::report::{self, Done, Handling, Row};
-use super::shown;
+use super::super::sources::shown;
 use crate::config::Roots;
 use crate::prompts::formats::Format;
 use crate::prompts::import::{self, Error, Outcome};

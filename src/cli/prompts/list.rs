@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::Common;
 use super::super::output::{self, Failure};
-use super::{Folders, note_problems, source_json};
+use super::super::{Common, sources};
+use super::Folders;
 use crate::prompts::{Prompt, Search};
 use crate::visible::line;
 
@@ -38,14 +38,9 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
     found.sort_by_key(|(rank, name, hidden, _)| (*rank, *name, *hidden));
     let prompts: Vec<_> = found.into_iter().map(|(_, _, hidden, prompt)| (prompt, hidden)).collect();
     if args.json {
-        let problems = catalogue
-            .problems
-            .iter()
-            .map(|problem| json!({ "source": source_json(&problem.source), "message": problem.message }));
+        let problems = sources::problems_json(&catalogue.problems);
         let prompts = prompts.iter().map(|(prompt, hidden)| entry(prompt, *hidden));
-        output::json(
-            &json!({ "prompts": prompts.collect::<Vec<_>>(), "problems": problems.collect::<Vec<_>>() }),
-        )?;
+        output::json(&json!({ "prompts": prompts.collect::<Vec<_>>(), "problems": problems }))?;
         return Ok(ExitCode::SUCCESS);
     }
     if prompts.is_empty() {
@@ -61,7 +56,7 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
         });
         output::table(["NAME", "DESCRIPTION", "SOURCE"], 1, &rows.collect::<Vec<_>>())?;
     }
-    note_problems(&catalogue);
+    sources::note_problems(&catalogue.problems, "adjutant prompts lint");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -73,6 +68,6 @@ fn entry(prompt: &Prompt, hidden: bool) -> Value {
         "aliases": prompt.aliases,
         "arguments": prompt.arguments.iter().map(|argument| &argument.name).collect::<Vec<_>>(),
         "hidden": hidden,
-        "source": source_json(&prompt.source),
+        "source": sources::as_json(&prompt.source),
     })
 }

@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::super::Common;
 use super::super::output::{self, Failure};
-use super::{Folders, place as shown_place};
+use super::super::sources::place as shown_place;
+use super::Folders;
 use crate::folders::place::{self, Change};
 use crate::names::own_name;
 use crate::prompts::Prompts;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::Common;
 use super::super::output::{self, Failure};
-use super::{Folders, find, place, source_json};
+use super::super::{Common, sources};
+use super::{Folders, find};
 use crate::prompts::formats::placeholders::{default_text, value_text};
-use crate::prompts::{Argument, Catalogue, Engine, Prompt};
+use crate::prompts::{Argument, Catalogue, Engine, Prompt, bundled_text};
 use crate::visible::plain;
 
 /// Arguments of `adjutant prompts show`.
@@ -34,23 +34,14 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
     let (_, catalogue) = args.folders.load(common)?;
     let prompt = find(&catalogue, &args.name)?;
     if args.source {
-        output::data(source(prompt)?.trim_end_matches('\n'))?;
+        let bundled = bundled_text(&prompt.source.relative).unwrap_or(&prompt.body);
+        output::data(sources::text(&prompt.source, bundled)?.trim_end_matches('\n'))?;
     } else if args.json {
         output::json(&as_json(prompt, &catalogue))?;
     } else {
         output::data(&plain(as_text(prompt, &catalogue).trim_end()))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn source(prompt: &Prompt) -> Result<String, Failure> {
-    match &prompt.source.file {
-        Some(file) => std::fs::read_to_string(file).map_err(|error| {
-            Failure::new(format!("{} cannot be read: {error}", file.display()))
-                .hint("look at its permissions")
-        }),
-        None => Ok(crate::prompts::bundled_text(&prompt.source.relative).unwrap_or(&prompt.body).to_owned()),
-    }
 }
 
 fn hides<'a>(prompt: &Prompt, catalogue: &'a Catalogue) -> Vec<&'a Arc<Prompt>> {
@@ -71,14 +62,9 @@ fn as_text(prompt: &Prompt, catalogue: &Catalogue) -> String {
         line(&prompt.description);
     }
     line("");
-    let from = prompt
-        .source
-        .file
-        .as_ref()
-        .map_or_else(|| place(&prompt.source), |file| format!("{} ({})", file.display(), prompt.source.root));
-    line(&format!("source   {from}"));
+    line(&format!("source   {}", sources::file(&prompt.source)));
     for hidden in hides(prompt, catalogue) {
-        line(&format!("hides    {}", place(&hidden.source)));
+        line(&format!("hides    {}", sources::place(&hidden.source)));
     }
     if !prompt.aliases.is_empty() {
         line(&format!("aliases  {}", prompt.aliases.join(", ")));
@@ -160,8 +146,8 @@ fn as_json(prompt: &Prompt, catalogue: &Catalogue) -> Value {
         "aliases": prompt.aliases,
         "engine": engine(prompt.engine),
         "digest": prompt.digest,
-        "source": source_json(&prompt.source),
-        "hides": hides(prompt, catalogue).iter().map(|hidden| source_json(&hidden.source)).collect::<Vec<_>>(),
+        "source": sources::as_json(&prompt.source),
+        "hides": hides(prompt, catalogue).iter().map(|hidden| sources::as_json(&hidden.source)).collect::<Vec<_>>(),
         "body": prompt.body,
     })
 }
