@@ -1,5 +1,6 @@
 //! `adjutant completions SHELL`: the script that completes commands and options in a shell.
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::{Args, Command};
@@ -27,6 +28,28 @@ pub(super) fn run(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
         Command::new("adjutant").args(whole.get_arguments().cloned()).subcommands(shown).version(VERSION);
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut grammar, "adjutant", &mut script);
-    output::data(String::from_utf8_lossy(&script).trim_end())?;
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if args.shell == Shell::Fish {
+        fish_values(&grammar, "", &mut script);
+    }
+    output::data(script.trim_end())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Adds the words that stand for themselves, such as a server's name: the generator knows only the values of options.
+/// `using` is how fish finds out that the command is being typed; empty for the whole program.
+fn fish_values(command: &Command, using: &str, script: &mut String) {
+    let values = command.get_positionals().flat_map(clap::Arg::get_possible_values);
+    let words: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+    if !words.is_empty() {
+        let _ = writeln!(script, "complete -c adjutant -n \"{using}\" -f -a \"{}\"", words.join(" "));
+    }
+    for below in command.get_subcommands() {
+        let name = below.get_name();
+        let using = match using {
+            "" => format!("__fish_adjutant_using_subcommand {name}"),
+            _ => format!("{using}; and __fish_seen_subcommand_from {name}"),
+        };
+        fish_values(below, &using, script);
+    }
 }

@@ -287,7 +287,12 @@ async fn show(room: &Assistant, id: &UserId, json: bool) -> Result<(), Failure> 
     }
     let mut lines = vec![format!("{}  {}", user.id, line(&user.name))];
     let member = |name: &str, value: &serde_json::Value| match value {
+        serde_json::Value::Null => format!("  {name:<21}none"),
         serde_json::Value::String(text) => format!("  {name:<21}{}", line(text)),
+        serde_json::Value::Array(all) => {
+            let all: Vec<_> = all.iter().filter_map(serde_json::Value::as_str).map(line).collect();
+            format!("  {name:<21}{}", all.join(", "))
+        }
         other => format!("  {name:<21}{other}"),
     };
     lines.extend(["email", "phone"].iter().map(|name| member(name, &value[name])));

@@ -105,6 +105,16 @@ fn bash_completes_commands_options_and_values() {
         let told = home.run(["completions", shell], "");
         assert!(told.status.success() && told.stdout.contains("adjutant"), "{shell}");
     }
+    // The words of an argument, which the generator leaves out for this shell.
+    let fish = home.run(["completions", "fish"], "").stdout;
+    for (command, words) in [
+        ("connect", "all agents assistant codex popup prompts"),
+        ("notifications; and __fish_seen_subcommand_from resolve", "sent"),
+    ] {
+        let begin =
+            format!("complete -c adjutant -n \"__fish_adjutant_using_subcommand {command}\" -f -a \"{words}");
+        assert!(fish.lines().any(|line| line.starts_with(&begin)), "{begin}");
+    }
 }
 
 #[test]
@@ -279,6 +289,40 @@ fn availability_is_said_and_changed() {
     assert!(run(&["here"]).status.success());
     assert_eq!(run(&[]).stdout, "here\n");
     assert_eq!(run(&["--minutes", "5"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_user_is_shown_in_words() {
+    let home = Home::new();
+    assert!(home.run(["users", "add", "Ann", "--id", "ann", "--quiet-hours", "none"], "").status.success());
+    let shown = home.run(["users", "show", "ann"], "").stdout;
+    for line in ["  email                none\n", "  quiet_start          none\n", "popup, email, call\n"] {
+        assert!(shown.contains(line), "{line}{shown}");
+    }
+    assert!(!shown.contains("null") && !shown.contains('['), "{shown}");
+}
+
+#[test]
+fn what_is_listed_for_a_program_has_a_name() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    for (line, name) in [
+        ("prompts list", "prompts"),
+        ("agents list", "agents"),
+        ("tasks list", "tasks"),
+        ("questions list", "questions"),
+        ("users list", "users"),
+        ("events list", "events"),
+        ("notifications list", "notifications"),
+        ("codex list", "threads"),
+        ("codex approvals", "approvals"),
+        ("log list", "recordings"),
+    ] {
+        let told = home.run(line.split(' ').chain(["--json"]), "");
+        let value: Value =
+            serde_json::from_str(&told.stdout).unwrap_or_else(|error| panic!("{line}: {error}\n{told}"));
+        assert!(value[name].is_array(), "{line}: {value}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 
 use crate::cli::output::{self, Failure};
 use crate::codex::approval::Decision;
@@ -40,7 +41,7 @@ pub(super) struct DenyArgs {
 pub(super) fn list(args: &ApprovalsArgs, person: &mut Person) -> Result<ExitCode, Failure> {
     let approvals = person.codex_approvals()?;
     if args.json {
-        output::json(&approvals)?;
+        output::json(&json!({ "approvals": approvals }))?;
     } else if approvals.is_empty() {
         output::note("Codex waits for nothing");
     } else {

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 
 use crate::cli::output::{self, Failure};
 use crate::clock;
@@ -27,7 +28,7 @@ pub(super) fn run(args: &ListArgs, person: &mut Person) -> Result<ExitCode, Fail
     let query = args.query.as_deref().unwrap_or_default();
     let threads = person.codex_threads(query, args.limit)?;
     if args.json {
-        output::json(&threads)?;
+        output::json(&json!({ "threads": threads }))?;
     } else if threads.is_empty() {
         output::note(if query.is_empty() {
             "there are no threads yet; `adjutant codex PROMPT` begins one"

@@ -53,13 +53,15 @@ pub(super) fn print(checks: &[Check], fixing: bool) -> Result<(), Failure> {
             (true, Status::Fail) => ("\x1b[1;31m", "\x1b[0m"),
         };
         let word = check.found.status.word();
-        let _ = writeln!(text, "{begin}{word:<7}{end}  {:<width$}  {}", check.id, line(&check.found.detail));
         let below = format!("{:7}  {:width$}  ", "", "");
+        let fitted = |text: &str| output::wrapped(&line(text), below.len());
+        let _ =
+            writeln!(text, "{begin}{word:<7}{end}  {:<width$}  {}", check.id, fitted(&check.found.detail));
         if let Some(fixed) = &check.fixed {
-            let _ = writeln!(text, "{below}--fix: {}", line(fixed));
+            let _ = writeln!(text, "{below}{}", fitted(&format!("--fix: {fixed}")));
         }
         if let Some(remedy) = &check.found.remedy {
-            let _ = writeln!(text, "{below}{}", line(remedy));
+            let _ = writeln!(text, "{below}{}", fitted(remedy));
         }
     }
     output::data(text.trim_end())?;

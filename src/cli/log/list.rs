@@ -39,7 +39,7 @@ pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<ExitCode, Failure> {
                 })
             })
             .collect();
-        output::json(&rows)?;
+        output::json(&json!({ "recordings": rows }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let rows: Vec<[String; 4]> = known

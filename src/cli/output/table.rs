@@ -40,7 +40,7 @@ pub(super) fn lines<const N: usize>(
             let _ = write!(line, "{begin}{cell:<0$}{end}  ", widths[column]);
         }
         let mut line = line.trim_end().to_owned();
-        if below {
+        if below && !cells[yields].is_empty() {
             let room = width.unwrap_or(usize::MAX).saturating_sub(INDENT).max(READABLE);
             let _ = write!(line, "\n{:INDENT$}{}", "", clipped(cells[yields], room));
         }
@@ -50,11 +50,42 @@ pub(super) fn lines<const N: usize>(
     std::iter::once(line(("", ""), head)).chain(rows).collect()
 }
 
+/// Breaks a text that begins `indent` characters behind the margin between its words, so that it stays behind it. A word
+/// that is longer than the room is left whole: it may be a path that somebody copies.
+pub(super) fn wrapped(text: &str, indent: usize, width: Option<usize>) -> String {
+    let room = width.map_or(usize::MAX, |width| width.saturating_sub(indent).max(READABLE));
+    let mut whole = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > room {
+            let _ = write!(whole, "\n{:indent$}", "");
+            used = 0;
+        } else if used > 0 {
+            whole.push(' ');
+            used += 1;
+        }
+        whole.push_str(word);
+        used += length;
+    }
+    whole
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::lines;
+    use super::{lines, wrapped};
+
+    #[test]
+    fn a_long_text_is_broken_between_its_words() {
+        let text = "put it there, or name it in /a/rather/long/path/of/a/file of yours";
+        assert_eq!(wrapped(text, 4, None), text);
+        assert_eq!(
+            wrapped(text, 4, Some(28)),
+            "put it there, or name it\n    in\n    /a/rather/long/path/of/a/file\n    of yours"
+        );
+    }
 
     fn table(width: usize) -> String {
         let row = |name: &str, what: &str| [name.to_owned(), what.to_owned(), "0199aabbccddeeff".to_owned()];
@@ -72,7 +103,7 @@ mod tests {
                       bees  How bees sleep, and why they do it…   0199aabbccddeeff\n\
                       x                                           0199aabbccddeeff";
         assert_eq!(table(60), narrow);
-        let tiny = "NAME  ID\n    WHAT\nbees  0199aabbccddeeff\n    How bees sleep, and why they…\nx     0199aabbccddeeff\n    ";
+        let tiny = "NAME  ID\n    WHAT\nbees  0199aabbccddeeff\n    How bees sleep, and why they…\nx     0199aabbccddeeff";
         assert_eq!(table(34), tiny);
     }
 

@@ -72,7 +72,10 @@ fn a_recording_is_shown_by_method_and_direction_with_its_secrets_hidden() {
 
     let list = home.run(["log", "list", "--json"], "");
     let list: Value = serde_json::from_str(&list.stdout).unwrap();
-    assert_eq!((&list[0]["session"], &list[0]["edge"]), (&name.into(), &"tap".into()));
+    assert_eq!(
+        (&list["recordings"][0]["session"], &list["recordings"][0]["edge"]),
+        (&name.into(), &"tap".into())
+    );
     let empty = Home::new().run(["log", "show"], "");
     assert!(empty.stderr.starts_with("error: nothing is recorded yet\nhint: "), "{}", empty.stderr);
 }
