@@ -18,6 +18,7 @@ use tracing::level_filters::LevelFilter;
 use super::output::Failure;
 use super::{Common, person};
 use crate::config::Roots;
+use crate::names::near_names;
 use crate::socket::Start;
 use crate::socket::person::Person;
 
@@ -41,13 +42,16 @@ pub(super) struct CodexArgs {
 }
 
 const VERBS: &str = "\
-Behind `--` a prompt may be the word of a command: adjutant codex -- list";
+Behind `--` a prompt may be the word of a command, or look like one: adjutant codex -- list";
 
 /// What to hand to Codex, and how.
 #[derive(Debug, Args)]
 struct PromptArgs {
     /// What Codex is to do; read from stdin when it is not given
     prompt: Option<String>,
+    /// A prompt of one word that is a command, or looks like one
+    #[arg(last = true, value_name = "WORD", conflicts_with = "prompt")]
+    literal: Option<String>,
     /// Go on in this thread instead of a new one; of its id the beginning is enough
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
@@ -94,7 +98,11 @@ enum Command {
 
 /// Runs one prompt, or does what a verb asks instead.
 pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> {
-    let CodexArgs { command, prompt } = args;
+    let CodexArgs { command, mut prompt } = args;
+    if let Some(word) = &prompt.prompt {
+        refuse_a_slip(word)?;
+    }
+    prompt.prompt = prompt.prompt.or(prompt.literal.take());
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let view = terminal && command.is_none() && !prompt.plain && !prompt.json;
     // A line of a log would tear the view.
@@ -115,6 +123,21 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
         Command::Steer(args) => turn::steer(args, &mut person),
         Command::Interrupt(args) => turn::interrupt(&args, &mut person),
     }
+}
+
+/// Refuses one word that is nearly a command: a slip of the finger would start a session, and cost what that costs.
+fn refuse_a_slip(word: &str) -> Result<(), Failure> {
+    if word.contains(char::is_whitespace) {
+        return Ok(());
+    }
+    let verbs = Command::augment_subcommands(clap::Command::new("codex"));
+    let near = near_names(word, verbs.get_subcommands().map(clap::Command::get_name));
+    if near.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("`{word}` looks like a command, not like a prompt"))
+        .near(&near)
+        .hint(format!("behind `--` it is a prompt all the same: adjutant codex -- {word}")))
 }
 
 /// Returns the whole id of the thread whose id begins so; what is not known is left to the hub to refuse.

@@ -103,7 +103,9 @@ fn codex(home: &Home, arguments: &[&str]) -> Finished {
 /// The threads that are known, the last used first.
 fn threads(home: &Home) -> Vec<Value> {
     let listed = codex(home, &["list", "--json"]);
-    serde_json::from_str(&listed.stdout).unwrap_or_else(|error| panic!("{error}\n{listed}"))
+    let listed: Value =
+        serde_json::from_str(&listed.stdout).unwrap_or_else(|error| panic!("{error}\n{listed}"));
+    listed["threads"].as_array().unwrap().clone()
 }
 
 /// The lines that are not a notification's.
@@ -119,6 +121,35 @@ fn recordings(home: &Home) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
+}
+
+#[test]
+fn a_slip_of_the_finger_starts_no_session() {
+    let home = Home::new();
+    // It does not even tell its version: whatever gets as far as Codex fails in words of its own.
+    install(&home, "#!/bin/sh\nexit 3\n", "app-server");
+    let cases = [
+        (&["lits"][..], Some("list")),
+        (&["Aprove"], Some("approve")),
+        (&["--model", "small", "list"], Some("list")),
+        (&["--", "lits"], None),
+        (&["--", "list"], None),
+        (&["lits", "the", "files"], None),
+        (&["lits the files"], None),
+        (&["refactor"], None),
+    ];
+    for (words, meant) in cases {
+        let told = codex(&home, words);
+        let slip = told.stderr.contains("looks like a command, not like a prompt\n");
+        assert_eq!(slip, meant.is_some(), "{words:?}: {told}");
+        if let Some(meant) = meant {
+            let word = words.last().unwrap();
+            assert_eq!(told.status.code(), Some(2), "{told}");
+            assert!(told.stderr.contains(&format!("hint: did you mean `{meant}`")), "{told}");
+            assert!(told.stderr.ends_with(&format!(": adjutant codex -- {word}\n")), "{told}");
+        }
+    }
+    assert!(threads(&home).is_empty());
 }
 
 /// Whether a process of ours, or below one, still works in the home.
