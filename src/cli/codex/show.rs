@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{MOST, whole};
 use crate::cli::output::{self, Failure};
 use crate::clock::{instant, stamp};
+use crate::codex::approval::Settled;
 use crate::codex::happened::{Item, Kind};
 use crate::socket::person::Person;
 use crate::socket::person::codex::Shown;
@@ -70,6 +71,10 @@ fn told(item: &Item) -> String {
             let code = exit_code.map(|code| format!("\n[exit code {code}]")).unwrap_or_default();
             format!("$ {command}\n{}{code}", output.trim_end())
         }
+        Kind::Other { name, content } => match Settled::read(content) {
+            Some(settled) => format!("{name}\n[{}]", settled.outcome()),
+            None => name.clone(),
+        },
         kind => kind.text(),
     };
     format!("{}  {}", item.kind.name(), plain(text.trim_end()))

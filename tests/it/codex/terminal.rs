@@ -1,12 +1,15 @@
 //! The view in a pseudo-terminal: a session with the real Codex, and text that would steer the terminal.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
+
+use serde_json::json;
 
 use super::browser::{SORT, conversation};
 use super::versions::{configure, installed};
 use super::{faults, install, threads};
 use crate::support::Home;
-use crate::support::model::Model;
+use crate::support::model::{LAST_WORD, Model, Script};
 use crate::support::real::{RUN_DEADLINE, without};
 use crate::support::serving::Serving;
 use crate::support::terminal::{Terminal, svg, text};
@@ -200,6 +203,59 @@ fn a_form_of_an_mcp_server_is_filled_in_by_keys() {
     let flat = |screen: &str| screen.lines().map(str::trim).collect::<String>();
     until(&mut terminal, answered, "", |screen| flat(screen).contains(answered));
     shows(&mut terminal, "Codex · idle");
+    terminal.send("\x03");
+    assert_eq!(terminal.ended(), 0);
+}
+
+/// An MCP server whose one tool asks whoever calls it, with a form, and answers what was filled in.
+const HARBOUR: &str = r#"#!/bin/sh
+line() { printf '%s\n' "$1"; }
+while read -r asked; do
+id="${asked#*\"id\":}"; id="${id%%[,\}]*}"
+case $asked in
+*'"method":"initialize"'*) line '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"harbour","version":"1"}}}' ;;
+*'"method":"tools/list"'*) line '{"jsonrpc":"2.0","id":'"$id"',"result":{"tools":[{"name":"berth","description":"Gives a ship its berth","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{}}}]}}' ;;
+*'"method":"tools/call"'*)
+  line '{"jsonrpc":"2.0","id":"form-1","method":"elicitation/create","params":{"message":"Where does it berth?","requestedSchema":{"type":"object","required":["name","berth"],"properties":{"name":{"type":"string","title":"Name of the ship"},"berth":{"type":"string","title":"Berth","enum":["north","south"]}}}}}'
+  while read -r filled; do case $filled in *'"form-1"'*) break ;; esac; done
+  line '{"jsonrpc":"2.0","id":'"$id"',"result":{"content":[{"type":"text","text":"'"$(printf '%s' "$filled" | tr '"' "'")"'"}]}}' ;;
+*'"id":'*) line '{"jsonrpc":"2.0","id":'"$id"',"error":{"code":-32601,"message":"unknown"}}' ;;
+esac
+done
+"#;
+
+/// The form comes from an MCP server of the real Codex, and what is filled in goes back there and on to the model.
+#[test]
+fn a_form_of_an_mcp_server_of_the_real_codex_is_filled_in() {
+    if without("npm") {
+        return;
+    }
+    let home = Home::new();
+    installed(&home, "@openai/codex", "auto");
+    let model = Model::start(Script::Call { tool: "berth", arguments: json!({}) });
+    configure(&home, &model);
+    let harbour = home.write("bin/harbour", HARBOUR);
+    std::fs::set_permissions(&harbour, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let config = home.path().join(".codex/config.toml");
+    let config_text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("{config_text}[mcp_servers.harbour]\ncommand = {harbour:?}\n")).unwrap();
+    let _hub = Serving::socket_hub(&home);
+    let arguments =
+        ["codex", "--approval-policy", "on-request", "--sandbox", "read-only", "A berth, please."];
+    let mut terminal = Terminal::start(&home, &arguments, 100, 40, &[]);
+    let screen = until(&mut terminal, "the form", "", |screen| screen.contains("Where does it berth?"));
+    for wanted in ["`harbour` asks through Codex", "Name of the ship", "south"] {
+        assert!(screen.contains(wanted), "no `{wanted}` in\n{screen}");
+    }
+    // In its first moment it takes no keys.
+    until(&mut terminal, "the form's keys", "\x19", |screen| screen.contains("Ctrl-Y sends it"));
+    // Codex hands the fields on by their names' order.
+    terminal.send("2\tFram\x19");
+    shows(&mut terminal, LAST_WORD);
+    shows(&mut terminal, "Codex · idle");
+    let told = model.requests().pop().unwrap()["input"].to_string();
+    assert!(told.contains("'action':'accept'"), "{told}");
+    assert!(told.contains("'name':'Fram'") && told.contains("'berth':'south'"), "{told}");
     terminal.send("\x03");
     assert_eq!(terminal.ended(), 0);
 }
