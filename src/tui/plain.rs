@@ -305,7 +305,7 @@ impl Session<'_> {
     }
 
     fn print_question(&mut self, question: &Shown) -> io::Result<()> {
-        let agent = visible::line(&question.client);
+        let agent = visible::line(question.asker());
         let place = visible::line(&question.workspace);
         let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
         let high = if question.level == Level::High { "HIGH " } else { "" };

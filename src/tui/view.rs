@@ -70,12 +70,6 @@ pub(super) fn fill(text: &str, room: usize) -> String {
     format!("{text}{}", " ".repeat(room.saturating_sub(width(text))))
 }
 
-/// What the agent is called; some say nothing of themselves.
-fn agent(client: &str) -> String {
-    let name = visible::line(client);
-    if name.is_empty() { "an agent without a name".to_owned() } else { name }
-}
-
 /// The workspace's own name, and the branch where the hub knows it.
 fn place(inbox: &Inbox, workspace: &str) -> Option<String> {
     let path = visible::line(workspace);

@@ -229,13 +229,13 @@ fn nothing_asked_is_answered_with_how_things_stand_and_three_steps() {
 }
 
 /// Asks the person something at a hub's own door for that, and does not wait.
-fn asked(hub: &Serving, id: &str, title: &str) {
+fn asked(hub: &Serving, path: &str, id: &str, title: &str) {
     let request = json!({"jsonrpc": "2.0", "id": id, "method": "triggerPopup", "params": {
         "title": title,
         "message": "Now, or **later**?",
         "options": [{"label": "Yes, now", "value": "yes"}, {"label": "No", "value": "no"}],
     }});
-    let answer = hub.post("/mcp/popup?client=script", &request.to_string());
+    let answer = hub.post(path, &request.to_string());
     assert!(answer.contains("202"), "{answer}");
 }
 
@@ -247,14 +247,18 @@ fn what_waits_is_counted_listed_and_shown() {
     let run = |words: &[&str]| home.run(words, "");
     assert_eq!(run(&["questions", "list"]).stderr, "no question waits; --decided shows those of before\n");
     assert!(!run(&[]).stdout.contains("waiting"));
-    asked(&hub, "a", "Deploy to production?");
-    asked(&hub, "b", "Which branch shall it be, of the many that there are?");
+    asked(&hub, "/mcp/popup?client=script", "a", "Deploy to production?");
+    asked(&hub, "/mcp/popup", "b", "Which branch shall it be, of the many that there are?");
     let told = run(&[]).stdout;
     assert!(told.contains("\nwaiting for you: 2 questions\n\nNext:\n  adjutant inbox "), "{told}");
     assert!(run(&["status"]).stdout.contains("\nwaiting  2 questions\n"));
     let listed = run(&["questions", "list"]);
     assert!(listed.stdout.starts_with("ID       QUESTION") && listed.stdout.lines().count() == 3, "{listed}");
     assert!(listed.stdout.contains(" left\n"), "{listed}");
+    assert!(
+        listed.stdout.contains("script") && listed.stdout.contains("an agent without a name"),
+        "{listed}"
+    );
     let one = run(&["questions", "list", "BRANCH", "--json"]);
     let one: Value = serde_json::from_str(&one.stdout).unwrap();
     assert_eq!((one["total"].as_u64(), one["questions"].as_array().unwrap().len()), (Some(1), 1));

@@ -46,7 +46,7 @@ pub(super) fn run(args: ListArgs, person: &mut Person) -> Result<ExitCode, Failu
     let row = |looked: &Looked| {
         let question = &looked.question;
         let id = question.ticket.get(..SHORT).unwrap_or(&question.ticket);
-        [id.to_owned(), line(&question.title), line(&question.client), state(looked)]
+        [id.to_owned(), line(&question.title), line(question.asker()), state(looked)]
     };
     let rows: Vec<_> = listed.questions.iter().map(row).collect();
     output::table(["ID", "QUESTION", "ASKED BY", "STATE"], 1, &rows)?;

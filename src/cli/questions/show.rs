@@ -39,7 +39,7 @@ fn lines(looked: &Looked) -> Vec<String> {
     let mut lines = vec![
         format!("question  {}", question.ticket),
         format!("state     {}", state(looked)),
-        format!("asked by  {}", line(&question.client)),
+        format!("asked by  {}", line(question.asker())),
     ];
     if !question.workspace.is_empty() {
         lines.push(format!("folder    {}", line(&question.workspace)));

@@ -152,6 +152,13 @@ pub(crate) struct Shown {
     pub(crate) waits: Waits,
 }
 
+impl Shown {
+    /// Returns what the client that asked calls itself, or words for one that says nothing.
+    pub(crate) fn asker(&self) -> &str {
+        if self.client.is_empty() { "an agent without a name" } else { &self.client }
+    }
+}
+
 impl From<Question> for Shown {
     fn from(question: Question) -> Self {
         Self {

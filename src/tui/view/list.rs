@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::{agent, cut, fill, place, span, styled};
+use super::{cut, fill, place, span, styled};
 use crate::popups::{Availability, Level};
 use crate::socket::person::popups::Shown;
 use crate::tui::inbox::{Inbox, Now, presence};
@@ -83,7 +83,7 @@ fn rows(
     if question.deliveries > 1 {
         facts.push(format!("{} requests wait for it", question.deliveries));
     }
-    let name = agent(&question.client);
+    let name = visible::line(question.asker());
     let rest = cut(&format!(" · {}", facts.join(" · ")), room.saturating_sub(5 + width(&name)));
     let style = theme.agent(&question.client, &question.workspace);
     let second = vec![

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::{agent, place, span, styled, typed};
+use super::{place, span, styled, typed};
 use crate::git::Facts;
 use crate::popups::{Field, Given, Input, Level};
 use crate::tui::entry::{Chosen, Entry};
@@ -73,7 +73,7 @@ fn window(
 fn head(inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Now, room: usize) -> Vec<Line<'static>> {
     let question = &sheet.question;
     let style = theme.agent(&question.client, &question.workspace);
-    let mut who = vec![Span::styled("▌ ", style), Span::styled(agent(&question.client), style)];
+    let mut who = vec![Span::styled("▌ ", style), Span::styled(visible::line(question.asker()), style)];
     who.push(Span::raw(" asks"));
     if let Some(place) = place(inbox, &question.workspace) {
         who.push(Span::raw(format!(" · {place}")));

@@ -268,7 +268,7 @@ fn a_terminal_that_goes_away_during_an_approval_leaves_it_to_be_answered_elsewhe
     assert!(codex(&home, &["approvals"]).stdout.is_empty());
     // What was decided, and by whom, stands in the transcript.
     let shown = codex(&home, &["show", "t-1"]).stdout;
-    assert!(shown.contains("rm -rf build\n[denied (by a person)]"), "{shown}");
+    assert!(shown.contains("rm -rf build in /\n[denied (by a person)]"), "{shown}");
 }
 
 #[test]
