@@ -111,8 +111,13 @@ fn the_newest_revision_is_stateless() {
     let called = modern(&hub, "tools/call", call, &[("mcp-name", "expand_prompt")]).message();
     assert_eq!(called["result"]["resultType"], "complete", "{called}");
     assert_eq!(called["result"]["structuredContent"]["prompt"], "Say hello to you.");
-    let unknown = modern(&hub, "no/such", json!({}), &[]);
-    assert_eq!((unknown.status, &unknown.message()["error"]["code"]), (404, &json!(-32601)));
+    // What was removed is as unknown as what never was.
+    for method in ["no/such", "ping", "logging/setLevel", "resources/subscribe"] {
+        let unknown = modern(&hub, method, json!({}), &[]);
+        let error = unknown.message()["error"].clone();
+        assert_eq!((unknown.status, &error["code"]), (404, &json!(-32601)), "{method}: {error}");
+        assert_eq!(error["message"], format!("unknown method `{method}`"));
+    }
     let get = hub.ask(
         "GET",
         "/mcp",
@@ -129,7 +134,7 @@ type Case<'a> = (&'a str, Value, &'a [(&'a str, &'a str)]);
 fn headers_that_contradict_the_body_are_refused() {
     let hub = Hub::open("");
     let call = || json!({"name": "expand_prompt", "arguments": {"command": "greet", "input": "x"}});
-    let cases: [Case<'_>; 8] = [
+    let cases: [Case<'_>; 10] = [
         ("tools/list", json!({}), &[("mcp-method", "tools/call")]),
         ("tools/list", json!({}), &[("mcp-method", "")]),
         ("tools/list", json!({}), &[("mcp-method", "TOOLS/LIST")]),
@@ -138,6 +143,8 @@ fn headers_that_contradict_the_body_are_refused() {
         ("tools/call", call(), &[("mcp-name", "list_prompts")]),
         ("tools/call", call(), &[("mcp-name", "=?base64?bGlzdF9wcm9tcHRz?=")]),
         ("tools/call", call(), &[]),
+        ("resources/read", json!({"uri": "skill://prompts/greet/SKILL.md"}), &[]),
+        ("prompts/get", json!({"name": "greet"}), &[("mcp-name", "other")]),
     ];
     for (method, params, headers) in cases {
         let answer = modern(&hub, method, params, headers);
@@ -147,9 +154,17 @@ fn headers_that_contradict_the_body_are_refused() {
     }
     let wrapped = modern(&hub, "tools/call", call(), &[("mcp-name", "=?base64?ZXhwYW5kX3Byb21wdA==?=")]);
     assert_eq!(wrapped.status, 200, "{wrapped:?}");
-    let unknown = hub.post(&[("mcp-protocol-version", "1999-01-01")], &request(1, "tools/list", &json!({})));
-    assert_eq!(unknown.status, 400, "{unknown:?}");
-    assert_eq!(unknown.message()["id"], 1, "{unknown:?}");
+    let (session, _) = hub.initialize("2025-11-25");
+    let list = request(1, "tools/list", &json!({}));
+    for named in [None, Some(("mcp-session-id", session.as_str()))] {
+        let headers: Vec<_> = named.into_iter().chain([("mcp-protocol-version", "1999-01-01")]).collect();
+        let unknown = hub.post(&headers, &list);
+        assert_eq!(unknown.status, 400, "{unknown:?}");
+        let message = unknown.message();
+        assert_eq!((&message["id"], &message["error"]["code"]), (&json!(1), &json!(-32022)), "{message}");
+        assert_eq!(message["error"]["data"]["requested"], "1999-01-01", "{message}");
+        assert_eq!(message["error"]["data"]["supported"].as_array().unwrap().len(), 5, "{message}");
+    }
 }
 
 #[test]
