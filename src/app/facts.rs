@@ -70,9 +70,7 @@ impl App {
     /// Looks at the working tree around `folder`, which anybody may have named: only its state is read, and nothing
     /// in it is run.
     pub(crate) async fn facts(&self, folder: &Path) -> Seen {
-        if !folder.is_absolute() {
-            return Err("the path is not absolute".to_owned());
-        }
+        nameable(folder)?;
         if let Some(seen) = self.facts.fresh(folder) {
             return seen;
         }
@@ -93,6 +91,9 @@ impl App {
     /// Returns what is known of a folder without waiting for git, and how old that is where it is not of just now. What
     /// is not known, or old, is looked at meanwhile; where something else is seen then, an event says so.
     pub(crate) fn facts_known(self: &Arc<Self>, folder: &Path) -> Option<(Option<Duration>, Seen)> {
+        if let Err(fault) = nameable(folder) {
+            return Some((None, Err(fault)));
+        }
         let mut looks = self.facts.looks();
         let known = looks.seen.get(folder).map(|(at, seen)| (at.elapsed(), seen.clone()));
         if known.as_ref().is_none_or(|(age, _)| *age >= FRESH) && looks.again.insert(folder.to_owned()) {
@@ -109,6 +110,11 @@ impl App {
         }
         known.map(|(age, seen)| (Some(age).filter(|age| *age >= FRESH), seen))
     }
+}
+
+/// Says what is wrong with a path that names no folder, without a look.
+fn nameable(folder: &Path) -> Result<(), String> {
+    if folder.is_absolute() { Ok(()) } else { Err("the path is not absolute".to_owned()) }
 }
 
 /// Where git is looked for.
