@@ -80,9 +80,14 @@ pub(crate) fn run(options: Options) -> Result<(), Error> {
 fn reach(options: &Options, start: Start) -> Result<Connection, Error> {
     let hello = Hello::relay(&options.server, options.workspace.as_deref());
     // A hub that runs is found without config.toml, and reading that would be a fifth of what a relay weighs.
-    let connection = match socket::find(&options.home, &config::usual_socket(&options.home), &hello) {
-        Err(socket::Error::NoHub { .. }) => {
+    let usual = config::usual_socket(&options.home);
+    let connection = match socket::find(&options.home, &usual, &hello) {
+        Err(none @ socket::Error::NoHub { .. }) => {
             let place = config::hub(&options.home)?.socket;
+            // There is no other place to look, and nothing to start.
+            if start == Start::Never && place.as_ref() == Some(&usual) {
+                return Err(none.into());
+            }
             socket::reach(&options.home, place.as_deref(), &hello, start)?
         }
         found => found?,
