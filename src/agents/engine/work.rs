@@ -39,6 +39,10 @@ impl Engine {
         let mut runs = JoinSet::new();
         // A store of our own has one hub at a time: whoever ran something before us is gone.
         let shared = self.store.is_shared();
+        if !self.has_runs().await {
+            // Nobody's agent can be mistaken, so nobody waits for the database.
+            self.taken_up.send_replace(true);
+        }
         self.take_up(&mut runs, &stop, if shared { now() } else { Millis::MAX }).await;
         self.taken_up.send_replace(true);
         let mut round = interval_at(Instant::now() + LOOK_ROUND, LOOK_ROUND);
@@ -62,6 +66,13 @@ impl Engine {
             let folder = self.spool.clone();
             let _ = tokio::task::spawn_blocking(move || remove_own_spool(&folder)).await;
         }
+    }
+
+    /// Whether a run goes on that a hub left.
+    async fn has_runs(&self) -> bool {
+        let spool = self.spool.clone();
+        let look = move || process::orphans(&spool).iter().any(|run| run.is_supervised);
+        tokio::task::spawn_blocking(look).await.unwrap_or(true)
     }
 
     /// Claims what there is room for.
