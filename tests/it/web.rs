@@ -68,6 +68,7 @@ fn assert_strict(path: &str, page: &Answer) {
     assert_eq!(page.header("x-content-type-options"), "nosniff", "{path}");
     // `no-referrer` would make a browser send `Origin: null` with our own forms.
     assert_eq!(page.header("referrer-policy"), "same-origin", "{path}");
+    assert_eq!(page.header("origin-agent-cluster"), "?1", "{path}");
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8", "{path}");
     assert!(!page.headers.contains("access-control"), "{path}: {}", page.headers);
     for inline in INLINE {
