@@ -100,8 +100,8 @@ impl Agents {
     }
 
     /// The same of a client that came over TCP. Ask while its connection is open.
-    pub(crate) fn origin_over(&self, link: Link) -> Origin {
-        self.engine.origin_over(link)
+    pub(crate) fn origin_over(&self, link: &Link) -> Origin {
+        link.origin(|| self.engine.origin_over(link))
     }
 
     /// Accepts a task: when this returns it is on disk, queued, and will be run by [`Self::work`]. The answer says

@@ -1,6 +1,7 @@
 //! Who asks: the key of ownership and of fairness, from the connection and never from an argument.
 
 use std::net::SocketAddr;
+use std::sync::OnceLock;
 
 use super::task::TaskId;
 
@@ -16,11 +17,24 @@ pub(crate) struct Caller {
     pub(crate) origin: Origin,
 }
 
-/// Both ends of a TCP connection, as this process has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A TCP connection, as this process has it.
+#[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) local: SocketAddr,
     pub(crate) remote: SocketAddr,
+    /// Who holds the other end, once that was looked up: it stays the same one.
+    origin: OnceLock<Origin>,
+}
+
+impl Link {
+    pub(crate) fn new(local: SocketAddr, remote: SocketAddr) -> Self {
+        Self { local, remote, origin: OnceLock::new() }
+    }
+
+    /// Returns who holds the other end; `look` finds it out, through the table of processes.
+    pub(super) fn origin(&self, look: impl FnOnce() -> Origin) -> Origin {
+        self.origin.get_or_init(look).clone()
+    }
 }
 
 /// Whether a client is itself the agent of a task, as the table of processes says, or one of its processes.

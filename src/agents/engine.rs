@@ -135,7 +135,7 @@ impl Engine {
     }
 
     /// Says which of the tasks that run here holds the other end of a connection.
-    pub(super) fn origin_over(&self, link: Link) -> Origin {
+    pub(super) fn origin_over(&self, link: &Link) -> Origin {
         // A run that the last hub left is not below this process, but its supervisor is known.
         let mut roots: Vec<u32> = self.running().values().filter_map(|entry| entry.supervisor).collect();
         roots.push(std::process::id());

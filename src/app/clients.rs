@@ -95,6 +95,7 @@ impl Clients {
             pid,
             label: OnceLock::new(),
             calls,
+            heard: Mutex::default(),
             rows: self.rows.clone(),
             events: self.events.clone(),
             activity: self.activity.clone(),
@@ -120,12 +121,25 @@ pub(crate) struct Connected {
     /// The client's name, once it has said who it is.
     label: OnceLock<String>,
     calls: Arc<AtomicU64>,
+    /// For whom nothing waited last, and the store's number then: several tell themselves apart below one name.
+    heard: Mutex<Option<(String, u64)>>,
     rows: Rows,
     events: Events,
     activity: Arc<Activity>,
 }
 
 impl Connected {
+    /// Notes that nothing waited for the caller `key` when the store's number was `written`.
+    pub(crate) fn heard(&self, key: String, written: u64) {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, written));
+    }
+
+    /// Whether nothing waited for the caller `key` when the store's number was `written`.
+    pub(crate) fn has_heard(&self, key: &str, written: u64) -> bool {
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.as_ref().is_some_and(|(of, at)| of == key && *at == written)
+    }
+
     /// Notes what the client says of itself and which revision it speaks. The first name stays in what is logged.
     pub(crate) fn identify(&self, name: &str, version: &str, revision: &str) {
         let name: String = name.chars().take(NAME).collect();

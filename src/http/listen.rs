@@ -62,7 +62,7 @@ where
         prepare(&stream);
         match places.clone().try_acquire_owned() {
             Ok(place) => {
-                let link = stream.local_addr().ok().map(|local| Link { local, remote });
+                let link = stream.local_addr().ok().map(|local| Arc::new(Link::new(local, remote)));
                 let connection = serve(stream, link, stop.clone(), answer.clone());
                 connections.spawn(async move {
                     connection.await;
@@ -89,15 +89,15 @@ fn prepare(stream: &TcpStream) {
     }
 }
 
-async fn serve<A, F>(stream: TcpStream, link: Option<Link>, stop: CancellationToken, answer: A)
+async fn serve<A, F>(stream: TcpStream, link: Option<Arc<Link>>, stop: CancellationToken, answer: A)
 where
     A: Fn(Request<Incoming>) -> F + Send,
     F: Future<Output = Response<Body>> + Send,
 {
     let service = service_fn(move |mut request: Request<Incoming>| {
         // Who is at the other end may have to be known; a request says nothing about that by itself.
-        if let Some(link) = link {
-            request.extensions_mut().insert(link);
+        if let Some(link) = &link {
+            request.extensions_mut().insert(link.clone());
         }
         let answered = answer(request);
         async { Ok::<_, Infallible>(answered.await) }

@@ -63,7 +63,7 @@ tokio::task_local! {
 pub(crate) struct Called {
     pub(crate) connected: Arc<Connected>,
     /// The connection that the first request came over.
-    pub(crate) link: Option<Link>,
+    pub(crate) link: Option<Arc<Link>>,
     /// What the address adds to the client's name, as `?client=…`.
     pub(crate) client: Option<String>,
 }
@@ -78,7 +78,7 @@ impl Called {
         let address = Query::<Address>::try_from_uri(uri).ok();
         Self {
             connected,
-            link: extensions.get().copied(),
+            link: extensions.get().cloned(),
             client: address.and_then(|Query(address)| address.client),
         }
     }

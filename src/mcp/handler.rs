@@ -2,7 +2,6 @@
 
 mod who;
 
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{
@@ -41,7 +40,7 @@ pub(crate) struct Handler {
     connection: Option<Arc<Connection>>,
     /// Whether the client is an agent that works on a task here, once that was looked up.
     origin: Arc<OnceLock<Origin>>,
-    link: Option<Link>,
+    link: Option<Arc<Link>>,
     /// What tells the client from others of its name, where it says so.
     client: Option<String>,
     /// Links to the console that this client was given.
@@ -49,8 +48,6 @@ pub(crate) struct Handler {
     opening: Arc<changes::Opening>,
     /// Resources that a client of a handshake revision watches.
     watched: Arc<changes::Watched>,
-    /// One more than the store's number when nothing waited for this client; 0 while that was never so.
-    heard: Arc<AtomicU64>,
 }
 
 impl Handler {
@@ -68,12 +65,11 @@ impl Handler {
             links: Arc::default(),
             opening: Arc::default(),
             watched: Arc::default(),
-            heard: Arc::default(),
         }
     }
 
     /// For a client that came over `link` and tells itself from others of its name by `client`.
-    pub(crate) fn over_http(mut self, link: Option<Link>, client: Option<String>) -> Self {
+    pub(crate) fn over_http(mut self, link: Option<Arc<Link>>, client: Option<String>) -> Self {
         self.link = link;
         self.client = client.map(|client| client.chars().take(CLIENT).collect());
         self

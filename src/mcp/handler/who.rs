@@ -1,8 +1,6 @@
 //! Who asks, as the connection knows it, and what they have heard.
 
 use super::Handler;
-use std::sync::atomic::Ordering;
-
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::{Caller, Origin, Task};
@@ -13,7 +11,8 @@ impl Handler {
     /// Looks up, once, whether the client works on a task here. Over HTTP that goes through processes, so only who
     /// delegates is looked up, and who opens a session, whose later requests may come over other connections.
     pub(super) fn origin(&self) -> Origin {
-        let look = || self.link.map_or_else(Origin::default, |link| self.app.agents.origin_over(link));
+        let look =
+            || self.link.as_ref().map_or_else(Origin::default, |link| self.app.agents.origin_over(link));
         self.origin.get_or_init(look).clone()
     }
 
@@ -76,13 +75,13 @@ impl Handler {
 
     /// Whether nothing was written since nothing waited for this client.
     pub(crate) fn heard_all(&self) -> bool {
-        self.app.written().is_some_and(|written| self.heard.load(Ordering::Relaxed) == written + 1)
+        self.app.written().is_some_and(|written| self.connected.has_heard(&self.caller().key, written))
     }
 
     /// Notes that nothing waited for this client when the store's number was `written`.
     pub(crate) fn heard(&self, written: Option<u64>) {
         if let Some(written) = written {
-            self.heard.store(written + 1, Ordering::Relaxed);
+            self.connected.heard(self.caller().key, written);
         }
     }
 }

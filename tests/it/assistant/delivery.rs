@@ -98,7 +98,7 @@ const CALLED: [&str; 6] = ["--channels", "call", "--phone", "+15550100200", "--v
 fn call_desk(provider: &Server, title: &str) -> Home {
     let home = Home::new();
     phone(&home, provider);
-    fill(&home, &CALLED, &[due(title, 3)], &[]);
+    fill(&home, &CALLED, &[due(title)], &[]);
     home
 }
 
@@ -193,7 +193,7 @@ fn without_a_provider_a_call_is_simulated_with_a_real_voice() {
     if without.split(',').any(|name| name.trim() == "espeak-ng") {
         return;
     }
-    let home = desk_of("", &["--channels", "call", "--phone", "+15550100200"], &[due("Review", 3)]);
+    let home = desk_of("", &["--channels", "call", "--phone", "+15550100200"], &[due("Review")]);
     let _hub = Hub::start(&home);
     let one = first(&home, "simulated");
     let name = sound(&home, &one);
@@ -225,12 +225,7 @@ fn what_nobody_acknowledges_goes_every_way_until_somebody_does() {
     let ladder = "popup,webhook,ntfy,desktop,email,call";
     let ways =
         ["--channels", "popup", "--email", "ann@example.org", "--phone", "+15550100200", "--ntfy", "anns"];
-    fill(
-        &home,
-        &[&ways[..], &["--webhook", &hook_url, "--ladder", ladder]].concat(),
-        &[due("Review", 3)],
-        &[],
-    );
+    fill(&home, &[&ways[..], &["--webhook", &hook_url, "--ladder", ladder]].concat(), &[due("Review")], &[]);
     let last = |count: usize, status: &str| {
         eventually(&format!("{count} with {status} as the last"), || {
             let told = told(&home, &[]);
@@ -288,7 +283,7 @@ fn a_webhook_is_told_in_the_trace_of_the_call_that_planned() {
     phone(&home, &provider);
     let url = format!("http://{}/hook", hook.address);
     fill(&home, &[&CALLED[..], &["--webhook", &url, "--ladder", "call,webhook"]].concat(), &[], &[]);
-    let event = due("Review", 3);
+    let event = due("Review");
     home.write(
         "later.ics",
         format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n{event}END:VCALENDAR\r\n"),
@@ -308,7 +303,7 @@ fn a_webhook_is_told_in_the_trace_of_the_call_that_planned() {
 
 #[test]
 fn a_popup_that_a_later_hub_shows_is_acknowledged_there() {
-    let home = desk_of("[popups]\nundo_milliseconds = 0\n", &["--channels", "popup"], &[due("Review", 3)]);
+    let home = desk_of("[popups]\nundo_milliseconds = 0\n", &["--channels", "popup"], &[due("Review")]);
     let hub = Hub::start(&home);
     first(&home, "sent");
     drop(hub);
@@ -329,7 +324,7 @@ fn a_mail_server_that_is_away_slow_or_refuses_loses_nothing() {
         listener.local_addr().unwrap().to_string()
     };
     let mail = ["--email", "ann@example.org"];
-    let home = desk_of(&mail_to(&away), &mail, &[due("Review", 3)]);
+    let home = desk_of(&mail_to(&away), &mail, &[due("Review")]);
     let _hub = Hub::start(&home);
     eventually("the first try", || (outcomes(&home, &told(&home, &[])[0]) == ["failed"]).then_some(()));
     assert_eq!(told(&home, &[])[0]["status"], "planned");
@@ -338,7 +333,7 @@ fn a_mail_server_that_is_away_slow_or_refuses_loses_nothing() {
     assert_eq!(back.counts().len(), 1);
 
     *sink.slow.lock().unwrap() = (0, Duration::from_secs(2));
-    let home = desk_of(&mail_to(&sink.address), &mail, &[due("Slow", 3), due("Too", 3)]);
+    let home = desk_of(&mail_to(&sink.address), &mail, &[due("Slow"), due("Too")]);
     let _hub = Hub::start(&home);
     eventually("both", || told(&home, &[]).iter().all(|one| one["status"] == "sent").then_some(()));
     assert_eq!(sink.counts().values().copied().collect::<Vec<_>>(), [1, 1]);
@@ -346,7 +341,7 @@ fn a_mail_server_that_is_away_slow_or_refuses_loses_nothing() {
     *sink.slow.lock().unwrap() = (0, Duration::ZERO);
     *sink.refuse.lock().unwrap() = (1, "550 no such box");
     let home =
-        desk_of(&mail_to(&sink.address), &[&mail[..], &["--ladder", "popup"]].concat(), &[due("Refused", 3)]);
+        desk_of(&mail_to(&sink.address), &[&mail[..], &["--ladder", "popup"]].concat(), &[due("Refused")]);
     let _hub = Hub::start(&home);
     let refused = first(&home, "failed");
     assert!(refused["error"].as_str().unwrap().contains("no such box"), "{refused}");
@@ -370,7 +365,7 @@ fn a_database_that_goes_away_amid_the_sending_costs_no_mail_and_repeats_none() {
     home.write(".adjutant/config.toml", mail_to(&sink.address));
     let url = server.url("postgres");
     let place = ["--database", &url];
-    let entries: Vec<String> = (0..MAILS).map(|n| due(&format!("event-{n}"), 4)).collect();
+    let entries: Vec<String> = (0..MAILS).map(|n| due(&format!("event-{n}"))).collect();
     fill(&home, &["--email", "ann@example.org"], &entries, &place);
     let _hub = Hub::start_with(&home, &place);
     let under_way = || sink.counts().len() >= 3 && sink.thinking.load(Ordering::SeqCst) > 0;

@@ -12,7 +12,7 @@ use crate::support::desktop::{Call, Desktop, Manner};
 fn home(sink: &Sink) -> Home {
     *sink.refuse.lock().unwrap() = (usize::MAX, "550 no such box");
     let ways = ["--email", "ann@example.org", "--ladder", "email,desktop,popup"];
-    desk_of(&mail_to(&sink.address), &ways, &[due("Review <b>&</b> plan", 3)])
+    desk_of(&mail_to(&sink.address), &ways, &[due("Review <b>&</b> plan")])
 }
 
 /// Waits until this way stands so.
