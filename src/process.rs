@@ -26,7 +26,7 @@ pub(crate) use ancestry::{Ancestry, ancestry, is_marked, leads_session, parent, 
 pub(crate) use between::{become_child, start_between};
 pub(crate) use browser::open_browser;
 pub(crate) use hub::{Canceller, Running, start, start_known, start_live};
-pub(crate) use orphans::{Orphan, end_orphans, orphans};
+pub(crate) use orphans::{Orphan, end_orphans, has_runs, orphans};
 pub(crate) use peer::peer_below;
 pub(crate) use resume::{Resumed, resume, supervisor_of};
 pub(crate) use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts};

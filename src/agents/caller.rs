@@ -33,7 +33,15 @@ impl Link {
 
     /// Returns who holds the other end; `look` finds it out, through the table of processes.
     pub(super) fn origin(&self, look: impl FnOnce() -> Origin) -> Origin {
-        self.origin.get_or_init(look).clone()
+        if let Some(known) = self.origin.get() {
+            return known.clone();
+        }
+        let found = look();
+        // One that could not be told yet may be told at the next request.
+        if found != Origin::Gone {
+            let _ = self.origin.set(found.clone());
+        }
+        found
     }
 }
 

@@ -7,6 +7,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::lost;
 use super::order::{LOCK, RECORD};
+use super::resume::supervisor_of;
 
 /// How deep below the spool a run's folder lies: a task's folder, then the run's.
 const DEPTH: usize = 3;
@@ -26,13 +27,23 @@ pub(crate) struct Orphan {
 
 /// Finds the runs below `spool` that have not ended, and what lives of them. Blocks on the disk.
 pub(crate) fn orphans(spool: &Path) -> Vec<Orphan> {
+    runs(spool).into_iter().filter_map(look).collect()
+}
+
+/// Tells whether a run below `spool` goes on, without a look at any process. Blocks on the disk.
+pub(crate) fn has_runs(spool: &Path) -> bool {
+    runs(spool).iter().any(|folder| supervisor_of(folder).is_some())
+}
+
+/// Returns the folders of the runs below `spool`.
+fn runs(spool: &Path) -> Vec<PathBuf> {
     let mut open = vec![(spool.to_owned(), 0)];
     let mut found = Vec::new();
     let mut seen = 0;
     while let Some((folder, depth)) = open.pop() {
         seen += 1;
         if folder.join(RECORD).exists() {
-            found.extend(look(folder));
+            found.push(folder);
         } else if depth < DEPTH && seen < MOST {
             let Ok(entries) = std::fs::read_dir(&folder) else { continue };
             let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));

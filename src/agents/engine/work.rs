@@ -71,8 +71,7 @@ impl Engine {
     /// Whether a run goes on that a hub left.
     async fn has_runs(&self) -> bool {
         let spool = self.spool.clone();
-        let look = move || process::orphans(&spool).iter().any(|run| run.is_supervised);
-        tokio::task::spawn_blocking(look).await.unwrap_or(true)
+        tokio::task::spawn_blocking(move || process::has_runs(&spool)).await.unwrap_or(true)
     }
 
     /// Claims what there is room for.

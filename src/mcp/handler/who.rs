@@ -1,15 +1,16 @@
 //! Who asks, as the connection knows it, and what they have heard.
 
-use super::Handler;
 use tokio_util::sync::CancellationToken;
 
+use super::Handler;
 use crate::agents::{Caller, Origin, Task};
 use crate::app::clients::Transport;
 use crate::popups::{Asker, Route};
 
 impl Handler {
-    /// Looks up, once, whether the client works on a task here. Over HTTP that goes through processes, so only who
-    /// delegates is looked up, and who opens a session, whose later requests may come over other connections.
+    /// Looks up, once, whether the client works on a task here. Over HTTP that goes through the table of processes, so
+    /// what is found stays with the connection; a session keeps what it was opened with, for its later requests may
+    /// come over other ones.
     pub(super) fn origin(&self) -> Origin {
         let look =
             || self.link.as_ref().map_or_else(Origin::default, |link| self.app.agents.origin_over(link));
