@@ -43,22 +43,26 @@ impl Engine {
             // Nobody's agent can be mistaken, so nobody waits for the database.
             self.taken_up.send_replace(true);
         }
-        self.take_up(&mut runs, &stop, if shared { now() } else { Millis::MAX }).await;
-        self.taken_up.send_replace(true);
+        let mut known = false;
         let mut round = interval_at(Instant::now() + LOOK_ROUND, LOOK_ROUND);
         let mut sweep = interval_at(Instant::now() + LOOK_ROUND, SWEEP);
         for timer in [&mut round, &mut sweep] {
             timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
         }
         loop {
-            self.claim(&mut runs, &stop).await;
+            if !known {
+                known = self.take_up(&mut runs, &stop, if shared { now() } else { Millis::MAX }).await;
+                self.taken_up.send_if_modified(|before| known && !std::mem::replace(before, true));
+            }
+            // A store that does not answer is asked again soon, though nobody enters anything.
+            let again = !self.claim(&mut runs, &stop).await || !known;
             tokio::select! {
                 () = stop.cancelled() => break,
                 () = self.wake.notified() => {}
                 Some(_) = runs.join_next(), if !runs.is_empty() => {}
-                _ = round.tick(), if shared => self.take_up(&mut runs, &stop, now()).await,
+                _ = round.tick(), if shared => known = false,
                 _ = sweep.tick() => self.sweep().await,
-                () = tokio::time::sleep(LOOK), if shared => {}
+                () = tokio::time::sleep(LOOK), if shared || again => {}
             }
         }
         while runs.join_next().await.is_some() {}
@@ -74,8 +78,8 @@ impl Engine {
         tokio::task::spawn_blocking(move || process::has_runs(&spool)).await.unwrap_or(true)
     }
 
-    /// Claims what there is room for.
-    async fn claim(self: &Arc<Self>, runs: &mut JoinSet<()>, stop: &CancellationToken) {
+    /// Claims what there is room for. Returns whether the store could tell.
+    async fn claim(self: &Arc<Self>, runs: &mut JoinSet<()>, stop: &CancellationToken) -> bool {
         let claimed = tasks::claim(
             &self.store,
             Claim {
@@ -96,14 +100,10 @@ impl Engine {
             }
             Err(error) => {
                 tracing::error!(%error, "the queue cannot be read");
-                // A store that does not answer is asked again soon, though nobody enters anything.
-                let engine = self.clone();
-                runs.spawn(async move {
-                    tokio::time::sleep(LOOK).await;
-                    engine.wake.notify_one();
-                });
+                return false;
             }
         }
+        true
     }
 
     fn slots(&self) -> Vec<Slots> {
@@ -169,12 +169,22 @@ impl Engine {
     }
 
     /// Takes up the tasks of hubs whose leases ended before `before`: a run that goes on is followed, one that ended
-    /// is read. What never began is begun; nothing that may have begun is ever run again by itself.
-    async fn take_up(self: &Arc<Self>, runs: &mut JoinSet<()>, stop: &CancellationToken, before: Millis) {
+    /// is read. What never began is begun; nothing that may have begun is ever run again by itself. Returns whether the
+    /// store told of all of them, and gave them.
+    async fn take_up(
+        self: &Arc<Self>,
+        runs: &mut JoinSet<()>,
+        stop: &CancellationToken,
+        before: Millis,
+    ) -> bool {
         let left = match tasks::running_of_dead_hubs(&self.store, &self.hub, before).await {
             Ok(left) => left,
-            Err(error) => return tracing::error!(%error, "the tasks of the last hub cannot be read"),
+            Err(error) => {
+                tracing::error!(%error, "the tasks of the last hub cannot be read yet");
+                return false;
+            }
         };
+        let mut all = true;
         for row in left {
             match tasks::take_over(&self.store, &row.lease(), &self.hub, lease_until()).await {
                 // The folder of a run is noted before the run begins.
@@ -183,9 +193,13 @@ impl Engine {
                     self.spawn(runs, row, spool, stop);
                 }
                 Ok(None) => {}
-                Err(error) => tracing::error!(%error, task = row.id, "a task could not be taken over"),
+                Err(error) => {
+                    tracing::error!(%error, task = row.id, "a task could not be taken over yet");
+                    all = false;
+                }
             }
         }
+        all
     }
 
     /// Removes old tasks and their files.

@@ -1,13 +1,17 @@
 //! Tasks on a hub outlive who asked for them, and the hub: through the socket and over HTTP.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Command, Stdio};
+use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::support::delegation::Desk;
-use crate::support::processes::{below, until_none};
+use crate::support::processes::{below, eventually, until_none};
 use crate::support::{DEADLINE, Peer};
 
 /// A client on the hub's socket.
@@ -180,6 +184,117 @@ while ! grep -q '"id":"call"' "$TMPDIR/answers"; do sleep 0.05; done
 grep '"id":"call"' "$TMPDIR/answers"
 "#;
 
+/// Whoever keeps all writers from the database.
+struct Lock(Child);
+
+impl Lock {
+    fn of(desk: &Desk) -> Self {
+        let mut lock = Command::new("sqlite3")
+            .arg(desk.folder(".adjutant/adjutant.db"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("no sqlite3: apt-get install sqlite3");
+        lock.stdin.as_mut().unwrap().write_all(b"BEGIN IMMEDIATE; SELECT 'locked';\n").unwrap();
+        BufReader::new(lock.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
+        Self(lock)
+    }
+
+    fn release(mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().unwrap();
+    }
+}
+
+/// A hub, and the file that it says in what happens.
+struct Told {
+    hub: Child,
+    log: PathBuf,
+}
+
+impl Told {
+    fn start(desk: &Desk, more: &[&str]) -> Self {
+        let log = desk.folder("log");
+        let mut command = desk.adjutant(&[&["serve", "--http", "off"], more].concat());
+        let command = command.stdin(Stdio::null()).stdout(Stdio::null());
+        let hub = command.stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
+        let socket = desk.folder(".adjutant/hub.sock");
+        eventually("it listens", || UnixStream::connect(&socket).map(drop));
+        Self { hub, log }
+    }
+
+    fn said(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        kill_process(Pid::from_child(&self.hub), Signal::TERM).unwrap();
+        crate::support::wait(&mut self.hub, DEADLINE);
+    }
+}
+
+#[test]
+fn a_hub_whose_last_one_left_no_run_lets_nobody_wait_for_the_database() {
+    let desk = Desk::new();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let database = format!("postgres://ann@{}/tasks", silent.local_addr().unwrap());
+    let hub = Told::start(&desk, &["--database", &database]);
+    client(&desk);
+    let said = hub.said();
+    assert!(!said.contains("is taken for any other client"), "the doors waited: {said}");
+}
+
+fn rename(desk: &Desk, table: &str, name: &str) {
+    let rename = format!("ALTER TABLE {table} RENAME TO {name}");
+    let mut sqlite = Command::new("sqlite3");
+    let sqlite = sqlite.args(["-cmd", ".timeout 10000"]).arg(desk.folder(".adjutant/adjutant.db"));
+    assert!(sqlite.arg(rename).status().expect("no sqlite3: apt-get install sqlite3").success());
+}
+
+#[test]
+fn a_run_that_cannot_be_taken_up_at_once_is_taken_up_later() {
+    let desk = Desk::new();
+    let gate = desk.folder("gate");
+    desk.agent("keeper", "on_hub_exit: keep\n");
+    let mut hub = desk.hub();
+    let mut peer = client(&desk);
+    let mut task = desk.task(&format!("until-file {}", gate.display()));
+    task["agent"] = json!("keeper");
+    let kept = peer.in_background(1, task);
+    peer.until_it_says(2, &kept, "working");
+    hub.kill();
+
+    rename(&desk, "tasks", "tasks_elsewhere");
+    let next = Told::start(&desk, &[]);
+    eventually("the next hub cannot read them", || {
+        let said = next.said();
+        if said.matches("the tasks of the last hub cannot be read yet").count() > 2 {
+            Ok(())
+        } else {
+            Err(said)
+        }
+    });
+    let said = next.said();
+    let seconds = said
+        .lines()
+        .filter_map(|line| line.split_once('.').filter(|_| line.contains("the queue cannot be read")));
+    let mut seconds: Vec<_> = seconds.map(|(second, _)| second).collect();
+    let looks = seconds.len();
+    seconds.dedup();
+    assert_eq!(
+        seconds.len(),
+        looks,
+        "each look that fails is followed by one other, two seconds later:\n{said}"
+    );
+    rename(&desk, "tasks_elsewhere", "tasks");
+    std::fs::write(&gate, "").unwrap();
+    let told = client(&desk).tool(1, "task_wait", json!({"task_id": kept}))["structuredContent"].clone();
+    assert_eq!(told["message"], "working\nresult", "{told:#}");
+    desk.no_survivors();
+}
+
 /// The next hub cannot read yet whose runs go on; an agent of one that asks in this moment waits, and is not taken for a
 /// client from outside, which may do more.
 #[test]
@@ -202,15 +317,7 @@ fn an_agent_that_asks_before_its_run_is_known_waits_until_it_is() {
     peer.until_it_says(2, &kept, "working");
     hub.kill();
 
-    let mut lock = Command::new("sqlite3")
-        .arg(desk.folder(".adjutant/adjutant.db"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("no sqlite3: apt-get install sqlite3");
-    let mut say = lock.stdin.take().unwrap();
-    say.write_all(b"BEGIN IMMEDIATE; SELECT 'locked';\n").unwrap();
-    BufReader::new(lock.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
+    let lock = Lock::of(&desk);
     let _next = desk.hub();
     desk.home.write("gate", "");
     // As long as nobody may write, nobody is told anything; it is not waited for longer than it takes to see that.
@@ -218,8 +325,7 @@ fn an_agent_that_asks_before_its_run_is_known_waits_until_it_is() {
     while !desk.folder("answered").exists() && Instant::now() < end {
         std::thread::park_timeout(Duration::from_millis(10));
     }
-    drop(say);
-    lock.wait().unwrap();
+    lock.release();
     let mut peer = client(&desk);
     let told = peer.tool(3, "task_wait", json!({"task_id": kept}))["structuredContent"].clone();
     let message = told["message"].as_str().unwrap_or_else(|| panic!("{told:#}"));
