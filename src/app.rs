@@ -129,6 +129,8 @@ impl App {
     pub(crate) async fn watch_files(self: Arc<Self>) {
         let mut prompts = self.prompts.changes();
         let mut agents = self.agents.definitions().changes();
+        self.prompts.watch();
+        self.agents.definitions().watch();
         loop {
             tokio::select! {
                 () = self.shutdown.cancelled() => return,

@@ -82,9 +82,14 @@ impl<K: Kind> Folders<K> {
         self.keeper.load()
     }
 
-    /// Returns a receiver of the catalogue's generation, and starts watching the folders if nobody did yet.
+    /// Returns a receiver of the catalogue's generation, which grows when somebody reads something new.
     pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
         self.keeper.changes()
+    }
+
+    /// Starts watching the folders, if nobody did yet: changes are read without anybody asking.
+    pub(crate) fn watch(&self) {
+        self.keeper.watch();
     }
 }
 

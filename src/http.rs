@@ -176,7 +176,11 @@ async fn serve_these(app: Arc<App>, door: Door, servers: &[(&str, mcp::Server)])
         let handlers = app.clone();
         let factory = move |called: Called| {
             let handler = mcp::Handler::new(handlers.clone(), server, called.connected);
-            handler.over_http(called.link, called.client)
+            let handler = handler.over_http(called.link, called.client);
+            match called.telling {
+                Some(telling) => handler.for_subscription(telling),
+                None => handler,
+            }
         };
         routes = routes.route(path, mount::mcp_service(server.name(), shared.clone(), factory));
     }

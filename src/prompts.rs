@@ -196,9 +196,14 @@ impl Prompts {
         self.folders.load()
     }
 
-    /// Returns a receiver of the catalogue's generation, and starts watching the folders if nobody did yet.
+    /// Returns a receiver of the catalogue's generation, which grows when somebody reads something new.
     pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
         self.folders.changes()
+    }
+
+    /// Starts watching the folders, if nobody did yet: changes are read without anybody asking.
+    pub(crate) fn watch(&self) {
+        self.folders.watch();
     }
 
     /// Expands a prompt of `catalogue` by name or alias.

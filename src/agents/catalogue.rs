@@ -79,9 +79,14 @@ impl Definitions {
         self.folders.load()
     }
 
-    /// Returns a receiver of the catalogue's generation, and starts watching the folders if nobody did yet.
+    /// Returns a receiver of the catalogue's generation, which grows when somebody reads something new.
     pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
         self.folders.changes()
+    }
+
+    /// Starts watching the folders, if nobody did yet: changes are read without anybody asking.
+    pub(crate) fn watch(&self) {
+        self.folders.watch();
     }
 
     /// Tells whether an agent may be run: it is the person's own, or they have trusted this exact content at this

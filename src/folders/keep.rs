@@ -113,19 +113,22 @@ impl<K: Kind> Keeper<K> {
         }
         let catalogue = self.publish(&seen, changed, began);
         if moved {
-            self.watch().look();
+            self.watch();
         }
         catalogue
     }
 
     /// See [`super::Folders::changes`].
-    pub(super) fn changes(self: &Arc<Self>) -> channel::Receiver<u64> {
-        let receiver = self.generation.subscribe();
-        self.watch().look();
-        receiver
+    pub(super) fn changes(&self) -> channel::Receiver<u64> {
+        self.generation.subscribe()
     }
 
-    fn watch(self: &Arc<Self>) -> &Watch {
+    /// See [`super::Folders::watch`].
+    pub(super) fn watch(self: &Arc<Self>) {
+        self.watcher().look();
+    }
+
+    fn watcher(self: &Arc<Self>) -> &Watch {
         self.watch.get_or_init(|| Watch::start(self, K::PLURAL))
     }
 

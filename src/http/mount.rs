@@ -36,6 +36,7 @@ use crate::http::caught::Caught;
 use crate::http::sessions::{Denied, IN_FLIGHT, Registry, Session, Sessions};
 use crate::mcp;
 use crate::mcp::assistant::enclosed::enclose;
+use crate::mcp::changes::Telling;
 use crate::mcp::dialect::Revision;
 use crate::mcp::edge::envelope::{self, Envelope};
 use crate::mcp::edge::message;
@@ -50,7 +51,7 @@ const BOTH_KINDS: HeaderValue = HeaderValue::from_static("application/json, text
 /// The revision of a client that never said one.
 const FIRST_REVISION: &str = "2024-11-05";
 
-use alone::{Meta, Modern};
+use alone::Modern;
 pub(crate) use popups::Streams;
 
 tokio::task_local! {
@@ -66,6 +67,8 @@ pub(crate) struct Called {
     pub(crate) link: Option<Arc<Link>>,
     /// What the address adds to the client's name, as `?client=…`.
     pub(crate) client: Option<String>,
+    /// Of the subscription that is asked for.
+    pub(crate) telling: Option<Arc<Telling>>,
 }
 
 #[derive(Deserialize)]
@@ -80,6 +83,7 @@ impl Called {
             connected,
             link: extensions.get().cloned(),
             client: address.and_then(|Query(address)| address.client),
+            telling: None,
         }
     }
 }
@@ -276,7 +280,7 @@ impl<H: ServerHandler> Mount<H> {
                     parts.headers.insert(ACCEPT, BOTH_KINDS);
                 }
                 match rewritten(parts, &message) {
-                    Some(request) => self.alone(request, &Meta::default()).await,
+                    Some(request) => self.alone(request, None).await,
                     None => answer::internal(id.clone()),
                 }
             }

@@ -1,10 +1,9 @@
 //! What clients are told of by themselves: that their lists of tools, prompts or resources may be different, that a
 //! resource they watch is another one, and that what a link was about is over.
 
+mod telling;
 mod watched;
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -21,7 +20,7 @@ use crate::config::rooms::{Room, RoomsConfig};
 use crate::events::Event;
 use crate::mcp::dialect::Revision;
 use crate::mcp::{Handler, Server, assistant};
-use crate::prompts::Catalogue;
+pub(crate) use telling::Telling;
 pub(crate) use watched::{MOST, Watched, can_be_watched};
 
 /// How long the watch on the files waits for a new client's first answers, which take less than it takes.
@@ -56,10 +55,6 @@ pub(crate) struct Changes {
     agents: Option<Receiver<u64>>,
     rooms: Option<Receiver<RoomsConfig>>,
     calendars: Option<Calendars>,
-    /// The number of the users that were listed last.
-    people: Option<u64>,
-    /// The prompts as they were at the beginning, for what is watched of them.
-    before: Option<Arc<Catalogue>>,
 }
 
 /// When to look at what the assistant keeps: this process says so, another one does not.
@@ -70,7 +65,7 @@ struct Calendars {
 }
 
 impl Changes {
-    /// Watches the files of `handler`'s rooms from now on.
+    /// What `handler`'s rooms are told of from now on. Nobody looks at the files for it before [`Self::watch`].
     fn new(handler: &Handler) -> Self {
         let (app, server) = (handler.app(), handler.server());
         let calendars = || {
@@ -83,20 +78,27 @@ impl Changes {
             agents: server.has(Room::Agents).then(|| app.agents.definitions().changes()),
             rooms: (server == Server::All).then(|| app.rooms.changes()),
             calendars: server.has(Room::Assistant).then(calendars),
-            people: None,
-            before: None,
         }
     }
 
-    /// The same, once the files are read: their first reading is no change, and would swallow one.
-    fn from_here(handler: &Handler) -> Self {
-        let app = handler.app();
-        let before =
-            handler.has(Room::Prompts).then(|| app.prompts.ready().unwrap_or_else(|| app.prompts.load()));
-        if handler.has(Room::Agents) && app.agents.definitions().ready().is_none() {
-            app.agents.definitions().load();
+    /// Watches the files of `handler`'s rooms.
+    fn watch(&self, handler: &Handler) {
+        if self.prompts.is_some() {
+            handler.app().prompts.watch();
         }
-        Self { before, ..Self::new(handler) }
+        if self.agents.is_some() {
+            handler.app().agents.definitions().watch();
+        }
+    }
+
+    /// Takes `generation` for what the client has: what was read before it is no change.
+    fn go_on_from_prompts(&mut self, generation: u64) {
+        go_on(&mut self.prompts, generation);
+    }
+
+    /// See [`Self::go_on_from_prompts`].
+    fn go_on_from_agents(&mut self, generation: u64) {
+        go_on(&mut self.agents, generation);
     }
 
     /// Waits for the next one; for ever where nothing can change. Nothing is lost when it is dropped.
@@ -110,7 +112,7 @@ impl Changes {
     }
 
     /// Says which lists a change may have made different.
-    async fn lists(&mut self, handler: &Handler, what: Changed) -> Lists {
+    async fn lists(handler: &Handler, what: Changed) -> Lists {
         match what {
             Changed::Prompts => Lists { prompts: true, resources: true, ..Lists::default() },
             // What delegating may do, and so its annotations, changes with the agents.
@@ -122,11 +124,18 @@ impl Changes {
                 } else {
                     None
                 };
-                let before = self.people;
-                self.people = now.or(before);
-                Lists { resources: before.is_some() && before != self.people, ..Lists::default() }
+                let resources = now.is_some_and(|now| handler.telling().people(now));
+                Lists { resources, ..Lists::default() }
             }
         }
+    }
+}
+
+fn go_on(of: &mut Option<Receiver<u64>>, from: u64) {
+    if let Some(receiver) = of
+        && *receiver.borrow_and_update() != from
+    {
+        receiver.mark_changed();
     }
 }
 
@@ -166,24 +175,6 @@ pub(crate) fn granted(handler: &Handler, requested: &SubscriptionFilter) -> Subs
     granted
 }
 
-/// Subscriptions of one connection that are about to be acknowledged, and watch already.
-#[derive(Debug, Default)]
-pub(crate) struct Opening(Mutex<VecDeque<Changes>>);
-
-impl Opening {
-    /// Begins to watch for a subscription.
-    pub(crate) fn push(&self, handler: &Handler) {
-        let changes = Changes::from_here(handler);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(changes);
-    }
-
-    /// Returns what watches for a subscription. Of several at once it is the oldest, which has missed nothing.
-    pub(crate) fn pop(&self, handler: &Handler) -> Changes {
-        let oldest = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        oldest.unwrap_or_else(|| Changes::from_here(handler))
-    }
-}
-
 /// Tells a client of a handshake revision until its connection ends or the application stops.
 pub(crate) async fn tell_peer(handler: &Handler, peer: &Peer<RoleServer>) {
     let revision = peer.peer_info().and_then(|info| Revision::parse(info.protocol_version.as_str()));
@@ -193,11 +184,12 @@ pub(crate) async fn tell_peer(handler: &Handler, peer: &Peer<RoleServer>) {
         return;
     }
     let stop = &handler.app().shutdown;
+    let mut changes = Changes::new(handler);
     // A client asks for its lists right behind this, and waits for them.
     if stop.run_until_cancelled(tokio::time::sleep(SETTLING)).await.is_none() {
         return;
     }
-    let mut changes = Changes::new(handler);
+    changes.watch(handler);
     loop {
         let what = tokio::select! {
             what = changes.next() => what,
@@ -216,7 +208,7 @@ pub(crate) async fn tell_peer(handler: &Handler, peer: &Peer<RoleServer>) {
         if contract && what == Changed::Calendars {
             continue;
         }
-        let lists = changes.lists(handler, what).await;
+        let lists = Changes::lists(handler, what).await;
         let tell = async {
             if lists.tools && !contract {
                 peer.notify_tool_list_changed().await?;
@@ -227,7 +219,7 @@ pub(crate) async fn tell_peer(handler: &Handler, peer: &Peer<RoleServer>) {
             if lists.resources {
                 peer.notify_resource_list_changed().await?;
             }
-            for uri in handler.watched().moved(handler).await {
+            for uri in handler.telling().watched().moved(handler).await {
                 peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await?;
             }
             Ok::<_, ServiceError>(())
@@ -239,11 +231,13 @@ pub(crate) async fn tell_peer(handler: &Handler, peer: &Peer<RoleServer>) {
 }
 
 /// Tells a client of 2026-07-28 what it subscribed to, until it ends the subscription or the application stops.
-pub(crate) async fn tell_subscriber(handler: &Handler, context: &SubscriptionContext, mut changes: Changes) {
+pub(crate) async fn tell_subscriber(handler: &Handler, context: &SubscriptionContext) {
+    let Some(mut changes) = handler.telling().begun() else {
+        tracing::error!("a subscription was acknowledged that nothing watches for");
+        return;
+    };
     let accepted = context.accepted();
     let wants = |which: Option<bool>| which == Some(true);
-    let watched =
-        Watched::all(accepted.resource_subscriptions.iter().flatten(), changes.before.take().as_deref());
     let sink = context.sink();
     // On a stream the edge ends it, and says so.
     let stop = async {
@@ -259,7 +253,7 @@ pub(crate) async fn tell_subscriber(handler: &Handler, context: &SubscriptionCon
             () = context.cancelled() => return,
             () = &mut stop => return,
         };
-        let lists = changes.lists(handler, what).await;
+        let lists = Changes::lists(handler, what).await;
         let tell = async {
             if lists.tools && wants(accepted.tools_list_changed) {
                 sink.notify_tool_list_changed().await?;
@@ -270,7 +264,7 @@ pub(crate) async fn tell_subscriber(handler: &Handler, context: &SubscriptionCon
             if lists.resources && wants(accepted.resources_list_changed) {
                 sink.notify_resource_list_changed().await?;
             }
-            for uri in watched.moved(handler).await {
+            for uri in handler.telling().watched().moved(handler).await {
                 sink.notify_resource_updated(uri).await?;
             }
             Ok::<_, SubscriptionSendError>(())

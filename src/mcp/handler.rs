@@ -19,6 +19,7 @@ use crate::agents::{self, Link, Origin};
 use crate::app::App;
 use crate::app::clients::Connected;
 use crate::config::rooms::Room;
+use crate::mcp::changes::Telling;
 use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
 use crate::mcp::links::Links;
@@ -45,9 +46,8 @@ pub(crate) struct Handler {
     client: Option<String>,
     /// Links to the console that this client was given.
     links: Arc<Links>,
-    opening: Arc<changes::Opening>,
-    /// Resources that a client of a handshake revision watches.
-    watched: Arc<changes::Watched>,
+    /// What the client, or the subscription that this is for, was told.
+    telling: Arc<Telling>,
 }
 
 impl Handler {
@@ -63,8 +63,7 @@ impl Handler {
             link: None,
             client: None,
             links: Arc::default(),
-            opening: Arc::default(),
-            watched: Arc::default(),
+            telling: Arc::default(),
         }
     }
 
@@ -103,8 +102,14 @@ impl Handler {
         &self.links
     }
 
-    pub(crate) fn watched(&self) -> &changes::Watched {
-        &self.watched
+    pub(crate) fn telling(&self) -> &Telling {
+        &self.telling
+    }
+
+    /// For one subscription, which is told by itself.
+    pub(crate) fn for_subscription(mut self, telling: Arc<Telling>) -> Self {
+        self.telling = telling;
+        self
     }
 
     pub(crate) fn connection(&self) -> Option<&Arc<Connection>> {
@@ -428,9 +433,7 @@ impl ServerHandler for Handler {
         Err(error::in_contract(self.server, Revision::of(&context), error))
     }
 
-    /// What changes from the acknowledgement on is told, so the files are read and watched before it.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.opening.push(self);
         Some(changes::granted(self, requested))
     }
 
@@ -445,7 +448,11 @@ impl ServerHandler for Handler {
         if !changes::can_be_watched(self, &request.uri) {
             return Err(error::resource_not_found(revision, &request.uri));
         }
-        if self.watched.add(self, &request.uri).await { Ok(()) } else { Err(error::too_many_watched()) }
+        if self.telling.watched().add(self, &request.uri).await {
+            Ok(())
+        } else {
+            Err(error::too_many_watched())
+        }
     }
 
     async fn unsubscribe(
@@ -455,13 +462,13 @@ impl ServerHandler for Handler {
     ) -> Result<(), ErrorData> {
         let watches = self.server.has_listings() && self.admit(&context) > Revision::V2024_11_05;
         needs(watches, "resources/unsubscribe")?;
-        self.watched.remove(&request.uri);
+        self.telling.watched().remove(&request.uri);
         Ok(())
     }
 
     /// Tells a 2026-07-28 client of changes until it ends the subscription or we stop.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        changes::tell_subscriber(self, &context, self.opening.pop(self)).await;
+        changes::tell_subscriber(self, &context).await;
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 
+use crate::mcp::changes::Telling;
 use crate::mcp::connection::Connection;
 use crate::mcp::dialect::{self, Revision};
 use crate::mcp::{Handler, assistant, error};
@@ -43,7 +44,15 @@ impl Service {
         }
         let unsigned =
             Revision::of(&context) == Revision::V2026_07_28 && dialect::signs_json(request.method());
-        let result = rmcp::Service::handle_request(&self.handler, request, context).await?;
+        let listening = match &request {
+            ClientRequest::SubscriptionsListenRequest(request) => {
+                let telling = Telling::begin(&self.handler, &request.params.notifications).await;
+                Some(self.handler.clone().for_subscription(Arc::new(telling)))
+            }
+            _ => None,
+        };
+        let handler = listening.as_ref().unwrap_or(&self.handler);
+        let result = rmcp::Service::handle_request(handler, request, context).await?;
         if unsigned && let Ok(mut result) = serde_json::to_value(&result) {
             dialect::sign_json(self.handler.server(), &mut result);
             return Ok(ServerResult::CustomResult(CustomResult(result)));

@@ -314,6 +314,7 @@ fn listeners_are_told_of_changes_alone() {
     write(folder.path(), "a.md", "one");
     let room = room(folder.path());
     let mut changes = room.changes();
+    room.watch();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let mut told = |within: Duration| {
         runtime.block_on(async { tokio::time::timeout(within, changes.changed()).await.is_ok() })

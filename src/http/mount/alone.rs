@@ -5,12 +5,13 @@
 //! rmcp a known method whose parameters do not fit is an unknown one.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::{Response, StatusCode, request};
 use http_body_util::Full;
 use rmcp::ServerHandler;
-use rmcp::model::RequestId;
+use rmcp::model::{RequestId, SubscriptionFilter};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -18,14 +19,15 @@ use serde_json::value::RawValue;
 use super::{CALLER, Called, FIRST_REVISION, Mount, REVISION, refused};
 use crate::http::answer;
 use crate::mcp;
+use crate::mcp::changes::Telling;
 use crate::mcp::dialect;
 use crate::mcp::edge;
 use crate::mcp::edge::envelope::Envelope;
 use crate::mcp::error::{self, Refusal};
 
 /// What a request says of its client.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Meta<'a> {
+#[derive(Debug, Deserialize)]
+struct Meta<'a> {
     #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
     revision: Option<Cow<'a, str>>,
     #[serde(borrow, default, rename = "io.modelcontextprotocol/clientInfo")]
@@ -52,6 +54,13 @@ pub(super) struct Modern<'a> {
     id: RequestId,
     method: String,
     meta: Meta<'a>,
+    /// What a subscription is to tell of.
+    listens: Option<SubscriptionFilter>,
+}
+
+#[derive(Deserialize)]
+struct Listen {
+    notifications: SubscriptionFilter,
 }
 
 impl<'a> Modern<'a> {
@@ -62,11 +71,13 @@ impl<'a> Modern<'a> {
         };
         let params: &'a RawValue = params;
         let meta = serde_json::from_str::<Params<'a>>(params.get()).ok()?.meta?;
-        (method != "initialize" && meta.revision.is_some()).then(|| Self {
-            id: id.clone(),
-            method: method.clone(),
-            meta,
-        })
+        if method == "initialize" || meta.revision.is_none() {
+            return None;
+        }
+        let listen = (method == "subscriptions/listen").then(|| serde_json::from_str::<Listen>(params.get()));
+        // One that cannot be read is refused by whoever reads all of it.
+        let listens = listen.and_then(Result::ok).map(|listen| listen.notifications);
+        Some(Self { id: id.clone(), method: method.clone(), meta, listens })
     }
 }
 
@@ -79,7 +90,7 @@ impl<H: ServerHandler> Mount<H> {
         asked: Modern<'_>,
     ) -> Response<Body> {
         let request = request::Request::from_parts(parts, Full::new(Bytes::copy_from_slice(text.as_bytes())));
-        let response = self.alone(request, &asked.meta).await;
+        let response = self.alone(request, Some(&asked)).await;
         match response.status() {
             status @ (StatusCode::NOT_FOUND | StatusCode::UNSUPPORTED_MEDIA_TYPE) => {
                 if let Err(refusal) = edge::read(text) {
@@ -113,17 +124,25 @@ impl<H: ServerHandler> Mount<H> {
         }
     }
 
-    /// Hands a request to a handler of its own.
+    /// Hands a request, which `asked` says more of where it names its own revision, to a handler of its own.
     pub(super) async fn alone(
         &self,
         request: request::Request<Full<Bytes>>,
-        meta: &Meta<'_>,
+        asked: Option<&Modern<'_>>,
     ) -> Response<Body> {
-        let (name, version) = meta.client.as_ref().map_or(("", ""), |client| (&client.name, &client.version));
+        let meta = asked.map(|asked| &asked.meta);
+        let client = meta.and_then(|meta| meta.client.as_ref());
+        let (name, version) = client.map_or(("", ""), |client| (&client.name, &client.version));
         let told = request.headers().get(REVISION).and_then(|value| value.to_str().ok());
-        let revision = meta.revision.as_deref().or(told).unwrap_or(FIRST_REVISION);
+        let revision = meta.and_then(|meta| meta.revision.as_deref()).or(told).unwrap_or(FIRST_REVISION);
         let connected = self.shared.callers.enter(&self.shared.app, self.name, name, version, revision);
-        let called = Called::new(connected, request.uri(), request.extensions());
+        let mut called = Called::new(connected, request.uri(), request.extensions());
+        if let (Some(server), Some(filter)) =
+            (mcp::Server::from_name(self.name), asked.and_then(|asked| asked.listens.as_ref()))
+        {
+            let handler = mcp::Handler::new(self.shared.app.clone(), server, called.connected.clone());
+            called.telling = Some(Arc::new(Telling::begin(&handler, filter).await));
+        }
         CALLER.scope(called, self.alone.handle(request)).await.map(Body::new)
     }
 }

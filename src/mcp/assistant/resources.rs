@@ -94,12 +94,9 @@ pub(crate) async fn listed(handler: &Handler, revision: Revision) -> Result<Vec<
         };
         return Ok(KINDS.into_iter().map(template).collect());
     }
-    let users = handler
-        .app()
-        .assistant
-        .users(None, LISTED)
-        .await
-        .map_err(|refused| failed(&refused, revision, ""))?;
+    let listed = handler.app().list_people(LISTED).await;
+    let (users, number) = listed.map_err(|refused| failed(&refused, revision, ""))?;
+    handler.telling().people(number);
     let mut resources = Vec::with_capacity(2 * users.len());
     for user in users {
         let id = encoded(user.id.as_str());

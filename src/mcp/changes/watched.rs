@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tokio::time::{Instant, timeout_at};
+
 use crate::config::rooms::Room;
 use crate::mcp::{Handler, assistant, skills};
-use crate::prompts::Catalogue;
 
 /// Resources that one subscription, or one connection of a handshake revision, may watch.
 pub(crate) const MOST: usize = 64;
@@ -20,28 +21,27 @@ pub(crate) struct Watched(Mutex<BTreeMap<String, Seen>>);
 /// What a resource was.
 #[derive(Debug, PartialEq, Eq)]
 enum Seen {
-    NotYet,
+    /// It could not be looked at, so the client may know another one.
+    Unknown,
     Gone,
     /// By its digest.
     There(String),
 }
 
 impl Watched {
-    /// Watches these. Skills are compared with those of `before`; what the assistant keeps is first looked at, and only
-    /// that.
-    pub(crate) fn all<'a>(addresses: impl Iterator<Item = &'a String>, before: Option<&Catalogue>) -> Self {
-        let seen = |uri: &String| match before {
-            Some(before) if skills::is_ours(uri) => {
-                skills::digest(before, uri).map_or(Seen::Gone, Seen::There)
-            }
-            _ => Seen::NotYet,
-        };
-        Self(Mutex::new(addresses.map(|uri| (uri.clone(), seen(uri))).collect()))
+    /// Watches these from now on. Those that could not be looked at until `end` are told of once they can be.
+    pub(super) async fn all(handler: &Handler, addresses: Vec<String>, end: Instant) -> Self {
+        let mut seen = BTreeMap::new();
+        for uri in addresses {
+            let now = timeout_at(end, look(handler, &uri)).await.ok().flatten();
+            seen.insert(uri, now.unwrap_or(Seen::Unknown));
+        }
+        Self(Mutex::new(seen))
     }
 
     /// Watches one more from now on. `false` when there are [`MOST`] already.
     pub(crate) async fn add(&self, handler: &Handler, uri: &str) -> bool {
-        let now = look(handler, uri).await.unwrap_or(Seen::NotYet);
+        let now = look(handler, uri).await.unwrap_or(Seen::Unknown);
         let mut seen = self.seen();
         let room = seen.contains_key(uri) || seen.len() < MOST;
         if room {
@@ -63,9 +63,8 @@ impl Watched {
             let Some(now) = look(handler, &uri).await else { continue };
             let mut seen = self.seen();
             let Some(before) = seen.get_mut(&uri).filter(|before| **before != now) else { continue };
-            if std::mem::replace(before, now) != Seen::NotYet {
-                moved.push(uri);
-            }
+            *before = now;
+            moved.push(uri);
         }
         moved
     }

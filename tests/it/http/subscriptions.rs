@@ -1,5 +1,7 @@
 //! `subscriptions/listen` over HTTP: each has an event stream of its own, from its acknowledgement to its end.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -172,6 +174,52 @@ fn users_that_come_and_go_change_the_list_of_resources() {
     assert_eq!(told(&mut stream, &json!(1)), "notifications/resources/list_changed");
     edit(&hub, &["remove", "ann"]);
     assert_eq!(told(&mut stream, &json!(1)), "notifications/resources/list_changed");
+}
+
+/// The database of a hub, open and ready to be written to by another process.
+struct Writer(Child);
+
+impl Writer {
+    fn of(hub: &Hub) -> Self {
+        let mut child = Command::new("sqlite3")
+            .args(["-bail", "-cmd", ".timeout 10000"])
+            .arg(hub.home.path().join(".adjutant/adjutant.db"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("no sqlite3: apt-get install sqlite3");
+        child.stdin.as_mut().unwrap().write_all(b"SELECT count(*) FROM users;\n").unwrap();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
+        Self(child)
+    }
+
+    fn write(mut self, statement: &str) {
+        self.0.stdin.take().unwrap().write_all(statement.as_bytes()).unwrap();
+        assert!(self.0.wait().unwrap().success(), "{statement}");
+    }
+}
+
+/// Another process writes in the moment of the acknowledgement; whoever looks for the first time behind it sees nothing
+/// new.
+#[test]
+fn a_user_that_comes_right_behind_the_acknowledgement_is_told_of() {
+    let mut open = Vec::new();
+    for _ in 0..4 {
+        let hub = Hub::open("");
+        edit(&hub, &["add", "Ben", "--id", "ben", "--email", "ben@example.org"]);
+        let writer = Writer::of(&hub);
+        let filter =
+            json!({"resourcesListChanged": true, "resourceSubscriptions": ["resources://users/ben"]});
+        let mut stream = listen(&hub, "/mcp/assistant", 1, filter);
+        granted(&mut stream, &json!(1));
+        writer.write("UPDATE users SET name = 'Ben Other', revision = revision + 1 WHERE id = 'ben';");
+        open.push((hub, stream));
+    }
+    for (_hub, stream) in &mut open {
+        let mut told = [told(stream, &json!(1)), told(stream, &json!(1))];
+        told.sort();
+        assert_eq!(told, ["notifications/resources/list_changed", "notifications/resources/updated"]);
+    }
 }
 
 #[test]
