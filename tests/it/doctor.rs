@@ -410,7 +410,7 @@ fn a_hub_with_a_broken_database_still_says_how_it_is() {
     let begun = Instant::now();
     let told = clinic.home.run(["tasks", "list"], "");
     assert!(!told.status.success() && told.stderr.contains("store does not answer"), "{told}");
-    assert!(begun.elapsed() < Duration::from_secs(5), "{told}");
+    assert!(begun.elapsed() < Duration::from_secs(9), "{told}");
 }
 
 #[test]
