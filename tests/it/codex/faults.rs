@@ -211,10 +211,12 @@ fn a_model_server_that_is_down_is_told_and_the_turn_can_be_ended() {
     }
     let home = Home::new();
     super::versions::installed(&home, "@openai/codex", "auto");
-    let model = crate::support::model::Model::start(crate::support::model::Script::Answer);
-    super::versions::configure(&home, &model);
-    // Its port is closed from here on. Codex waits for the network as long as it is let.
-    drop(model);
+    // The near end of a connection: nobody listens there, and while it is open nobody else is given the port, as another
+    // test's server would be if it were only closed. Codex waits for the network as long as it is let.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let base = format!("http://{}/v1", taken.local_addr().unwrap());
+    home.write(".codex/config.toml", crate::support::real::codex_config(&base));
     let _hub = Serving::socket_hub(&home);
     let mut running = Running::start(&home, &["hello", "--approval-policy", "never"]);
     let told = running.wait_for("[mcp error]");
