@@ -135,6 +135,8 @@ struct Asked {
     /// The id of the request, as it came.
     request: Value,
     method: String,
+    /// Whose turn waits for it: of our thread, or of an agent that ours started.
+    thread: String,
 }
 
 impl Pending {
@@ -148,8 +150,8 @@ impl Pending {
     }
 
     /// Notes a question, and returns that it was asked.
-    fn ask(&mut self, request: Value, method: String, approval: Approval) -> Happened {
-        self.open.insert(approval.id.clone(), Asked { request, method });
+    fn ask(&mut self, asked: Asked, approval: Approval) -> Happened {
+        self.open.insert(approval.id.clone(), asked);
         Happened::Asked { approval }
     }
 
@@ -158,6 +160,12 @@ impl Pending {
         let approval = self.name(request);
         self.open.remove(&approval)?;
         Some(Happened::Settled { approval, decision: None, by: By::Codex })
+    }
+
+    /// Forgets the questions of a thread.
+    fn take_back_of(&mut self, thread: &str) -> Vec<Happened> {
+        let gone = self.open.extract_if(|_, asked| asked.thread == thread);
+        gone.map(|(approval, _)| Happened::Settled { approval, decision: None, by: By::Codex }).collect()
     }
 
     /// Forgets all questions.

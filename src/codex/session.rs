@@ -186,6 +186,8 @@ impl Task {
             return;
         }
         let at = super::now();
+        // Also when no turn of ours runs: an agent that it started may go on.
+        self.quiet_since = Instant::now();
         let ours = self.id.is_none() || heard.thread.is_none() || heard.thread == self.id;
         let mut next = false;
         for happened in heard.happened.iter().filter(|_| ours) {
@@ -223,7 +225,6 @@ impl Task {
             match happened {
                 Happened::TurnEnded { .. } => {
                     self.killing = None;
-                    self.quiet_since = Instant::now();
                     // Who is told that it has ended finds it in the store.
                     self.journal.flush().await;
                     if let Some(last) = thread.last {
@@ -384,7 +385,8 @@ impl Task {
 
     /// Tells whether the child may go for want of work: only where another one can take the thread up.
     fn may_rest(&self) -> bool {
-        self.id.is_some() && !self.turns.is_running() && self.plan.installed.back == Back::AppServer
+        let working = self.turns.is_running() || !self.deadlines.is_empty();
+        self.id.is_some() && !working && self.plan.installed.back == Back::AppServer
     }
 
     async fn close(mut self) {

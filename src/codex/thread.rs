@@ -13,7 +13,7 @@ pub(crate) enum State {
     /// It takes a prompt.
     Idle,
     Running,
-    /// A turn runs and waits for a person.
+    /// A turn waits for a person: its own, or the one of an agent that it started, which may go on when it has ended.
     Asking,
     /// No process has it now; a prompt takes it up again.
     Closed,
@@ -61,7 +61,7 @@ impl Thread {
     pub(crate) fn state(&self) -> State {
         match (self.closed, &self.turn, &self.ready) {
             (true, _, _) => State::Closed,
-            (false, Some(_), _) if !self.asked.is_empty() => State::Asking,
+            (false, ..) if !self.asked.is_empty() => State::Asking,
             (false, Some(_), _) => State::Running,
             (false, None, Some(_)) => State::Idle,
             (false, None, None) => State::Starting,
@@ -106,7 +106,7 @@ impl Thread {
                 }
             }
             Happened::Asked { approval } => {
-                if self.turn.is_some() {
+                if !self.closed {
                     self.asked.push(approval.clone());
                 }
             }
@@ -114,6 +114,7 @@ impl Thread {
             Happened::Usage(usage) => self.usage = *usage,
             Happened::Closed { .. } => {
                 self.end_turn();
+                self.asked.clear();
                 self.closed = true;
             }
             Happened::Steered { .. } | Happened::Diff { .. } | Happened::Notice { .. } => {}
@@ -134,10 +135,10 @@ impl Thread {
         told
     }
 
+    /// What was asked in it is taken back by the back end, which knows what others ask.
     fn end_turn(&mut self) {
         self.turn = None;
         self.running.clear();
-        self.asked.clear();
     }
 }
 

@@ -6,6 +6,7 @@ mod drop_in;
 mod faults;
 mod pages;
 mod recorded;
+mod sub_agents;
 mod terminal;
 mod versions;
 

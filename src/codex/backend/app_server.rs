@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::approval::{Approval, Decision, Question, Wants};
 use super::super::error::Error;
-use super::super::happened::{Change, End, Happened, Heard, Level, Notified, Ready, Usage};
+use super::super::happened::{Change, End, Happened, Heard, Item, Kind, Level, Notified, Ready, Usage};
 use super::super::peer::{self, Fault, Ids, Message};
 use super::super::settings::Start;
 use super::{Asked, Pending, read, send, summary, unusable};
@@ -35,8 +35,8 @@ pub(in crate::codex) struct AppServer {
     turn: Option<String>,
     /// How often something was put into a running turn.
     steered: u64,
-    /// The files of the patches that run, for their approvals do not name them.
-    patches: Vec<(String, Vec<Change>)>,
+    /// The files of the patches that run, by their threads and items, for their approvals do not name them.
+    patches: Vec<(String, String, Vec<Change>)>,
     version: Option<String>,
     /// What the turns that begin are a part of.
     pub(super) trace: Option<Trace>,
@@ -195,9 +195,27 @@ impl AppServer {
 
     fn notified(&mut self, method: String, params: &Value) -> Heard {
         let thread = read::text(&params["threadId"]).or_else(|| read::text(&params["thread"]["id"]));
+        // 0.92 says everything a second time, in the words of mcp-server.
+        let summary = match method.strip_prefix("codex/event/") {
+            Some(_) => summary::of_event(&params["msg"]),
+            None => summary::of_params(params),
+        };
+        let (thread, happened) = match thread {
+            Some(another) if self.thread.as_ref().is_some_and(|ours| *ours != another) => {
+                (self.thread.clone(), self.told_of_another(&another, &method, params))
+            }
+            thread => {
+                let happened = self.told_of_ours(&method, params);
+                (thread, happened)
+            }
+        };
+        Heard { thread, notified: Some(Notified { method, summary }), happened }
+    }
+
+    fn told_of_ours(&mut self, method: &str, params: &Value) -> Vec<Happened> {
         let turn = read::text(&params["turnId"]).or_else(|| read::text(&params["turn"]["id"]));
         let item = || read::words(&params["itemId"]);
-        let happened = match method.as_str() {
+        match method {
             "turn/started" => {
                 self.turn.clone_from(&turn);
                 vec![Happened::TurnStarted { turn: turn.unwrap_or_default() }]
@@ -205,14 +223,12 @@ impl AppServer {
             "turn/completed" => self.turn_ended(&params["turn"]),
             "item/started" => {
                 let item = items::item(&params["item"], turn, false);
-                if let super::super::happened::Kind::Patch { changes } = &item.kind {
-                    self.patches.push((item.id.clone(), changes.clone()));
-                }
+                self.note_patch(params, &item);
                 vec![Happened::ItemStarted { item }]
             }
             "item/completed" => {
                 let item = items::item(&params["item"], turn, true);
-                self.patches.retain(|(id, _)| *id != item.id);
+                self.patches.retain(|(_, id, _)| *id != item.id);
                 vec![Happened::ItemEnded { item }]
             }
             "item/agentMessage/delta"
@@ -227,13 +243,37 @@ impl AppServer {
             "deprecationNotice" => notice(Level::Info, &params["summary"]),
             "error" => notice(Level::Error, &params["error"]["message"]),
             _ => Vec::new(),
-        };
-        // 0.92 says everything a second time, in the words of mcp-server.
-        let summary = match method.strip_prefix("codex/event/") {
-            Some(_) => summary::of_event(&params["msg"]),
-            None => summary::of_params(params),
-        };
-        Heard { thread, notified: Some(Notified { method, summary }), happened }
+        }
+    }
+
+    /// An agent that ours started has a thread of its own in the same process. What it does is its own; what it asks is
+    /// asked here, for there is nobody else to answer.
+    fn told_of_another(&mut self, thread: &str, method: &str, params: &Value) -> Vec<Happened> {
+        match method {
+            "item/started" => self.note_patch(params, &items::item(&params["item"], None, false)),
+            "item/completed" => {
+                let ended = read::words(&params["item"]["id"]);
+                self.patches.retain(|(_, id, _)| *id != ended);
+            }
+            "turn/completed" => return self.forget(thread),
+            "serverRequest/resolved" => {
+                return self.pending.take_back(&params["requestId"]).into_iter().collect();
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn note_patch(&mut self, params: &Value, item: &Item) {
+        if let Kind::Patch { changes } = &item.kind {
+            self.patches.push((read::words(&params["threadId"]), item.id.clone(), changes.clone()));
+        }
+    }
+
+    /// Forgets what belonged to the turn of a thread, and takes back what it asked.
+    fn forget(&mut self, thread: &str) -> Vec<Happened> {
+        self.patches.retain(|(of, ..)| of != thread);
+        self.pending.take_back_of(thread)
     }
 
     fn turn_ended(&mut self, turn: &Value) -> Vec<Happened> {
@@ -243,15 +283,17 @@ impl AppServer {
             _ => End::Completed,
         };
         self.turn = None;
-        self.patches.clear();
-        let mut happened = self.pending.take_back_all();
+        let ours = self.thread.clone().unwrap_or_default();
+        let mut happened = self.forget(&ours);
         let message = read::text(&turn["error"]["message"]);
         happened.push(Happened::TurnEnded { turn: read::text(&turn["id"]), end, message });
         happened
     }
 
     fn asked(&mut self, id: Value, method: String, params: &Value) -> Heard {
-        let thread = read::text(&params["threadId"]);
+        let asker = read::text(&params["threadId"]).or_else(|| self.thread.clone()).unwrap_or_default();
+        // An agent that ours started asks through our thread.
+        let thread = self.thread.clone().unwrap_or_else(|| asker.clone());
         let item = read::text(&params["itemId"]);
         let mut choices = vec![Decision::Approve];
         let wants = match method.as_str() {
@@ -263,8 +305,8 @@ impl AppServer {
             }
             "item/fileChange/requestApproval" => {
                 choices.push(Decision::ApproveForSession);
-                let patch = self.patches.iter().find(|(id, _)| Some(id) == item.as_ref());
-                Wants::Patch { changes: patch.map(|(_, changes)| changes.clone()).unwrap_or_default() }
+                let patch = self.patches.iter().find(|(_, id, _)| Some(id) == item.as_ref());
+                Wants::Patch { changes: patch.map(|(.., changes)| changes.clone()).unwrap_or_default() }
             }
             "mcpServer/elicitation/request" => Wants::Elicitation {
                 server: read::words(&params["serverName"]),
@@ -282,7 +324,7 @@ impl AppServer {
         };
         let approval = Approval {
             id: self.pending.name(&id),
-            thread: thread.clone().unwrap_or_default(),
+            thread: thread.clone(),
             turn: read::text(&params["turnId"]),
             item,
             wants,
@@ -290,7 +332,8 @@ impl AppServer {
             choices,
         };
         let notified = Some(Notified { method: method.clone(), summary: summary::of_params(params) });
-        Heard { thread, notified, happened: vec![self.pending.ask(id, method, approval)] }
+        let happened = vec![self.pending.ask(Asked { request: id, method, thread: asker }, approval)];
+        Heard { thread: Some(thread), notified, happened }
     }
 }
 

@@ -14,7 +14,7 @@ use super::super::approval::{Approval, Decision, Wants};
 use super::super::happened::{End, Happened, Heard, Level, Notified};
 use super::super::peer::{self, Fault, Ids, Message};
 use super::super::settings::Start;
-use super::{Pending, read, send, summary, unusable};
+use super::{Asked, Pending, read, send, summary, unusable};
 use crate::trace::Trace;
 use events::Events;
 
@@ -282,7 +282,11 @@ impl McpServer {
                 }
                 Vec::new()
             }
-            _ => self.end(End::Completed, None),
+            _ => {
+                let mut happened = self.pending.take_back_all();
+                happened.extend(self.end(End::Completed, None));
+                happened
+            }
         }
     }
 
@@ -309,7 +313,9 @@ impl McpServer {
             choices: if known { vec![Decision::Approve, Decision::ApproveForSession] } else { Vec::new() },
         };
         let notified = Some(Notified { method: method.clone(), summary: summary::of_params(params) });
-        Heard { thread, notified, happened: vec![self.pending.ask(id, method, approval)] }
+        let of = thread.clone().unwrap_or_default();
+        let happened = vec![self.pending.ask(Asked { request: id, method, thread: of }, approval)];
+        Heard { thread, notified, happened }
     }
 }
 

@@ -49,16 +49,20 @@ proptest! {
         let mut thread = Thread::default();
         for happened in &all {
             thread.apply(happened);
-            let busy = matches!(thread.state(), State::Running | State::Asking);
-            prop_assert_eq!(busy, thread.turn.is_some());
-            prop_assert!(busy || (thread.running.is_empty() && thread.asked.is_empty()));
+            let busy = thread.turn.is_some();
+            prop_assert!(busy || thread.running.is_empty());
             prop_assert_eq!(thread.state() == State::Asking, !thread.asked.is_empty());
+            prop_assert_eq!(thread.state() == State::Running, busy && thread.asked.is_empty());
             match happened {
                 Happened::TurnEnded { end, .. } => {
                     prop_assert!(!busy);
                     prop_assert_eq!(thread.last.as_ref().map(|last| last.end), Some(*end));
                 }
-                Happened::Closed { .. } => prop_assert_eq!(thread.state(), State::Closed),
+                Happened::Closed { .. } => prop_assert_eq!((thread.state(), busy), (State::Closed, false)),
+                // Also when the turn has ended meanwhile: an agent that it started may ask.
+                Happened::Settled { approval, .. } => {
+                    prop_assert!(thread.asked.iter().all(|asked| asked.id != *approval));
+                }
                 Happened::TurnStarted { turn } => prop_assert_eq!(thread.turn.as_ref(), Some(turn)),
                 _ => {}
             }

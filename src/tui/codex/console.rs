@@ -14,7 +14,7 @@ use super::transcript::{Newer, Transcript};
 use crate::codex::approval::Approval;
 use crate::codex::happened::Happened;
 use crate::codex::settings::Start;
-use crate::codex::thread::{State, Thread};
+use crate::codex::thread::Thread;
 use crate::popups::Field;
 use crate::socket::person::codex::{Kept, Live, Order, Sent, Shown, Stands};
 use crate::tui::editor::Editor;
@@ -206,13 +206,9 @@ impl Console {
         self.open.as_ref().map(|open| open.id.as_str())
     }
 
-    pub(super) fn state(&self) -> Option<State> {
-        self.open.as_ref().map(|open| open.thread.state())
-    }
-
     /// Whether a turn runs in the thread on the screen.
     pub(super) fn is_busy(&self) -> bool {
-        matches!(self.state(), Some(State::Running | State::Asking))
+        self.open.as_ref().is_some_and(|open| open.thread.turn.is_some())
     }
 
     /// What is waited for first in the thread on the screen.
