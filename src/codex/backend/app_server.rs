@@ -298,9 +298,8 @@ impl AppServer {
         let mut choices = vec![Decision::Approve];
         let wants = match method.as_str() {
             "item/commandExecution/requestApproval" => {
-                if offers(params, "acceptForSession") {
-                    choices.push(Decision::ApproveForSession);
-                }
+                // It is taken also where `availableDecisions`, which is what Codex's own screen shows, leaves it out.
+                choices.push(Decision::ApproveForSession);
                 Wants::Command { argv: argv(&params["command"]), cwd: read::folder(&params["cwd"]) }
             }
             "item/fileChange/requestApproval" => {
@@ -335,11 +334,6 @@ impl AppServer {
         let happened = vec![self.pending.ask(Asked { request: id, method, thread: asker }, approval)];
         Heard { thread: Some(thread), notified, happened }
     }
-}
-
-/// Tells whether a decision is among those that Codex offers; an old one does not say, and takes all.
-fn offers(params: &Value, decision: &str) -> bool {
-    params["availableDecisions"].as_array().is_none_or(|offered| offered.iter().any(|one| one == decision))
 }
 
 /// 0.92 gives an argument list, later ones the text for a shell.

@@ -3,7 +3,7 @@
 
 use super::{Running, codex, install, said, threads};
 use crate::support::Home;
-use crate::support::model::{LAST_WORD, Model, Script};
+use crate::support::model::{LAST_WORD, Model, Script, Turn};
 use crate::support::real::{node, package, without};
 use crate::support::serving::Serving;
 
@@ -216,4 +216,37 @@ fn codex_0_92_over_mcp_server() {
         asking: UNTRUSTED,
         writes: false,
     });
+}
+
+/// Codex leaves it out of what it says a command may be answered with, and takes it all the same.
+#[test]
+fn a_command_is_allowed_for_a_session() {
+    if without("npm") {
+        return;
+    }
+    for package in ["@openai/codex", "codex-0-153", "codex-0-92"] {
+        let home = Home::new();
+        installed(&home, package, "app-server");
+        let does = Script::Escalated("touch made.txt".to_owned());
+        let turn = |on| Turn { on, does: does.clone(), says: LAST_WORD };
+        let model = Model::start(Script::Turns(vec![turn("touch it"), turn("once more")]));
+        configure(&home, &model);
+        let mut hub = Serving::open_hub(&home);
+        let made = home.path().join("work/made.txt");
+
+        let mut running = Running::start(&home, &[["touch it"].as_slice(), &ON_REQUEST].concat());
+        let approval = running.wait_for_approval("touch made.txt");
+        let thread = threads(&home)[0]["thread"].as_str().unwrap().to_owned();
+        let page = hub.page(&format!("/codex/{thread}"));
+        assert!(page.contains("Approve for this session"), "{package}: {page}");
+        let approved = codex(&home, &["approve", "--for-session", &approval]);
+        assert!(approved.status.success(), "{package}: {approved}");
+        let (text, code) = running.end();
+        assert_eq!((said(&text).last(), code), (Some(&LAST_WORD), Some(0)), "{package}: {text}");
+
+        std::fs::remove_file(&made).unwrap();
+        let again = codex(&home, &["--thread", &thread, "once more"]);
+        assert_eq!(said(&again.stdout), [LAST_WORD], "{package}, nothing is asked: {again}");
+        assert!(made.exists(), "{package}: {again}");
+    }
 }
