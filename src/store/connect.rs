@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::error::DatabaseError as _;
@@ -20,6 +20,9 @@ use crate::config::Database;
 const READERS: u32 = 4;
 /// How long a verb waits for a connection before it says that there is none.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a file that another process holds is tried, and how often: as long as `busy_timeout` in [`PRAGMAS`].
+const HELD: Duration = Duration::from_secs(5);
+const AGAIN: Duration = Duration::from_millis(10);
 /// A reader that nobody needed for so long ends, and its memory is free.
 const IDLE: Duration = Duration::from_mins(1);
 
@@ -46,10 +49,7 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
     // A pool tries for as long as it is patient; a wrong address or a damaged file is better known at once.
     match database {
         Database::Memory => {}
-        Database::File(_) => {
-            let tried = async { options.connect().await?.execute(PRAGMAS).await.map(drop) };
-            tried.await.map_err(unopened)?;
-        }
+        Database::File(_) => try_file(&options).await?,
         Database::Postgres(_) => drop(options.connect().await.map_err(unopened)?),
     }
     // A file does not go away between two questions, so a connection to it is not tried before each.
@@ -78,6 +78,19 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
         }
     };
     Ok(Opened { readers, writer: Writer::start(writers, engine) })
+}
+
+/// Opens the file once. Whoever finds it held waits as [`PRAGMAS`] say, but for those who make a new one at the same
+/// moment: SQLite turns all but one of them away at once.
+async fn try_file(options: &AnyConnectOptions) -> Result<(), Error> {
+    let end = Instant::now() + HELD;
+    loop {
+        let tried = async { options.connect().await?.execute(PRAGMAS).await.map(drop) };
+        match tried.await.map_err(unopened) {
+            Err(Error::Held(_)) if Instant::now() < end => tokio::time::sleep(AGAIN).await,
+            done => return done,
+        }
+    }
 }
 
 /// Says why a database cannot be opened. SQLite's result codes stand at <https://www.sqlite.org/rescode.html>.
