@@ -5,6 +5,7 @@
 //! The first line of a connection is a [`Hello`]; what follows is the MCP stream, one answer, or what a person does.
 
 mod activation;
+mod dial;
 mod hello;
 mod listen;
 mod lock;
@@ -16,6 +17,7 @@ mod serve;
 use std::path::PathBuf;
 
 pub(crate) use activation::{Handed, handed, ready};
+pub(crate) use dial::{dial, is_listening};
 pub(crate) use hello::{
     Ask, ConfigStatus, Connection, Hello, Hooked, HookedCommand, Status, WaitingStatus, Welcome,
 };

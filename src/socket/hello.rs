@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, place};
+use super::{Error, dial, place};
 
 /// The number of this form of hello. It changes when an older side could not go on.
 pub(super) const NUMBER: u32 = 1;
@@ -210,14 +210,14 @@ pub(super) fn connect(path: &Path, hello: &Hello) -> Result<Connection, Error> {
     let path = place(path);
     let no_hub = |error: io::Error| {
         let reason = match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            ErrorKind::WouldBlock => {
                 format!("what listens there said nothing for {} s", PATIENCE.as_secs())
             }
             _ => error.to_string(),
         };
         Error::NoHub { path: path.clone(), reason }
     };
-    let mut stream = UnixStream::connect(&path).map_err(no_hub)?;
+    let mut stream = dial(&path).map_err(no_hub)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(no_hub)?;
     let mut line = serde_json::to_vec(hello).map_err(|error| no_hub(error.into()))?;
     line.push(b'\n');
@@ -244,5 +244,6 @@ pub(super) fn connect(path: &Path, hello: &Hello) -> Result<Connection, Error> {
         Some(_) | None => {}
     }
     input.get_ref().set_read_timeout(None).map_err(no_hub)?;
+    input.get_ref().set_write_timeout(None).map_err(no_hub)?;
     Ok(Connection { input, welcome })
 }

@@ -3,12 +3,12 @@
 use std::fs::{DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::Error;
+use super::{Error, is_listening};
 
 /// Returns the path that a socket wanted at `path` really has.
 ///
@@ -61,7 +61,7 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, Error> {
         Ok(found) if !found.file_type().is_socket() => {
             return Err(Error::InTheWay { path: path.to_owned(), reason: "it is not a socket" });
         }
-        Ok(_) if UnixStream::connect(path).is_ok() => {
+        Ok(_) if is_listening(path) => {
             return Err(Error::InTheWay { path: path.to_owned(), reason: "another program listens there" });
         }
         Ok(_) => std::fs::remove_file(path).map_err(fault)?,

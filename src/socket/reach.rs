@@ -4,12 +4,11 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::hello::connect;
-use super::{Ask, Connection, Error, Hello, Welcome, holder, place, private_folder, vacant};
+use super::{Ask, Connection, Error, Hello, Welcome, dial, holder, place, private_folder, vacant};
 use crate::process;
 
 /// How long a hub that holds the home may take to answer: it may be starting, or finishing its last calls.
@@ -104,10 +103,9 @@ pub(crate) fn ask(home: &Path, usual: &Path, question: Ask) -> Result<Welcome, E
 pub(crate) fn tell(home: &Path, usual: &Path, hello: &Hello) -> io::Result<()> {
     let mut line = serde_json::to_vec(hello)?;
     line.push(b'\n');
-    let mut stream = match (UnixStream::connect(place(usual)), holder(home).and_then(|holder| holder.socket))
-    {
+    let mut stream = match (dial(&place(usual)), holder(home).and_then(|holder| holder.socket)) {
         (Ok(stream), _) => stream,
-        (Err(_), Some(other)) => UnixStream::connect(place(&other))?,
+        (Err(_), Some(other)) => dial(&place(&other))?,
         (Err(error), None) => return Err(error),
     };
     stream.write_all(&line)

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
+use crate::support::processes::Frozen;
 use crate::support::serving::Serving;
 use crate::support::{DEADLINE, EndsHub, Home, wait};
 
@@ -194,6 +195,18 @@ fn a_socket_of_another_program_is_named_and_stays() {
     seen.is("socket.permissions", "fail", "another program listens there");
     assert_eq!(seen.check("socket.permissions")["fixed"], Value::Null);
     assert!(clinic.file("hub.sock").exists());
+}
+
+#[test]
+fn programs_that_are_frozen_are_told() {
+    let clinic = Clinic::new();
+    let places = [clinic.file("hub.sock"), clinic.home.path().join("wayland-7")];
+    let _frozen = places.map(|place| Frozen::at(&place));
+    let screen =
+        [("WAYLAND_DISPLAY", "wayland-7"), ("XDG_RUNTIME_DIR", clinic.home.path().to_str().unwrap())];
+    let seen = look_by(clinic.with_programs().envs(screen));
+    seen.is("socket.permissions", "fail", "another program listens there");
+    seen.is("display", "warn", "it let nobody in for 2 s");
 }
 
 #[test]

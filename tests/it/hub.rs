@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
+use crate::support::processes::Frozen;
 use crate::support::{DEADLINE, Home, Peer, modern_meta, wait};
 
 /// A home whose hub keeps its HTTP door shut, so that tests do not meet at a port. The hub ends with the value.
@@ -447,6 +448,27 @@ fn whatever_else_answers_on_the_socket_is_said_as_it_is() {
         assert!(told.stderr.contains(said) && told.stderr.contains(hint), "{answer}: {}", told.stderr);
         assert!(!told.stderr.contains("kill 0"), "{}", told.stderr);
     }
+}
+
+#[test]
+fn a_program_that_is_frozen_stops_nobody() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.socket().parent().unwrap()).unwrap();
+    let _frozen = Frozen::at(&desk.socket());
+    for words in
+        [&["connect", "prompts", "--no-start"][..], &["connect", "prompts"], &["serve", "--http", "off"]]
+    {
+        let told = desk.home.run(words, "");
+        assert_eq!(told.status.code(), Some(1), "{words:?}: {}", told.stderr);
+        let said = ["it let nobody in for 2 s", "is in the way: another program listens there"];
+        assert!(said.iter().any(|said| told.stderr.contains(said)), "{words:?}: {}", told.stderr);
+    }
+    // A client's hook expands by itself; the hub would only have noted it.
+    desk.home.write(".adjutant/prompts/research.md", "About {{input}}.\n");
+    let prompt =
+        json!({"hook_event_name": "UserPromptSubmit", "prompt": ":research bees", "cwd": desk.folder()});
+    let told = desk.home.run(["hook", "claude"], prompt.to_string());
+    assert!(told.status.success() && told.stdout.contains("bees"), "{told}");
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use super::check::Found;
 use super::{Patient, blocking};
 use crate::app::health;
 use crate::config::env::{self, Screen};
+use crate::socket::dial;
 
 /// How long a screen of another machine may take to accept.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -27,7 +27,7 @@ pub(super) async fn display() -> Found {
             let (name, reached) = match screen {
                 Screen::Mac => ("the desktop".to_owned(), Ok(())),
                 Screen::Wayland(socket) => {
-                    (socket.display().to_string(), UnixStream::connect(socket).map(drop))
+                    (socket.display().to_string(), dial(socket).map(drop))
                 }
                 Screen::X(name) => (name.clone(), x_server(name)),
             };
@@ -67,7 +67,7 @@ fn place(display: &str) -> Option<Place> {
 
 fn x_server(display: &str) -> io::Result<()> {
     match place(display).ok_or_else(|| io::Error::other("that is no name of a display"))? {
-        Place::Socket(path) => UnixStream::connect(path).map(drop),
+        Place::Socket(path) => dial(&path).map(drop),
         Place::Host { name, port } => {
             let address = (name.as_str(), port).to_socket_addrs()?.next();
             let address = address.ok_or_else(|| io::Error::other("its host has no address"))?;

@@ -2,7 +2,6 @@
 
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -93,7 +92,7 @@ pub(super) async fn socket(patient: Arc<Patient>) -> Found {
         if patient.hub.is_some() || !socket::vacant(&patient.config.home) {
             return rights(&path);
         }
-        if UnixStream::connect(&path).is_err() {
+        if !socket::is_listening(&path) {
             let detail = format!("{} is left from a hub that was killed", path.display());
             return Found::warn(detail, "the next hub replaces it").fixed_by([Fix::Unlink(path)]);
         }

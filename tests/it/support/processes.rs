@@ -1,8 +1,11 @@
 //! The table of processes: who is left of a run, by what every process of it carries, and by whose child it is.
 
 use std::fmt::Debug;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Instant;
+
+use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::DEADLINE;
 
@@ -83,4 +86,31 @@ pub(crate) fn until_none(what: &str, look: impl Fn() -> Vec<String>) {
         let left = look();
         if left.is_empty() { Ok(()) } else { Err(left) }
     });
+}
+
+/// A program that listens and is frozen: it takes nobody, and there is no place left in its queue.
+pub(crate) struct Frozen {
+    _listener: Socket,
+    _queue: Vec<Socket>,
+}
+
+impl Frozen {
+    pub(crate) fn at(path: &Path) -> Self {
+        let socket = || Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+        let (address, listener) = (SockAddr::unix(path).unwrap(), socket());
+        listener.bind(&address).unwrap();
+        listener.listen(0).unwrap();
+        let mut queue = Vec::new();
+        loop {
+            let client = socket();
+            client.set_nonblocking(true).unwrap();
+            match client.connect(&address) {
+                Ok(()) => queue.push(client),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Self { _listener: listener, _queue: queue };
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
 }
