@@ -159,7 +159,8 @@ pub(super) async fn socket(patient: Arc<Patient>) -> Found {
     blocking(move || {
         let answers = || -> Result<Vec<Value>, String> {
             let config = &patient.config;
-            let hello = Hello::relay("all", None);
+            // Whoever starts a relay is an agent from then on, and we were started from a person's shell.
+            let hello = Hello::script("all");
             let connection = socket::reach(&config.home, config.socket.as_deref(), &hello, Start::Never);
             let mut hub = connection.map_err(|error| error.to_string())?.input;
             let broken = |error: std::io::Error| format!("the hub does not answer: {error}");
