@@ -97,13 +97,15 @@ impl Assistant {
         Ok(Imported { calendar, taken, gone: gone.len() as u64, faults: read.faults })
     }
 
-    /// Cancels all of a calendar that is not in its place any more.
+    /// Cancels all of a calendar that is not in its place any more, or not wanted. It may be read again.
     pub(crate) async fn forget(
         &self,
         calendar: &Calendar,
         actor: &str,
         now: Timestamp,
     ) -> Result<Forgotten, Error> {
+        // What was read last is not known any more, so that a server is not asked for what changed since.
+        self.put_calendar(&Calendar { etag: None, sync_token: None, ..calendar.clone() }).await?;
         let gone: Vec<EventId> = self.versions(calendar).await?.into_iter().map(|one| one.id).collect();
         let withdrawn = if gone.is_empty() { 0 } else { self.cancel_events(&gone, actor, now).await? };
         Ok(Forgotten { gone: gone.len() as u64, withdrawn })

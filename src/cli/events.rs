@@ -1,5 +1,6 @@
 //! `adjutant events …`: what is in the calendars.
 
+mod forget;
 mod remote;
 
 use std::collections::HashSet;
@@ -75,6 +76,18 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Take back what was taken over from a file, a folder or an address; nothing is read there
+    Forget {
+        /// Whose calendar it is
+        #[arg(value_parser = user)]
+        user: UserId,
+        /// What was imported
+        #[arg(value_name = "FILE|FOLDER|URL")]
+        from: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Print a user's events as iCalendar, with what is planned as alarms
     Export {
         /// Whose events
@@ -107,6 +120,10 @@ pub(super) fn run(args: EventsArgs, common: Common) -> Result<ExitCode, Failure>
                 Some(place) => remote::import(&room, &user, &place, json).await,
                 None => import(&room, &user, &from, json).await,
             },
+            Command::Forget { user, from, json } => {
+                forget::forget(&room, &user, &from, json).await?;
+                Ok(ExitCode::SUCCESS)
+            }
             Command::Export { user, to } => {
                 let text = room.export(&user, Timestamp::now()).await?;
                 match to {

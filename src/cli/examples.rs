@@ -158,6 +158,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("events", &[("adjutant events list --user ann", "")]),
     ("events list", &[("adjutant events list --user ann --days-forward 7", "")]),
     ("events show", &[("adjutant events show 5c1e", "")]),
+    ("events forget", &[("adjutant events forget ann calendar.ics", "")]),
     (
         "events import",
         &[

@@ -93,6 +93,7 @@ fn an_address_is_read_again_only_when_it_changed() {
         answer("304 Not Modified", ""),
         answer("200 OK", &calendar(&[&MEETING.replace("m@", "other@")])),
         answer("503 Later", ""),
+        answer("200 OK", &calendar(&[MEETING])),
     ]);
     let home = home();
     let import = || home.run(["events", "import", "ann", &url], "");
@@ -102,7 +103,11 @@ fn an_address_is_read_again_only_when_it_changed() {
     assert_eq!(import().stdout, "1 new, 0 changed, 0 as before, 1 gone, 0 left out\n");
     let away = "error: the server answers with status 503\nhint: what was read before stays as it is; try again later\n";
     assert_eq!(import().stderr, away);
+    let forgotten = home.run(["events", "forget", "ann", &url], "");
+    assert_eq!(forgotten.stdout, format!("{url}: 1 event gone, 0 notifications taken back\n"));
+    assert_eq!(import().stdout, "0 new, 1 changed, 0 as before, 0 gone, 0 left out\n");
     let asked = asked.join().unwrap();
+    assert!(!asked[4].contains("if-none-match"), "{asked:?}");
     assert!(!asked[0].contains("if-none-match") && asked[1].contains("if-none-match: \"v1\""), "{asked:?}");
 }
 
@@ -439,6 +444,52 @@ fn a_file_that_is_gone_from_its_folder_is_gone_from_the_calendar() {
         empty.stderr
     );
     assert_eq!(names(), ["b", "c", "d", "e"]);
+}
+
+#[test]
+fn what_was_taken_over_by_mistake_is_taken_back() {
+    let home = home();
+    let event = |uid: &str| calendar(&[&format!("UID:{uid}\r\nDTSTART:{}\r\nSUMMARY:Budget", at(5, "1400"))]);
+    for (file, uid) in [("all/a.ics", "a"), ("all/b.ics", "b"), ("c.ics", "c")] {
+        home.write(file, event(uid));
+    }
+    let import = |from: &str| home.run(["events", "import", "ann", from], "").stdout;
+    let forget = |from: &str| home.run(["events", "forget", "ann", from], "");
+    let names = || -> Vec<_> {
+        let exported = exported(&home, "ann");
+        exported
+            .lines()
+            .filter(|line| line.starts_with("UID:") && line.len() == 5)
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(
+        forget("c.ics").stderr,
+        "error: no event of `ann` came from c.ics\nhint: `adjutant events list` shows the events that there are\n"
+    );
+    for from in ["all", "c.ics"] {
+        import(from);
+    }
+    assert!(home.run(["notifications", "plan", "ann"], "").status.success());
+    let place = home.path().join("all/b.ics");
+    let told = home.run(["events", "forget", "ann", "all/b.ics", "--json"], "");
+    let told: Value = serde_json::from_str(&told.stdout).unwrap();
+    let told = &told["forgotten"][0];
+    assert_eq!((&told["from"], &told["gone"]), (&place.to_str().unwrap().into(), &1.into()));
+    assert_eq!(told["withdrawn"], 1, "{told}");
+    assert_eq!(names(), ["UID:a", "UID:c"]);
+    let again = forget("all/b.ics").stderr;
+    assert!(again.contains("hint: they came from ") && again.contains("c.ics"), "{again}");
+    // The folder, though its files are gone; and what was forgotten may be taken over again.
+    std::fs::remove_dir_all(home.path().join("all")).unwrap();
+    let folder = forget("all/");
+    assert!(folder.stdout.ends_with("/all/a.ics: 1 event gone, 1 notification taken back\n"), "{folder}");
+    assert_eq!(names(), ["UID:c"]);
+    forget("c.ics");
+    assert_eq!(import("c.ics"), "c.ics: 0 new, 1 changed, 0 as before, 0 gone, 0 left out\n");
+    assert_eq!(names(), ["UID:c"]);
+    let nobody = home.run(["events", "forget", "anne", "c.ics"], "");
+    assert!(nobody.stderr.starts_with("error: unknown user `anne`"), "{nobody}");
 }
 
 #[test]

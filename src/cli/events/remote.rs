@@ -32,13 +32,7 @@ pub(super) struct Remote {
 impl Remote {
     /// Returns the server's place; `None` where `from` is a file or a folder.
     pub(super) fn place(&self, from: &Path) -> Result<Option<Place>, Failure> {
-        let url = from.to_str().and_then(|text| match text.split_once("://")? {
-            ("http" | "https", _) => Some(text.to_owned()),
-            // What pages offer for a subscription: the same over the web.
-            ("webcal" | "webcals", rest) => Some(format!("https://{rest}")),
-            _ => None,
-        });
-        let Some(url) = url else {
+        let Some(url) = address(from) else {
             return if self.caldav || self.login.is_some() {
                 Err(Failure::usage("--caldav and --login need an address that begins with http")
                     .hint("adjutant events import USER https://example.org/calendars/me/ --caldav"))
@@ -58,6 +52,17 @@ impl Remote {
             _ => None,
         };
         Ok(Some(Place { url, caldav: self.caldav, login }))
+    }
+}
+
+/// Returns the address that `from` is; `None` where it is a file or a folder.
+pub(super) fn address(from: &Path) -> Option<String> {
+    let text = from.to_str()?;
+    match text.split_once("://")? {
+        ("http" | "https", _) => Some(text.to_owned()),
+        // What pages offer for a subscription: the same over the web.
+        ("webcal" | "webcals", rest) => Some(format!("https://{rest}")),
+        _ => None,
     }
 }
 

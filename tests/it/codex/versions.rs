@@ -231,7 +231,7 @@ fn a_command_is_allowed_for_a_session() {
         let turn = |on| Turn { on, does: does.clone(), says: LAST_WORD };
         let model = Model::start(Script::Turns(vec![turn("touch it"), turn("once more")]));
         configure(&home, &model);
-        let mut hub = Serving::open_hub(&home);
+        let hub = Serving::open_hub(&home);
         let made = home.path().join("work/made.txt");
 
         let mut running = Running::start(&home, &[["touch it"].as_slice(), &ON_REQUEST].concat());
