@@ -7,6 +7,7 @@ pub(crate) mod approval;
 mod backend;
 pub(crate) mod console;
 mod cut_off;
+pub(crate) mod elsewhere;
 pub(crate) mod error;
 pub(crate) mod handles;
 pub(crate) mod happened;
@@ -309,34 +310,17 @@ impl Codex {
     async fn open(&self, mut start: Start, resume: Option<String>) -> Result<Begun, Error> {
         // Or a turn of this process would be taken for one that was left.
         self.only_ours().await?;
-        let usual = || self.0.config.folder.as_ref().map(|folder| folder.display().to_string());
-        start.cwd = start.cwd.or_else(usual);
+        if resume.is_none() {
+            let usual = || self.0.config.folder.as_ref().map(|folder| folder.display().to_string());
+            start.cwd = start.cwd.or_else(usual);
+        }
         let installed = self.installed().await?;
         let open = self.live().len();
         if open >= self.0.config.most_sessions {
             return Err(Error::TooMany(open));
         }
-        let run = format!("codex-{:x}-{}", now(), self.0.runs.fetch_add(1, Ordering::Relaxed));
-        let spool = self.0.config.spool.clone().unwrap_or_else(std::env::temp_dir).join(run);
-        // Codex takes a folder that is not there; then its process stands elsewhere, and Codex says so itself.
-        let folder =
-            start.cwd.as_deref().map(PathBuf::from).filter(|folder| folder.is_absolute() && folder.is_dir());
-        let back = installed.back.as_str();
-        let tape = self.0.recorder.tape_of(Subject {
-            edge: Edge::Codex,
-            about: format!("codex {back} {}", installed.version),
-            command: vec![installed.program.display().to_string(), back.to_owned()],
-        });
-        let plan = Plan {
-            installed,
-            start,
-            resume,
-            workdir: folder.unwrap_or_else(|| PathBuf::from("/")),
-            spool,
-            tape: tape.clone(),
-            approval_timeout: self.0.config.approval_timeout,
-            idle: self.0.config.idle,
-        };
+        let plan = self.plan(installed, start, resume);
+        let tape = plan.tape.clone();
         let outside = Outside {
             store: self.0.store.clone(),
             events: self.0.events.clone(),
@@ -353,6 +337,31 @@ impl Codex {
         // The receiver is right here.
         let _ = begin.send(0);
         Ok(Begun { thread, session, after: 0, begins, ahead: 0, ticket: 0, answer: answered })
+    }
+
+    /// Returns what a process of Codex is started with.
+    fn plan(&self, installed: Installed, start: Start, resume: Option<String>) -> Plan {
+        let run = format!("codex-{:x}-{}", now(), self.0.runs.fetch_add(1, Ordering::Relaxed));
+        let spool = self.0.config.spool.clone().unwrap_or_else(std::env::temp_dir).join(run);
+        // Codex takes a folder that is not there; then its process stands elsewhere, and Codex says so itself.
+        let folder =
+            start.cwd.as_deref().map(PathBuf::from).filter(|folder| folder.is_absolute() && folder.is_dir());
+        let back = installed.back.as_str();
+        let tape = self.0.recorder.tape_of(Subject {
+            edge: Edge::Codex,
+            about: format!("codex {back} {}", installed.version),
+            command: vec![installed.program.display().to_string(), back.to_owned()],
+        });
+        Plan {
+            installed,
+            start,
+            resume,
+            workdir: folder.unwrap_or_else(|| PathBuf::from("/")),
+            spool,
+            tape,
+            approval_timeout: self.0.config.approval_timeout,
+            idle: self.0.config.idle,
+        }
     }
 
     /// The sessions, without those that are over.

@@ -2,6 +2,7 @@
 //! lines go in and come out as [`Heard`].
 
 mod app_server;
+mod listing;
 mod mcp_server;
 mod read;
 mod summary;
@@ -16,6 +17,7 @@ use super::happened::{Happened, Heard, Level};
 use super::settings::{Back, Start};
 use crate::trace::Trace;
 use app_server::AppServer;
+pub(super) use listing::Listing;
 use mcp_server::McpServer;
 
 /// One conversation with one child.

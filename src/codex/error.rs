@@ -17,6 +17,11 @@ pub(crate) enum Error {
     /// In Codex's words.
     #[error("codex did not begin the thread: {0}")]
     Refused(String),
+    #[error("codex mcp-server does not list threads")]
+    NoList,
+    /// In Codex's words.
+    #[error("codex did not list its threads: {0}")]
+    NotListed(String),
     #[error("there is no thread `{0}`")]
     UnknownThread(String),
     #[error("{0} prompts are waiting in this thread already")]
@@ -45,9 +50,13 @@ impl Error {
             Self::Missing { .. } => Some(
                 "install it (npm install -g @openai/codex), or name its program: [codex] program in config.toml",
             ),
-            Self::NoBack { .. } => Some("set [codex] backend to \"auto\" in config.toml, or leave it out"),
-            Self::UnknownThread(_) => Some("`adjutant codex list` shows the threads that are known here"),
-            Self::Refused(_) | Self::Start(_) | Self::Version(_) => {
+            Self::NoBack { .. } | Self::NoList => {
+                Some("set [codex] backend to \"auto\" in config.toml, or leave it out")
+            }
+            Self::UnknownThread(_) => Some(
+                "`adjutant codex list` shows the threads that are known here, with --elsewhere what else Codex has",
+            ),
+            Self::Refused(_) | Self::NotListed(_) | Self::Start(_) | Self::Version(_) => {
                 Some("see whether `codex` itself works there; `codex login` if it is not logged in")
             }
             Self::NoSteering | Self::NotSteered(_) => {

@@ -4,7 +4,7 @@
 //! order, and it ends with the child's whole tree.
 
 mod asks;
-mod child;
+pub(super) mod child;
 mod turns;
 
 use std::collections::{BTreeMap, HashMap};
@@ -104,6 +104,7 @@ impl Session {
             told: Instant::now(),
             untold: false,
             closed: false,
+            refused: None,
             plan,
             outside,
         };
@@ -133,6 +134,8 @@ struct Task {
     told: Instant,
     untold: bool,
     closed: bool,
+    /// Why Codex began no thread, in its words.
+    refused: Option<String>,
     plan: Plan,
     outside: Outside,
 }
@@ -243,7 +246,10 @@ impl Task {
                         let _ = done.send(refused.clone().map_or(Ok(()), |why| Err(Error::NotSteered(why))));
                     }
                 }
-                Happened::Closed { .. } => self.closed = true,
+                Happened::Closed { message } => {
+                    self.closed = true;
+                    self.refused.clone_from(message);
+                }
                 _ => {}
             }
         }
@@ -394,7 +400,8 @@ impl Task {
         // What it said before its end still counts.
         self.hear().await;
         let killed = self.killing.is_some() || self.outside.stop.is_cancelled();
-        let message = ended.filter(|_| !killed);
+        // A process that was ended for what it had said says nothing by its end.
+        let message = self.refused.take().or_else(|| ended.filter(|_| !killed));
         if self.turns.is_running() {
             let end = if killed { End::Interrupted } else { End::Failed };
             let turn = self.thread().turn.clone();

@@ -3,6 +3,7 @@
 mod browser;
 mod clients;
 mod drop_in;
+mod elsewhere;
 mod faults;
 mod pages;
 mod recorded;

@@ -20,6 +20,7 @@ enum Purpose {
     Turn { thread: String },
     Steer { number: u64 },
     Interrupt,
+    List,
 }
 
 /// The conversation.
@@ -38,6 +39,8 @@ pub(in crate::codex) struct AppServer {
     /// The files of the patches that run, by their threads and items, for their approvals do not name them.
     patches: Vec<(String, String, Vec<Change>)>,
     version: Option<String>,
+    /// What came of the last question for threads, until it is taken.
+    pub(super) listed: Option<Result<Value, Fault>>,
     /// What the turns that begin are a part of.
     pub(super) trace: Option<Trace>,
 }
@@ -54,6 +57,7 @@ impl AppServer {
             steered: 0,
             patches: Vec::new(),
             version: None,
+            listed: None,
             trace: None,
         }
     }
@@ -122,6 +126,11 @@ impl AppServer {
         Ok(number)
     }
 
+    /// Asks for a part of the threads that Codex has.
+    pub(super) fn list(&mut self, params: &Value, out: &mut Vec<u8>) {
+        self.request(Purpose::List, "thread/list", params, out);
+    }
+
     fn request(&mut self, purpose: Purpose, method: &str, params: &Value, out: &mut Vec<u8>) {
         let id = self.ids.next(purpose);
         let out = if self.greeted { out } else { &mut self.held };
@@ -176,6 +185,10 @@ impl AppServer {
                 // An old one goes on to list everything that it does know.
                 let why = fault.message.split(", expected one of").next().unwrap_or_default();
                 vec![Happened::Steered { number, refused: Some(why.to_owned()) }]
+            }
+            (Purpose::List, answer) => {
+                self.listed = Some(answer);
+                Vec::new()
             }
             (Purpose::Interrupt, Ok(_)) => Vec::new(),
             (Purpose::Initialize | Purpose::Thread { .. }, Err(fault)) => {

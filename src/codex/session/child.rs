@@ -20,11 +20,11 @@ const TOLD: usize = 600;
 /// Bytes read at once.
 const CHUNK: usize = 64 << 10;
 
-pub(super) struct Child {
+pub(in crate::codex) struct Child {
     running: Option<Running>,
     input: OwnedReadHalf,
     output: OwnedWriteHalf,
-    pub(super) lines: Lines,
+    pub(in crate::codex) lines: Lines,
     buffer: Vec<u8>,
     spool: std::path::PathBuf,
     /// Takes what passes, as it was.
@@ -33,7 +33,7 @@ pub(super) struct Child {
 
 /// What became of waiting for the child.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(in crate::codex) enum Said {
     /// There may be new lines.
     Read,
     Wrote,
@@ -41,7 +41,7 @@ pub(super) enum Said {
 }
 
 impl Child {
-    pub(super) async fn start(plan: &Plan) -> Result<Self, Error> {
+    pub(in crate::codex) async fn start(plan: &Plan) -> Result<Self, Error> {
         let argv: Vec<OsString> =
             vec![plan.installed.program.clone().into(), plan.installed.back.as_str().into()];
         let command = Command {
@@ -63,7 +63,7 @@ impl Child {
     }
 
     /// Reads what comes, or writes what waits in `out`. May be given up at any time.
-    pub(super) async fn next(&mut self, out: &mut Vec<u8>) -> Said {
+    pub(in crate::codex) async fn next(&mut self, out: &mut Vec<u8>) -> Said {
         tokio::select! {
             read = self.input.read(&mut self.buffer) => match read {
                 Ok(0) | Err(_) => {
@@ -88,7 +88,7 @@ impl Child {
     }
 
     /// Ends the child and everything below it, and says how it ended, for a person.
-    pub(super) async fn end(&mut self) -> Option<String> {
+    pub(in crate::codex) async fn end(&mut self) -> Option<String> {
         let running = self.running.take()?;
         running.cancel();
         let outcome = running.ended().await;

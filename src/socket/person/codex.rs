@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{Out, Person, Refusal, written};
 use crate::app::App;
 use crate::codex::approval::{Approval, By, Decision};
+use crate::codex::elsewhere::Elsewhere;
 use crate::codex::happened::{End, Heard};
 use crate::codex::log::Followed;
 use crate::codex::settings::Start;
@@ -50,6 +51,10 @@ pub(crate) enum Act {
     },
     List {
         text: String,
+        limit: u32,
+    },
+    /// Threads that were not begun here.
+    Elsewhere {
         limit: u32,
     },
     /// Hands in a prompt, and nothing more is told.
@@ -160,6 +165,10 @@ impl Person {
     pub(crate) fn codex_threads(&mut self, text: &str, limit: u32) -> Result<Vec<Shown>, super::Error> {
         self.ask(&super::Act::Codex(Act::List { text: text.to_owned(), limit }))
     }
+
+    pub(crate) fn codex_elsewhere(&mut self, limit: u32) -> Result<Vec<Elsewhere>, super::Error> {
+        self.ask(&super::Act::Codex(Act::Elsewhere { limit }))
+    }
 }
 
 /// Does an act with calls of the room.
@@ -189,6 +198,9 @@ pub(super) async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, 
             written(&())
         }
         Act::List { text, limit } => written(&live::threads(codex, &text, limit).await?),
+        Act::Elsewhere { limit } => {
+            written(&codex.elsewhere(usize::try_from(limit).unwrap_or(usize::MAX)).await?)
+        }
         Act::Send(order) => written(&live::send(codex, *order).await?),
         Act::Watch { text, limit } => live::watch(app, &text, limit, out).await,
         Act::Follow { thread, items } => live::follow(app, &thread, items, out).await,

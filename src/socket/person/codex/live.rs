@@ -88,7 +88,10 @@ impl Person {
 pub(super) async fn begin(codex: &Codex, order: Order) -> Result<Begun, codex::Error> {
     let Order { thread, start } = order;
     match thread {
-        Some(thread) => codex.reply(&thread, start.prompt).await,
+        Some(thread) => match codex.reply(&thread, start.prompt.clone()).await {
+            Err(codex::Error::UnknownThread(_)) => codex.take_up(&thread, start.prompt).await,
+            begun => begun,
+        },
         None => codex.start(start).await,
     }
 }

@@ -1,0 +1,91 @@
+//! Threads that were begun without this program, by Codex itself.
+
+use serde_json::Value;
+
+use super::faults::app_server;
+use super::versions::{configure, installed};
+use super::{codex, install, said, threads};
+use crate::support::Home;
+use crate::support::model::{LAST_WORD, Model, Script};
+use crate::support::real::{RUN_DEADLINE, run, without};
+use crate::support::serving::Serving;
+
+fn elsewhere(home: &Home) -> Vec<Value> {
+    let listed = codex(home, &["list", "--elsewhere", "--json"]);
+    assert!(listed.status.success(), "{listed}");
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    listed["threads"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_thread_that_codex_has_is_listed_and_taken_up() {
+    if without("npm") {
+        return;
+    }
+    for package in ["@openai/codex", "codex-0-153", "codex-0-92"] {
+        let home = Home::new();
+        installed(&home, package, "app-server");
+        let model = Model::start(Script::Answer);
+        configure(&home, &model);
+        let mut command = home.client(&home.path().join("bin/codex"));
+        command.args(["exec", "--skip-git-repo-check", "the tables of tides"]);
+        let begun = run(command.current_dir(home.path().join("work")), RUN_DEADLINE);
+        assert!(begun.status.success(), "{package}: {begun}");
+
+        let _hub = Serving::socket_hub(&home);
+        let found = elsewhere(&home);
+        assert_eq!(found.len(), 1, "{package}: {found:?}");
+        assert_eq!(
+            (&found[0]["title"], &found[0]["source"]),
+            (&"the tables of tides".into(), &"exec".into())
+        );
+        assert!(found[0]["updated_at"].as_i64().unwrap() > 1_600_000_000_000, "{found:?}");
+        assert!(threads(&home).is_empty());
+
+        let thread = found[0]["thread"].as_str().unwrap();
+        let reply = codex(&home, &["--thread", thread, "and the moon"]);
+        assert_eq!(said(&reply.stdout), [LAST_WORD], "{package}: {reply}");
+        let last = model.requests().pop().unwrap()["input"].to_string();
+        assert!(last.contains("the tables of tides") && last.contains("and the moon"), "{package}: {last}");
+
+        // It is known here from now on, and stands in the folder in which it was begun.
+        assert_eq!(elsewhere(&home), [] as [Value; 0]);
+        let known = &threads(&home)[0];
+        let work = home.path().join("work");
+        assert_eq!((&known["thread"], &known["cwd"]), (&found[0]["thread"], &work.to_str().unwrap().into()));
+
+        // One that Codex does not have is refused in its words, and nothing of it is kept.
+        let none = "01a1fb15-c637-7223-9d66-12abb257a85a";
+        let refused = codex(&home, &["--thread", none, "hello"]);
+        assert_eq!(refused.status.code(), Some(1), "{package}: {refused}");
+        assert!(refused.stderr.contains(none), "{package}: {refused}");
+        assert!(!refused.stderr.contains("signal"), "{package}: {refused}");
+        assert_eq!(threads(&home).len(), 1);
+    }
+}
+
+#[test]
+fn a_codex_that_lists_nothing_says_why() {
+    let home = Home::new();
+    install(&home, "#!/bin/sh\necho codex-cli 0.153.4\n", "mcp-server");
+    let hub = Serving::socket_hub(&home);
+    let told = codex(&home, &["list", "--elsewhere"]);
+    drop(hub);
+    assert!(told.stderr.starts_with("error: codex mcp-server does not list threads\nhint: "), "{told}");
+    // The program is another one: an app-server that knows nothing of threads, then one that dies.
+    for (answer, reason) in [
+        (
+            r#"line '{"id":2,"error":{"code":-32600,"message":"unknown variant `thread/list`"}}'"#,
+            "unknown variant",
+        ),
+        ("echo 'out of luck' >&2; exit 7", "codex exited with 7: out of luck"),
+    ] {
+        let hello = app_server("").split("read -r thread").next().unwrap().to_owned();
+        install(&home, &format!("{hello}read -r list; {answer}\ncat > /dev/null\n"), "app-server");
+        let _hub = Serving::socket_hub(&home);
+        let told = codex(&home, &["list", "--elsewhere"]);
+        assert_eq!(told.status.code(), Some(1), "{told}");
+        assert!(told.stderr.starts_with("error: codex did not list its threads: "), "{told}");
+        assert!(told.stderr.contains(reason), "{told}");
+    }
+}
