@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{REVISION, SESSION_ID, Shared, accepts};
+use super::{REVISION, SESSION_ID, Shared, accepts, any_kind};
 use crate::http::answer;
 use crate::mcp::edge::envelope::Envelope;
 use crate::mcp::error::Refusal;
@@ -176,12 +176,13 @@ async fn own(popups: &Popups, route: &Route) -> Option<Value> {
     Some(response(&delivery.request, &delivery.question))
 }
 
-/// Whether a GET opens the stream of a caller without a session.
+/// Whether a GET opens the stream of a caller without a session: one that asks for events, or for whatever there is,
+/// as most HTTP clients do unless they are told otherwise.
 pub(super) fn opens(parts: &request::Parts) -> bool {
     parts.method == Method::GET
         && !parts.headers.contains_key(SESSION_ID)
         && !parts.headers.contains_key(REVISION)
-        && accepts(&parts.headers, "text/event-stream")
+        && (accepts(&parts.headers, "text/event-stream") || any_kind(&parts.headers))
 }
 
 /// What one open stream holds on to.

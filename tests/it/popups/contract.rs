@@ -125,6 +125,22 @@ fn a_post_is_acknowledged_and_its_response_waits_for_its_own_stream() {
 }
 
 #[test]
+fn the_stream_is_for_every_client_that_takes_events() {
+    let hub = Hub::new();
+    // As a browser's `EventSource` says it, as curl does, and as most libraries do.
+    for (at, accept) in ["text/event-stream", "*/*", "application/json, */*;q=0.8"].into_iter().enumerate() {
+        let (path, title) = (format!("/mcp?client={at}"), format!("Question {at}"));
+        hub.post(&path, &[], &request("req1", &title).to_string());
+        let question = Person::waits_for(&hub.home, &title);
+        hub.person().choose(&question, "yes");
+        let response = hub.events(&path, &[("accept", accept)]).next().1;
+        assert_eq!(response, json!({"jsonrpc": "2.0", "result": {"selectedValue": "yes"}, "id": "req1"}));
+    }
+    let (status, body) = hub.ask("GET", "/mcp", &[("accept", "application/json")], "");
+    assert_eq!(status, 406, "{body}");
+}
+
+#[test]
 fn without_a_hub_the_desk_is_the_process_itself() {
     let home = Home::new();
     let mut command = home.adjutant(["mcp", "popup", "--http", "127.0.0.1:0"]);

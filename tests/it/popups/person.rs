@@ -89,9 +89,12 @@ impl Hub {
         Events(stream)
     }
 
-    /// Opens the event stream of `path` and reads its head.
+    /// Opens the event stream of `path` and reads its head; what the client takes is events, or what `headers` say.
     pub(super) fn events(&self, path: &str, headers: &[(&str, &str)]) -> Events {
-        let headers = [headers, &[("accept", "text/event-stream")]].concat();
+        let mut headers = headers.to_vec();
+        if !headers.iter().any(|(name, _)| *name == "accept") {
+            headers.push(("accept", "text/event-stream"));
+        }
         let mut stream = self.open("GET", path, &headers, "");
         assert_eq!(status(&mut stream), 200);
         Events(stream)
