@@ -20,6 +20,14 @@ function settled(pause, act) {
   };
 }
 
+// Takes over the token of a newer page: a hub that was started anew takes none of the old one, and what is filled in on
+// an open page has to be good for it.
+function renew(fresh) {
+  const token = fresh.querySelector("input[name=csrf]")?.value;
+  if (!token) return;
+  for (const input of document.querySelectorAll("input[name=csrf]")) input.value = token;
+}
+
 // Where a person reads in a part that scrolls; undefined for one who follows its end.
 function reading(part) {
   const follows = part.scrollTop > 0 && part.scrollHeight - part.scrollTop - part.clientHeight < 20;
@@ -233,7 +241,6 @@ let question;
 if (answer) {
   const fields = answer.querySelector("fieldset");
   const typing = (target) => target.closest?.("textarea, select, input:not([type=radio], [type=checkbox])");
-  const csrf = answer.elements.csrf.value;
   let appeared = performance.now();
   const hurried = () => calm(appeared);
 
@@ -250,7 +257,8 @@ if (answer) {
   // Only what somebody can see is seen.
   const tell = () => {
     if (document.hidden || fields.disabled) return;
-    fetch(location.pathname + "/seen", { method: "POST", body: new URLSearchParams({ csrf }), credentials: "same-origin" }).catch(quietly);
+    const body = new URLSearchParams({ csrf: answer.elements.csrf.value });
+    fetch(location.pathname + "/seen", { method: "POST", body, credentials: "same-origin" }).catch(quietly);
   };
   tell();
   setInterval(tell, SEEN);
@@ -289,6 +297,8 @@ if (answer) {
       else if (fields.disabled) document.getElementById("undo")?.focus({ preventScroll: true });
     } catch (error) {
       quietly(error);
+      if (error.name === "AbortError") return;
+      document.getElementById("fault").textContent = "The hub does not answer, so nothing was done. What you filled in stays here.";
     }
   };
   document.addEventListener("submit", (event) => {
@@ -396,6 +406,7 @@ if (pulse && document.querySelector("[data-live]")) {
       const sections = [...looked];
       looked.clear();
       const fresh = parse(text);
+      renew(fresh);
       // What is known is made the same before it is put in place, so that it stays where it is.
       asks?.(fresh);
       swap(fresh, sections.map((section) => `[data-live~="${section}"]`).join());

@@ -255,6 +255,35 @@ fn who_was_slower_sees_it_and_loses_no_word() {
     browser.assert_calm();
 }
 
+/// A hub that is started anew takes no form of the last one; an open page goes on with what was typed all the same.
+#[test]
+fn an_open_page_outlives_its_hub_with_what_was_typed() {
+    let Some(mut browser) = Browser::start() else { return };
+    let desk = Desk::new();
+    let (path, other) = (deploy(&desk, 1), deploy(&desk, 2));
+    browser.open(&desk.url(&path));
+    browser.until("document.getElementById('pulse').textContent === 'Live'");
+    browser::tab_to(&mut browser, "#note");
+    browser.type_text("wait for the tide");
+    browser.press(Key::Escape);
+    // The cooldown is time itself.
+    browser.evaluate("new Promise((done) => setTimeout(done, 700))");
+    browser.evaluate("document.querySelector('[name=made]').value = '0'");
+    browser.type_text("2");
+    browser.evaluate("window.known = fetch; window.fetch = () => Promise.reject(new TypeError('away')); 0");
+    browser.press(Key::Enter);
+    browser.until("document.getElementById('fault').innerText.includes('nothing was done')");
+    // So the page looks to a new hub: its token is another one's. The next look brings the new one's.
+    browser.evaluate("document.querySelectorAll('[name=csrf]').forEach((input) => (input.value = '00'))");
+    browser.evaluate("window.fetch = window.known; 0");
+    desk.post(&other, &form(&desk, &other, "act=decline"));
+    browser.until("[...document.querySelectorAll('[name=csrf]')].every((input) => input.value !== '00')");
+    browser.evaluate("document.getElementById('f0-1').focus()");
+    browser.press(Key::Enter);
+    browser.until("document.querySelector('#standing .decided')?.innerText.includes('wait for the tide')");
+    assert_eq!(browser.evaluate("document.getElementById('fault').innerText"), json!(""));
+}
+
 #[test]
 fn a_name_that_points_here_by_rebinding_reads_nothing() {
     let Some(mut browser) = Browser::start_with(&["--host-resolver-rules=MAP evil.test 127.0.0.1"]) else {
