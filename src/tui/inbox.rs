@@ -400,7 +400,7 @@ pub(super) fn ticket(act: &Act) -> Option<&str> {
         | Act::Answer { ticket, .. }
         | Act::TakeBack { ticket }
         | Act::Decline { ticket, .. }
-        | Act::Dismiss { ticket }
+        | Act::Dismiss { ticket, .. }
         | Act::Redirect { ticket, .. }
         | Act::Snooze { ticket, .. } => Some(ticket),
     }

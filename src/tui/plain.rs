@@ -59,7 +59,7 @@ struct Session<'a> {
     questions: Vec<Shown>,
     /// What was decided here lately, youngest last.
     decided: Vec<Shown>,
-    /// Notes that go with the next decision of a question, by its ticket.
+    /// Notes that go with what is decided of a question, by its ticket; kept, because it may be taken back or refused.
     notes: HashMap<String, String>,
     /// An answer that lacks the passphrase, which the next line is.
     guarded: Option<(Act, Hidden)>,
@@ -195,6 +195,9 @@ impl Session<'_> {
             Ok(Read::Act(act)) => self.decide(act),
             Ok(Read::Note { ticket, note }) => {
                 self.print(&format!("NOTED {} it goes with what you decide", short(&ticket)))?;
+                let (questions, decided) = (&self.questions, &self.decided);
+                let known = |id: &str| questions.iter().chain(decided).any(|known| known.ticket == id);
+                self.notes.retain(|id, _| known(id));
                 self.notes.insert(ticket, note);
                 Ok(())
             }
@@ -206,10 +209,11 @@ impl Session<'_> {
     }
 
     fn decide(&mut self, mut act: Act) -> io::Result<()> {
-        if let Act::Answer { ticket, note, .. } | Act::Decline { ticket, note } = &mut act
+        if let Act::Answer { ticket, note, .. } | Act::Decline { ticket, note } | Act::Dismiss { ticket, note } =
+            &mut act
             && note.is_none()
         {
-            *note = self.notes.remove(ticket);
+            *note = self.notes.get(ticket).cloned();
         }
         // What becomes of it is told by its own answer, not as something that happened elsewhere.
         if let Some(ticket) = answer::decides(&act)

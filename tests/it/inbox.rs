@@ -261,8 +261,13 @@ fn lines_in_lines_out_without_a_terminal() {
         after.iter().any(|line| line.starts_with(&format!("QUESTION {id} "))),
         "it is asked again: {after:?}"
     );
-    lines.write(format!("{id} /note not on a Friday\n{id} no\n"));
+    lines.write(format!("{id} /note not on a Friday\n{id} /dismiss\n"));
     assert_eq!(lines.line(), format!("NOTED {id} it goes with what you decide"));
+    assert!(lines.line().starts_with(&format!("DONE {id} dismissed; ")));
+    // What was said beside it is not taken back with it.
+    lines.write(format!("{id} /undo\n"));
+    while lines.line() != "  2  no  No" {}
+    lines.write(format!("{id} no\n"));
     assert!(lines.line().starts_with(&format!("DONE {id} answered; ")));
     let finished = asking.finish();
     assert_eq!(finished.stdout, "no\n");

@@ -60,6 +60,7 @@ pub(crate) enum Act {
     },
     Dismiss {
         ticket: String,
+        note: Option<String>,
     },
     /// Asks the agent to ask in another way.
     Redirect {
@@ -217,9 +218,9 @@ pub(super) async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, 
                 Err(error) => Err(error),
             }
         }
-        Act::Dismiss { ticket } => {
+        Act::Dismiss { ticket, note } => {
             let ticket = known(&ticket)?;
-            match popups.dismiss(&ticket, None, through).await {
+            match popups.dismiss(&ticket, note, through).await {
                 Ok(outcome) => decided(app, &ticket, &outcome).await,
                 Err(error) => Err(error),
             }

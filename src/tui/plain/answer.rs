@@ -86,7 +86,7 @@ fn act(line: &str, questions: &[Shown]) -> Result<Act, String> {
         let words = Some(words.trim().to_owned()).filter(|words| !words.is_empty());
         return match (command, words) {
             ("decline", note) => Ok(Act::Decline { ticket, note }),
-            ("dismiss", None) => Ok(Act::Dismiss { ticket }),
+            ("dismiss", None) => Ok(Act::Dismiss { ticket, note: None }),
             ("differently", Some(note)) => Ok(Act::Redirect { ticket, note }),
             ("snooze", words) => {
                 let minutes = words.as_deref().unwrap_or("10").parse();
@@ -112,7 +112,7 @@ pub(super) fn decides(act: &Act) -> Option<&str> {
     match act {
         Act::Answer { ticket, .. }
         | Act::Decline { ticket, .. }
-        | Act::Dismiss { ticket }
+        | Act::Dismiss { ticket, .. }
         | Act::Redirect { ticket, .. } => Some(ticket),
         Act::Follow
         | Act::List(_)

@@ -303,6 +303,7 @@ fn refusals_and_other_ways_out_are_told_in_words() {
         hub.person().act(json!({act: {"ticket": question["ticket"], "note": "as a list"}}));
         let told = peer.receive()["result"]["structuredContent"].clone();
         assert_eq!(told["status"], json!(status), "{told}");
+        assert_eq!(told["note"], json!("as a list"), "{told}");
         assert_eq!(told.get("ask_differently").is_some(), differently, "{told}");
         assert!(told.get("selectedValue").is_none());
     }
