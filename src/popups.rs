@@ -131,7 +131,8 @@ impl Popups {
         self.0.answer(ticket, proof, answer, note, presenter).await
     }
 
-    /// Notes that a presenter rings for a question; false when it did before, also before a restart.
+    /// Notes that a presenter rings for a question; false when it did before, also before a restart, and the question was
+    /// not put off since.
     pub(crate) async fn rings(&self, ticket: &Ticket, presenter: Presenter) -> Result<bool, Error> {
         self.0.rings(ticket, presenter).await
     }

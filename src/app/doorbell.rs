@@ -52,6 +52,8 @@ struct Bells {
     phone: Option<Phone>,
     /// Questions that have rung.
     rung: HashSet<Ticket>,
+    /// Questions that were put off: they ring again when they are back, though they were seen.
+    put_off: HashSet<Ticket>,
     /// The question that the desktop's notice names.
     named: Option<Ticket>,
 }
@@ -76,6 +78,7 @@ impl App {
             desktop: None,
             phone: None,
             rung: HashSet::new(),
+            put_off: HashSet::new(),
             named: None,
         };
         if let Some(phone) = channels.phone.clone() {
@@ -161,12 +164,12 @@ impl Bells {
         };
         let pending: HashSet<&Ticket> = page.questions.iter().map(|question| &question.ticket).collect();
         self.rung.retain(|ticket| pending.contains(ticket));
+        self.put_off.retain(|ticket| pending.contains(ticket));
+        let put_off = page.questions.iter().filter(|question| question.snoozed_until.is_some());
+        self.put_off.extend(put_off.map(|question| question.ticket.clone()));
         if let Some(phone) = &mut self.phone {
             phone.keep(&pending);
         }
-        let waits = |question: &&Question| {
-            question.state == State::Pending && question.seen_at.is_none() && question.snoozed_until.is_none()
-        };
         if self.named.as_ref().is_some_and(|named| !pending.contains(named)) {
             // The notice names what is decided: the newest of the rest takes its place without a sound, if any rang.
             let rest = page.questions.iter().rev().find(|question| self.rung.contains(&question.ticket));
@@ -178,9 +181,15 @@ impl Bells {
         if bell == Bell::Silent || !matches!(self.popups.availability().await, Ok(Availability::Here)) {
             return;
         }
-        let fresh: Vec<Question> =
-            page.questions.iter().filter(waits).filter(|q| !self.rung.contains(&q.ticket)).cloned().collect();
+        let is_fresh = |question: &&Question| {
+            let new = question.seen_at.is_none() && !self.rung.contains(&question.ticket);
+            question.state == State::Pending
+                && question.snoozed_until.is_none()
+                && (new || self.put_off.contains(&question.ticket))
+        };
+        let fresh: Vec<Question> = page.questions.iter().filter(is_fresh).cloned().collect();
         let Some(newest) = fresh.last() else { return };
+        self.put_off.retain(|ticket| fresh.iter().all(|question| question.ticket != *ticket));
         self.rung.extend(fresh.iter().map(|question| question.ticket.clone()));
         self.tell_desktop(newest, page.total);
         if let Some(phone) = &mut self.phone {

@@ -214,7 +214,9 @@ impl Desk {
     pub(super) async fn rings(&self, ticket: &Ticket, presenter: Presenter) -> Result<bool, Error> {
         let who = presenter.as_str();
         let happened = self.happened(ticket).await?;
-        if happened.iter().any(|event| event.kind == "rung" && event.who == who) {
+        // What was put off rings once more when it is back.
+        let mut since = happened.iter().rev().take_while(|event| event.kind != "snoozed");
+        if since.any(|event| event.kind == "rung" && event.who == who) {
             return Ok(false);
         }
         popups::note(&self.store, ticket.as_str(), "rung", who, self.clock.now()).await?;

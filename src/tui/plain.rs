@@ -209,8 +209,9 @@ impl Session<'_> {
     }
 
     fn decide(&mut self, mut act: Act) -> io::Result<()> {
-        if let Act::Answer { ticket, note, .. } | Act::Decline { ticket, note } | Act::Dismiss { ticket, note } =
-            &mut act
+        if let Act::Answer { ticket, note, .. }
+        | Act::Decline { ticket, note }
+        | Act::Dismiss { ticket, note } = &mut act
             && note.is_none()
         {
             *note = self.notes.get(ticket).cloned();

@@ -1,5 +1,6 @@
 //! Bells: a notification service on a bus of its own, and a phone that a killed hub does not ring twice.
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -52,6 +53,38 @@ fn the_desktop_is_told_once_and_the_notice_goes_when_somebody_answers() {
     hub.person().choose(&question, "no");
     assert_eq!(desktop.call(), Call::Closed { id: first });
     assert!(desktop.more().is_empty());
+}
+
+#[test]
+fn what_was_put_off_rings_again_when_it_is_back() {
+    let home = home();
+    let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
+    let ntfy = Ntfy::start();
+    let phone = format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url());
+    home.write(".adjutant/config.toml", format!("[popups]\nundo_milliseconds = 0\n{phone}"));
+    let hub = hub(home, &desktop);
+    let mut peer = hub.client("popup");
+    peer.send(&request("1", "Later"));
+    let rung = |title: &str| {
+        let Call::Shown { body, .. } = desktop.call() else { panic!("{title} is shown") };
+        assert!(body.starts_with(title), "{body}");
+        let notice = ntfy.notice();
+        assert!(notice["title"].as_str().unwrap().ends_with(title), "{notice}");
+    };
+    rung("Later");
+    let question = Person::waits_for(&hub.home, "Later");
+    hub.person().act(json!({"seen": {"ticket": question["ticket"]}}));
+    hub.person().act(json!({"snooze": {"ticket": question["ticket"], "minutes": 1}}));
+    peer.send(&request("2", "Meanwhile"));
+    rung("Meanwhile");
+    // The minute is over; what happens at the desk makes it look at the clock.
+    let over = "UPDATE questions SET snoozed_until = 1 WHERE snoozed_until IS NOT NULL";
+    let mut sqlite = Command::new("sqlite3");
+    sqlite.args(["-bail", "-cmd", ".timeout 10000"]).arg(hub.home.path().join(".adjutant/adjutant.db"));
+    let done = sqlite.arg(over).stdin(Stdio::null()).status().expect("no sqlite3: apt-get install sqlite3");
+    assert!(done.success());
+    hub.person().act(json!({"seen": {"ticket": question["ticket"]}}));
+    rung("Later");
 }
 
 #[test]
