@@ -85,7 +85,7 @@ fn a_question_is_answered_by_keys_and_the_script_gets_the_value() {
     terminal.shows("Nothing is waiting for you.");
     terminal.send("q");
     assert_eq!(terminal.ended(), 0);
-    assert!(!terminal.screen().alternate_screen(), "the terminal is given back");
+    terminal.given_back();
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn a_session_of_codex_in_a_terminal() {
     });
     terminal.send("\x03\x03");
     assert_eq!(terminal.ended(), 0);
-    assert!(!terminal.screen().alternate_screen(), "the terminal is given back");
+    terminal.given_back();
     let thread = threads(&home)[0]["thread"].as_str().unwrap().to_owned();
     shows(&mut terminal, &format!("adjutant codex --thread {thread} goes on there"));
 

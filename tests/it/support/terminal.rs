@@ -114,6 +114,17 @@ impl Terminal {
         self.shown.0.lock().unwrap().screen().clone()
     }
 
+    /// Waits until the program has given the screen back; its last words may be read after its end is known.
+    pub(crate) fn given_back(&self) {
+        let end = Instant::now() + DEADLINE;
+        let mut parser = self.shown.0.lock().unwrap();
+        while parser.screen().alternate_screen() {
+            let left = end.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "the terminal is not given back:\n{}", text(parser.screen()));
+            parser = self.shown.1.wait_timeout(parser, left).unwrap().0;
+        }
+    }
+
     /// Waits for the program's end and returns its exit code.
     pub(crate) fn ended(&mut self) -> u32 {
         let end = Instant::now() + DEADLINE;
