@@ -19,7 +19,7 @@ pub(crate) use backups::Backups;
 pub(crate) use client::Client;
 use edit::Part;
 pub(crate) use entry::Launch;
-use entry::NAME;
+use entry::{Found, NAME};
 use file::Seen;
 use syntax::Fault;
 
@@ -179,9 +179,13 @@ pub(crate) fn standing(
     backups: &Backups,
     launch: &Launch,
 ) -> Result<Standing, Error> {
-    let path = client.servers_file(folders);
-    let Some(text) = file::read(&path)?.text else { return Ok(Standing::Absent) };
-    let Some(entry) = edit::found(client, &path, &text)? else { return Ok(Standing::Absent) };
+    let entries = client.servers_files(folders).into_iter().map(|path| entry(client, &path));
+    let entries = entries.collect::<Result<Vec<_>, _>>()?;
+    // A sibling without an entry is a program that is not connected.
+    let is_missing = client.has_siblings() && entries.iter().any(Option::is_none);
+    let Some(entry) = entries.into_iter().flatten().next().filter(|_| !is_missing) else {
+        return Ok(Standing::Absent);
+    };
     if !entry.is_ours() {
         return Ok(Standing::Foreign(entry.shown()));
     }
@@ -202,7 +206,8 @@ pub(crate) fn plan(
     backups: &Backups,
     wish: Wish<'_>,
 ) -> Result<Vec<Change>, Error> {
-    let mut files = vec![(client.servers_file(folders), vec![Part::Entry])];
+    let mut files: Vec<_> =
+        files(client, folders, wish)?.into_iter().map(|path| (path, vec![Part::Entry])).collect();
     let hook = match wish {
         Wish::Installed { launch, .. } => client.hook(folders, launch),
         // Where a hook stands does not depend on what it runs.
@@ -215,6 +220,30 @@ pub(crate) fn plan(
         }
     }
     files.into_iter().map(|(path, parts)| changed(client, path, &parts, backups, wish)).collect()
+}
+
+/// Returns the files in which an entry of ours is wished for, or is to be looked for.
+fn files(client: Client, folders: &ClientFolders, wish: Wish<'_>) -> Result<Vec<PathBuf>, Error> {
+    let mut files = client.servers_files(folders);
+    if client.has_siblings() || matches!(wish, Wish::Removed) {
+        return Ok(files);
+    }
+    // One program reads all of these, so an entry that stands in one of them stays the only one.
+    for number in 0..files.len() {
+        if entry(client, &files[number])?.is_some_and(|entry| entry.is_ours()) {
+            return Ok(vec![files.swap_remove(number)]);
+        }
+    }
+    files.truncate(1);
+    Ok(files)
+}
+
+/// Returns what stands under our name in a file, which may be missing.
+fn entry(client: Client, path: &Path) -> Result<Option<Found>, Error> {
+    match file::read(path)?.text {
+        Some(text) => edit::found(client, path, &text),
+        None => Ok(None),
+    }
 }
 
 fn changed(

@@ -96,26 +96,41 @@ impl Client {
             || places.iter().any(|place| place.exists())
     }
 
-    /// The file that holds its servers.
-    pub(super) fn servers_file(self, folders: &ClientFolders) -> PathBuf {
-        match self {
+    /// The files that may hold its servers, the one for a new entry first. Never empty.
+    pub(super) fn servers_files(self, folders: &ClientFolders) -> Vec<PathBuf> {
+        let usual = match self {
             Self::ClaudeCode => folders.claude_state.clone(),
             Self::ClaudeDesktop => folders.claude_desktop.join("claude_desktop_config.json"),
             Self::Codex => folders.codex.join("config.toml"),
             Self::Copilot => folders.copilot.join("mcp-config.json"),
             Self::Cursor => folders.cursor.join("mcp.json"),
             Self::Gemini => folders.gemini.join("settings.json"),
-            Self::Opencode => folders.opencode_file.clone().unwrap_or_else(|| {
-                // It reads all of them; a new entry goes where there is one already.
-                let with_comments = folders.opencode.join("opencode.jsonc");
-                if with_comments.exists() { with_comments } else { folders.opencode.join("opencode.json") }
-            }),
+            Self::Opencode => {
+                if let Some(file) = &folders.opencode_file {
+                    return vec![file.clone()];
+                }
+                // It reads both; a new entry goes where comments may stand, if that is there.
+                let both = ["opencode.jsonc", "opencode.json"].map(|name| folders.opencode.join(name));
+                let here: Vec<_> = both.iter().filter(|file| file.exists()).cloned().collect();
+                if !here.is_empty() {
+                    return here;
+                }
+                let [_, plain] = both;
+                plain
+            }
             Self::VsCode => {
-                let user = folders.vscode.iter().find(|user| user.exists());
-                user.unwrap_or(&folders.vscode[0]).join("mcp.json")
+                let here: Vec<_> = folders.vscode.iter().filter(|user| user.exists()).collect();
+                let users = if here.is_empty() { vec![&folders.vscode[0]] } else { here };
+                return users.into_iter().map(|user| user.join("mcp.json")).collect();
             }
             Self::Zed => folders.zed.join("settings.json"),
-        }
+        };
+        vec![usual]
+    }
+
+    /// Whether each of [`Self::servers_files`] belongs to a program of its own, so that each needs our entry.
+    pub(super) fn has_siblings(self) -> bool {
+        self == Self::VsCode
     }
 
     /// The member that holds its servers; for Codex, a table.

@@ -33,7 +33,12 @@ pub(super) fn set(text: &str, name: &str, command: &str, arguments: &[String]) -
     let servers = servers(text, &document)?;
     let wanted = [("command", Value::from(command)), ("args", arguments.iter().collect())];
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let is_right = |entry: &dyn TableLike| {
+        wanted.iter().all(|(key, value)| same(entry.get(key), value))
+            && !OF_HTTP.iter().any(|key| entry.contains_key(key))
+    };
     match servers.and_then(|servers| servers.get(name)) {
+        Some(entry) if entry.as_table_like().is_some_and(is_right) => Ok(text.to_owned()),
         Some(Item::Table(entry)) if !entry.is_dotted() => {
             let mut changes = Vec::new();
             let head = entry.span().map_or(0, |head| line_end(text, head.end));

@@ -83,6 +83,64 @@ fn without_a_name_every_client_that_is_here_gets_it() {
 }
 
 #[test]
+fn every_sibling_of_vs_code_gets_it() {
+    let home = Home::new();
+    home.write(".config/VSCodium/User/keep", "");
+    done(&home, &["install", "vscode"]);
+    let codium = home.path().join(".config/VSCodium/User/mcp.json");
+    assert!(codium.exists());
+    // Another one comes later, and each of them is a program of its own.
+    let code = home.path().join(".config/Code/User/mcp.json");
+    home.write(".config/Code/User/mcp.json", "{}\n");
+    let clients = || {
+        let told: Value = serde_json::from_str(&home.run(["doctor", "--json"], "").stdout).unwrap();
+        told["checks"].as_array().unwrap().iter().find(|check| check["id"] == "clients").unwrap().clone()
+    };
+    assert!(clients()["detail"].as_str().unwrap().contains("VS Code") && clients()["status"] == "warn");
+    done(&home, &["install", "vscode"]);
+    assert!(read(&codium).contains("connect") && read(&code).contains("connect"));
+    assert_eq!(clients()["status"], "ok", "{}", clients());
+    done(&home, &["uninstall", "vscode"]);
+    assert!(!codium.exists());
+    assert_eq!(read(&code), "{}\n");
+}
+
+#[test]
+fn one_of_the_files_that_opencode_reads_has_it() {
+    let home = Home::new();
+    let plain = home.write(".config/opencode/opencode.json", "{\"theme\": \"tides\"}");
+    done(&home, &["install", "opencode"]);
+    assert!(read(&plain).contains("connect"));
+    let with_comments = home.write(".config/opencode/opencode.jsonc", "{} // mine\n");
+    done(&home, &["install", "opencode"]);
+    assert_eq!(read(&with_comments), "{} // mine\n", "it stands in the other file");
+    done(&home, &["uninstall", "opencode"]);
+    assert_eq!(read(&plain), "{\"theme\": \"tides\"}");
+    assert_eq!(read(&with_comments), "{} // mine\n");
+    // A new entry goes where comments may stand.
+    done(&home, &["install", "opencode"]);
+    assert!(read(&with_comments).contains("connect") && !read(&plain).contains("connect"));
+}
+
+#[test]
+fn what_is_right_already_stays_in_its_own_words() {
+    let home = Home::new();
+    let program = env!("CARGO_BIN_EXE_adjutant");
+    let text = format!(
+        "[mcp_servers]\nadjutant = {{command=\"{program}\", args = [\n  \"connect\", # all rooms\n]}}\n"
+    );
+    let file = home.write(".codex/config.toml", &text);
+    done(&home, &["install", "codex"]);
+    assert_eq!(read(&file), text);
+    let dotted = format!(
+        "mcp_servers.adjutant.command = '{program}' # ours\nmcp_servers.adjutant.args = [\"connect\"]\n"
+    );
+    home.write(".codex/config.toml", &dotted);
+    done(&home, &["install", "codex"]);
+    assert_eq!(read(&file), dotted);
+}
+
+#[test]
 fn what_is_started_is_an_absolute_path_that_outlives_a_new_version() {
     let home = Home::new();
     let bin = home.path().join("my bin");
