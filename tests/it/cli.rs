@@ -164,6 +164,23 @@ fn a_terminal_is_coloured_unless_the_person_says_no() {
 }
 
 #[test]
+fn a_file_steers_no_terminal() {
+    let home = Home::new();
+    home.write(".adjutant/prompts/loud.md", "Be \u{1b}[31mred about {{input}}.\n");
+    home.write(".adjutant/agents/loud.yaml", "# \u{202e}\ndescription: x\npersona: z\n");
+    for (words, hidden, seen) in [
+        (&["prompts", "expand", "loud", "tides"][..], "\u{1b}[31m", "Be ⟨U+001B⟩[31mred about tides."),
+        (&["prompts", "show", "loud", "--source"], "\u{1b}[31m", "Be ⟨U+001B⟩[31mred about {{input}}."),
+        (&["agents", "show", "loud", "--source"], "\u{202e}", "# ⟨U+202E⟩"),
+    ] {
+        let (text, styled) = shown(&home, words, &[]);
+        assert!(text.contains(seen) && !styled, "{words:?}\n{text}");
+        // A program gets the file as it is.
+        assert!(home.run(words, "").stdout.contains(hidden), "{words:?}");
+    }
+}
+
+#[test]
 fn quiet_leaves_data_and_errors_and_verbose_says_more() {
     let home = Home::new();
     let words = ["prompts", "list", "zzz"];

@@ -36,7 +36,7 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
     let trusted = definitions.trusted(agent);
     if args.source {
         let bundled = bundled_text(&agent.source.relative).unwrap_or(&agent.persona);
-        output::data(sources::text(&agent.source, bundled)?.trim_end_matches('\n'))?;
+        output::text(sources::text(&agent.source, bundled)?.trim_end_matches('\n'))?;
     } else if args.json {
         output::json(&as_json(agent, trusted, &catalogue))?;
     } else {

@@ -61,7 +61,7 @@ pub(super) fn run(args: ExpandArgs, common: Common) -> Result<ExitCode, Failure>
         let prompt = &expansion.prompt;
         output::json(&json!({ "name": prompt.name, "digest": prompt.digest, "prompt": expansion.text }))?;
     } else {
-        output::data(&expansion.text)?;
+        output::text(&expansion.text)?;
     }
     Ok(ExitCode::SUCCESS)
 }

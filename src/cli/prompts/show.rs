@@ -35,7 +35,7 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
     let prompt = find(&catalogue, &args.name)?;
     if args.source {
         let bundled = bundled_text(&prompt.source.relative).unwrap_or(&prompt.body);
-        output::data(sources::text(&prompt.source, bundled)?.trim_end_matches('\n'))?;
+        output::text(sources::text(&prompt.source, bundled)?.trim_end_matches('\n'))?;
     } else if args.json {
         output::json(&as_json(prompt, &catalogue))?;
     } else {
