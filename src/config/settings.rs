@@ -388,6 +388,67 @@ mod tests {
         names.split('`').skip(1).step_by(2).map(ToOwned::to_owned).collect()
     }
 
+    /// The tables that only people fill, as the file writes them, with their keys; what has to be said is marked.
+    const TABLES: [(&str, &[(&str, &str)]); 5] = [
+        (
+            "[clients.NAME]",
+            &[("rooms", "the only rooms for clients whose own name begins with NAME; required")],
+        ),
+        (
+            "[[runners]]",
+            &[
+                ("name", "`codex`, `copilot`, `claude`, `gemini`, `opencode`, or a name of yours; required"),
+                ("priority", "lower goes first"),
+                ("models", "that it runs; none means every model"),
+                ("program", "where it is, when it is not on the PATH"),
+                ("command", "of a runner of yours: program and arguments, with placeholders"),
+                ("stdin", "of a runner of yours: `prompt` or `empty`"),
+                ("final_message", "of a runner of yours: `stdout`, `file`, or `json:` and a dotted path"),
+                ("env", "variables that it gets"),
+                ("pass_env", "variables that are passed on to it"),
+                ("levels", "that its command line really holds: `read-only`, `workspace-write`, `full`"),
+                ("usage_limit", "words in a failed run's output that tell a usage limit"),
+                ("authentication", "words in a failed run's output that tell a missing login"),
+            ],
+        ),
+        (
+            "[assistant.endpoint]",
+            &[
+                ("base_url", "what stands before `/chat/completions`; required"),
+                ("model", "required"),
+                ("key_env", "the variable that holds its key"),
+                ("key_file", "the file that holds its key"),
+                ("timeout_seconds", "for one answer"),
+            ],
+        ),
+        (
+            "[assistant.runner]",
+            &[
+                ("name", "as below `[[runners]]`; without it the priorities decide"),
+                ("model", "the runner's own choice without it"),
+                ("timeout_seconds", "for one answer"),
+            ],
+        ),
+        (
+            "[notifications.phone]",
+            &[
+                ("base_url", "whoever speaks Twilio's language; required"),
+                ("account", "required"),
+                ("token", "required"),
+                ("from", "the number that calls; required"),
+            ],
+        ),
+    ];
+
+    #[test]
+    fn every_key_of_a_table_is_described() {
+        for (table, keys) in TABLES {
+            let section = table.strip_prefix('[').and_then(|table| table.strip_suffix(']')).unwrap();
+            let described: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
+            assert_eq!(known(section), described, "{table}");
+        }
+    }
+
     #[test]
     fn every_key_of_the_file_is_listed() {
         let listed: BTreeSet<String> = list(&Config::default(), &RoomsConfig::default())
@@ -445,6 +506,12 @@ mod tests {
                 (_, value) => format!("`{}`", value.replace('|', "\\|")),
             };
             writeln!(page, "| `{key}` | {value} | {} |", setting.about.replace('|', "\\|")).unwrap();
+        }
+        for (table, keys) in TABLES {
+            write!(page, "\n## `{table}`\n\n| key | what it is |\n|---|---|\n").unwrap();
+            for (key, about) in keys {
+                writeln!(page, "| `{key}` | {about} |").unwrap();
+            }
         }
         let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
         if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
