@@ -85,6 +85,9 @@ impl From<Error> for Failure {
         let failure = Self::new(&error);
         match &error {
             Error::Unknown { what: "user", .. } => failure.hint("`adjutant users list` shows all of them"),
+            Error::Unknown { what: "rule", .. } => {
+                failure.hint("`adjutant users show USER` shows their rules")
+            }
             Error::Unknown { what: "event", .. } => {
                 failure.hint("`adjutant events list` shows those around today")
             }

@@ -58,7 +58,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "prompts expand",
         &[
             ("adjutant prompts expand research \"how bees sleep\"", ""),
-            ("adjutant prompts expand review --arg depth=3 -", "the input comes on stdin"),
+            ("adjutant prompts expand review --arg focus=tests -", "the input comes on stdin"),
         ],
     ),
     (
@@ -152,12 +152,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "users rule",
         &[
             ("adjutant users rule ann vip_organizer organizer=bob --priority 80", ""),
-            ("adjutant users rule ann --remove 5c1e", ""),
+            ("adjutant users rule ann --remove rule-pnjwd77ye7g486f2", ""),
         ],
     ),
     ("events", &[("adjutant events list --user ann", "")]),
     ("events list", &[("adjutant events list --user ann --days-forward 7", "")]),
-    ("events show", &[("adjutant events show 5c1e", "")]),
+    ("events show", &[("adjutant events show event-wqt8gh035ewx1pc9", "")]),
     ("events forget", &[("adjutant events forget ann calendar.ics", "")]),
     (
         "events import",
@@ -172,7 +172,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("events export", &[("adjutant events export ann --to ann.ics", "")]),
     ("notifications", &[("adjutant notifications list --user ann", "")]),
     ("notifications list", &[("adjutant notifications list --status failed --days-back 7", "")]),
-    ("notifications show", &[("adjutant notifications show 5c1e", "")]),
+    ("notifications show", &[("adjutant notifications show notification-ycdb3yv138zcjsmq", "")]),
     (
         "notifications plan",
         &[
@@ -181,9 +181,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("notifications simulate", &[("adjutant notifications simulate ann --days 7 --why", "")]),
-    ("notifications retry", &[("adjutant notifications retry 5c1e", "")]),
-    ("notifications resolve", &[("adjutant notifications resolve 5c1e sent", "")]),
-    ("notifications acknowledge", &[("adjutant notifications acknowledge 5c1e", "")]),
+    ("notifications retry", &[("adjutant notifications retry notification-ycdb3yv138zcjsmq", "")]),
+    ("notifications resolve", &[("adjutant notifications resolve notification-ycdb3yv138zcjsmq sent", "")]),
+    (
+        "notifications acknowledge",
+        &[("adjutant notifications acknowledge notification-ycdb3yv138zcjsmq", "")],
+    ),
     (
         "codex",
         &[

@@ -67,6 +67,62 @@ fn every_help_fits_a_screen_shows_an_example_and_stands_in_the_reference() {
     assert!(written == text, "docs/cli.md is out of date: run this test with INSTA_UPDATE=always");
 }
 
+#[test]
+fn examples_with_bundled_prompts_can_be_followed() {
+    let home = Home::new();
+    let mut seen = 0;
+    for page in pages().into_iter().filter(|page| page.command.starts_with("adjutant prompts ")) {
+        let examples = page.help.split_once("\nExamples:\n").map_or("", |(_, examples)| examples);
+        let lines = examples.lines().filter_map(|line| line.split("  # ").next()).map(str::trim);
+        for line in lines.filter(|line| line.contains(" expand ") || line.contains(" show ")) {
+            let words = line.split(' ').skip(1).filter(|word| !word.contains('"'));
+            let told = home.run(words, "a text");
+            assert!(told.status.success() && !told.stdout.is_empty(), "{line}\n{told}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 4);
+}
+
+#[test]
+fn examples_name_ids_as_they_are_given() {
+    let home = Home::new();
+    let run = |words: &[&str]| {
+        let told = home.run(words, "");
+        assert!(told.status.success(), "{words:?}\n{told}");
+        told.stdout
+    };
+    let calendar = "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//example//EN\nBEGIN:VEVENT\nUID:tides@example.org\n\
+        DTSTAMP:20260101T000000Z\nDTSTART:20260101T100000Z\nDTEND:20260101T110000Z\nRRULE:FREQ=DAILY\n\
+        SUMMARY:Tides\nEND:VEVENT\nEND:VCALENDAR\n";
+    home.write("calendar.ics", calendar);
+    run(&["users", "add", "Ann", "--id", "ann"]);
+    let rule = run(&["users", "rule", "ann", "vip_organizer", "organizer=bob"]);
+    run(&["events", "import", "ann", "calendar.ics"]);
+    run(&["notifications", "plan", "ann"]);
+    let first = |noun: &str| {
+        let listed: Value = serde_json::from_str(&run(&[noun, "list", "--json"])).unwrap();
+        listed[noun][0]["id"].as_str().unwrap().to_owned()
+    };
+    let (event, notification) = (first("events"), first("notifications"));
+    for (command, given) in [
+        ("users rule", rule.trim()),
+        ("events show", &event),
+        ("notifications show", &notification),
+        ("notifications retry", &notification),
+        ("notifications resolve", &notification),
+        ("notifications acknowledge", &notification),
+    ] {
+        let help = run(&[command.split(' ').collect::<Vec<_>>(), vec!["--help"]].concat());
+        let kind = given.split_once('-').unwrap().0;
+        let examples = help.split_once("\nExamples:\n").unwrap().1;
+        let shown = examples.split_whitespace().find(|word| word.starts_with(&format!("{kind}-")));
+        assert_eq!(shown.map(str::len), Some(given.len()), "{given}\n{examples}");
+    }
+    let gone = home.run(["users", "rule", "ann", "--remove", "rule-0"], "");
+    assert!(gone.stderr.contains("hint: `adjutant users show USER`"), "{gone}");
+}
+
 /// What bash proposes for the last word of `line`.
 fn completed(home: &Home, script: &Path, line: &str) -> Vec<String> {
     let words: Vec<&str> = line.split(' ').collect();

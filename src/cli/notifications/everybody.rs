@@ -52,8 +52,9 @@ pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failu
             "unasked": unasked,
         }));
     }
+    let of = if users == 1 { "user" } else { "users" };
     output::data(&format!(
-        "{planned} planned, {kept} as before, {superseded} withdrawn, for {processed} events of {users} users"
+        "{planned} planned, {kept} as before, {superseded} withdrawn, for {processed} events of {users} {of}"
     ))?;
     if let Some(why) = why {
         output::note(format!(
