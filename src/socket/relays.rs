@@ -4,7 +4,13 @@
 //! against a program that hides: whoever detaches a process from its parents leaves this tree.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::io::AsyncWrite;
+use tokio::net::unix::OwnedWriteHalf;
 
 use crate::agents::Origin;
 use crate::app::App;
@@ -66,9 +72,47 @@ impl Relays {
     }
 }
 
+impl Entered {
+    fn leave(&self) {
+        self.relays.lock().1.remove(&self.number);
+    }
+}
+
 impl Drop for Entered {
     fn drop(&mut self) {
-        self.relays.lock().1.remove(&self.number);
+        self.leave();
+    }
+}
+
+/// What is written to a relay. Its entry goes before it hears that nothing more comes, for it ends then, and what its
+/// starter starts next would be taken for an agent's until the rest of the connection is put away.
+#[derive(Debug)]
+pub(super) struct Written {
+    entered: Option<Arc<Entered>>,
+    output: OwnedWriteHalf,
+}
+
+impl Written {
+    /// Writes into `output` for the relay that was entered as `entered`, if it was.
+    pub(super) fn new(entered: Option<Arc<Entered>>, output: OwnedWriteHalf) -> Self {
+        Self { entered, output }
+    }
+}
+
+impl AsyncWrite for Written {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.output).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.output).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(entered) = &self.entered {
+            entered.leave();
+        }
+        Pin::new(&mut self.output).poll_shutdown(cx)
     }
 }
 

@@ -18,7 +18,7 @@ use super::hello::{
     PATIENCE, Status, WaitingStatus, Welcome,
 };
 use super::person;
-use super::relays::Relays;
+use super::relays::{Relays, Written};
 use crate::app::App;
 use crate::app::activity::What;
 use crate::app::clients::Transport;
@@ -122,7 +122,8 @@ impl Door {
         };
         match follows {
             Follows::Mcp { server, script, place: _place } => {
-                let _entered = pid.filter(|_| !script).and_then(|pid| self.relays.enter(pid));
+                let entered = pid.filter(|_| !script).and_then(|pid| self.relays.enter(pid)).map(Arc::new);
+                let output = Written::new(entered.clone(), output);
                 let transport = if script { Transport::Script } else { Transport::Socket };
                 mcp::serve_stream(app, server, transport, pid, input, output).await;
             }

@@ -2,6 +2,7 @@
 //! tries the same is turned away.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -418,6 +419,35 @@ wait $relay
     // A person beside it was never in the way.
     desk.home.write("go", "");
     assert!(desk.run(&["tasks", "wait", &other]).status.success());
+}
+
+#[test]
+fn who_has_heard_the_end_of_a_relay_is_no_agent_any_more() {
+    let desk = Desk::new();
+    assert!(desk.run(&["serve", "--background"]).status.success());
+    let hub = || {
+        let stream = UnixStream::connect(desk.home.path().join(".adjutant/hub.sock")).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream
+    };
+    let greet = |mut stream: UnixStream, wish: &str| {
+        stream.write_all(format!("{{\"adjutant\":\"0\",\"hello\":1,{wish}}}\n").as_bytes()).unwrap();
+        let mut stream = BufReader::new(stream);
+        let mut answer = String::new();
+        stream.read_line(&mut answer).unwrap();
+        (stream, answer)
+    };
+    // This process is both: first its own relay, then the person's program, as in `… | adjutant connect` in a shell
+    // and the command behind it.
+    for _ in 0..100 {
+        let (mut relay, welcome) = greet(hub(), r#""server":"all""#);
+        assert!(!welcome.contains("error"), "{welcome}");
+        let person = hub();
+        relay.get_ref().shutdown(Shutdown::Write).unwrap();
+        assert_eq!(relay.read_to_end(&mut Vec::new()).unwrap(), 0);
+        let (_, welcome) = greet(person, r#""person":true"#);
+        assert!(!welcome.contains("error"), "{welcome}");
+    }
 }
 
 #[test]
