@@ -326,6 +326,22 @@ fn a_wrapper_that_talks_on_stdout_is_found() {
 }
 
 #[test]
+fn the_codex_of_the_sessions_is_named_where_it_is_another_one() {
+    let clinic = Clinic::new();
+    let own = clinic.home.write("own/codex", "#!/bin/sh\necho 'codex-cli 0.153.4'\n");
+    std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let text = format!("[http]\naddress = \"off\"\n[codex]\nbackend = \"mcp-server\"\nprogram = {own:?}\n");
+    clinic.config(&text);
+    let look = || look_by(&mut clinic.with_programs());
+    look().is("runner.codex", "ok", "0.153.4 for sessions alone, driven by its mcp-server");
+    clinic.program("codex", "echo 'codex-cli 0.169.0'");
+    look().is("runner.codex", "warn", "codex-cli 0.169.0; sessions have 0.153.4, driven by its mcp-server");
+    std::fs::remove_file(clinic.home.path().join("bin/codex")).unwrap();
+    std::fs::remove_file(own).unwrap();
+    look().is("runner.codex", "fail", "codex was not found at `");
+}
+
+#[test]
 fn runners_are_named_with_version_back_end_and_login() {
     let clinic = Clinic::new();
     let seen = look_by(&mut clinic.with_programs());

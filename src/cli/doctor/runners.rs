@@ -11,6 +11,7 @@ use crate::agents::runner::environment::Environment;
 use crate::agents::runner::probe;
 use crate::agents::select::Candidate;
 use crate::app::App;
+use crate::codex::{self, Installed};
 use crate::config::accounts::{self, Account};
 use crate::process;
 use crate::visible;
@@ -48,6 +49,7 @@ async fn one(patient: Arc<Patient>, candidate: Candidate) -> Found {
     let name = candidate.runner.name();
     let Some(program) = probe::find(&candidate.runner, candidate.program.as_deref()) else {
         return match &candidate.program {
+            None if name == "codex" => sessions_alone(&patient).await,
             None => Found::skipped("it is not installed"),
             Some(program) => Found::fail(
                 format!("{} is no program", program.display()),
@@ -64,8 +66,11 @@ async fn one(patient: Arc<Patient>, candidate: Candidate) -> Found {
     };
     let mut detail = version;
     if name == "codex" {
-        match back_end(&patient).await {
-            Ok(back) => detail.extend([", driven by its ", back]),
+        match sessions(&patient).await {
+            Ok(Installed { program: other, version, back }) if other != program => {
+                detail.extend(["; sessions have ", version.as_str(), ", driven by its ", back.as_str()]);
+            }
+            Ok(installed) => detail.extend([", driven by its ", installed.back.as_str()]),
             Err(reason) => {
                 let remedy = "correct `backend` below [codex] in config.toml, or install another version";
                 return Found::fail(format!("{detail}; {reason}"), remedy);
@@ -99,9 +104,25 @@ async fn version(program: &Path) -> Result<String, String> {
     }
 }
 
-/// Says which of its protocols the room of Codex would speak.
-async fn back_end(patient: &Patient) -> Result<&'static str, String> {
+/// Looks at the Codex that `config.toml` names for sessions, where there is none on the PATH to hand tasks to.
+async fn sessions_alone(patient: &Patient) -> Found {
+    match sessions(patient).await {
+        Ok(Installed { version, back, .. }) => {
+            let back = back.as_str();
+            Found::ok(format!(
+                "{version} for sessions alone, driven by its {back}; no tasks, it is not on the PATH"
+            ))
+        }
+        Err(codex::Error::Missing { configured: None }) => Found::skipped("it is not installed"),
+        Err(reason) => {
+            Found::fail(reason.to_string(), "correct `program` and `backend` below [codex] in config.toml")
+        }
+    }
+}
+
+/// Says which Codex the sessions would have, and which of its protocols they would speak.
+async fn sessions(patient: &Patient) -> Result<Installed, codex::Error> {
     let selector = crate::agents::Selector::new(&patient.config.runners, None, crate::agents::Form::Own);
-    let app = App::new(patient.config.clone(), selector.map_err(|error| error.to_string())?);
-    app.codex.installed().await.map(|installed| installed.back.as_str()).map_err(|error| error.to_string())
+    let selector = selector.map_err(|error| codex::Error::Version(error.to_string()))?;
+    App::new(patient.config.clone(), selector).codex.installed().await
 }
