@@ -36,8 +36,8 @@ use desk::Desk;
 pub(crate) use error::Error;
 pub(crate) use outcome::{By, Kind, Outcome, Presenter, Proof, State};
 pub(crate) use question::{
-    Asked, Asker, Choice, Default, Delivery, Draft, Field, Filter, Happened, Input, Level, Page, Question,
-    Queue, Route, Ticket, Unanswered, Waits,
+    Asked, Asker, Choice, Default, Delivery, Draft, Field, Filter, Format, Happened, Input, Level, Page,
+    Question, Queue, Route, Ticket, Unanswered, Waits,
 };
 
 /// The room. Cheap to clone; all clones share one desk.

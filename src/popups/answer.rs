@@ -95,8 +95,11 @@ fn fits(field: &Field, given: &Given, largest: usize) -> Result<(), String> {
             Ok(())
         }
         (Input::Choice { other: true, .. }, Given::Other(text)) if !text.trim().is_empty() => short(text),
-        (Input::Text { min, max, .. }, Given::Text(text)) => {
+        (Input::Text { min, max, format, .. }, Given::Text(text)) => {
             short(text)?;
+            if let Some(format) = format.filter(|format| !format.takes(text)) {
+                return Err(format!("it is not {}", format.wanted()));
+            }
             let count = text.chars().count();
             let least = if field.required { (*min).max(1) } else { *min };
             if count < least || count > *max {

@@ -148,6 +148,8 @@ pub(crate) enum Input {
         multiline: bool,
         min: usize,
         max: usize,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        format: Option<Format>,
     },
     Number {
         whole: bool,
@@ -159,6 +161,49 @@ pub(crate) enum Input {
         time: bool,
     },
     YesNo,
+}
+
+/// What a text has to be, of the formats that MCP's elicitation has for texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Format {
+    Email,
+    Uri,
+}
+
+impl Format {
+    /// Returns the name that it has in a schema.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Email => "email",
+            Self::Uri => "uri",
+        }
+    }
+
+    /// Says in a sentence fragment what is asked for.
+    pub(crate) fn wanted(self) -> &'static str {
+        match self {
+            Self::Email => "a mail address like ann@example.org",
+            Self::Uri => "an address with its scheme like https://example.org",
+        }
+    }
+
+    /// Whether a text can be one. What is no slip of the pen passes: whether anybody is there is not for us to say.
+    pub(super) fn takes(self, text: &str) -> bool {
+        let (front, back) = match self {
+            Self::Email => text.rsplit_once('@').unwrap_or_default(),
+            Self::Uri => text.split_once(':').unwrap_or_default(),
+        };
+        let one_word = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
+        let scheme = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
+        let fits = match self {
+            Self::Email => !front.contains('@') && !back.starts_with('.') && !back.ends_with('.'),
+            Self::Uri => {
+                front.starts_with(|first: char| first.is_ascii_alphabetic()) && front.chars().all(scheme)
+            }
+        };
+        one_word && fits && !front.is_empty() && !back.is_empty()
+    }
 }
 
 /// One option of a choice.

@@ -333,6 +333,7 @@ impl Session<'_> {
         let kind = match &field.input {
             Wanted::Choice { max: 1, .. } => "choose one",
             Wanted::Choice { .. } => "choose some, with commas between",
+            Wanted::Text { format: Some(format), .. } => format.wanted(),
             Wanted::Text { .. } => "text",
             Wanted::Number { whole: true, .. } => "a whole number",
             Wanted::Number { .. } => "a number",

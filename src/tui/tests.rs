@@ -249,7 +249,10 @@ fn every_kind_of_field_is_filled_in_by_keys_alone() {
             ..field("targets", choice(&[("Linux", "l"), ("Mac", "m"), ("BSD", "b")], 2, false))
         },
         Field { label: "Licence".into(), ..field("licence", choice(&[("MIT", "mit")], 1, true)) },
-        Field { label: "Name".into(), ..field("name", Wanted::Text { multiline: false, min: 0, max: 100 }) },
+        Field {
+            label: "Name".into(),
+            ..field("name", Wanted::Text { multiline: false, min: 0, max: 100, format: None })
+        },
         Field {
             label: "Port".into(),
             ..field("port", Wanted::Number { whole: true, min: Some(1.0), max: Some(65535.0) })
@@ -296,7 +299,7 @@ fn high_asks_for_the_passphrase_and_never_shows_it() {
 
 #[test]
 fn what_was_decided_elsewhere_is_withdrawn_at_once_and_nothing_typed_is_lost() {
-    let text = field("why", Wanted::Text { multiline: false, min: 0, max: 100 });
+    let text = field("why", Wanted::Text { multiline: false, min: 0, max: 100, format: None });
     let mut desk = Desk::with([question('e', "Why?", vec![text])]);
     desk.press("Enter");
     desk.pass(500);

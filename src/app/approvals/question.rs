@@ -72,7 +72,7 @@ pub(super) fn fields(approval: &Approval) -> Vec<Field> {
                 let options: Vec<Choice> =
                     options.map(|label| Choice { label: label.clone(), value: label.clone() }).collect();
                 let input = if options.is_empty() {
-                    Input::Text { multiline: false, min: 0, max: 4096 }
+                    Input::Text { multiline: false, min: 0, max: 4096, format: None }
                 } else {
                     Input::Choice { options, min: 1, max: 1, other: true, list: false }
                 };
@@ -183,7 +183,7 @@ fn form(schema: &Value) -> Vec<Field> {
                 min: property["minimum"].as_f64(),
                 max: property["maximum"].as_f64(),
             },
-            _ => Input::Text { multiline: false, min: 0, max: 4096 },
+            _ => Input::Text { multiline: false, min: 0, max: 4096, format: None },
         };
         let label = property["title"].as_str().unwrap_or(name);
         let description = property["description"].as_str().unwrap_or_default().to_owned();

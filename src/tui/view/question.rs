@@ -198,6 +198,7 @@ pub(in crate::tui) fn label(
     let name = if field.label.is_empty() && several { &field.name } else { &field.label };
     let mut text = visible::line(name);
     let wanted = match &field.input {
+        Input::Text { format: Some(format), .. } => format.wanted().to_owned(),
         Input::Choice { max: 1, .. } | Input::YesNo | Input::Text { .. } => String::new(),
         Input::Choice { min, max, options, .. } if *max >= options.len() && *min <= 1 => {
             "any number of them".to_owned()

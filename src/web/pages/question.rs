@@ -62,7 +62,11 @@ pub(in crate::web) async fn act(
         "answer" => {
             let proof = match question.level {
                 Level::Normal => Proof::Door,
-                Level::High => Proof::Passphrase(filled.get("passphrase").to_owned()),
+                // Nothing is no guess.
+                Level::High => match filled.get("passphrase") {
+                    "" => Proof::Door,
+                    given => Proof::Passphrase(given.to_owned()),
+                },
             };
             let answer = filled.answer(&question.fields);
             app.popups.answer(ticket, proof, answer, Some(note), Presenter::Browser).await.map(drop)

@@ -93,11 +93,13 @@ fn an_empty_accept_is_asked_again_and_a_closed_form_decides_nothing() {
     assert_eq!(peer.receive()["result"]["structuredContent"]["status"], json!("declined"));
 
     // Nothing is required of this one, so a choice is added: to accept an empty form says nothing.
-    let schema = json!({"type": "object", "properties": {"why": {"type": "string"}}});
+    let schema = json!({"type": "object", "properties": {"why": {"type": "string"}, "mail": {"type": "string", "format": "email"}}});
     ask(&mut peer, 5, "ask_form", json!({"title": "Optional", "requestedSchema": schema}));
     let optional = form(&peer);
     let required = &optional["params"]["requestedSchema"]["required"];
     assert_eq!(required, &json!(["adjutant_confirm"]), "{optional}");
+    let mail = &optional["params"]["requestedSchema"]["properties"]["mail"];
+    assert_eq!(mail["format"], json!("email"), "the client can check it too: {mail}");
     reply(&mut peer, &optional, json!({"action": "accept", "content": {}}));
     let again = form(&peer);
     assert!(

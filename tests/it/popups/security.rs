@@ -94,6 +94,8 @@ fn what_is_marked_high_waits_for_the_person_whatever_an_agent_does() {
         assert!(told(&lines, who, "passphrase")[0].contains("typed on a terminal"), "{all}");
         let forms = told(&lines, who, "form");
         assert!(forms.len() == 3 && forms.iter().all(|form| form.contains("passphrase")), "{all}");
+        // Nothing is no guess: it is said what is missing.
+        assert!(forms[..2].iter().all(|form| form.contains("needs the desk passphrase")), "{all}");
         assert_eq!(told(&lines, who, "forged"), ["403"], "{all}");
         assert_eq!(told(&lines, who, "undo"), ["303"], "there is nothing to undo: {all}");
         assert_eq!(told(&lines, who, "put"), ["405"], "{all}");

@@ -121,11 +121,13 @@ fn a_form_comes_back_as_its_schema_says() {
         "sure": {"type": "boolean", "title": "Are you sure?"},
         "why": {"type": "string", "maxLength": 80},
         "one": {"type": "array", "items": {"type": "string", "enum": ["x", "y"]}, "maxItems": 1},
+        "mail": {"type": "string", "format": "email"},
+        "page": {"type": "string", "format": "uri"},
     }});
     start(&mut peer, 1, "ask_form", json!({"title": "Form", "requestedSchema": schema}));
     let question = Person::waits_for(&hub.home, "Form");
     let fields = question["fields"].as_array().unwrap();
-    assert_eq!(fields.len(), 7);
+    assert_eq!(fields.len(), 9);
     assert_eq!((&fields[4]["label"], &fields[4]["required"]), (&json!("Are you sure?"), &json!(false)));
     let mut person = hub.person();
     let mut give = |answer: Value| {
@@ -145,6 +147,14 @@ fn a_form_comes_back_as_its_schema_says() {
             "when",
         ),
         (
+            json!([["colour", {"choices": ["r"]}], ["count", {"number": 3.0}], ["mail", {"text": "ann at home"}]]),
+            "mail",
+        ),
+        (
+            json!([["colour", {"choices": ["r"]}], ["count", {"number": 3.0}], ["page", {"text": "example.org"}]]),
+            "page",
+        ),
+        (
             json!([["colour", {"choices": ["r"]}], ["count", {"number": 3.0}], ["more", {"text": "x"}]]),
             "more",
         ),
@@ -154,13 +164,13 @@ fn a_form_comes_back_as_its_schema_says() {
     let whole = json!([
         ["why", {"text": "because"}], ["sure", {"yes_no": true}], ["when", {"date": "2026-11-21"}],
         ["count", {"number": 3.0}], ["tags", {"choices": ["a", "c"]}], ["colour", {"choices": ["g"]}],
-        ["one", {"choices": ["y"]}],
+        ["one", {"choices": ["y"]}], ["mail", {"text": "ann@example.org"}], ["page", {"text": "https://example.org/a?b"}],
     ]);
     give(whole);
     let result = peer.receive()["result"]["structuredContent"].clone();
     let content = json!({
         "colour": "g", "tags": ["a", "c"], "count": 3, "when": "2026-11-21", "sure": true, "why": "because",
-        "one": ["y"],
+        "one": ["y"], "mail": "ann@example.org", "page": "https://example.org/a?b",
     });
     assert_eq!((&result["content"], &result["note"]), (&content, &json!("be quick")));
 }

@@ -97,9 +97,13 @@ fn property(field: &Field, titled: bool) -> Option<Value> {
             let least = if field.required { (*min).max(1) } else { *min };
             json!({"type": "array", "items": {"anyOf": constants(options)}, "minItems": least, "maxItems": max})
         }
-        Input::Text { min, max, .. } => {
+        Input::Text { min, max, format, .. } => {
             let least = if field.required { (*min).max(1) } else { *min };
-            json!({"type": "string", "minLength": least, "maxLength": max})
+            let mut property = json!({"type": "string", "minLength": least, "maxLength": max});
+            if let Some(format) = format {
+                property["format"] = Value::from(format.as_str());
+            }
+            property
         }
         Input::Number { whole, min, max } => {
             let mut property = json!({"type": if *whole { "integer" } else { "number" }});

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::question::{TEXT, about};
 use crate::mcp::arguments::{Fault, array, boolean, integer, mistyped, object, string};
-use crate::popups::{Choice, Draft, Field, Input};
+use crate::popups::{Choice, Draft, Field, Format, Input};
 
 const SCHEMA: &str = "requestedSchema";
 
@@ -45,7 +45,8 @@ fn field(name: &str, property: &Map<String, Value>, required: bool) -> Result<Fi
             } else {
                 let max = size("maxLength")?.unwrap_or(TEXT);
                 let multiline = format.is_empty() && max > 200;
-                Input::Text { multiline, min: size("minLength")?.unwrap_or(0), max }
+                let format = [Format::Email, Format::Uri].into_iter().find(|one| one.as_str() == format);
+                Input::Text { multiline, min: size("minLength")?.unwrap_or(0), max, format }
             }
         }
         ("number" | "integer", _) => Input::Number {

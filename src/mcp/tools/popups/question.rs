@@ -21,7 +21,7 @@ pub(crate) fn draft(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
     let options = options(arguments)?;
     let other = boolean(arguments, "allow_other")?;
     let input = if options.is_empty() {
-        Input::Text { multiline: true, min: 0, max: TEXT }
+        Input::Text { multiline: true, min: 0, max: TEXT, format: None }
     } else {
         Input::Choice { options, min: 1, max: 1, other, list: false }
     };

@@ -164,6 +164,7 @@ fn about(field: &Field) -> String {
             (min, max) if min == max => format!("Choose {min}."),
             (min, max) => format!("Choose {min} to {max}."),
         },
+        Input::Text { format: Some(format), .. } => format!("Asks for {}.", format.wanted()),
         Input::Text { min, .. } if *min > 1 => format!("At least {min} characters."),
         Input::Number { whole, min, max } => {
             let kind = if *whole { "A whole number" } else { "A number" };
