@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::Common;
 use super::assistant::{ACTOR, Place, asks_runners, user, with_app};
 use super::output::{self, Failure};
+use super::status::many;
 use crate::app::App;
 use crate::app::planning::{self, Asking, Client, Planned};
 use crate::assistant::notices::{Due, Verdict};
@@ -304,8 +305,11 @@ async fn plan(
         return output::json(&told);
     }
     output::data(&format!(
-        "{} planned, {} as before, {} withdrawn, for {} events",
-        planning.planned, planning.kept, planning.superseded, planning.processed
+        "{} planned, {} as before, {} withdrawn, for {}",
+        planning.planned,
+        planning.kept,
+        planning.superseded,
+        many(planning.processed, "event")
     ))?;
     for skipped in &planning.skipped {
         output::note(format!("  nothing new for {}: {}", line(&skipped.title), line(&skipped.why)));

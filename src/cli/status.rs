@@ -97,11 +97,13 @@ pub(super) fn config_changed(status: &Status) -> Option<String> {
     }
 }
 
-/// Returns how the hub is, in a line.
-pub(super) fn summary(pid: u32, status: &Status) -> String {
+/// Returns how the hub of the version `hub` is, in a line.
+pub(super) fn summary(hub: &str, pid: u32, status: &Status) -> String {
     let clients = many(status.clients.iter().filter(|client| !client.check).count() as u64, "client");
     let console = status.http.map(|address| format!(", console on http://{address}")).unwrap_or_default();
-    format!("adjutant {}: the hub runs (pid {pid}), {clients}{console}", env!("CARGO_PKG_VERSION"))
+    let own = env!("CARGO_PKG_VERSION");
+    let version = if hub == own { String::new() } else { format!(", version {hub}") };
+    format!("adjutant {own}: the hub runs (pid {pid}{version}), {clients}{console}")
 }
 
 /// Asks the hub of `config`'s home, wherever its socket lies. One that only begins is waited for.

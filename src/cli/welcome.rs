@@ -16,18 +16,19 @@ const STEPS: usize = 3;
 /// Prints both.
 pub(super) fn run(common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
-    let hub = status::ask(&config, Ask::Status).ok().and_then(|welcome| Some((welcome.pid, welcome.status?)));
-    output::data(&match &hub {
-        Some((pid, hub)) => status::summary(*pid, hub),
+    let welcome = status::ask(&config, Ask::Status).ok();
+    let hub = welcome.as_ref().and_then(|welcome| Some((welcome, welcome.status.as_ref()?)));
+    output::data(&match hub {
+        Some((welcome, hub)) => status::summary(&welcome.adjutant, welcome.pid, hub),
         None => {
             format!("adjutant {}: no hub runs; agents start one when they connect", env!("CARGO_PKG_VERSION"))
         }
     })?;
-    if let Some(waiting) = hub.as_ref().and_then(|(_, hub)| status::waiting(hub)) {
+    if let Some(waiting) = hub.and_then(|(_, hub)| status::waiting(hub)) {
         output::data(&format!("waiting for you: {waiting}"))?;
     }
     output::data("\nNext:")?;
-    let steps = steps(&config, hub.as_ref().map(|(_, hub)| hub));
+    let steps = steps(&config, hub.map(|(_, hub)| hub));
     let width = steps.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     for (command, why) in &steps {
         output::data(&format!("  {command:<width$}  {why}"))?;

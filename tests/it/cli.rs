@@ -229,8 +229,7 @@ fn a_file_steers_no_terminal() {
         (&["prompts", "show", "loud", "--source"], "\u{1b}[31m", "Be ⟨U+001B⟩[31mred about {{input}}."),
         (&["agents", "show", "loud", "--source"], "\u{202e}", "# ⟨U+202E⟩"),
     ] {
-        let (text, styled) = shown(&home, words, &[]);
-        assert!(text.contains(seen) && !styled, "{words:?}\n{text}");
+        Terminal::start(&home, words, 100, 50, &[]).shows(seen);
         // A program gets the file as it is.
         assert!(home.run(words, "").stdout.contains(hidden), "{words:?}");
     }

@@ -292,6 +292,8 @@ fn a_hub_of_another_version_is_named() {
     let seen = clinic.look(&[]);
     seen.is("hub", "warn", "adjutant 0.0.9 runs (pid 4242)");
     assert!(seen.check("hub")["remedy"].as_str().unwrap().contains("kill 4242"));
+    let alone = clinic.home.run([""; 0], "").stdout;
+    assert!(alone.contains("the hub runs (pid 4242, version 0.0.9)"), "{alone}");
     // It says hello and nothing else.
     seen.is("handshake.socket", "fail", "answer");
 }

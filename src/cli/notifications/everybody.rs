@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::super::output::{self, Failure};
+use super::super::status::many;
 use super::planned_for;
 use crate::app::App;
 use crate::assistant::User;
@@ -52,9 +53,10 @@ pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failu
             "unasked": unasked,
         }));
     }
-    let of = if users == 1 { "user" } else { "users" };
     output::data(&format!(
-        "{planned} planned, {kept} as before, {superseded} withdrawn, for {processed} events of {users} {of}"
+        "{planned} planned, {kept} as before, {superseded} withdrawn, for {} of {}",
+        many(processed, "event"),
+        many(users, "user")
     ))?;
     if let Some(why) = why {
         output::note(format!(

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::assistant::user;
 use super::super::output::{self, Failure};
+use super::super::status::many;
 use crate::assistant::simulate::Foreseen;
 use crate::assistant::{Assistant, Planned, Reason, User, UserId};
 use crate::visible::line;
@@ -94,10 +95,10 @@ fn as_text(args: &SimulateArgs, user: &User, foreseen: &[Foreseen]) -> Result<()
         }
     }
     output::note(format!(
-        "{} events in {} days: {} notifications, nothing about {} of them; times are {zone}'s",
-        foreseen.len(),
-        args.days,
-        told.len(),
+        "{} in {}: {}, nothing about {} of them; times are {zone}'s",
+        many(foreseen.len() as u64, "event"),
+        many(args.days.unsigned_abs(), "day"),
+        many(told.len() as u64, "notification"),
         silent.len()
     ));
     Ok(())
