@@ -456,12 +456,12 @@ fn what_was_taken_over_by_mistake_is_taken_back() {
     let import = |from: &str| home.run(["events", "import", "ann", from], "").stdout;
     let forget = |from: &str| home.run(["events", "forget", "ann", from], "");
     let names = || -> Vec<_> {
+        // Events come in the order of ids that are drawn by lot.
         let exported = exported(&home, "ann");
-        exported
-            .lines()
-            .filter(|line| line.starts_with("UID:") && line.len() == 5)
-            .map(str::to_owned)
-            .collect()
+        let named = exported.lines().filter(|line| line.starts_with("UID:") && line.len() == 5);
+        let mut names: Vec<_> = named.map(str::to_owned).collect();
+        names.sort();
+        names
     };
     assert_eq!(
         forget("c.ics").stderr,
