@@ -458,8 +458,8 @@ fn what_was_taken_over_by_mistake_is_taken_back() {
     let names = || -> Vec<_> {
         // Events come in the order of ids that are drawn by lot.
         let exported = exported(&home, "ann");
-        let named = exported.lines().filter(|line| line.starts_with("UID:") && line.len() == 5);
-        let mut names: Vec<_> = named.map(str::to_owned).collect();
+        let lines = exported.lines().filter(|line| line.starts_with("UID:") && line.len() == 5);
+        let mut names: Vec<_> = lines.map(str::to_owned).collect();
         names.sort();
         names
     };
