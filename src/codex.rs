@@ -22,7 +22,7 @@ pub(crate) mod thread;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::SystemTime;
 
 use tokio::sync::{OnceCell, broadcast, oneshot};
@@ -64,6 +64,8 @@ struct Inner {
     probe: Probe,
     /// By thread. One whose task has ended is left until somebody looks.
     sessions: Mutex<HashMap<String, Session>>,
+    /// One of each thread that somebody takes up; see [`Codex::door`].
+    doors: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     asked: broadcast::Sender<Approval>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -109,6 +111,7 @@ impl Codex {
             recorder,
             probe: Probe::default(),
             sessions: Mutex::default(),
+            doors: Mutex::default(),
             asked: broadcast::Sender::new(APPROVALS),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -131,6 +134,8 @@ impl Codex {
     /// Hands in the next prompt of a thread; one that no process has is taken up again. A prompt that comes while a
     /// turn runs waits for its end.
     pub(crate) async fn reply(&self, thread: &str, prompt: String) -> Result<Begun, Error> {
+        let door = self.door(thread);
+        let _held = door.lock().await;
         if let Some(session) = self.session(thread) {
             let after = session.log.last();
             match session.prompt(prompt.clone()).await {
@@ -337,6 +342,19 @@ impl Codex {
         // The receiver is right here.
         let _ = begin.send(0);
         Ok(Begun { thread, session, after: 0, begins, ahead: 0, ticket: 0, answer: answered })
+    }
+
+    /// Returns what is held while a thread is taken up: who comes meanwhile finds the process that has it then, for Codex
+    /// lets no other one write to it.
+    fn door(&self, thread: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut doors = self.0.doors.lock().unwrap_or_else(PoisonError::into_inner);
+        doors.retain(|_, door| door.strong_count() > 0);
+        if let Some(door) = doors.get(thread).and_then(Weak::upgrade) {
+            return door;
+        }
+        let door = Arc::default();
+        doors.insert(thread.to_owned(), Arc::downgrade(&door));
+        door
     }
 
     /// Returns what a process of Codex is started with.

@@ -68,6 +68,12 @@ impl Codex {
         if thread.len() != ID || self.installed().await?.back == Back::McpServer {
             return Err(Error::UnknownThread(thread.to_owned()));
         }
+        let door = self.door(thread);
+        let held = door.lock().await;
+        if self.session(thread).is_some() {
+            drop(held);
+            return self.reply(thread, prompt).await;
+        }
         self.open(Start { prompt, ..Start::default() }, Some(thread.to_owned())).await
     }
 }

@@ -252,6 +252,42 @@ done"#,
     assert_eq!((said(&two.0).last(), two.1), (Some(&"two"), Some(0)), "{}", two.0);
 }
 
+/// No process has the thread, and the first reply's takes its time: the second one waits for it instead of starting
+/// another, which the real Codex would refuse.
+#[test]
+fn two_replies_at_once_take_a_thread_up_once() {
+    let said_back = r#"say "$(printf '%s' "$turn" | sed 's/.*"text":"\([^"]*\)".*/\1/')"; done_
+read -r turn; line '{"id":4,"result":{"turn":{"id":"u-4"}}}'
+line '{"method":"turn/started","params":{"threadId":"t-1","turn":{"id":"u-4"}}}'
+say "$(printf '%s' "$turn" | sed 's/.*"text":"\([^"]*\)".*/\1/')"
+line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-4","status":"completed"}}}'"#;
+    let slow =
+        r#"read -r thread; echo x >> "$HOME/started"; while ! test -e "$HOME/go"; do sleep 0.05; done; line"#;
+    let home = Home::new();
+    install(&home, &app_server(said_back).replace("read -r thread; line", slow), "auto");
+    let go = home.write("go", "");
+    let mut hub = Serving::socket_hub(&home);
+    assert_eq!(said(&codex(&home, &["begin"]).stdout), ["begin"]);
+    hub.kill();
+    std::fs::remove_file(&go).unwrap();
+    let _hub = Serving::socket_hub(&home);
+    let started = || std::fs::read_to_string(home.path().join("started")).unwrap().lines().count();
+    let one = Running::start(&home, &["--thread", "t-1", "one"]);
+    let end = std::time::Instant::now() + crate::support::DEADLINE;
+    while started() < 2 {
+        assert!(std::time::Instant::now() < end, "nothing took the thread up");
+        std::thread::park_timeout(std::time::Duration::from_millis(10));
+    }
+    let two = Running::start(&home, &["--thread", "t-1", "two"]);
+    // Whatever is asked behind it is answered behind it, as a rule; nothing here depends on that.
+    assert_eq!(threads(&home).len(), 1);
+    std::fs::write(&go, "").unwrap();
+    let (one, two) = (one.end(), two.end());
+    assert_eq!((said(&one.0).last(), one.1), (Some(&"one"), Some(0)), "{}", one.0);
+    assert_eq!((said(&two.0).last(), two.1), (Some(&"two"), Some(0)), "{}", two.0);
+    assert_eq!(started(), 2);
+}
+
 #[test]
 fn a_terminal_that_goes_away_during_an_approval_leaves_it_to_be_answered_elsewhere() {
     let (home, _hub) = home_with(ASKS);
