@@ -3,6 +3,9 @@
 //! Doors translate, rooms decide, the ground touches the outside world; `app` builds and wires them.
 //! Calls go down, values come back, what happens by itself goes up as an `events::Event`.
 //! `ARCHITECTURE.md` has the map; `tests/it/architecture.rs` holds the allowed edges.
+// The future of a connection holds those of every method, down to the last library: whether it may go to another thread
+// is asked more than 128 types deep.
+#![recursion_limit = "256"]
 
 // Doors.
 mod cli;
