@@ -14,7 +14,7 @@ use rmcp::{Peer, RoleServer};
 use serde_json::json;
 use tokio::sync::broadcast;
 use tokio::sync::watch::Receiver;
-use tokio::time::{Interval, MissedTickBehavior};
+use tokio::time::{Interval, MissedTickBehavior, timeout};
 
 use crate::config::rooms::{Room, RoomsConfig};
 use crate::events::Event;
@@ -28,6 +28,10 @@ const SETTLING: Duration = Duration::from_millis(20);
 
 /// How often a peer is asked whether its transport has closed, and the database whether somebody else changed it.
 const LOOK: Duration = Duration::from_secs(5);
+
+/// How long one look at the database may take. Whoever waits for a subscription, or to be told of something else, waits
+/// no longer when it does not answer.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +124,7 @@ impl Changes {
             Changed::Rooms => Lists { tools: true, prompts: true, resources: true },
             Changed::Calendars => {
                 let now = if handler.has(Room::Assistant) {
-                    handler.app().people(assistant::LISTED).await
+                    timeout(PATIENCE, handler.app().people(assistant::LISTED)).await.ok().flatten()
                 } else {
                     None
                 };

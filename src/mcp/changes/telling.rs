@@ -1,17 +1,13 @@
 //! What one client, or one subscription, knows so far, and so what is still to be told.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rmcp::model::SubscriptionFilter;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Changes, Watched, granted};
+use super::{Changes, PATIENCE, Watched, granted};
 use crate::config::rooms::Room;
 use crate::mcp::{Handler, assistant};
-
-/// How long a subscription may wait for its acknowledgement when the database does not answer.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// No number of users: whatever they are, the client does not know it.
 const UNKNOWN: u64 = u64::MAX;

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::time::{Instant, timeout_at};
 
+use super::PATIENCE;
 use crate::config::rooms::Room;
 use crate::mcp::{Handler, assistant, skills};
 
@@ -58,9 +59,9 @@ impl Watched {
     /// Looks at all of them, and returns those that are something else than last time.
     pub(crate) async fn moved(&self, handler: &Handler) -> Vec<String> {
         let addresses: Vec<String> = self.seen().keys().cloned().collect();
-        let mut moved = Vec::new();
+        let (mut moved, end) = (Vec::new(), Instant::now() + PATIENCE);
         for uri in addresses {
-            let Some(now) = look(handler, &uri).await else { continue };
+            let Ok(Some(now)) = timeout_at(end, look(handler, &uri)).await else { continue };
             let mut seen = self.seen();
             let Some(before) = seen.get_mut(&uri).filter(|before| **before != now) else { continue };
             *before = now;

@@ -1,13 +1,14 @@
 //! `subscriptions/listen` over HTTP: each has an event stream of its own, from its acknowledgement to its end.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::client::{Hub, Stream, initialize};
-use crate::support::{DEADLINE, modern_meta};
+use crate::support::{DEADLINE, Home, modern_meta};
 
 const AGENT: &str = "persona: You do this.\ndescription: Does this.\n";
 
@@ -220,6 +221,20 @@ fn a_user_that_comes_right_behind_the_acknowledgement_is_told_of() {
         told.sort();
         assert_eq!(told, ["notifications/resources/list_changed", "notifications/resources/updated"]);
     }
+}
+
+#[test]
+fn a_database_that_says_nothing_keeps_nothing_else_back() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let database = format!("postgres://ann@{}/users", silent.local_addr().unwrap());
+    let hub = Hub::start(Home::new(), "", &["--auth", "none", "--database", &database]);
+    let users: Vec<String> = (0..5).map(|number| format!("resources://users/{number}")).collect();
+    let filter =
+        json!({"promptsListChanged": true, "resourcesListChanged": true, "resourceSubscriptions": users});
+    let mut stream = listen(&hub, "/mcp", 1, filter);
+    granted(&mut stream, &json!(1));
+    hub.home.write(".adjutant/prompts/greet.md", "Hello.");
+    assert_eq!(told(&mut stream, &json!(1)), "notifications/prompts/list_changed");
 }
 
 #[test]
