@@ -61,32 +61,40 @@ pub(in crate::web) async fn begin(
     let begun = if start.prompt.is_empty() {
         Err("Say what Codex is to do.".to_owned())
     } else {
-        app.codex.start(start).await.map_err(|error| told(&error))
+        app.codex.start(start.clone()).await.map_err(|error| told(&error))
     };
     match begun {
         Ok(begun) => {
             Ok((page::headers(), Redirect::to(&format!("/codex/{}", page::path(&begun.thread))))
                 .into_response())
         }
-        Err(fault) => render(&app, "", None, Some(fault)).await,
+        Err(fault) => render(&app, "", None, Some((fault, start))).await,
     }
 }
 
+/// Shows the list. A thread that was not begun is `refused`: why, and what was typed, which stays in the form.
 async fn render(
     app: &Arc<App>,
     query: &str,
     before: Option<(i64, &str)>,
-    fault: Option<String>,
+    refused: Option<(String, Start)>,
 ) -> Result<Response, Failure> {
     let wanted = codex::Query { text: query.to_owned(), limit: ROWS };
     let found = app.codex.threads(&wanted, before).await.map_err(Failure::internal)?;
     let now = SystemTime::now();
+    let (fault, typed) = refused.map_or_else(Default::default, |(fault, start)| (Some(fault), start));
     let full = found.len() == usize::try_from(ROWS).unwrap_or(usize::MAX);
     let last = found.last().filter(|_| full);
     let values = context! {
         csrf => csrf::token()?,
         query,
         fault,
+        typed => context! {
+            prompt => typed.prompt,
+            cwd => typed.cwd.unwrap_or_default(),
+            sandbox => typed.sandbox,
+            approval_policy => typed.approval_policy,
+        },
         threads => found.iter().map(|thread| row(thread, now)).collect::<Vec<_>>(),
         next => last.map(|thread| context! { at => thread.row.updated_at, id => &thread.row.id }),
         first => before.is_none(),

@@ -120,6 +120,28 @@ fn an_approval_is_answered_among_the_questions() {
     assert!(codex(&home, &["approvals"]).stderr.contains("Codex waits for nothing"));
 }
 
+#[test]
+fn what_was_typed_for_a_thread_that_does_not_begin_stays() {
+    let home = Home::new();
+    install(&home, "#!/bin/sh\nexit 3\n", "app-server");
+    let hub = Serving::open_hub(&home);
+    let page = ask(&hub, "GET", "/codex", "");
+    assert_eq!(page.text.matches(" selected").count(), 0);
+    let token = between(&page.text, "name=\"csrf\" value=\"", "\"").to_owned();
+    let form = "prompt=Say+%3Cb%3E%0Atwice&cwd=%2Fsrv%2F%22x%22&sandbox=read-only&approval-policy=never";
+    let page = ask(&hub, "POST", "/codex", &format!("csrf={token}&{form}")).text;
+    assert!(page.contains("role=\"alert\""), "{page}");
+    for kept in [
+        ">Say &lt;b&gt;\ntwice</textarea>",
+        "value=\"/srv/&quot;x&quot;\"",
+        "<option selected>read-only</option>",
+        "<option selected>never</option>",
+    ] {
+        assert!(page.replace("&#x2f;", "/").contains(kept), "no {kept} in {page}");
+    }
+    assert_eq!(page.matches(" selected").count(), 2, "{page}");
+}
+
 /// Items of one turn, each told as an agent's message.
 const FLOOD: &str = r#"seq 1 100000 | sed 's/.*/{"method":"item\/completed","params":{"threadId":"t-1","turnId":"u-1","item":{"type":"agentMessage","id":"m-&","text":"word &"}}}/'
 done_"#;
