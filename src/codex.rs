@@ -217,8 +217,11 @@ impl Codex {
         let Some(handle) = self.0.handles.ended(&id, became, now()) else { return };
         match kept::end(&self.0.store, handle.to_row()).await {
             Ok(()) => self.0.handles.forget(&id),
-            // It stays known as long as this process lives.
-            Err(error) => tracing::error!(%error, "a turn's end could not be kept"),
+            Err(error) => {
+                tracing::error!(%error, "a turn's end could not be kept");
+                // It stays known as long as this process lives.
+                self.0.handles.add(handle);
+            }
         }
     }
 

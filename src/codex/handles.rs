@@ -96,17 +96,15 @@ impl Handle {
 pub(super) struct Handles(Mutex<HashMap<String, Handle>>);
 
 impl Handles {
+    /// Adds a turn, or puts it in the place of the one with its name.
     pub(super) fn add(&self, handle: Handle) {
         self.all().insert(handle.id.clone(), handle);
     }
 
-    /// Notes the end of a turn, and returns it with that.
+    /// Returns a turn as it is with its end, of which nobody is told before it is in the store.
     pub(super) fn ended(&self, id: &str, became: Became, at: i64) -> Option<Handle> {
-        let mut all = self.all();
-        let handle = all.get_mut(id)?;
-        handle.became = became;
-        handle.updated_at = at;
-        Some(handle.clone())
+        let handle = self.all().get(id)?.clone();
+        Some(Handle { became, updated_at: at, ..handle })
     }
 
     /// Forgets a turn whose end is in the store.
