@@ -95,16 +95,6 @@ impl Changes {
         }
     }
 
-    /// Takes `generation` for what the client has: what was read before it is no change.
-    fn go_on_from_prompts(&mut self, generation: u64) {
-        go_on(&mut self.prompts, generation);
-    }
-
-    /// See [`Self::go_on_from_prompts`].
-    fn go_on_from_agents(&mut self, generation: u64) {
-        go_on(&mut self.agents, generation);
-    }
-
     /// Waits for the next one; for ever where nothing can change. Nothing is lost when it is dropped.
     async fn next(&mut self) -> Changed {
         tokio::select! {
@@ -135,9 +125,10 @@ impl Changes {
     }
 }
 
-fn go_on(of: &mut Option<Receiver<u64>>, from: u64) {
+/// Takes `generation` for what the client has: what was read before it is no change.
+fn go_on(of: &mut Option<Receiver<u64>>, generation: u64) {
     if let Some(receiver) = of
-        && *receiver.borrow_and_update() != from
+        && *receiver.borrow_and_update() != generation
     {
         receiver.mark_changed();
     }

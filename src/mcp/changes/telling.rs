@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rmcp::model::SubscriptionFilter;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Changes, PATIENCE, Watched, granted};
+use super::{Changes, PATIENCE, Watched, go_on, granted};
 use crate::config::rooms::Room;
 use crate::mcp::{Handler, assistant};
 
@@ -29,10 +29,10 @@ impl Telling {
         let end = Instant::now() + PATIENCE;
         let mut changes = Changes::new(handler);
         if handler.has(Room::Prompts) {
-            changes.go_on_from_prompts(handler.catalogue().await.generation);
+            go_on(&mut changes.prompts, handler.catalogue().await.generation);
         }
         if handler.has(Room::Agents) {
-            changes.go_on_from_agents(handler.agents().await.generation);
+            go_on(&mut changes.agents, handler.agents().await.generation);
         }
         changes.watch(handler);
         let granted = granted(handler, requested);
