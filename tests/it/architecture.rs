@@ -134,6 +134,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("jsonc_parser", &["install"]),
     ("listenfd", &["socket"]),
+    ("socket2", &["socket"]),
     ("calcard", &["assistant"]),
     ("lettre", &["assistant"]),
     ("rrule", &["assistant"]),
