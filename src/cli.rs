@@ -2,7 +2,6 @@
 
 mod agents;
 mod ask;
-mod assistant;
 mod availability;
 mod codex;
 mod completions;
@@ -11,33 +10,34 @@ mod delegate;
 mod doctor;
 mod events;
 mod examples;
+mod fast_path;
+mod file_report;
 #[cfg(feature = "fixture")]
 mod fixture;
 mod hook;
+mod hub_client;
 mod inbox;
 mod install;
+mod local_assistant;
 mod log;
 mod man;
 mod mcp;
 mod notifications;
 mod open;
 mod output;
+mod overview;
 mod passphrase;
-mod person;
 mod prompts;
 mod questions;
-mod report;
 mod serve;
 mod service;
-mod sources;
+mod shutdown_signal;
+mod source_files;
 mod status;
-mod stop;
 mod supervise;
 mod tap;
 mod tasks;
 mod users;
-mod usual;
-mod welcome;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -47,11 +47,12 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, FromArgMatches as _, Parser, Subcommand};
 use tracing::level_filters::LevelFilter;
 
-use crate::config::{Config, Overrides, Roots};
-use crate::telemetry::{self, Format};
+use adjutant_base::config::{Config, Overrides, Roots};
+use adjutant_base::logging;
+use adjutant_base::logging::Format;
 use output::Failure;
 
-/// The desk between you and your coding agents: one local hub for prompts and MCP servers
+/// A local hub for coding agents: prompts, delegation, questions, calendars and Codex over MCP
 #[derive(Debug, Parser)]
 #[command(name = "adjutant", version, max_term_width = 100)]
 struct Cli {
@@ -68,16 +69,16 @@ struct Common {
     /// Keep everything in this folder instead of `$ADJUTANT_HOME` or ~/.adjutant
     #[arg(long, global = true, value_name = "DIR")]
     home: Option<PathBuf>,
-    /// Write nothing to stderr but errors
+    /// Write only errors to stderr
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Log what is done to stderr; -vv every step, -vvv everything
+    /// Log more to stderr; repeat for more detail
     #[arg(long, short, global = true, action = ArgAction::Count)]
     verbose: u8,
-    /// How log lines look: text, or json (which `mcp agents` writes unless told otherwise)
+    /// Format of log lines: text or json; `mcp agents` writes json by default
     #[arg(long, global = true, value_name = "FORMAT", hide_possible_values = true, value_parser = log_format())]
     log_format: Option<Format>,
-    /// What is logged: error, warn, info, debug, trace, or a list like `info,adjutant::relay=debug`
+    /// Level or filter of the log: error, warn, info, debug, trace, or a list such as `info,adjutant_terminal::relay=debug`
     #[arg(long, global = true, value_name = "FILTER")]
     log_level: Option<String>,
 }
@@ -91,7 +92,7 @@ impl Common {
     /// Starts logging; `usual` is the level when nobody asked for another.
     fn start_log(&self, usual: LevelFilter) -> Result<(), Failure> {
         let format = self.log_format.unwrap_or(Format::Text);
-        telemetry::start(format, self.filter().as_deref(), usual).map_err(|error| {
+        logging::start(format, self.filter().as_deref(), usual).map_err(|error| {
             Failure::usage(format!("the log filter cannot be read: {error}"))
                 .hint("use a level such as info, or a list like warn,adjutant::relay=debug")
         })
@@ -100,12 +101,12 @@ impl Common {
     /// Starts logging warnings for a program that has hardly ever one: at once where somebody says how to log, else by what
     /// is returned, before the first line. The machinery of a log would be a sixth of what a relay weighs.
     fn start_log_late(&self) -> Result<fn(), Failure> {
-        if self.log_format.is_some() || self.filter().is_some() || telemetry::is_asked() {
+        if self.log_format.is_some() || self.filter().is_some() || logging::is_asked() {
             self.start_log(LevelFilter::WARN)?;
             return Ok(|| {});
         }
         // Nobody wrote a filter that could be wrong.
-        Ok(|| drop(telemetry::start(Format::Text, None, LevelFilter::WARN)))
+        Ok(|| drop(logging::start(Format::Text, None, LevelFilter::WARN)))
     }
 
     /// Returns what is to be logged, if the command line says so.
@@ -140,58 +141,58 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Relay stdin and stdout to the hub, for an agent's MCP configuration
     Connect(connect::ConnectArgs),
-    /// Run one MCP server on stdin and stdout, without a hub
+    /// Serve one toolset on stdin and stdout, without a hub
     Mcp(mcp::McpArgs),
     /// Work with prompt commands
     Prompts(prompts::PromptsArgs),
     /// Work with agent definitions
     Agents(agents::AgentsArgs),
-    /// Hand a task to an agent, and see what it does
+    /// Delegate a task to an agent, and show its progress
     Delegate(delegate::DelegateArgs),
-    /// Look at delegated tasks, wait for them, end them
+    /// List, show, await and cancel delegated tasks
     Tasks(tasks::TasksArgs),
-    /// Ask the person a question from a script, and print the answer
+    /// Ask a question from a script, and print the answer
     Ask(ask::AskArgs),
-    /// Look at the questions of your agents, those that wait and those that were decided
+    /// List and show the questions of your agents, pending and decided
     Questions(questions::QuestionsArgs),
-    /// Answer the questions of your agents, in a terminal or over lines
+    /// Answer the questions of your agents in a terminal, or over lines
     Inbox(inbox::InboxArgs),
-    /// See whether agents may ask you questions now, and say it
+    /// Show or set whether agents may ask you questions now
     Availability(availability::AvailabilityArgs),
-    /// Set the passphrase that answers to the gravest questions need
+    /// Set the approval passphrase, which answers to high-risk questions need
     Passphrase(passphrase::PassphraseArgs),
-    /// Say who has a calendar here, and how they want to be told
+    /// Manage users, their preferences and their rules
     Users(users::UsersArgs),
-    /// Look at the calendars, and take them over
+    /// List, import and export calendar events
     Events(events::EventsArgs),
-    /// See what is planned and what went out, and settle what nobody knows
+    /// List, plan and resolve notifications
     Notifications(notifications::NotificationsArgs),
-    /// Give Codex a prompt and watch what it does
+    /// Run Codex with a prompt, and show its progress
     Codex(codex::CodexArgs),
-    /// Read what passed between this program and others, hand it on, play it again
+    /// Show, export and replay recordings of connections
     Log(log::LogArgs),
-    /// Stand between a client and its server, and record what passes
+    /// Record the messages between a client and its server
     Tap(tap::TapArgs),
-    /// Put the hub into Codex, Claude, VS Code and others, after showing what changes
+    /// Add the hub to Codex, Claude, VS Code and others, after showing the changes
     Install(install::InstallArgs),
-    /// Take the hub out of another program again
+    /// Remove the hub from other programs
     Uninstall(install::UninstallArgs),
     /// Expand the prompt commands of a prompt as a client sends it
     #[command(hide = true)]
     Hook(hook::HookArgs),
     /// Open the console in the browser, logged in
     Open(open::OpenArgs),
-    /// Say which hub runs, where it listens and who is connected
+    /// Show the running hub, its addresses and its clients
     Status(status::StatusArgs),
-    /// Find what is wrong here, and say what to do about it
+    /// Check the installation, and explain how to repair it
     Doctor(doctor::DoctorArgs),
     /// Start the hub with your session, as a service of systemd or launchd
     Service(service::ServiceArgs),
     /// Print the script that completes commands and options in a shell
     Completions(completions::CompletionsArgs),
-    /// Write the manual, one page a command
+    /// Write the manual pages, one for each command
     Man(man::ManArgs),
-    /// Run a command for the hub and end all that it started
+    /// Run a command for the hub and end all processes it started
     #[command(hide = true)]
     Supervise(supervise::SuperviseArgs),
     /// Serve what the official conformance suite asks for
@@ -203,7 +204,7 @@ enum Command {
 /// Runs one command and returns its exit code: 0 done, 1 failed, 2 wrong usage.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let Cli { common, command } = match usual::parse(&arguments).map_or_else(|| parse(&arguments), Ok) {
+    let Cli { common, command } = match fast_path::parse(&arguments).map_or_else(|| parse(&arguments), Ok) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are errors to clap; it knows their stream and their code.
@@ -213,9 +214,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     if common.quiet {
-        output::hush();
+        output::set_quiet();
     }
-    let Some(command) = command else { return ended(welcome::run(common)) };
+    let Some(command) = command else { return ended(overview::run(common)) };
     ended(match command {
         Command::Serve(args) => serve::run(&args, common),
         Command::Connect(args) => connect::run(args, common),

@@ -1,29 +1,30 @@
-//! Puts this hub into the configuration of other programs, and takes it out again.
+//! Adds the hub to the configuration of clients, and removes it.
 //!
-//! [`plan`] reads and decides, [`Change::write`] writes; between the two a person sees the difference. What is changed
-//! is one entry of a file, and the rest of the file keeps every byte.
+//! [`plan`] reads and decides, [`Change::write`] writes; between the two the user sees the difference. One entry of a
+//! file changes, and the rest of the file keeps every byte.
 
 mod backups;
 mod client;
-mod codex;
+mod config_file;
+pub(crate) mod deep_link;
 mod edit;
 mod entry;
-mod file;
 mod jsonc;
-pub(crate) mod link;
-mod syntax;
+mod launch;
+mod syntax_error;
+mod toml;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use backups::Backups;
 pub(crate) use client::Client;
+use config_file::FileSnapshot;
 use edit::Part;
-pub(crate) use entry::Launch;
 use entry::{Found, NAME};
-use file::Seen;
-use syntax::Fault;
+pub(crate) use launch::Launch;
+use syntax_error::Fault;
 
-use crate::config::clients::ClientFolders;
+use adjutant_base::config::client_dirs::ClientFolders;
 
 /// Why a configuration is left as it is.
 #[derive(Debug, thiserror::Error)]
@@ -61,29 +62,29 @@ impl Error {
     }
 }
 
-/// What shall become of a client's configuration.
+/// The state that a client's configuration should have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wish<'a> {
+pub(crate) enum DesiredState<'a> {
     Installed {
         launch: &'a Launch,
-        /// Whether prompts are expanded as they are sent.
+        /// Whether the hook expands prompts when they are sent.
         hook: bool,
-        /// Whether another server of our name gives way.
+        /// Whether another server called `adjutant` is replaced.
         force: bool,
     },
     Removed,
 }
 
-/// What becomes of one file.
+/// The change of one file.
 #[derive(Debug)]
 pub(crate) struct Change {
     client: Client,
-    seen: Seen,
+    seen: FileSnapshot,
     /// The path that the client reads, which may be a link.
     pub(crate) path: PathBuf,
     /// `None` removes the file.
     pub(crate) after: Option<String>,
-    /// Where what stands there now was replaced by us, and differs from before only in that: the older copy.
+    /// Whether `after` is the backup from before the installation.
     restored: bool,
 }
 
@@ -113,20 +114,20 @@ impl Change {
     pub(crate) fn write(
         &self,
         backups: &Backups,
-        wish: Wish<'_>,
+        desired: DesiredState<'_>,
         stamp: &str,
     ) -> Result<Option<PathBuf>, Error> {
         if self.kind() == Kind::Unchanged {
             return Ok(None);
         }
         self.seen.writable()?;
-        match (wish, &self.after) {
-            (Wish::Installed { .. }, Some(after)) => {
+        match (desired, &self.after) {
+            (DesiredState::Installed { .. }, Some(after)) => {
                 let copy = backups.keep(self.client, &self.seen, after, stamp)?;
                 self.seen.replace(Some(after))?;
                 Ok(copy)
             }
-            (Wish::Installed { .. } | Wish::Removed, after) => {
+            (DesiredState::Installed { .. } | DesiredState::Removed, after) => {
                 self.seen.replace(after.as_deref())?;
                 backups.forget(self.client, &self.seen.path)?;
                 Ok(None)
@@ -135,13 +136,13 @@ impl Change {
     }
 }
 
-/// What becomes of a file.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Changed,
     Created,
     Removed,
-    /// The very bytes that were there before us.
+    /// The bytes from before the installation.
     Restored,
     Unchanged,
 }
@@ -158,60 +159,60 @@ impl Kind {
     }
 }
 
-/// How a client's configuration stands to us.
+/// The state of the hub's entry in a client's configuration.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// It says what [`plan`] would write, with or without the hook.
+pub(crate) enum InstallState {
+    /// The entry is as [`plan`] would write it, with or without the hook.
     Installed,
-    /// Our server stands there in words of somebody's own; `program` is what it starts, where it starts one.
+    /// The entry was changed by hand; `program` is what it starts, if it starts a program.
     Otherwise {
         program: Option<PathBuf>,
     },
-    /// Another server has our name; in a few words what it is.
+    /// Another server is called `adjutant`; a short description of it.
     Foreign(String),
     Absent,
 }
 
-/// Reads how a client's configuration stands to us.
-pub(crate) fn standing(
+/// Reads the state of the hub's entry in a client's configuration.
+pub(crate) fn current_state(
     client: Client,
     folders: &ClientFolders,
     backups: &Backups,
     launch: &Launch,
-) -> Result<Standing, Error> {
+) -> Result<InstallState, Error> {
     let entries = client.servers_files(folders).into_iter().map(|path| entry(client, &path));
     let entries = entries.collect::<Result<Vec<_>, _>>()?;
     // A sibling without an entry is a program that is not connected.
     let is_missing = client.has_siblings() && entries.iter().any(Option::is_none);
     let Some(entry) = entries.into_iter().flatten().next().filter(|_| !is_missing) else {
-        return Ok(Standing::Absent);
+        return Ok(InstallState::Absent);
     };
     if !entry.is_ours() {
-        return Ok(Standing::Foreign(entry.shown()));
+        return Ok(InstallState::Foreign(entry.shown()));
     }
-    // Whether prompts are expanded by a hook is the person's choice.
+    // The hook is the user's choice.
     for hook in [true, false] {
-        let changes = plan(client, folders, backups, Wish::Installed { launch, hook, force: false })?;
+        let changes = plan(client, folders, backups, DesiredState::Installed { launch, hook, force: false })?;
         if changes.iter().all(|change| change.kind() == Kind::Unchanged) {
-            return Ok(Standing::Installed);
+            return Ok(InstallState::Installed);
         }
     }
-    Ok(Standing::Otherwise { program: entry.command.map(PathBuf::from) })
+    Ok(InstallState::Otherwise { program: entry.command.map(PathBuf::from) })
 }
 
-/// Decides what becomes of the files of a client. Reads, and writes nothing.
+/// Plans the changes of a client's files. Reads, and writes nothing.
 pub(crate) fn plan(
     client: Client,
     folders: &ClientFolders,
     backups: &Backups,
-    wish: Wish<'_>,
+    desired: DesiredState<'_>,
 ) -> Result<Vec<Change>, Error> {
     let mut files: Vec<_> =
-        files(client, folders, wish)?.into_iter().map(|path| (path, vec![Part::Entry])).collect();
-    let hook = match wish {
-        Wish::Installed { launch, .. } => client.hook(folders, launch),
+        files(client, folders, desired)?.into_iter().map(|path| (path, vec![Part::Entry])).collect();
+    let hook = match desired {
+        DesiredState::Installed { launch, .. } => client.hook(folders, launch),
         // Where a hook stands does not depend on what it runs.
-        Wish::Removed => client.hook(folders, &Launch { program: String::new(), home: None }),
+        DesiredState::Removed => client.hook(folders, &Launch { program: String::new(), home: None }),
     };
     if let Some(hook) = hook {
         match files.iter_mut().find(|(file, _)| *file == hook.file) {
@@ -219,13 +220,13 @@ pub(crate) fn plan(
             None => files.push((hook.file.clone(), vec![Part::Hook(Box::new(hook))])),
         }
     }
-    files.into_iter().map(|(path, parts)| changed(client, path, &parts, backups, wish)).collect()
+    files.into_iter().map(|(path, parts)| changed(client, path, &parts, backups, desired)).collect()
 }
 
-/// Returns the files in which an entry of ours is wished for, or is to be looked for.
-fn files(client: Client, folders: &ClientFolders, wish: Wish<'_>) -> Result<Vec<PathBuf>, Error> {
+/// Returns the files that should get the hub's entry, or may have it.
+fn files(client: Client, folders: &ClientFolders, desired: DesiredState<'_>) -> Result<Vec<PathBuf>, Error> {
     let mut files = client.servers_files(folders);
-    if client.has_siblings() || matches!(wish, Wish::Removed) {
+    if client.has_siblings() || matches!(desired, DesiredState::Removed) {
         return Ok(files);
     }
     // One program reads all of these, so an entry that stands in one of them stays the only one.
@@ -238,9 +239,9 @@ fn files(client: Client, folders: &ClientFolders, wish: Wish<'_>) -> Result<Vec<
     Ok(files)
 }
 
-/// Returns what stands under our name in a file, which may be missing.
+/// Returns the entry called `adjutant` in a file, which may be missing.
 fn entry(client: Client, path: &Path) -> Result<Option<Found>, Error> {
-    match file::read(path)?.text {
+    match config_file::read(path)?.text {
         Some(text) => edit::found(client, path, &text),
         None => Ok(None),
     }
@@ -251,19 +252,19 @@ fn changed(
     path: PathBuf,
     parts: &[Part],
     backups: &Backups,
-    wish: Wish<'_>,
+    desired: DesiredState<'_>,
 ) -> Result<Change, Error> {
-    let seen = file::read(&path)?;
+    let seen = config_file::read(&path)?;
     let edited = |text: &str| {
-        parts.iter().try_fold(text.to_owned(), |text, part| part.edited(client, &path, &text, wish))
+        parts.iter().try_fold(text.to_owned(), |text, part| part.edited(client, &path, &text, desired))
     };
-    if let Wish::Removed = wish
-        && let Some(receipt) = backups.receipt(client, &seen.path).filter(|receipt| receipt.is_of(&seen))
+    if let DesiredState::Removed = desired
+        && let Some(record) = backups.change_record(client, &seen.path).filter(|record| record.is_of(&seen))
     {
-        let before = receipt.before.map(|copy| file::read(&copy)).transpose()?;
-        // A copy that somebody deleted says nothing; then only the entry goes.
+        let before = record.before.map(|copy| config_file::read(&copy)).transpose()?;
+        // If the backup was deleted, only the entry is removed.
         if before.as_ref().is_none_or(|copy| copy.text.is_some()) {
-            // What was there before may hold an entry of ours that is older than the receipt.
+            // What was there before may hold an entry of ours that is older than the record.
             let after = before.and_then(|copy| copy.text).as_deref().map(edited).transpose()?;
             return Ok(Change { client, seen, path, after, restored: true });
         }
@@ -273,7 +274,7 @@ fn changed(
     Ok(Change { client, seen, path, after, restored: false })
 }
 
-/// Says what the person should know once the entry of a client stands there.
+/// Returns what the user should do after the entry of a client was written.
 pub(crate) fn advice(client: Client) -> &'static str {
     client.after()
 }

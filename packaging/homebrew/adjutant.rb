@@ -1,5 +1,5 @@
 class Adjutant < Formula
-  desc "Desk between you and your coding agents: a local-first MCP hub"
+  desc "Local hub for coding agents: prompts, delegation, questions over MCP"
   homepage "https://github.com/@REPOSITORY@"
   version "@VERSION@"
   license any_of: ["MIT", "Apache-2.0"]

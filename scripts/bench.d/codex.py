@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from popups import Hub, tell
+from questions import Hub, tell
 from probe import Missed, memory
 
 ITEMS = 100_000

@@ -1,4 +1,4 @@
-"""The figures of the server of all rooms. Prints one JSON object; scripts/bench calls it.
+"""The figures of the server of all toolsets. Prints one JSON object; scripts/bench calls it.
 
 combined.py ADJUTANT
 
@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from popups import Hub
+from questions import Hub
 from probe import Home, Missed, first_answers, memory, milliseconds, request
 
 CLIENTS = 200

@@ -19,7 +19,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from popups import Hub, question
+from questions import Hub, question
 from probe import Missed
 
 ROUNDS = 25

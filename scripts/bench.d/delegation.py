@@ -243,7 +243,7 @@ def cancels(desk, peer, packages, rounds=8):
             if ended["status"] != "cancelled":
                 raise Missed(f"{runner}: {json.dumps(ended)[:300]}")
             survivors = sleeps()
-            left += len(survivors) + ended["receipt"]["processes_left"]
+            left += len(survivors) + ended["run_report"]["processes_left"]
             wait_for("the end of the run", lambda: not sleeps())
             took.append(milliseconds(since))
         told |= {f"{runner} cancel ms": statistics.median(took), f"{runner} cancel max ms": max(took),

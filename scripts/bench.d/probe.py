@@ -255,7 +255,7 @@ def first_answers(peer, since):
 
 def connect(adjutant, prompts, many):
     version = subprocess.run([adjutant, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
-    opening = line({"adjutant": version, "hello": 1, "server": "prompts", "pid": os.getpid()})
+    opening = line({"adjutant": version, "hello": 1, "toolset": "prompts", "pid": os.getpid()})
     result = {}
 
     # With a hub running: in turns through the relay, straight to the socket, and `mcp prompts`.

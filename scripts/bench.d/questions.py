@@ -1,6 +1,6 @@
 """The figures of questions to the person. Prints one JSON object; scripts/bench calls it.
 
-popups.py ADJUTANT
+questions.py ADJUTANT
 
 Standard library only. Every hub has a home of its own and listens on loopback; it is ended here, by its own pid.
 """
@@ -32,7 +32,7 @@ class Hub:
     def __init__(self, adjutant, more=lambda home: ""):
         self.home = Path(tempfile.mkdtemp())
         (self.home / ".adjutant").mkdir(mode=0o700)
-        (self.home / ".adjutant/config.toml").write_text("[popups]\nundo_milliseconds = 0\n" + more(self.home))
+        (self.home / ".adjutant/config.toml").write_text("[questions]\nundo_milliseconds = 0\n" + more(self.home))
         self.environment = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(self.home)}
         self.process = subprocess.Popen(
             [adjutant, "serve", "--http", "127.0.0.1:0", "--auth", "none"],
@@ -96,7 +96,7 @@ class Person:
         self.link.connect(str(hub.home / ".adjutant/hub.sock"))
         self.lines = self.link.makefile("rb")
         version = subprocess.run([hub.process.args[0], "--version"], capture_output=True, text=True).stdout.split()[-1]
-        self.say({"adjutant": version, "hello": 1, "person": True})
+        self.say({"adjutant": version, "hello": 1, "user": True})
         self.hear()
 
     def say(self, act):
@@ -110,7 +110,7 @@ class Person:
 
     def choose(self, ticket, value):
         answer = [["answer", {"choices": [value]}]]
-        self.say({"popups": {"answer": {"ticket": ticket, "answer": answer, "note": None, "passphrase": None}}})
+        self.say({"questions": {"answer": {"ticket": ticket, "answer": answer, "note": None, "passphrase": None}}})
 
 
 def speed(hub):

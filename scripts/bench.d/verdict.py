@@ -146,7 +146,7 @@ def judge():
     if said := probe("queue"):
         yield row("queued tasks, claimed and finished on SQLite, each on disk", "> 2,000/s",
                   f"{said['finished']:,}/s, entered {said['entered']:,}/s", said["finished"] > 2000)
-    if said := probe("popups"):
+    if said := probe("questions"):
         yield row("a question, from its request to an open console", "< 50 ms",
                   f"{said['visible ms']:.1f} ms, at most {said['visible max ms']:.1f} of {said['rounds']}",
                   said["visible max ms"] < 50)
@@ -194,12 +194,12 @@ def judge():
                   f"{said['mails s']:.1f} s, {said['mails']:,} taken, {said['mails twice']} twice",
                   said["mails s"] < 5 and said["mails"] == 1000 and not said["mails twice"])
     if said := probe("combined"):
-        yield row("all rooms, relay and warm hub, to the answer to `initialize`", "< 10 ms",
+        yield row("all toolsets, relay and warm hub, to the answer to `initialize`", "< 10 ms",
                   f"{said['hello ms']:.1f} ms, p90 {said['hello p90 ms']:.1f}; with `tools/list` {said['both ms']:.1f}",
                   said["hello ms"] < 10)
         yield row("the same without a hub", "< 150 ms", f"{said['cold ms']:.0f} ms, at most {said['cold max ms']:.0f}",
                   said["cold ms"] < 150)
-        yield row("`tools/list` of all rooms", "< 1 ms, < 25 kB",
+        yield row("`tools/list` of all toolsets", "< 1 ms, < 25 kB",
                   f"{said['list ms']:.2f} ms, p99 {said['list p99 ms']:.2f}; {said['list bytes']:,} bytes",
                   said["list ms"] < 1 and said["list bytes"] < 25_000)
         yield row(f"{said['clients']} connected clients", "hub < 100 MB, relay < 4 MB",
@@ -214,6 +214,19 @@ def judge():
                   f"{said['paint ms']:.0f} ms, p90 {said['paint p90 ms']:.0f} of {said['of']}; a page of one word {said['bare ms']:.0f}; "
                   f"{said['machine busy %']:.0f} % of the machine busy",
                   said["paint ms"] < 100)
+    if said := probe("build"):
+        clean, base = said["clean"], said.get("base")
+        against = f"; {clean['wall'] / base['wall']:.2f} × the {base['wall']:.0f} s of the base" if base else ""
+        yield row("clean clone, `cargo build --release --locked`", "≤ 0.4 × the base",
+                  f"{clean['wall']:.0f} s, {clean['cpu']:.0f} s of CPU time{against}",
+                  not base or clean["wall"] <= 0.4 * base["wall"])
+        yield row("one file of a domain: `cargo check -p`", "< 4 s", f"{said['check']['wall']:.1f} s", said["check"]["wall"] < 4)
+        yield row("one file of a domain: `nextest -p`, built and run", "< 20 s", f"{said['test']['wall']:.1f} s",
+                  said["test"]["wall"] < 20)
+        before = said.get("base_touched")
+        against = f", {said['release']['wall'] / before['wall']:.2f} × the {before['wall']:.0f} s of the base" if before else ""
+        yield row("one file of a domain: release build", "≤ 0.2 × the base", f"{said['release']['wall']:.0f} s{against}",
+                  not before or said["release"]["wall"] <= 0.2 * before["wall"])
 
 
 def ratio_to_limit(servers, name):
@@ -233,7 +246,7 @@ def main():
     for name in order:
         if (folder / f"{name}.md").exists():
             print(f"\n## {name}\n{(folder / f'{name}.md').read_text().strip()}")
-    for name in ("changed", "refused", "pipelined", "connect", "delegation", "queue", "popups", "codex", "events", "combined", "console", "assistant"):
+    for name in ("changed", "refused", "pipelined", "connect", "delegation", "queue", "questions", "codex", "events", "combined", "console", "assistant", "build"):
         if name not in failed and (said := probe(name)):
             print(f"\n## {name}")
             print("\n".join(f"- {k}: {v:.2f}" if isinstance(v, float) else f"- {k}: {v}" for k, v in said.items()))

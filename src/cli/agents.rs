@@ -16,10 +16,11 @@ use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
 use super::output::Failure;
-use super::{Common, sources};
-use crate::agents::catalogue::{Catalogue, Definitions, Missing};
-use crate::agents::definition::{Agent, Program};
-use crate::config::Config;
+use super::{Common, source_files};
+use adjutant_agents::catalogue::{Catalogue, Missing};
+use adjutant_agents::definition::{Agent, Program};
+use adjutant_agents::registry::Registry;
+use adjutant_base::config::Config;
 
 /// Arguments of `adjutant agents`.
 #[derive(Debug, Args)]
@@ -32,15 +33,15 @@ pub(super) struct AgentsArgs {
 enum Command {
     /// List the agents
     List(list::ListArgs),
-    /// Show one agent: what it is for, how it is run, where it comes from
+    /// Show one agent: its description, settings and source
     Show(show::ShowArgs),
-    /// Say what each key of a definition means here, and which runners can run it
+    /// Check agent files: which keys are supported, and which runners can run them
     Lint(lint::LintArgs),
     /// Create an agent file to start from
     New(new::NewArgs),
-    /// Take over the agents of Claude, Copilot, Codex, Gemini and others
+    /// Import agents of Claude, Copilot, Codex, Gemini and others
     Import(import::ImportArgs),
-    /// Allow an agent of a project to be run, as it is now
+    /// Trust an agent of a project in its current version
     Trust(trust::TrustArgs),
 }
 
@@ -55,12 +56,12 @@ struct Folders {
 impl Folders {
     /// Reads the configuration with these folders, else with the project's, the user's and the bundled agents.
     fn config(self, common: Common) -> Result<Config, Failure> {
-        common.config(sources::roots(self.agents_dir)?)
+        common.config(source_files::roots(self.agents_dir)?)
     }
 
     /// Reads the agents of these folders.
-    fn load(self, common: Common) -> Result<(Definitions, Arc<Catalogue>), Failure> {
-        let definitions = Definitions::new(&self.config(common)?.agents);
+    fn load(self, common: Common) -> Result<(Registry, Arc<Catalogue>), Failure> {
+        let definitions = Registry::new(&self.config(common)?.agents);
         let catalogue = definitions.load();
         Ok((definitions, catalogue))
     }
@@ -85,9 +86,9 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Arc<Agent>, Fail
         let failure = Failure::new(&missing);
         match missing {
             Missing::Unknown { near, .. } => {
-                failure.near(&near).hint("`adjutant agents list` shows all of them")
+                failure.suggest(&near).hint("`adjutant agents list` shows all of them")
             }
-            Missing::Broken { .. } => failure.hint("`adjutant agents lint` says where the fault is"),
+            Missing::Broken { .. } => failure.hint("`adjutant agents lint` shows the line"),
         }
     })
 }

@@ -1,4 +1,4 @@
-//! `adjutant ask`: a script asks the person and gets the answer on stdout.
+//! `adjutant ask`: asks a question from a script and prints the answer on stdout.
 //!
 //! Asking is no person's act, so it goes the way that agents go: one stateless call of `triggerPopup` on the hub's
 //! socket. When the hub goes away meanwhile, the same call to the next one finds the same question.
@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::Common;
 use super::output::{self, Failure};
-use crate::config::{Config, Roots};
-use crate::socket::{self, Hello, Start};
+use adjutant_base::config::{Config, Roots};
+use adjutant_terminal::socket::{self, Hello, Start};
 
 /// Bytes of one line of the hub: an answer stands in it twice, each of its bytes as up to six.
 const LONGEST: u64 = 4 * 1024 * 1024;
@@ -31,25 +31,25 @@ pub(super) struct AskArgs {
     /// The question in a few words
     #[arg(long)]
     title: String,
-    /// What the person needs to know to decide, in Markdown
+    /// Context for the decision, in Markdown
     #[arg(long, default_value = "")]
     message: String,
-    /// Something to choose; the value is printed. Without any the person writes a text
+    /// Option to choose, may be repeated; its value is printed. Without options, the answer is free text
     #[arg(long = "option", value_name = "LABEL[=VALUE]")]
     options: Vec<String>,
-    /// Let the person write something else instead of choosing
+    /// Allow free text instead of an option
     #[arg(long)]
     other: bool,
-    /// How long the question waits, such as 30s, 5m or 2h
+    /// Time until the question expires, such as 30s, 5m or 2h
     #[arg(long, value_name = "TIME", value_parser = time)]
     timeout: Option<Duration>,
-    /// The value that counts when the person saw the question and did nothing
+    /// Value that counts if the question was seen and not answered
     #[arg(long, value_name = "VALUE")]
     default: Option<String>,
-    /// For how long the question must have been on a screen before the default counts
+    /// Time that the question must have been visible before the default counts
     #[arg(long, value_name = "TIME", value_parser = time, requires = "default")]
     default_after: Option<Duration>,
-    /// Ask for the desk passphrase with the answer
+    /// Require the approval passphrase with the answer
     #[arg(long)]
     high: bool,
     /// Print the whole outcome as JSON
@@ -62,12 +62,12 @@ Exit codes:
   0  answered; the value is on stdout
   1  the question could not be asked
   2  wrong usage
-  3  declined or dismissed; a note of the person's is on stderr
-  4  nobody answered in time
-  5  the person takes no questions now";
+  3  declined or dismissed; your note is on stderr
+  4  the question expired
+  5  you are away or do not want to be disturbed";
 
 /// What to do where the hub takes no such question.
-const REFUSED: &str = "`adjutant ask --help` says what a question is made of";
+const REFUSED: &str = "`adjutant ask --help` lists the parts of a question";
 
 /// Asks, waits, and prints.
 pub(super) fn run(args: &AskArgs, common: Common) -> Result<ExitCode, Failure> {
@@ -115,8 +115,9 @@ fn arguments(args: &AskArgs) -> Result<Value, Failure> {
 
 /// Calls the tool and returns its answer; `None` when the hub went away before it answered.
 fn call(config: &Config, arguments: &Value) -> Result<Option<Value>, Failure> {
-    let hello = Hello::script("popup");
-    let connection = socket::reach(&config.home, config.socket.as_deref(), &hello, Start::IfNeeded)?;
+    let hello = Hello::script("questions");
+    let connection =
+        socket::connect_or_start(&config.home, config.socket.as_deref(), &hello, Start::IfNeeded)?;
     let mut hub: BufReader<UnixStream> = connection.input;
     let request = json!({
         "jsonrpc": "2.0",
@@ -166,14 +167,14 @@ fn told(result: &Value, as_json: bool) -> Result<ExitCode, Failure> {
     if as_json {
         output::json(outcome)?;
     }
-    let note = |text: &str| output::note(crate::visible::plain(text));
+    let note = |text: &str| output::note(adjutant_base::text::escape_invisible::plain(text));
     let code = match word("status").unwrap_or_default() {
         "answered" => {
             if !as_json {
                 output::data(word("selectedValue").unwrap_or_default())?;
             }
             if word("decided_by") == Some("default") {
-                note("nobody answered in time; this is the default");
+                note("the question was not answered in time; this is the default");
             }
             0
         }

@@ -1,4 +1,4 @@
-//! `adjutant availability`: whether agents may ask the person now; says it, and changes it.
+//! `adjutant availability`: shows or sets whether agents may ask questions now.
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,19 +8,19 @@ use clap::builder::PossibleValuesParser;
 use serde_json::json;
 
 use super::output::{self, Failure};
-use super::{Common, person};
-use crate::clock;
-use crate::config::Roots;
-use crate::popups::Availability;
-use crate::socket::Start;
+use super::{Common, hub_client};
+use adjutant_base::config::Roots;
+use adjutant_base::text::timefmt;
+use adjutant_questions::Availability;
+use adjutant_terminal::socket::Start;
 
 /// Arguments of `adjutant availability`.
 #[derive(Debug, Args)]
 pub(super) struct AvailabilityArgs {
-    /// Whether agents may ask: here, away, or do-not-disturb; without it, what it is now is printed
+    /// New state: here, away, or do-not-disturb; without it, the current state is printed
     #[arg(value_name = "STATE", hide_possible_values = true, value_parser = PossibleValuesParser::new(["here", "away", "do-not-disturb"]))]
     state: Option<String>,
-    /// Be here again after so many minutes
+    /// Return to `here` after this many minutes
     #[arg(long, value_name = "MINUTES", requires = "state", value_parser = clap::value_parser!(u32).range(1..))]
     minutes: Option<u32>,
     /// Print JSON
@@ -32,14 +32,14 @@ pub(super) struct AvailabilityArgs {
 pub(super) fn run(args: &AvailabilityArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
     let Some(state) = &args.state else {
-        let availability = person::reach(&config, Start::IfNeeded)?.availability()?;
+        let availability = hub_client::connect(&config, Start::IfNeeded)?.availability()?;
         if args.json {
             output::json(&json!({
                 "state": availability.as_str(),
-                "until": availability.until().map(|until| clock::stamp(clock::instant(until))),
+                "until": availability.until().map(|until| timefmt::stamp(timefmt::instant(until))),
             }))?;
         } else {
-            let until = availability.until().map(|until| clock::stamp(clock::instant(until)));
+            let until = availability.until().map(|until| timefmt::stamp(timefmt::instant(until)));
             let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
             output::data(&format!("{}{until}", availability.as_str().replace('_', "-")))?;
         }
@@ -53,7 +53,7 @@ pub(super) fn run(args: &AvailabilityArgs, common: Common) -> Result<ExitCode, F
         "do-not-disturb" => Availability::DoNotDisturb { until },
         _ => Availability::Here,
     };
-    person::reach(&config, Start::IfNeeded)?.set_availability(availability)?;
+    hub_client::connect(&config, Start::IfNeeded)?.set_availability(availability)?;
     output::note(availability.sentence());
     Ok(ExitCode::SUCCESS)
 }

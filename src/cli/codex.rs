@@ -1,13 +1,12 @@
-//! `adjutant codex`: a prompt for a Codex session of the hub, and what happens until its turn has ended; and verbs for
-//! the sessions that there are.
+//! `adjutant codex`: runs one turn of a Codex session of the hub; and commands for existing sessions.
 //!
 //! On pipes: what the agent says, and a line `[mcp METHOD] …` for each notification, in the wire's order.
 
-mod decide;
+mod approvals;
 mod list;
 mod run;
 mod show;
-mod turn;
+mod steer;
 
 use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
@@ -16,11 +15,11 @@ use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
 use super::output::Failure;
-use super::{Common, person};
-use crate::config::Roots;
-use crate::names::near_names;
-use crate::socket::Start;
-use crate::socket::person::Person;
+use super::{Common, hub_client};
+use adjutant_base::config::Roots;
+use adjutant_base::text::suggest::near_names;
+use adjutant_terminal::socket::Start;
+use adjutant_terminal::socket::control::ControlClient;
 
 /// Most bytes of a prompt from stdin.
 const LARGEST_PROMPT: u64 = 4 << 20;
@@ -42,17 +41,17 @@ pub(super) struct CodexArgs {
 }
 
 const VERBS: &str = "\
-Behind `--` a prompt may be the word of a command, or look like one: adjutant codex -- list";
+After `--`, a prompt may be the name of a command, or look like one: adjutant codex -- list";
 
 /// What to hand to Codex, and how.
 #[derive(Debug, Args)]
 struct PromptArgs {
-    /// What Codex is to do; read from stdin when it is not given
+    /// Prompt for Codex; read from stdin if missing
     prompt: Option<String>,
     /// A prompt of one word that is a command, or looks like one
     #[arg(last = true, value_name = "WORD", conflicts_with = "prompt")]
     literal: Option<String>,
-    /// Go on in this thread instead of a new one; of its id the beginning is enough
+    /// Continue this thread instead of a new one; the beginning of its id is enough
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
     /// The folder that Codex works in [default: the current one]
@@ -64,13 +63,13 @@ struct PromptArgs {
     /// What commands may do: read-only, workspace-write, danger-full-access
     #[arg(long, value_name = "MODE")]
     sandbox: Option<String>,
-    /// When Codex asks: untrusted, on-failure, on-request, never; what a version knows differs
+    /// When Codex asks for approval: untrusted, on-failure, on-request, never; versions differ
     #[arg(long, value_name = "POLICY")]
     approval_policy: Option<String>,
-    /// A setting of Codex by its dotted name; the value is JSON, else text; may be repeated
+    /// Setting of Codex by its dotted name; the value is JSON or text; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     config: Vec<String>,
-    /// Print what the agent says and a line for each notification, as on a pipe
+    /// Print the agent's messages and one line for each notification, as on a pipe
     #[arg(long, conflicts_with = "json")]
     plain: bool,
     /// Print each event as a line of JSON
@@ -82,25 +81,25 @@ struct PromptArgs {
 enum Command {
     /// List the threads, the last used first
     List(list::ListArgs),
-    /// Show one thread: where it stands, and what was said and done in it
+    /// Show one thread: its state and its items
     Show(show::ShowArgs),
-    /// List what Codex waits for
-    Approvals(decide::ApprovalsArgs),
-    /// Approve what Codex waits for
-    Approve(decide::ApproveArgs),
-    /// Deny what Codex waits for
-    Deny(decide::DenyArgs),
-    /// Put words into a running turn instead of waiting for its end
-    Steer(turn::SteerArgs),
-    /// End a running turn
-    Interrupt(turn::InterruptArgs),
+    /// List pending approvals of Codex
+    Approvals(approvals::ApprovalsArgs),
+    /// Approve a request of Codex
+    Approve(approvals::ApproveArgs),
+    /// Deny a request of Codex
+    Deny(approvals::DenyArgs),
+    /// Steer a running turn with a further prompt
+    Steer(steer::SteerArgs),
+    /// Interrupt a running turn
+    Interrupt(steer::InterruptArgs),
 }
 
 /// Runs one prompt, or does what a verb asks instead.
 pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> {
     let CodexArgs { command, mut prompt } = args;
     if let Some(word) = &prompt.prompt {
-        refuse_a_slip(word)?;
+        reject_probable_typo(word)?;
     }
     prompt.prompt = prompt.prompt.or(prompt.literal.take());
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -113,20 +112,20 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
     let Some(command) = command else {
         return if view { run::view(prompt, &config) } else { run::run(prompt, config) };
     };
-    let mut person = person::reach(&config, Start::IfNeeded)?;
+    let mut client = hub_client::connect(&config, Start::IfNeeded)?;
     match command {
-        Command::List(args) => list::run(&args, &mut person),
-        Command::Show(args) => show::run(&args, &mut person),
-        Command::Approvals(args) => decide::list(&args, &mut person),
-        Command::Approve(args) => decide::approve(&args, &mut person),
-        Command::Deny(args) => decide::deny(args, &mut person),
-        Command::Steer(args) => turn::steer(args, &mut person),
-        Command::Interrupt(args) => turn::interrupt(&args, &mut person),
+        Command::List(args) => list::run(&args, &mut client),
+        Command::Show(args) => show::run(&args, &mut client),
+        Command::Approvals(args) => approvals::list(&args, &mut client),
+        Command::Approve(args) => approvals::approve(&args, &mut client),
+        Command::Deny(args) => approvals::deny(args, &mut client),
+        Command::Steer(args) => steer::steer(args, &mut client),
+        Command::Interrupt(args) => steer::interrupt(&args, &mut client),
     }
 }
 
 /// Refuses one word that is nearly a command: a slip of the finger would start a session, and cost what that costs.
-fn refuse_a_slip(word: &str) -> Result<(), Failure> {
+fn reject_probable_typo(word: &str) -> Result<(), Failure> {
     if word.contains(char::is_whitespace) {
         return Ok(());
     }
@@ -136,16 +135,16 @@ fn refuse_a_slip(word: &str) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(format!("`{word}` looks like a command, not like a prompt"))
-        .near(&near)
-        .hint(format!("behind `--` it is a prompt all the same: adjutant codex -- {word}")))
+        .suggest(&near)
+        .hint(format!("to use it as a prompt, write: adjutant codex -- {word}")))
 }
 
-/// Returns the whole id of the thread whose id begins so; what is not known is left to the hub to refuse.
-fn whole(person: &mut Person, begin: &str) -> Result<String, Failure> {
+/// Returns the full id of the thread with this prefix; the hub refuses an unknown one.
+fn resolve_full_id(client: &mut ControlClient, begin: &str) -> Result<String, Failure> {
     if begin.len() >= WHOLE {
         return Ok(begin.to_owned());
     }
-    let threads = person.codex_threads("", MOST)?;
+    let threads = client.codex_threads("", MOST)?;
     let mut fitting = threads.iter().filter(|thread| thread.thread.starts_with(begin)).peekable();
     let exact = threads.iter().find(|thread| thread.thread == begin);
     match (exact, fitting.next(), fitting.peek()) {

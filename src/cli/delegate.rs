@@ -1,4 +1,4 @@
-//! `adjutant delegate AGENT TASK`: a person hands over a task, watches, and gets the result.
+//! `adjutant delegate AGENT TASK`: delegates a task, shows its progress and prints its result.
 
 use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
@@ -11,15 +11,15 @@ use tokio::sync::mpsc;
 use tracing::level_filters::LevelFilter;
 
 use super::output::{self, Failure};
-use super::stop::Stop;
+use super::shutdown_signal::Stop;
 use super::tasks::progress::Progress;
 use super::tasks::{result, short, span};
-use super::{Common, person};
-use crate::agents::definition::{Isolation, Permission};
-use crate::agents::words;
-use crate::config::{Config, Roots};
-use crate::socket::Start;
-use crate::socket::person::tasks::{Order, Shown, Told};
+use super::{Common, hub_client};
+use adjutant_agents::definition::{Isolation, Permission};
+use adjutant_agents::shell_words;
+use adjutant_base::config::{Config, Roots};
+use adjutant_terminal::socket::Start;
+use adjutant_terminal::socket::control::tasks::{DelegateRequest, TaskUpdate, TaskView};
 
 /// Bytes of a task on stdin that are read; the hub takes fewer.
 const LARGEST: u64 = 8 * 1024 * 1024;
@@ -36,38 +36,38 @@ const HANG_UP: u8 = 1;
 pub(super) struct DelegateArgs {
     /// The agent, as `adjutant agents list` shows it
     agent: String,
-    /// What it is to do; read from stdin when it is missing or `-`
+    /// Text of the task; read from stdin if missing or `-`
     #[arg(allow_hyphen_values = true)]
     task: Option<String>,
     /// The folder to work in, instead of this one
     #[arg(long, value_name = "DIR")]
     workdir: Option<PathBuf>,
-    /// Only enter the task, and print its id
+    /// Queue the task, and print its id
     #[arg(long)]
     background: bool,
     /// End the run after this long, like 90s, 5m or 1h
     #[arg(long, value_name = "TIME", value_parser = span)]
     timeout: Option<Duration>,
-    /// Where the agent works: in the folder itself, or in a git worktree of its own
+    /// Where the agent works: in the folder itself, or in a new git worktree
     #[arg(long, value_parser = PossibleValuesParser::new(Isolation::ALL.map(Isolation::name)))]
     isolation: Option<String>,
-    /// Less than the agent's own permission
+    /// Permission level, at most the agent's own
     #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(Permission::ALL.map(Permission::name)))]
     permission: Option<String>,
-    /// A command that is run in the folder once the agent is gone; may be repeated, and all must pass
+    /// Command that checks the result in the folder after the run; may be repeated, and all must pass
     #[arg(long = "check", value_name = "COMMAND")]
     checks: Vec<String>,
     /// A file with the JSON Schema that the final message must follow
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// Print the task with its result and receipt as JSON
+    /// Print the task with its result and run report as JSON
     #[arg(long)]
     json: bool,
 }
 
 impl DelegateArgs {
     /// Reads what the arguments name, and checks what needs no hub.
-    fn order(self) -> Result<Order, Failure> {
+    fn order(self) -> Result<DelegateRequest, Failure> {
         let task = match self.task {
             Some(task) if task != "-" => task,
             None if io::stdin().is_terminal() => {
@@ -93,7 +93,7 @@ impl DelegateArgs {
                 .hint("name another folder with --workdir")
         })?;
         let checks = self.checks.iter().map(|line| {
-            words::split(line).map_err(|reason| {
+            shell_words::split(line).map_err(|reason| {
                 Failure::usage(format!("--check `{line}`: {reason}"))
                     .hint("a check is one command and its words, such as --check \"cargo test\"")
             })
@@ -106,7 +106,7 @@ impl DelegateArgs {
             let text = std::fs::read(&file).map_err(|error| fault(&error))?;
             serde_json::from_slice(&text).map_err(|error| fault(&error))
         });
-        Ok(Order {
+        Ok(DelegateRequest {
             agent: self.agent,
             task,
             workdir: workdir.to_owned(),
@@ -126,7 +126,7 @@ pub(super) fn run(args: DelegateArgs, common: Common) -> Result<ExitCode, Failur
     let (json, background) = (args.json, args.background);
     let order = args.order()?;
     if background {
-        let task = person::reach(&config, Start::IfNeeded)?.delegate(order)?;
+        let task = hub_client::connect(&config, Start::IfNeeded)?.delegate(order)?;
         if json {
             output::json(&task)?;
         } else {
@@ -145,15 +145,15 @@ pub(super) fn run(args: DelegateArgs, common: Common) -> Result<ExitCode, Failur
 /// What the threads that talk to the hub tell.
 enum News {
     /// It is on the hub's disk.
-    Accepted(Box<Shown>),
-    Told(Told),
-    Ended(Result<Box<Shown>, Failure>),
+    Accepted(Box<TaskView>),
+    Progress(TaskUpdate),
+    Ended(Result<Box<TaskView>, Failure>),
     NotCancelled(Failure),
 }
 
 /// Hands the task over, shows what happens, and returns it when it has ended. A first signal cancels it, a second
 /// one leaves; when the terminal goes the task goes on, for it outlives who asked.
-async fn watch(config: Config, order: Order) -> Result<Shown, Failure> {
+async fn watch(config: Config, order: DelegateRequest) -> Result<TaskView, Failure> {
     let mut stop = Stop::new()?;
     let (wire, mut news) = mpsc::channel(BACKLOG);
     let (tell, own) = (wire.clone(), config.clone());
@@ -162,7 +162,7 @@ async fn watch(config: Config, order: Order) -> Result<Shown, Failure> {
         let _ = tell.blocking_send(News::Ended(ended));
     });
     let mut progress = Progress::new();
-    let mut accepted: Option<Box<Shown>> = None;
+    let mut accepted: Option<Box<TaskView>> = None;
     let mut unwanted = false;
     loop {
         tokio::select! {
@@ -173,7 +173,7 @@ async fn watch(config: Config, order: Order) -> Result<Shown, Failure> {
                     }
                     accepted = Some(task);
                 }
-                News::Told(told) => progress.show(&told),
+                News::Progress(told) => progress.show(&told),
                 News::Ended(ended) => {
                     progress.clear();
                     return ended.map(|task| *task);
@@ -196,16 +196,20 @@ async fn watch(config: Config, order: Order) -> Result<Shown, Failure> {
     }
 }
 
-fn follow(config: &Config, order: Order, tell: &mpsc::Sender<News>) -> Result<Box<Shown>, Failure> {
-    let mut person = person::reach(config, Start::IfNeeded)?;
-    let task = person.delegate(order)?;
+fn follow(
+    config: &Config,
+    order: DelegateRequest,
+    tell: &mpsc::Sender<News>,
+) -> Result<Box<TaskView>, Failure> {
+    let mut client = hub_client::connect(config, Start::IfNeeded)?;
+    let task = client.delegate(order)?;
     let id = task.id.clone();
     let _ = tell.blocking_send(News::Accepted(Box::new(task)));
-    let ended = person.follow_task(&id, 0, true, |told| {
-        let _ = tell.blocking_send(News::Told(told));
+    let ended = client.follow_task(&id, 0, true, |told| {
+        let _ = tell.blocking_send(News::Progress(told));
     });
     ended.map(Box::new).map_err(|error| {
-        Failure::from(error).hint(format!("`adjutant tasks wait {}` goes on waiting", short(&id)))
+        Failure::from(error).hint(format!("`adjutant tasks wait {}` continues waiting", short(&id)))
     })
 }
 
@@ -213,7 +217,7 @@ fn follow(config: &Config, order: Order, tell: &mpsc::Sender<News>) -> Result<Bo
 fn cancel(config: Config, id: String, tell: mpsc::Sender<News>) {
     std::thread::spawn(move || {
         let cancelled =
-            person::reach(&config, Start::Never).and_then(|mut person| Ok(person.cancel_task(&id)?));
+            hub_client::connect(&config, Start::Never).and_then(|mut client| Ok(client.cancel_task(&id)?));
         if let Err(failure) = cancelled {
             let _ = tell.blocking_send(News::NotCancelled(failure));
         }
@@ -223,9 +227,9 @@ fn cancel(config: Config, id: String, tell: mpsc::Sender<News>) {
 fn left(id: Option<&str>, cancelling: bool) -> Failure {
     match id {
         Some(id) if cancelling => Failure::new(format!("left task {id} while it is being cancelled"))
-            .hint(format!("`adjutant tasks show {}` says what became of it", short(id))),
-        Some(id) => Failure::new(format!("left task {id}; it goes on")).hint(format!(
-            "`adjutant tasks wait {0}` waits for it, `adjutant tasks cancel {0}` ends it",
+            .hint(format!("`adjutant tasks show {}` shows the result", short(id))),
+        Some(id) => Failure::new(format!("left task {id}; it continues")).hint(format!(
+            "`adjutant tasks wait {0}` waits for it, `adjutant tasks cancel {0}` cancels it",
             short(id)
         )),
         None => Failure::new("left before the hub had accepted the task")

@@ -1,21 +1,21 @@
-//! `adjutant doctor`: what is wrong here, and what to do about it.
+//! `adjutant doctor`: checks of the installation, and their remedies.
 //!
-//! Every check is a function that looks at one thing and returns a [`Found`]. All run side by side, each with a
-//! deadline of its own, so nothing hangs. No vendor is called: what a runner's login is worth, its files say.
+//! Every check is a function that examines one thing and returns a [`CheckResult`]. All checks run side by side, each
+//! with its own deadline, so that nothing hangs. No vendor is called: a runner's files show whether it is logged in.
 
 mod check;
 mod clients;
 mod clock;
 mod database;
 mod desktop;
-mod fix;
 mod handshake;
 mod hub;
-mod places;
+mod orphaned_runs;
+mod permissions;
+mod repair;
+mod report;
 mod runners;
-mod runs;
 mod service;
-mod show;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -30,42 +30,42 @@ use tokio::task::JoinSet;
 
 use super::output::{self, Failure};
 use super::{Common, status};
-use crate::agents::{Form, Selector};
-use crate::config::{Config, Roots};
-use crate::socket::{Ask, Welcome};
-use check::{Check, Found, Status};
+use adjutant_agents::{CommandVariant, Selector};
+use adjutant_base::config::{Config, Roots};
+use adjutant_terminal::socket::{HelloReply, Query};
+use check::{Check, CheckResult, Status};
 
 /// How long a check may take. The slowest asks a program its version that is a script of an interpreter.
-const PATIENCE: Duration = Duration::from_secs(20);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Arguments of `adjutant doctor`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit code 0: nothing failed; warnings are no failure.")]
+#[command(after_help = "Exit code 0: nothing failed; warnings do not count.")]
 pub(super) struct DoctorArgs {
-    /// Repair what can be repaired without a loss, say what was done, and look again
+    /// Repair what can be repaired without loss, and check again
     #[arg(long)]
     fix: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Let this program speak MCP instead of the one that runs, such as the one that a client starts
+    /// Check this program over MCP instead of the running one, such as the one a client starts
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
 }
 
 /// What the checks look at.
 #[derive(Debug)]
-struct Patient {
+struct DoctorContext {
     config: Config,
     selector: Selector,
     /// What the hub says of itself, if one runs.
-    hub: Option<Welcome>,
+    hub: Option<HelloReply>,
     /// The program that clients start.
     program: PathBuf,
 }
 
 /// A check at work.
-type Looking = Pin<Box<dyn Future<Output = Found> + Send>>;
+type PendingCheck = Pin<Box<dyn Future<Output = CheckResult> + Send>>;
 
 /// Looks, repairs if asked to, and tells.
 pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure> {
@@ -79,22 +79,22 @@ pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure
         None => std::env::current_exe()?,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let look = || -> Result<Vec<Check>, Failure> {
-        let patient = Patient {
-            selector: Selector::new(&config.runners, None, Form::Own).map_err(Failure::new)?,
-            hub: status::ask(&config, Ask::Status).ok(),
+    let check_all = || -> Result<Vec<Check>, Failure> {
+        let context = DoctorContext {
+            selector: Selector::new(&config.runners, None, CommandVariant::Native).map_err(Failure::new)?,
+            hub: status::ask(&config, Query::Status).ok(),
             program: program.clone(),
             config: config.clone(),
         };
-        let progress = show::Waiting::new(args.json);
-        Ok(runtime.block_on(all(Arc::new(patient), &progress)))
+        let progress = report::Waiting::new(args.json);
+        Ok(runtime.block_on(all(Arc::new(context), &progress)))
     };
-    let mut checks = look()?;
+    let mut checks = check_all()?;
     if args.fix {
-        let done = runtime.block_on(fix::all(&checks, home.as_deref(), &config));
+        let done = runtime.block_on(repair::all(&checks, home.as_deref(), &config));
         if !done.is_empty() {
-            checks = look()?;
-            fix::note(&mut checks, done);
+            checks = check_all()?;
+            repair::note(&mut checks, done);
         }
     }
     // A check that hangs for ever on a thread of its own ends with the process.
@@ -108,7 +108,7 @@ pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure
             "checks": checks.iter().map(Check::json).collect::<Vec<_>>(),
         }))?;
     } else {
-        show::print(&checks, args.fix)?;
+        report::print(&checks, args.fix)?;
     }
     Ok(if worst == Status::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -118,50 +118,50 @@ fn unreadable(failure: &Failure, as_json: bool) -> Result<ExitCode, Failure> {
     let remedy = failure.hints.first().cloned();
     let remedy =
         remedy.unwrap_or_else(|| "correct config.toml; everything else is looked at then".to_owned());
-    let check = Check::new("config", Found::fail(&failure.message, remedy));
+    let check = Check::new("config", CheckResult::fail(&failure.message, remedy));
     if as_json {
         let version = env!("CARGO_PKG_VERSION");
         output::json(
             &json!({"adjutant": version, "home": null, "status": "fail", "checks": [check.json()]}),
         )?;
     } else {
-        show::print(&[check], false)?;
+        report::print(&[check], false)?;
     }
     Ok(ExitCode::FAILURE)
 }
 
 /// Runs all checks side by side and returns them in their order.
-async fn all(patient: Arc<Patient>, progress: &show::Waiting) -> Vec<Check> {
-    let mut looking: Vec<(String, Looking)> = Vec::new();
-    let mut add = |id: &str, look: Looking| looking.push((id.to_owned(), look));
-    let whole = patient.clone();
+async fn all(context: Arc<DoctorContext>, progress: &report::Waiting) -> Vec<Check> {
+    let mut pending: Vec<(String, PendingCheck)> = Vec::new();
+    let mut add = |id: &str, check: PendingCheck| pending.push((id.to_owned(), check));
+    let whole = context.clone();
     add("config", Box::pin(async move { hub::config(&whole) }));
-    add("home.permissions", Box::pin(places::home(patient.clone())));
-    add("socket.permissions", Box::pin(places::socket(patient.clone())));
-    add("program", Box::pin(places::program(patient.clone())));
-    add("hub", Box::pin(hub::version(patient.clone())));
-    add("port", Box::pin(hub::port(patient.clone())));
-    add("handshake.stdio", Box::pin(handshake::stdio(patient.clone())));
-    add("handshake.socket", Box::pin(handshake::socket(patient.clone())));
-    add("handshake.http", Box::pin(handshake::http(patient.clone())));
-    add("stdout.purity", Box::pin(handshake::purity(patient.clone())));
-    for (name, look) in runners::all(&patient) {
-        add(&format!("runner.{name}"), look);
+    add("home.permissions", Box::pin(permissions::home(context.clone())));
+    add("socket.permissions", Box::pin(permissions::socket(context.clone())));
+    add("program", Box::pin(permissions::program(context.clone())));
+    add("hub", Box::pin(hub::version(context.clone())));
+    add("port", Box::pin(hub::port(context.clone())));
+    add("handshake.stdio", Box::pin(handshake::stdio(context.clone())));
+    add("handshake.socket", Box::pin(handshake::socket(context.clone())));
+    add("handshake.http", Box::pin(handshake::http(context.clone())));
+    add("stdout.purity", Box::pin(handshake::purity(context.clone())));
+    for (name, check) in runners::all(&context) {
+        add(&format!("runner.{name}"), check);
     }
-    let whole = patient.clone();
+    let whole = context.clone();
     add("runners", Box::pin(async move { runners::any(&whole) }));
-    add("clients", Box::pin(clients::configured(patient.clone())));
-    add("database", Box::pin(database::integrity(patient.clone())));
-    add("runs", Box::pin(runs::orphans(patient.clone())));
+    add("clients", Box::pin(clients::configured(context.clone())));
+    add("database", Box::pin(database::integrity(context.clone())));
+    add("runs", Box::pin(orphaned_runs::orphans(context.clone())));
     add("display", Box::pin(desktop::display()));
-    add("notifications", Box::pin(desktop::notifications(patient.clone())));
-    add("service", Box::pin(service::files(patient.clone())));
-    add("clock", Box::pin(clock::look(patient)));
+    add("notifications", Box::pin(desktop::notifications(context.clone())));
+    add("service", Box::pin(service::files(context.clone())));
+    add("clock", Box::pin(clock::check(context)));
     let mut checks: Vec<Check> =
-        looking.iter().map(|(id, _)| Check::new(id, Found::skipped("it was not looked at"))).collect();
+        pending.iter().map(|(id, _)| Check::new(id, CheckResult::skipped("it was not looked at"))).collect();
     let mut tasks = JoinSet::new();
-    for (place, (_, look)) in looking.into_iter().enumerate() {
-        tasks.spawn(async move { (place, tokio::time::timeout(PATIENCE, look).await) });
+    for (place, (_, check)) in pending.into_iter().enumerate() {
+        tasks.spawn(async move { (place, tokio::time::timeout(CHECK_TIMEOUT, check).await) });
     }
     progress.begin(checks.len());
     while let Some(joined) = tasks.join_next().await {
@@ -169,8 +169,11 @@ async fn all(patient: Arc<Patient>, progress: &show::Waiting) -> Vec<Check> {
         let Ok((place, found)) = joined else { continue };
         if let Some(check) = checks.get_mut(place) {
             check.found = found.unwrap_or_else(|_| {
-                let late = format!("it did not answer within {} s", PATIENCE.as_secs());
-                Found::fail(late, "try again when the machine is less busy; `adjutant doctor -vv` says more")
+                let late = format!("it did not answer within {} s", CHECK_TIMEOUT.as_secs());
+                CheckResult::fail(
+                    late,
+                    "try again when the machine is less busy; `adjutant doctor -vv` says more",
+                )
             });
         }
     }
@@ -178,8 +181,8 @@ async fn all(patient: Arc<Patient>, progress: &show::Waiting) -> Vec<Check> {
 }
 
 /// Does what blocks on a thread for that. A check that panics is one that failed.
-async fn blocking(look: impl FnOnce() -> Found + Send + 'static) -> Found {
-    tokio::task::spawn_blocking(look).await.unwrap_or_else(|_| {
-        Found::fail("the check broke off", "this is a fault of adjutant: please report it")
+async fn blocking(check: impl FnOnce() -> CheckResult + Send + 'static) -> CheckResult {
+    tokio::task::spawn_blocking(check).await.unwrap_or_else(|_| {
+        CheckResult::fail("the check broke off", "this is a fault of adjutant: please report it")
     })
 }

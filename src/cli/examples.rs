@@ -1,4 +1,4 @@
-//! What stands below "Examples:" in every command's help: one table, checked against the grammar by a test.
+//! Examples in the help of every command: one table, checked against the grammar by a test.
 
 use clap::{Command, CommandFactory as _};
 
@@ -13,16 +13,16 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "",
         &[
-            ("adjutant", "how things stand, and what to do next"),
-            ("adjutant serve --demo --open", "a first look, with something to look at"),
+            ("adjutant", "the state of the hub, and what to do next"),
+            ("adjutant serve --demo --open", "a first look, with example data"),
             ("adjutant doctor", "what is wrong, and what to do about it"),
         ],
     ),
     (
         "serve",
         &[
-            ("adjutant serve --background --open", "start it, and look at it"),
-            ("adjutant serve --http off", "for agents on this machine alone, without a console"),
+            ("adjutant serve --background --open", "start the hub and open the console"),
+            ("adjutant serve --http off", "only for agents on this machine, without a console"),
             ("adjutant serve --http 127.0.0.1:8080 --database postgres://me@db/hub", ""),
         ],
     ),
@@ -30,13 +30,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "connect",
         &[
             ("adjutant connect", "what an agent's MCP configuration runs"),
-            ("adjutant connect prompts --no-start", "one server alone, of a hub that runs already"),
+            ("adjutant connect prompts --no-start", "one toolset, of a hub that runs already"),
         ],
     ),
-    ("mcp", &[("adjutant mcp prompts", "a server in this process, on stdin and stdout")]),
+    ("mcp", &[("adjutant mcp prompts", "the toolset `prompts`, in this process")]),
     ("mcp prompts", &[("adjutant mcp prompts --prompts-dir ./prompts", "")]),
     ("mcp assistant", &[("adjutant mcp assistant --database sqlite:/srv/team.db", "")]),
-    ("mcp popup", &[("adjutant mcp popup --http 127.0.0.1:7438", "with a console of its own to answer in")]),
+    ("mcp questions", &[("adjutant mcp questions --http 127.0.0.1:7438", "with a console for the answers")]),
     ("mcp codex", &[("adjutant mcp codex --codex /opt/codex/bin/codex", "")]),
     ("mcp agents", &[("adjutant mcp agents --agents-dir /srv/agents --runner copilot", "")]),
     (
@@ -46,8 +46,8 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "prompts list",
         &[
-            ("adjutant prompts list review", "those with `review` in their name or text"),
-            ("adjutant prompts list --all --json", "the hidden ones too, for a program"),
+            ("adjutant prompts list review", "prompts with `review` in their name or text"),
+            ("adjutant prompts list --all --json", "with overridden prompts, as JSON"),
         ],
     ),
     (
@@ -64,7 +64,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "prompts lint",
         &[
-            ("adjutant prompts lint", "all that there are"),
+            ("adjutant prompts lint", "all prompts"),
             ("adjutant prompts lint .claude/commands --format sarif", "for a code scanner"),
         ],
     ),
@@ -75,13 +75,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "prompts import",
         &[
-            ("adjutant prompts import ~/.claude --dry-run", "what would be taken over"),
+            ("adjutant prompts import ~/.claude --dry-run", "what would be imported"),
             ("adjutant prompts import ./patterns --from fabric", ""),
         ],
     ),
     ("prompts export", &[("adjutant prompts export ~ --to codex research", "")]),
     ("agents", &[("adjutant agents list", ""), ("adjutant agents new reviewer", "")]),
-    ("agents list", &[("adjutant agents list --json", "for a program")]),
+    ("agents list", &[("adjutant agents list --json", "as JSON")]),
     ("agents show", &[("adjutant agents show reviewer", "")]),
     ("agents lint", &[("adjutant agents lint", ""), ("adjutant agents lint .claude/agents", "")]),
     ("agents new", &[("adjutant agents new reviewer", "")]),
@@ -92,7 +92,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("adjutant delegate reviewer \"What is wrong with the newest commit?\"", ""),
             ("adjutant delegate fixer - --isolation worktree --check \"cargo test\"", "the task on stdin"),
-            ("adjutant delegate reviewer \"And before?\" --background", "prints an id and returns"),
+            ("adjutant delegate reviewer \"And before?\" --background", "print the id and return"),
         ],
     ),
     ("tasks", &[("adjutant tasks list", ""), ("adjutant tasks logs 1f3a --follow", "")]),
@@ -108,29 +108,29 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "ask",
         &[
             ("adjutant ask --title \"Deploy?\" --option Yes=yes --option No=no --timeout 5m", ""),
-            ("adjutant ask --title \"Which ticket?\"", "a text, because there are no options"),
+            ("adjutant ask --title \"Which ticket?\"", "free text, because there are no options"),
         ],
     ),
     ("questions", &[("adjutant questions list", ""), ("adjutant questions list --decided", "")]),
     (
         "questions list",
         &[
-            ("adjutant questions list", "those that wait for you"),
-            ("adjutant questions list deploy --decided --json", "for a program"),
+            ("adjutant questions list", "pending questions"),
+            ("adjutant questions list deploy --decided --json", "as JSON"),
         ],
     ),
     ("questions show", &[("adjutant questions show q7f3kd2", "")]),
-    ("inbox", &[("adjutant inbox", "on a screen"), ("adjutant inbox --plain --no-start", "over lines")]),
+    ("inbox", &[("adjutant inbox", "in a terminal"), ("adjutant inbox --plain --no-start", "over lines")]),
     (
         "availability",
         &[
-            ("adjutant availability", "what it is now"),
+            ("adjutant availability", "the current state"),
             ("adjutant availability do-not-disturb --minutes 90", ""),
         ],
     ),
-    ("passphrase", &[("adjutant passphrase", "it is asked for twice, and not shown")]),
+    ("passphrase", &[("adjutant passphrase", "you type it twice; it is not shown")]),
     ("users", &[("adjutant users list", "")]),
-    ("users list", &[("adjutant users list --json", "for a program")]),
+    ("users list", &[("adjutant users list --json", "as JSON")]),
     ("users show", &[("adjutant users show ann", "")]),
     (
         "users add",
@@ -143,10 +143,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("users remove", &[("adjutant users remove ann", "")]),
     (
         "users feed",
-        &[
-            ("adjutant users feed ann", ""),
-            ("adjutant users feed ann --new", "the old address is good for nothing then"),
-        ],
+        &[("adjutant users feed ann", ""), ("adjutant users feed ann --new", "revokes the old address")],
     ),
     (
         "users rule",
@@ -165,7 +162,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("adjutant events import ann calendar.ics", ""),
             (
                 "adjutant events import ann https://example.org/ann/ --caldav",
-                "what changed since the last time",
+                "only changes since the last import",
             ),
         ],
     ),
@@ -191,54 +188,57 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "codex",
         &[
             ("adjutant codex \"Why does the build take so long?\" --sandbox read-only", ""),
-            ("adjutant codex --thread 0199 \"And the tests?\"", "go on in that thread"),
-            ("adjutant codex approvals", "what Codex waits for"),
+            ("adjutant codex --thread 0199 \"And the tests?\"", "continue that thread"),
+            ("adjutant codex approvals", "pending approvals"),
         ],
     ),
     (
         "codex list",
-        &[("adjutant codex list", ""), ("adjutant codex list tides", "where something like this was said")],
+        &[("adjutant codex list", ""), ("adjutant codex list tides", "threads that contain `tides`")],
     ),
-    ("codex show", &[("adjutant codex show 0199", ""), ("adjutant codex show 0199 --json", "for a program")]),
+    ("codex show", &[("adjutant codex show 0199", ""), ("adjutant codex show 0199 --json", "as JSON")]),
     ("codex approvals", &[("adjutant codex approvals", "")]),
     (
         "codex approve",
         &[
             ("adjutant codex approve a1", ""),
-            ("adjutant codex approve a1 --for-session", "and the same again in this session"),
+            ("adjutant codex approve a1 --for-session", "and the same request again in this session"),
         ],
     ),
     ("codex deny", &[("adjutant codex deny a1 \"not on a Friday\"", "")]),
     ("codex steer", &[("adjutant codex steer 0199 \"Mind the spring tide\"", "")]),
     ("codex interrupt", &[("adjutant codex interrupt 0199", "")]),
     ("log", &[("adjutant log list", ""), ("adjutant log tail --method turn/completed", "")]),
-    ("log list", &[("adjutant log list", ""), ("adjutant log list --json", "for a program")]),
+    ("log list", &[("adjutant log list", ""), ("adjutant log list --json", "as JSON")]),
     (
         "log tail",
         &[
-            ("adjutant log tail", "all that is recorded, as it passes"),
+            ("adjutant log tail", "all recorded connections, live"),
             ("adjutant log tail codex --direction s2c --json", ""),
         ],
     ),
     (
         "log show",
         &[
-            ("adjutant log show", "the recording that was used last"),
-            ("adjutant log show 0199 --method 'item/*'", "of that thread"),
+            ("adjutant log show", "the recording used last"),
+            ("adjutant log show 0199 --method 'item/*'", "the recording of that thread"),
         ],
     ),
     (
         "log export",
         &[
             ("adjutant log export 0199 --output bug.jsonl", "a bug report is one file"),
-            ("adjutant log export --format markdown", "to be read"),
+            ("adjutant log export --format markdown", "for readers"),
         ],
     ),
     (
         "log replay",
         &[
-            ("adjutant log replay bug.jsonl", "be the server, on stdin and stdout"),
-            ("adjutant log replay bug.jsonl -- codex app-server", "be the client, and say what differs"),
+            ("adjutant log replay bug.jsonl", "replay the server on stdin and stdout"),
+            (
+                "adjutant log replay bug.jsonl -- codex app-server",
+                "replay the client, and print the differences",
+            ),
         ],
     ),
     (
@@ -267,13 +267,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("open", &[("adjutant open", ""), ("adjutant open --print", "the link alone, for another browser")]),
-    ("status", &[("adjutant status", ""), ("adjutant status --json", "for a program")]),
+    ("status", &[("adjutant status", ""), ("adjutant status --json", "as JSON")]),
     (
         "doctor",
         &[
             ("adjutant doctor", ""),
             ("adjutant doctor --fix", "and repair what can be repaired without a loss"),
-            ("adjutant doctor --json", "for a program"),
+            ("adjutant doctor --json", "as JSON"),
         ],
     ),
     ("service", &[("adjutant service install", ""), ("adjutant service status", "")]),
@@ -286,7 +286,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("service uninstall", &[("adjutant service uninstall", "")]),
-    ("service status", &[("adjutant service status --json", "for a program")]),
+    ("service status", &[("adjutant service status --json", "as JSON")]),
     (
         "completions",
         &[
@@ -336,7 +336,7 @@ fn shown(examples: &[Example]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Command, EXAMPLES, grammar};
-    use crate::agents::words;
+    use adjutant_agents::shell_words;
 
     /// Calls `check` with every command that is shown, and its path.
     fn walk(command: &Command, path: &str, check: &mut impl FnMut(&str, &Command)) {
@@ -371,7 +371,7 @@ mod tests {
             assert!(known.iter().any(|known| known == path), "there is no command `{path}`");
             for (line, _) in *examples {
                 let line = line.split(" > ").next().unwrap();
-                let words = words::split(line).unwrap();
+                let words = shell_words::split(line).unwrap();
                 if let Err(error) = grammar().try_get_matches_from(&words) {
                     panic!("{line}\n{error}");
                 }

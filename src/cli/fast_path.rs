@@ -1,17 +1,17 @@
-//! The command lines that stand in agents' configurations, read without the grammar.
+//! Parses the command lines of agents' configurations without the grammar.
 //!
 //! A client waits for its server's first answer, and building the grammar of all commands takes a tenth of that
 //! wait. What is not exactly one of these lines goes to the grammar, which alone says what is wrong.
 
 use std::ffi::OsString;
 
-use super::connect::ConnectArgs;
+use super::connect::{ConnectArgs, TOOLSETS};
 use super::hook::{CLIENTS, HookArgs};
 use super::mcp::McpArgs;
 use super::supervise::SuperviseArgs;
 use super::{Cli, Command, Common};
 
-/// Reads `mcp prompts [--prompts-dir DIR]...`, `connect [SERVER] [--no-start]` and `hook CLIENT`, each with `--home DIR`
+/// Reads `mcp prompts [--prompts-dir DIR]...`, `connect [TOOLSET] [--no-start]` and `hook CLIENT`, each with `--home DIR`
 /// at its end where `adjutant install` writes one, and `supervise`, which starts before every runner.
 pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
     let (_program, words) = arguments.split_first()?;
@@ -22,7 +22,7 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
         _ => (words, None),
     };
     let command = match words {
-        [command, server, options @ ..] if command == "mcp" && server == "prompts" => {
+        [command, toolset, options @ ..] if command == "mcp" && toolset == "prompts" => {
             let folders = options.chunks(2).map(|option| match option {
                 [name, folder] if name == "--prompts-dir" && is_value(folder) => Some(folder.into()),
                 _ => None,
@@ -33,13 +33,9 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
             Command::Hook(HookArgs { client: client.to_str()?.to_owned() })
         }
         [command, rest @ ..] if command == "connect" => {
-            let (server, rest) = match rest {
-                [server, rest @ ..]
-                    if ["all", "agents", "assistant", "codex", "popup", "prompts"]
-                        .iter()
-                        .any(|name| server == name) =>
-                {
-                    (server.to_str()?, rest)
+            let (toolset, rest) = match rest {
+                [toolset, rest @ ..] if TOOLSETS.iter().any(|name| toolset == name) => {
+                    (toolset.to_str()?, rest)
                 }
                 rest => ("all", rest),
             };
@@ -48,7 +44,7 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
                 [option] if option == "--no-start" => true,
                 _ => return None,
             };
-            Command::Connect(ConnectArgs { server: server.to_owned(), no_start })
+            Command::Connect(ConnectArgs { toolset: toolset.to_owned(), no_start })
         }
         [command, words @ ..] if command == "supervise" => {
             Command::Supervise(SuperviseArgs { words: words.to_vec() })
@@ -81,6 +77,8 @@ mod tests {
             "connect prompts",
             "connect --no-start",
             "connect prompts --no-start",
+            "connect questions",
+            "connect popup",
             "connect --home /a/b",
             "connect codex --no-start --home a",
             "hook claude",

@@ -1,4 +1,4 @@
-//! What import and export say about each file.
+//! Report of import and export, one line for each file.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -6,16 +6,17 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::output::{self, Failure};
-use crate::folders::place::{self, Change};
-use crate::visible::plain;
+use adjutant_base::text::escape_invisible::plain;
+use adjutant_host::files::atomic_write;
+use adjutant_host::files::atomic_write::Change;
 
 /// How the files are handled.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct Handling {
-    /// Replace files that are there with other content
+    /// Replace existing files with other content
     #[arg(long)]
     pub(super) force: bool,
-    /// Say what would happen and write nothing
+    /// Show what would be written, and write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     /// Print JSON
@@ -79,7 +80,7 @@ pub(super) fn write(to: &Path, text: &str, change: Change, handling: Handling) -
     if handling.dry_run {
         return (done, None);
     }
-    match place::put(to, text) {
+    match atomic_write::put(to, text) {
         Ok(()) => (done, None),
         Err(reason) => (Done::Failed, Some(reason)),
     }

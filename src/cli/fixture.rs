@@ -1,4 +1,4 @@
-//! `adjutant fixture`: the conformance fixture on the product's HTTP layers, or behind its edge, for tests.
+//! `adjutant fixture`: the conformance fixture on the product's HTTP layers, or on its transport, for tests.
 
 use std::process::ExitCode;
 
@@ -8,12 +8,12 @@ use tracing::level_filters::LevelFilter;
 use super::Common;
 use super::mcp::stdio;
 use super::output::{self, Failure};
-use crate::agents::{Form, Selector};
-use crate::app::App;
-use crate::config::{Auth, Config, Overrides, Roots, Switch};
-use crate::http;
-use crate::mcp;
-use crate::mcp::fixture::Fixture;
+use adjutant_agents::{CommandVariant, Selector};
+use adjutant_app::App;
+use adjutant_base::config::{Auth, Config, Overrides, Roots, Switch};
+use adjutant_http as http;
+use adjutant_mcp as mcp;
+use adjutant_mcp::fixture::Fixture;
 
 /// Arguments of `adjutant fixture`.
 #[derive(Debug, Args)]
@@ -37,10 +37,10 @@ pub(super) fn run(args: &FixtureArgs, common: Common) -> Result<ExitCode, Failur
         ..Overrides::default()
     };
     let config = Config::load(overrides, Roots::Exactly(Vec::new()))?;
-    let runners = Selector::new(&config.runners, None, Form::Own).map_err(Failure::new)?;
+    let runners = Selector::new(&config.runners, None, CommandVariant::Native).map_err(Failure::new)?;
     let app = App::new(config, runners);
     let Some(address) = app.config.http.address else {
-        return Err(Failure::usage("the fixture has no other door than HTTP"));
+        return Err(Failure::usage("the fixture serves only HTTP"));
     };
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(Failure::new)?;
@@ -52,10 +52,11 @@ pub(super) fn run(args: &FixtureArgs, common: Common) -> Result<ExitCode, Failur
             mcp::serve_handler(&app, fixture, input, output).await;
             return Ok(ExitCode::SUCCESS);
         }
-        let door =
-            http::Door::open(address, &app.config.http, &app.config.home).await.map_err(Failure::new)?;
+        let door = http::BoundListener::open(address, &app.config.http, &app.config.home)
+            .await
+            .map_err(Failure::new)?;
         output::note(format!("fixture  http://{}/mcp", door.address()));
-        http::serve_handler(app, door, move |_| fixture.clone()).await;
+        http::serve_handler(app, door, move || fixture.clone()).await;
         Ok(ExitCode::SUCCESS)
     })
 }

@@ -1,5 +1,5 @@
-//! `adjutant hook CLIENT`: what a client runs as a person sends a prompt. It reads the client's JSON and answers with
-//! the full text of the prompt commands in it.
+//! `adjutant hook CLIENT`: the command that a client runs when the user sends a prompt. It reads the client's JSON and
+//! returns the full text of the prompt commands in it.
 //!
 //! A prompt must never wait for this or be lost to it: it asks no hub, reads files only when there is something like a
 //! command, and whatever goes wrong is told on stderr and leaves the prompt as it is. A hub that runs is told what was
@@ -19,24 +19,25 @@ use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::{self, Failure};
-use crate::config::Roots;
 use crate::install::Client;
-use crate::prompts::commands::{self, Command};
-use crate::prompts::{Catalogue, Inputs, Prompts};
-use crate::socket::{self, Hello, Hooked, HookedCommand};
+use adjutant_base::config::Roots;
+use adjutant_prompts::mentions;
+use adjutant_prompts::mentions::Command;
+use adjutant_prompts::{Catalogue, Inputs, Prompts};
+use adjutant_terminal::socket::{self, Hello, HookCommand, HookReport};
 
 /// The clients whose hooks may add to a prompt.
 pub(super) const CLIENTS: [&str; 4] = ["claude", "codex", "copilot", "gemini"];
 
 /// How long the hub may take to be told.
-const PATIENCE: Duration = Duration::from_millis(100);
+const NOTIFY_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Most bytes of what a client says.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const MAX_INPUT_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What to do where nothing that is a hook's comes in.
 const BY_A_CLIENT: &str =
-    "a client runs this as a person sends a prompt; `adjutant prompts expand` is for people";
+    "clients run this when a user sends a prompt; run `adjutant prompts expand` instead";
 
 /// Arguments of `adjutant hook`.
 #[derive(Debug, Args)]
@@ -73,7 +74,7 @@ pub(super) fn run(args: &HookArgs, common: Common) -> Result<ExitCode, Failure> 
 /// What is added to a prompt, and which hub hears of it.
 struct Added {
     text: String,
-    commands: Vec<HookedCommand>,
+    commands: Vec<HookCommand>,
     home: PathBuf,
     socket: Option<PathBuf>,
 }
@@ -84,32 +85,31 @@ impl Added {
         let Self { commands, home, socket: Some(socket), .. } = self else { return };
         let known = Client::ALL.into_iter().find(|one| one.name() == client);
         let client = known.map_or_else(|| client.to_owned(), |known| known.title().to_owned());
-        let hello = Hello::hooked(Hooked { client, commands });
+        let hello = Hello::hook_report(HookReport { client, commands });
         let (done, told) = mpsc::channel();
         // A hub that takes no connections would keep whoever connects. The thread ends with the process.
         std::thread::spawn(move || {
-            if let Err(error) = socket::tell(&home, &socket, &hello) {
-                tracing::debug!(%error, "no hub was told");
+            if let Err(error) = socket::notify(&home, &socket, &hello) {
+                tracing::debug!(%error, "the hub was not notified");
             }
             drop(done);
         });
-        let _: Result<(), _> = told.recv_timeout(PATIENCE);
+        let _: Result<(), _> = told.recv_timeout(NOTIFY_TIMEOUT);
     }
 }
 
 fn added(client: &str, common: Common) -> Result<Option<Added>, Failure> {
     // The first value is all there is; a client need not close the pipe.
-    let mut values = serde_json::Deserializer::from_reader(io::stdin().lock().take(LARGEST)).into_iter();
+    let mut values =
+        serde_json::Deserializer::from_reader(io::stdin().lock().take(MAX_INPUT_BYTES)).into_iter();
     let asked: Asked = match values.next() {
         Some(Ok(asked)) => asked,
         Some(Err(error)) => {
-            return Err(
-                Failure::new(format!("what the client says cannot be read: {error}")).hint(BY_A_CLIENT)
-            );
+            return Err(Failure::new(format!("the client's input cannot be read: {error}")).hint(BY_A_CLIENT));
         }
-        None => return Err(Failure::new("the client says nothing").hint(BY_A_CLIENT)),
+        None => return Err(Failure::new("the client sent no input").hint(BY_A_CLIENT)),
     };
-    if !commands::may_hold_any(&asked.prompt) {
+    if !mentions::may_hold_any(&asked.prompt) {
         return Ok(None);
     }
     // The project is the one that the client works in. Where its folder cannot be entered, there is none.
@@ -117,11 +117,11 @@ fn added(client: &str, common: Common) -> Result<Option<Added>, Failure> {
         let _ = std::env::set_current_dir(folder);
     }
     let config = common.config(Roots::Workspace)?;
-    let prompts = Prompts::new(config.prompts.roots, config.prompts.limits);
+    let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits());
     let catalogue = prompts.load();
-    let commands = commands::find(&asked.prompt, |name| catalogue.find(name).is_some());
+    let commands = mentions::find(&asked.prompt, |name| catalogue.find(name).is_some());
     let mut left = room(client);
-    let (texts, commands): (Vec<String>, Vec<HookedCommand>) =
+    let (texts, commands): (Vec<String>, Vec<HookCommand>) =
         commands.iter().map(|command| expanded(&prompts, &catalogue, command, &mut left)).unzip();
     let (text, home, socket) = (texts.join("\n\n"), config.home, config.socket);
     Ok((!texts.is_empty()).then_some(Added { text, commands, home, socket }))
@@ -133,9 +133,9 @@ fn expanded(
     catalogue: &Catalogue,
     command: &Command<'_>,
     left: &mut usize,
-) -> (String, HookedCommand) {
+) -> (String, HookCommand) {
     let Command { name, input } = command;
-    let told = |expanded| HookedCommand { name: (*name).to_owned(), expanded };
+    let told = |expanded| HookCommand { name: (*name).to_owned(), expanded };
     match prompts.expand(catalogue, name, Inputs { text: input, named: None }) {
         Ok(expansion) => {
             let from = match expansion.prompt.source.root.as_str() {
@@ -159,7 +159,7 @@ fn expanded(
             (
                 text,
                 told(Err(
-                    "too long for this client's hook; the model was told to call expand_prompt".to_owned()
+                    "too long for this client's hook; the model is asked to call expand_prompt".to_owned()
                 )),
             )
         }

@@ -1,4 +1,4 @@
-//! `adjutant inbox`: the questions that wait for the person, in a terminal or over lines.
+//! `adjutant inbox`: pending questions in a terminal or over lines.
 
 use std::io::{self, BufReader, IsTerminal};
 use std::process::ExitCode;
@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::Common;
 use super::output::{self, Failure};
-use crate::config::Roots;
-use crate::socket::Start;
-use crate::tui::{self, Fault, Hub, Reader, Theme};
+use adjutant_base::config::Roots;
+use adjutant_terminal::socket::Start;
+use adjutant_terminal::tui::{self, Fault, Hub, Reader, Theme};
 
 /// Arguments of `adjutant inbox`.
 #[derive(Debug, Args)]
@@ -24,27 +24,27 @@ pub(super) struct InboxArgs {
 }
 
 const LINES: &str = "\
-In a terminal the inbox lists what waits; Enter opens a question, digits choose, Enter sends, Escape goes one step \
-back, u takes the answer back for a moment, a says that you are away. F1 shows all keys.
+In a terminal the Inbox lists pending questions. Enter opens a question, digits choose, Enter sends, Escape goes one \
+step back, u undoes an answer, a sets your availability. F1 shows all keys.
 
-Without a terminal on both ends, and with --plain, it speaks lines:
+Without a terminal on both ends, and with --plain, it prints lines:
   QUESTION ID from AGENT in WORKSPACE, TIME left
     the title, then the message with | before each line, then the options: NUMBER VALUE LABEL
-  DONE ID OUTCOME        what you decided is kept
-  GONE ID HOW            it was decided elsewhere, or withdrawn
-  WAITS ID WHO           who is there for the answer, when that changed
-  DESK STATE             whether agents may ask, when that changed
-  REFUSED [ID] REASON    a line that could not be followed
-and reads one answer a line; of an ID the beginning is enough:
+  DONE ID OUTCOME        your decision was accepted
+  CLOSED ID HOW          it was decided in another channel, or withdrawn
+  WAITS ID WHO           the client that waits for the answer changed
+  INBOX STATE            your availability changed
+  REFUSED [ID] REASON    a line was rejected
+and reads one answer for each line; the beginning of an ID is enough:
   ID VALUE               the value, number or label of an option; several with commas; yes or no; a text, number or date
-  ID =TEXT               the text word by word; your own words where a question allows them
+  ID =TEXT               the exact text; free text where a question allows it
   ID {\"FIELD\": VALUE}    the answer to a question with several fields
   ID /decline [WHY]      /dismiss      /snooze [MINUTES]      /differently HOW
-  ID /note TEXT          a sentence that goes with what you decide next about it
-  ID /undo               takes back what you decided here, while it can be
-  /away [MINUTES]        agents are told not to ask; also /do-not-disturb [MINUTES], and /here
-It ends with its input, once all that came of it is printed: 0 when every line was followed, else 1. A question marked \
-HIGH needs the desk passphrase: on a terminal it is asked for and not shown, through a pipe it is not taken.";
+  ID /note TEXT          a note for your next decision about the question
+  ID /undo               undoes your decision, while that is possible
+  /away [MINUTES]        agents get the answer not to ask; also /do-not-disturb [MINUTES], and /here
+It ends with its input, with exit code 0 if every line was accepted, else 1. A question marked HIGH takes the \
+approval passphrase, which is read from a terminal and never from a pipe.";
 
 /// Shows the inbox until the person quits, or until the lines end.
 pub(super) fn run(args: &InboxArgs, common: Common) -> Result<ExitCode, Failure> {

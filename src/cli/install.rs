@@ -1,6 +1,6 @@
-//! `adjutant install` and `adjutant uninstall`: the hub in the configuration of other programs.
+//! `adjutant install` and `adjutant uninstall`: add the hub to the configuration of clients, and remove it.
 
-mod show;
+mod diff;
 
 use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
@@ -14,24 +14,25 @@ use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::{self, Failure};
-use crate::clock;
-use crate::config::clients::ClientFolders;
-use crate::config::{self, Roots, env};
-use crate::install::{self, Backups, Change, Client, Kind, Launch, Wish, link};
-use crate::visible::plain;
+use crate::install;
+use crate::install::{Backups, Change, Client, DesiredState, Kind, Launch, deep_link};
+use adjutant_base::config::client_dirs::ClientFolders;
+use adjutant_base::config::{self, Roots, env};
+use adjutant_base::text::escape_invisible::plain;
+use adjutant_base::text::timefmt;
 
 /// Arguments of `adjutant install`.
 #[derive(Debug, Args)]
 pub(super) struct InstallArgs {
     #[command(flatten)]
     which: Which,
-    /// Do not expand `:command` as a prompt is sent; the model calls a tool for it
+    /// Do not install the hook that expands `:command` when a prompt is sent
     #[arg(long)]
     no_hook: bool,
-    /// Take the place of another server that is called `adjutant`
+    /// Replace another server called `adjutant`
     #[arg(long)]
     force: bool,
-    /// Print links that install with one click, and write nothing
+    /// Print links that install with one click
     #[arg(long, conflicts_with_all = ["dry_run", "force", "no_hook"])]
     link: bool,
     #[command(flatten)]
@@ -49,10 +50,10 @@ pub(super) struct UninstallArgs {
 
 #[derive(Debug, Args)]
 struct Which {
-    /// The programs; all that are found here without a name
+    /// Clients to change; all that are found if none is named
     #[arg(value_name = "CLIENT", value_parser = client())]
     clients: Vec<Client>,
-    /// All that are found here
+    /// All clients that are found
     #[arg(long, conflicts_with = "clients")]
     all: bool,
 }
@@ -85,14 +86,14 @@ pub(super) fn run(args: &InstallArgs, common: Common) -> Result<ExitCode, Failur
     if args.link {
         return links(&args.which, &launch, args.handling);
     }
-    let wish = Wish::Installed { launch: &launch, hook: !args.no_hook, force: args.force };
+    let desired = DesiredState::Installed { launch: &launch, hook: !args.no_hook, force: args.force };
     let clients = args.which.of(&folders);
     if clients.is_empty() {
         let names = Client::ALL.map(Client::name).join(", ");
-        return Err(Failure::new("none of the programs that this can install into is here")
+        return Err(Failure::new("none of the supported clients was found")
             .hint(format!("name one that shall get it all the same: {names}")));
     }
-    all(&clients, &folders, &config.home, wish, args.handling)
+    all(&clients, &folders, &config.home, desired, args.handling)
 }
 
 /// Takes our entry out again.
@@ -102,9 +103,9 @@ pub(super) fn remove(args: &UninstallArgs, common: Common) -> Result<ExitCode, F
     let folders = folders()?;
     let clients = args.which.of(&folders);
     if clients.is_empty() {
-        output::note("none of the programs that this installs into is here, so it is out of all of them");
+        output::note("none of the supported clients was found, so there is nothing to remove");
     }
-    all(&clients, &folders, &config.home, Wish::Removed, args.handling)
+    all(&clients, &folders, &config.home, DesiredState::Removed, args.handling)
 }
 
 impl Which {
@@ -121,14 +122,14 @@ fn all(
     clients: &[Client],
     folders: &ClientFolders,
     home: &Path,
-    wish: Wish<'_>,
+    desired: DesiredState<'_>,
     handling: Handling,
 ) -> Result<ExitCode, Failure> {
     let backups = Backups::of(home);
     let mut entries = Vec::new();
     let mut failed = false;
     for client in clients {
-        let done = one(*client, folders, &backups, wish, handling);
+        let done = one(*client, folders, &backups, desired, handling);
         failed |= done.is_err();
         match done {
             Ok(entry) => entries.push(entry),
@@ -153,24 +154,24 @@ fn one(
     client: Client,
     folders: &ClientFolders,
     backups: &Backups,
-    wish: Wish<'_>,
+    desired: DesiredState<'_>,
     handling: Handling,
 ) -> Result<Value, Failure> {
-    let changes = install::plan(client, folders, backups, wish)?;
+    let changes = install::plan(client, folders, backups, desired)?;
     if !handling.json {
-        changes.iter().try_for_each(|change| show::change(client, change))?;
+        changes.iter().try_for_each(|change| diff::change(client, change))?;
     }
     let differs = changes.iter().any(|change| change.kind() != Kind::Unchanged);
     let write = differs && !handling.dry_run && (handling.json || handling.yes || agreed()?);
     let mut copies = Vec::new();
     for change in &changes {
-        copies.push(if write { change.write(backups, wish, &stamp())? } else { None });
+        copies.push(if write { change.write(backups, desired, &stamp())? } else { None });
     }
     if write && !handling.json {
         for copy in copies.iter().flatten() {
-            output::note(format!("kept what was there as {}", plain(&env::short(copy))));
+            output::note(format!("kept what was there as {}", plain(&env::abbreviate(copy))));
         }
-        if matches!(wish, Wish::Installed { .. }) {
+        if matches!(desired, DesiredState::Installed { .. }) {
             output::note(format!("{}: {}", client.title(), install::advice(client)));
         }
     }
@@ -185,7 +186,7 @@ fn entry(change: &Change, copy: Option<&Path>, written: bool) -> Value {
         "link_to": change.linked_to(),
         "outcome": change.kind().word(),
         "written": written && change.kind() != Kind::Unchanged,
-        "diff": show::diff(change),
+        "diff": diff::diff(change),
         "backup": copy,
     })
 }
@@ -205,7 +206,7 @@ fn agreed() -> Result<bool, Failure> {
 fn links(which: &Which, launch: &Launch, handling: Handling) -> Result<ExitCode, Failure> {
     let wanted = if which.clients.is_empty() { &Client::ALL[..] } else { &which.clients };
     let links: Vec<_> =
-        wanted.iter().filter_map(|client| Some((*client, link::link(*client, launch)?))).collect();
+        wanted.iter().filter_map(|client| Some((*client, deep_link::link(*client, launch)?))).collect();
     if links.is_empty() {
         return Err(Failure::usage("only Cursor and VS Code have links that install")
             .hint("leave out --link: `adjutant install CLIENT` writes the file itself"));
@@ -225,14 +226,14 @@ pub(super) fn launch(home: &Path) -> Result<Launch, Failure> {
     let own = std::env::current_exe()?;
     let is_own =
         |found: &Path| matches!((found.canonicalize(), own.canonicalize()), (Ok(a), Ok(b)) if a == b);
-    let found = env::on_path("adjutant").filter(|found| found.is_absolute() && is_own(found));
+    let found = env::find_in_path("adjutant").filter(|found| found.is_absolute() && is_own(found));
     let text = |path: &Path| {
         path.to_str().map(str::to_owned).ok_or_else(|| {
             Failure::new(format!("{} is not UTF-8, and configuration files are", path.display()))
                 .hint("move it to a path whose name is text")
         })
     };
-    let home = if config::is_usual_home(home) { None } else { Some(text(home)?) };
+    let home = if config::is_default_home(home) { None } else { Some(text(home)?) };
     Ok(Launch { program: text(found.as_deref().unwrap_or(&own))?, home })
 }
 
@@ -244,7 +245,7 @@ fn folders() -> Result<ClientFolders, Failure> {
 
 /// Returns a mark for copies, in order of time.
 fn stamp() -> String {
-    clock::stamp(SystemTime::now()).replace([':', '-'], "")
+    timefmt::stamp(SystemTime::now()).replace([':', '-'], "")
 }
 
 impl From<install::Error> for Failure {

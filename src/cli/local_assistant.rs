@@ -1,5 +1,6 @@
-//! What the commands about users, events and notifications share: the room on its database, without a hub. A hub that
-//! runs on the same database sees what they do within half a minute.
+//! Opens the assistant on its database without a hub, for the commands about users, events and notifications.
+//!
+//! A hub on the same database sees their changes within half a minute.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,29 +10,29 @@ use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::Failure;
-use crate::agents::{Form, Selector};
-use crate::app::App;
-use crate::assistant::calendar::Error as Calendar;
-use crate::assistant::{Assistant, Error, UserId};
-use crate::config::assistant::Adviser;
-use crate::config::runners::RunnersConfig;
-use crate::config::{Config, Database, Overrides, Roots};
+use adjutant_agents::{CommandVariant, Selector};
+use adjutant_app::App;
+use adjutant_assistant::calendar::Error as Calendar;
+use adjutant_assistant::{Assistant, Error, UserId};
+use adjutant_base::config::assistant::Adviser;
+use adjutant_base::config::runners::RunnersConfig;
+use adjutant_base::config::{Config, Database, Overrides, Roots};
 
 /// Who acts, for the audit.
-pub(super) const ACTOR: &str = "person at the command line";
+pub(super) const ACTOR: &str = "user at the command line";
 
 /// Where the rows are.
 #[derive(Debug, Args)]
-pub(super) struct Place {
+pub(super) struct DatabaseArg {
     /// The database: `sqlite:FILE` or `postgres://USER@HOST/NAME` [default: adjutant.db in the home folder]
     #[arg(long, value_name = "URL", global = true)]
     database: Option<String>,
 }
 
 /// Runs `work` with the room.
-pub(super) fn with<T, W>(
+pub(super) fn with_assistant<T, W>(
     common: Common,
-    place: &Place,
+    place: &DatabaseArg,
     work: impl FnOnce(Assistant) -> W,
 ) -> Result<T, Failure>
 where
@@ -43,7 +44,7 @@ where
 /// Runs `work` with the application that the room is in.
 pub(super) fn with_app<T, W>(
     common: Common,
-    place: &Place,
+    place: &DatabaseArg,
     work: impl FnOnce(Arc<App>) -> W,
 ) -> Result<T, Failure>
 where
@@ -53,7 +54,7 @@ where
     let config = config(common, place.database.as_deref())?;
     // A fault in what names the runners is no reason not to list users.
     let runners = if asks_runners(&config) { config.runners.clone() } else { RunnersConfig::default() };
-    let runners = Selector::new(&runners, None, Form::Own).map_err(Failure::new)?;
+    let runners = Selector::new(&runners, None, CommandVariant::Native).map_err(Failure::new)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let app = App::new(config, runners);
@@ -94,11 +95,11 @@ impl From<Error> for Failure {
             Error::Unknown { what: "notification", .. } => {
                 failure.hint("`adjutant notifications list` shows the coming ones")
             }
-            Error::Standing { id, .. } => {
+            Error::WrongStatus { id, .. } => {
                 failure.hint(format!("`adjutant notifications show {id}` shows how it came to that"))
             }
             Error::Calendar(Calendar::TooLarge) => {
-                failure.hint("all `.ics` files of a folder are taken over at once")
+                failure.hint("name the folder to import all its `.ics` files")
             }
             Error::Calendar(Calendar::NotACalendar) => failure
                 .hint("calendar programs write one when they export or publish a calendar as iCalendar"),

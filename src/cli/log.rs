@@ -16,10 +16,10 @@ use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::{Failure, clipped};
-use crate::config::Roots;
-use crate::recorder::entry::{Direction, Entry};
-use crate::recorder::redact;
-use crate::visible::line;
+use adjutant_base::config::Roots;
+use adjutant_base::text::escape_invisible::line;
+use adjutant_host::recorder::format::{Direction, Entry};
+use adjutant_host::recorder::redact;
 
 /// Characters of a message on one line.
 const SHOWN: usize = 200;
@@ -37,13 +37,13 @@ pub(super) struct LogArgs {
 enum Command {
     /// List the recordings, the last used first
     List(list::ListArgs),
-    /// Print what passes as it passes
+    /// Print messages while they are recorded
     Tail(tail::TailArgs),
     /// Print a recording, a line for each message
     Show(show::ShowArgs),
-    /// Write a recording without its secrets, to be handed on
+    /// Export a recording without its secrets
     Export(export::ExportArgs),
-    /// Be the server of a recording, or its client
+    /// Replay the server of a recording, or its client
     Replay(replay::ReplayArgs),
 }
 

@@ -1,4 +1,4 @@
-//! `adjutant man DIR`: the manual, one page a command.
+//! `adjutant man DIR`: the manual pages, one for each command.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use super::output::{self, Failure};
 /// Arguments of `adjutant man`.
 #[derive(Debug, Args)]
 pub(super) struct ManArgs {
-    /// The folder that the pages go to; it is made where there is none
+    /// Folder of the pages; it is created if missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

@@ -1,9 +1,9 @@
-//! `adjutant mcp SERVER`: one server on stdin and stdout in this process, without a hub.
+//! `adjutant mcp TOOLSET`: one toolset on stdin and stdout in this process, without a hub.
 //!
 //! A client waits for the first answer while this starts, so nothing is done here that the answer does not
 //! need: one thread, no file but `config.toml`.
 
-mod popup;
+mod questions;
 pub(super) mod stdio;
 
 use std::path::{Path, PathBuf};
@@ -13,15 +13,15 @@ use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
 use super::output::Failure;
-use super::stop::Stop;
-use super::{Common, assistant};
-use crate::agents::select::configured;
-use crate::agents::{Form, Selector};
-use crate::app::App;
-use crate::app::clients::Transport;
-use crate::config::runners::RunnersConfig;
-use crate::config::{Database, Roots};
-use crate::mcp;
+use super::shutdown_signal::Stop;
+use super::{Common, local_assistant};
+use adjutant_agents::selector::config;
+use adjutant_agents::{CommandVariant, Selector};
+use adjutant_app::App;
+use adjutant_app::client_registry::ConnectionKind;
+use adjutant_base::config::runners::RunnersConfig;
+use adjutant_base::config::{Database, Roots};
+use adjutant_mcp as mcp;
 
 /// Threads for what blocks: a stdin and a stdout that cannot be polled, and readers of the disk. Many calls at once
 /// wait for one reading of the folder; without a bound each of them would wait on a thread of its own.
@@ -29,20 +29,21 @@ const BLOCKING_THREADS: usize = 4;
 
 /// Arguments of `adjutant mcp`.
 #[derive(Debug, Args)]
+#[command(subcommand_value_name = "TOOLSET", subcommand_help_heading = "Toolsets")]
 pub(super) struct McpArgs {
     #[command(subcommand)]
-    server: Server,
+    toolset: Toolset,
 }
 
 impl McpArgs {
     /// Returns the arguments of `mcp prompts`.
     pub(super) fn prompts(prompts_dir: Vec<PathBuf>) -> Self {
-        Self { server: Server::Prompts { prompts_dir } }
+        Self { toolset: Toolset::Prompts { prompts_dir } }
     }
 }
 
 #[derive(Debug, Subcommand)]
-enum Server {
+enum Toolset {
     /// Prompt commands: `list_prompts` and `expand_prompt`
     Prompts {
         /// Read prompts from this folder alone; may be repeated, earlier folders win
@@ -55,9 +56,10 @@ enum Server {
         #[arg(long, value_name = "URL")]
         database: Option<String>,
     },
-    /// Questions to the person: `triggerPopup`, by the hub, so that they are shown wherever the person is
-    Popup {
-        /// Serve the contract and a console of its own here, in this process, without a hub
+    /// Questions to the user: `triggerPopup`, through the hub, so that every channel shows them
+    #[command(visible_alias = "popup")]
+    Questions {
+        /// Serve the contract and a console at this address in this process, without a hub
         #[arg(long, value_name = "ADDR")]
         http: Option<String>,
     },
@@ -83,45 +85,48 @@ enum Server {
 
 /// Serves until the client closes stdin.
 pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure> {
-    let (server, config, runners) = match args.server {
-        Server::Popup { http } => return popup::run(http.as_deref(), common),
-        Server::Prompts { prompts_dir } => {
+    let (server, config, runners) = match args.toolset {
+        Toolset::Questions { http } => return questions::run(http.as_deref(), common),
+        Toolset::Prompts { prompts_dir } => {
             common.start_log(LevelFilter::WARN)?;
             let roots = if prompts_dir.is_empty() { Roots::Workspace } else { Roots::Exactly(prompts_dir) };
-            let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;
-            (mcp::Server::Prompts, common.config(roots)?, runners)
+            let runners = Selector::new(&RunnersConfig::default(), None, CommandVariant::Native)
+                .map_err(Failure::new)?;
+            (mcp::ToolsetSelection::Prompts, common.config(roots)?, runners)
         }
-        Server::Assistant { database } => {
+        Toolset::Assistant { database } => {
             common.start_log(LevelFilter::WARN)?;
-            let config = assistant::config(common, database.as_deref())?;
-            let runners = Selector::new(&config.runners, None, Form::Own).map_err(Failure::new)?;
-            (mcp::Server::Assistant, config, runners)
+            let config = local_assistant::config(common, database.as_deref())?;
+            let runners =
+                Selector::new(&config.runners, None, CommandVariant::Native).map_err(Failure::new)?;
+            (mcp::ToolsetSelection::Assistant, config, runners)
         }
-        Server::Codex { codex } => {
+        Toolset::Codex { codex } => {
             common.start_log(LevelFilter::WARN)?;
             let mut config = common.config(Roots::User)?;
             // Its threads are this process's own, and go with it.
             config.database = Database::Memory;
             config.codex.program = codex.or(config.codex.program);
             config.codex.folder = std::env::current_dir().ok();
-            let runners = Selector::new(&RunnersConfig::default(), None, Form::Own).map_err(Failure::new)?;
-            (mcp::Server::Codex, config, runners)
+            let runners = Selector::new(&RunnersConfig::default(), None, CommandVariant::Native)
+                .map_err(Failure::new)?;
+            (mcp::ToolsetSelection::Codex, config, runners)
         }
-        Server::Agents { agents_dir, runner, runner_config } => {
+        Toolset::Agents { agents_dir, runner, runner_config } => {
             common.start_json_log(LevelFilter::INFO)?;
             let folder = agents_folder(&agents_dir)?;
             let mut config = common.config(Roots::Exactly(vec![folder]))?;
             // Its tasks are this process's own, and go with it.
             config.database = Database::Memory;
             if let Some(file) = runner_config {
-                config.runners = configured::read(&file).map_err(Failure::new)?;
+                config.runners = config::read(&file).map_err(Failure::new)?;
             }
-            let runners =
-                Selector::new(&config.runners, Some(&runner), Form::Contract).map_err(Failure::new)?;
-            (mcp::Server::Agents, config, runners)
+            let runners = Selector::new(&config.runners, Some(&runner), CommandVariant::Contract)
+                .map_err(Failure::new)?;
+            (mcp::ToolsetSelection::Agents, config, runners)
         }
     };
-    let asks_runners = assistant::asks_runners(&config);
+    let asks_runners = local_assistant::asks_runners(&config);
     let app = App::new(config, runners);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -131,21 +136,23 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
         let (input, output) = stdio::open()?;
         let (app_of_work, stop) = (app.clone(), app.shutdown.clone());
         let work = match server {
-            mcp::Server::All | mcp::Server::Agents => {
-                Some(tokio::spawn(async move { app_of_work.agents.work(stop).await }))
+            mcp::ToolsetSelection::All | mcp::ToolsetSelection::Agents => {
+                Some(tokio::spawn(async move { app_of_work.agents.run(stop).await }))
             }
-            mcp::Server::Codex => Some(tokio::spawn(async move {
+            mcp::ToolsetSelection::Codex => Some(tokio::spawn(async move {
                 stop.cancelled().await;
                 app_of_work.codex.close().await;
             })),
-            mcp::Server::Assistant if asks_runners => {
-                Some(tokio::spawn(async move { app_of_work.agents.work(stop).await }))
+            mcp::ToolsetSelection::Assistant if asks_runners => {
+                Some(tokio::spawn(async move { app_of_work.agents.run(stop).await }))
             }
-            mcp::Server::Assistant | mcp::Server::Popup | mcp::Server::Prompts => None,
+            mcp::ToolsetSelection::Assistant
+            | mcp::ToolsetSelection::Questions
+            | mcp::ToolsetSelection::Prompts => None,
         };
         // Without work of its own the process may end at once, as it does by itself at a signal.
         let mut stop = work.is_some().then(Stop::new).transpose()?;
-        let serving = mcp::serve_stream(app.clone(), server, Transport::Stdio, None, input, output);
+        let serving = mcp::serve_stream(app.clone(), server, ConnectionKind::Stdio, None, input, output);
         tokio::pin!(serving);
         tokio::select! {
             () = &mut serving => {}

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::output::{self, Failure};
 use super::{Common, status};
-use crate::config::Roots;
-use crate::process;
-use crate::socket::Ask;
+use adjutant_base::config::Roots;
+use adjutant_host::process;
+use adjutant_terminal::socket::Query;
 
 /// Arguments of `adjutant open`.
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ pub(super) struct OpenArgs {
 /// Asks the hub for a link and opens it.
 pub(super) fn run(args: &OpenArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
-    let link = status::ask(&config, Ask::Open)?.link.ok_or_else(|| {
+    let link = status::ask(&config, Query::Open)?.link.ok_or_else(|| {
         Failure::new("the hub gave no link").hint("restart the hub: it may be of another version")
     })?;
     if args.json {

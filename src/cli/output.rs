@@ -10,23 +10,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-use crate::config::{self, env};
-use crate::recorder;
-use crate::relay;
-use crate::socket;
-use crate::visible::plain;
+use adjutant_base::config::{self, env};
+use adjutant_base::text::escape_invisible::plain;
+use adjutant_host::recorder;
+use adjutant_terminal::relay;
+use adjutant_terminal::socket;
 
 /// Whether the person wants to read nothing but data and errors.
-static HUSHED: AtomicBool = AtomicBool::new(false);
+static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Leaves notes away from now on.
-pub(super) fn hush() {
-    HUSHED.store(true, Ordering::Relaxed);
+pub(super) fn set_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
 }
 
 /// Tells whether notes are left away.
-pub(super) fn hushed() -> bool {
-    HUSHED.load(Ordering::Relaxed)
+pub(super) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
 }
 
 /// Why a command ends without having done its work, as a person reads it.
@@ -61,7 +61,7 @@ impl Failure {
     }
 
     /// Adds the names that were meant, perhaps.
-    pub(crate) fn near(self, names: &[String]) -> Self {
+    pub(crate) fn suggest(self, names: &[String]) -> Self {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         if names.is_empty() { self } else { self.hint(format!("did you mean {}?", names.join(" or "))) }
     }
@@ -73,7 +73,7 @@ impl Failure {
         let mut text = format!("{red}error:{plain} {}\n", self.message);
         let usual = match self.code {
             2 => "`adjutant --help` shows every command, `adjutant COMMAND --help` how one is used",
-            _ => "`adjutant doctor` looks for what is wrong here",
+            _ => "`adjutant doctor` checks the installation",
         };
         let usual = self.hints.is_empty().then(|| usual.to_owned());
         for hint in self.hints.iter().chain(&usual) {
@@ -110,11 +110,11 @@ impl From<relay::Error> for Failure {
     }
 }
 
-impl From<socket::person::Error> for Failure {
-    fn from(error: socket::person::Error) -> Self {
+impl From<socket::control::Error> for Failure {
+    fn from(error: socket::control::Error) -> Self {
         match error {
-            socket::person::Error::Hub(error) => error.into(),
-            socket::person::Error::Refused(refusal) => {
+            socket::control::Error::Hub(error) => error.into(),
+            socket::control::Error::Refused(refusal) => {
                 let hints = refusal.hints.iter().map(|hint| plain(hint).into_owned()).collect();
                 Self { hints, ..Self::new(plain(&refusal.message)) }
             }
@@ -122,20 +122,19 @@ impl From<socket::person::Error> for Failure {
     }
 }
 
-impl From<recorder::read::Error> for Failure {
-    fn from(error: recorder::read::Error) -> Self {
+impl From<recorder::reader::Error> for Failure {
+    fn from(error: recorder::reader::Error) -> Self {
         let failure = Self::new(&error);
         match error {
-            recorder::read::Error::Unknown(_)
-            | recorder::read::Error::Several { .. }
-            | recorder::read::Error::NoHeader(_) => failure.hint("`adjutant log list` names them all"),
-            recorder::read::Error::Newer { .. } => {
+            recorder::reader::Error::Unknown(_)
+            | recorder::reader::Error::Several { .. }
+            | recorder::reader::Error::NoHeader(_) => failure.hint("`adjutant log list` names them all"),
+            recorder::reader::Error::Newer { .. } => {
                 failure.hint("read it with the adjutant that wrote it, or a newer one")
             }
-            recorder::read::Error::Nothing => {
-                failure.hint("Codex sessions are recorded; [log] record in config.toml names other edges")
-            }
-            recorder::read::Error::Io { .. } => failure,
+            recorder::reader::Error::Nothing => failure
+                .hint("Codex sessions are recorded; [log] record in config.toml names other connections"),
+            recorder::reader::Error::Io { .. } => failure,
         }
     }
 }
@@ -178,7 +177,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Writes a line for the person to stderr, unless they asked for quiet.
 pub(crate) fn note(line: impl Display) {
-    if !hushed() {
+    if !is_quiet() {
         to_stderr(&format!("{line}\n"));
     }
 }
@@ -187,7 +186,7 @@ pub(crate) fn note(line: impl Display) {
 pub(crate) fn bar(template: &str) -> ProgressBar {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::no_length().with_style(style);
-    if hushed() {
+    if is_quiet() {
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }
     bar

@@ -1,14 +1,14 @@
-//! `adjutant` alone: how things stand, and the three things to do next.
+//! `adjutant` without a command: the state of the hub, and the next steps.
 
 use std::process::ExitCode;
 
 use super::install::launch;
 use super::output::{self, Failure};
 use super::{Common, status};
-use crate::config::clients::ClientFolders;
-use crate::config::{Config, Roots};
-use crate::install::{self, Backups, Client, Standing};
-use crate::socket::{Ask, Status};
+use crate::install::{self, Backups, Client, InstallState};
+use adjutant_base::config::client_dirs::ClientFolders;
+use adjutant_base::config::{Config, Roots};
+use adjutant_terminal::socket::{Query, Status};
 
 /// How many next steps are shown.
 const STEPS: usize = 3;
@@ -16,7 +16,7 @@ const STEPS: usize = 3;
 /// Prints both.
 pub(super) fn run(common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
-    let welcome = status::ask(&config, Ask::Status).ok();
+    let welcome = status::ask(&config, Query::Status).ok();
     let hub = welcome.as_ref().and_then(|welcome| Some((welcome, welcome.status.as_ref()?)));
     output::data(&match hub {
         Some((welcome, hub)) => status::summary(&welcome.adjutant, welcome.pid, hub),
@@ -51,7 +51,7 @@ fn steps(config: &Config, hub: Option<&Status>) -> Vec<(&'static str, &'static s
         ),
         (
             waits.is_some_and(|waits| waits.failed_notifications > 0),
-            ("adjutant notifications list --status failed", "see who was not told"),
+            ("adjutant notifications list --status failed", "see failed notifications"),
         ),
     ];
     let missing = [
@@ -86,7 +86,7 @@ fn installed(config: &Config) -> bool {
     let (Some(folders), Ok(launch)) = (ClientFolders::from_env(), launch(&config.home)) else { return false };
     let backups = Backups::of(&config.home);
     Client::ALL.into_iter().any(|client| {
-        let standing = install::standing(client, &folders, &backups, &launch);
-        matches!(standing, Ok(Standing::Installed | Standing::Otherwise { .. }))
+        let state = install::current_state(client, &folders, &backups, &launch);
+        matches!(state, Ok(InstallState::Installed | InstallState::Otherwise { .. }))
     })
 }

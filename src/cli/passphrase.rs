@@ -1,4 +1,4 @@
-//! `adjutant passphrase`: sets the desk passphrase, which answers to questions of level `high` have to show.
+//! `adjutant passphrase`: sets the approval passphrase, which answers to questions of level `high` need.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::output::{self, Failure};
-use super::{Common, person};
-use crate::config::Roots;
-use crate::socket::Start;
-use crate::socket::person::popups::Secret;
-use crate::tui::Hidden;
+use super::{Common, hub_client};
+use adjutant_base::config::Roots;
+use adjutant_terminal::socket::Start;
+use adjutant_terminal::socket::control::questions::Secret;
+use adjutant_terminal::tui::Hidden;
 
 /// Arguments of `adjutant passphrase`.
 #[derive(Debug, Args)]
@@ -23,15 +23,15 @@ pub(super) fn run(_args: &PassphraseArgs, common: Common) -> Result<ExitCode, Fa
         return Err(failure.hint("run `adjutant passphrase` in a terminal of your own"));
     }
     let config = common.config(Roots::User)?;
-    let mut person = person::reach(&config, Start::IfNeeded)?;
-    let current = person.has_passphrase()?.then(|| ask("Passphrase so far: ")).transpose()?;
+    let mut client = hub_client::connect(&config, Start::IfNeeded)?;
+    let current = client.has_passphrase()?.then(|| ask("Passphrase so far: ")).transpose()?;
     let new = ask("New passphrase: ")?;
     if ask("The same again: ")? != new {
         return Err(Failure::new("the two are not the same; nothing was changed")
             .hint("run `adjutant passphrase` again"));
     }
-    person.set_passphrase(current.map(Secret), Secret(new))?;
-    output::note("the desk passphrase is set; questions of level high ask for it");
+    client.set_passphrase(current.map(Secret), Secret(new))?;
+    output::note("the approval passphrase is set; questions of level high ask for it");
     Ok(ExitCode::SUCCESS)
 }
 

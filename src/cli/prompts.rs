@@ -16,9 +16,9 @@ use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
 use super::output::Failure;
-use super::{Common, sources};
-use crate::config::Config;
-use crate::prompts::{Catalogue, Error, Prompt, Prompts};
+use super::{Common, source_files};
+use adjutant_base::config::Config;
+use adjutant_prompts::{Catalogue, Error, Prompt, Prompts};
 
 /// Arguments of `adjutant prompts`.
 #[derive(Debug, Args)]
@@ -31,15 +31,15 @@ pub(super) struct PromptsArgs {
 enum Command {
     /// List the prompts
     List(list::ListArgs),
-    /// Show one prompt: what it is for, what it takes, where it comes from
+    /// Show one prompt: its description, arguments and source
     Show(show::ShowArgs),
-    /// Print a prompt with its inputs put in
+    /// Print an expanded prompt
     Expand(expand::ExpandArgs),
     /// Check prompt files, also those of other programs
     Lint(lint::LintArgs),
     /// Create a prompt file to start from
     New(new::NewArgs),
-    /// Take over the prompts of Claude, Codex, Copilot, Cursor or fabric
+    /// Import prompts of Claude, Codex, Copilot, Cursor or fabric
     Import(import::ImportArgs),
     /// Write prompts for Claude, Codex, Copilot, Cursor or fabric
     Export(export::ExportArgs),
@@ -56,13 +56,13 @@ struct Folders {
 impl Folders {
     /// Reads the configuration with these folders, else with the project's, the user's and the bundled prompts.
     fn config(self, common: Common) -> Result<Config, Failure> {
-        common.config(sources::roots(self.prompts_dir)?)
+        common.config(source_files::roots(self.prompts_dir)?)
     }
 
     /// Reads the prompts of these folders.
     fn load(self, common: Common) -> Result<(Prompts, Arc<Catalogue>), Failure> {
         let config = self.config(common)?;
-        let prompts = Prompts::new(config.prompts.roots, config.prompts.limits);
+        let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits());
         let catalogue = prompts.load();
         Ok((prompts, catalogue))
     }
@@ -87,16 +87,17 @@ fn failure(error: Error, name: &str) -> Failure {
     match error {
         Error::Unknown { name, near } => {
             let failure = Failure::new(format!("unknown prompt `{}`", name.escape_debug()));
-            failure.near(&near).hint("`adjutant prompts list` shows all of them")
+            failure.suggest(&near).hint("`adjutant prompts list` shows all of them")
         }
         Error::Argument { .. } => {
-            Failure::new(&error).hint(format!("`adjutant prompts show {name}` says what it takes"))
+            Failure::new(&error).hint(format!("`adjutant prompts show {name}` shows its arguments"))
         }
         Error::Template { .. } | Error::Broken { .. } => {
-            Failure::new(&error).hint("`adjutant prompts lint` says where the fault is")
+            Failure::new(&error).hint("`adjutant prompts lint` shows the line")
         }
-        Error::TooLarge { .. } => Failure::new(&error)
-            .hint("`largest_expansion_bytes` below [prompts] in config.toml sets the limit"),
+        Error::TooLarge { .. } => {
+            Failure::new(&error).hint("`max_expansion_bytes` below [prompts] in config.toml sets the limit")
+        }
     }
 }
 

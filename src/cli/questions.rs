@@ -1,4 +1,4 @@
-//! `adjutant questions …`: what agents asked the person. It is answered in `adjutant inbox` and in the console.
+//! `adjutant questions …`: questions of agents, pending and decided.
 
 mod list;
 mod show;
@@ -9,12 +9,12 @@ use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
 use super::output::Failure;
-use super::{Common, person};
-use crate::clock::{instant, span};
-use crate::config::Roots;
-use crate::popups::Kind;
-use crate::socket::Start;
-use crate::socket::person::popups::Looked;
+use super::{Common, hub_client};
+use adjutant_base::config::Roots;
+use adjutant_base::text::timefmt::{instant, span};
+use adjutant_questions::OutcomeKind;
+use adjutant_terminal::socket::Start;
+use adjutant_terminal::socket::control::questions::QuestionDetails;
 
 /// Characters of an id that are shown where all of it is not needed, as the inbox shows it.
 const SHORT: usize = 7;
@@ -28,9 +28,9 @@ pub(super) struct QuestionsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List the questions that wait, the oldest first, or those that were decided
+    /// List pending questions, the oldest first, or decided questions
     List(list::ListArgs),
-    /// Show one question: what was asked, and what became of it
+    /// Show one question and its outcome
     Show(show::ShowArgs),
 }
 
@@ -38,28 +38,28 @@ enum Command {
 pub(super) fn run(args: QuestionsArgs, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::WARN)?;
     let config = common.config(Roots::User)?;
-    let mut person = person::reach(&config, Start::IfNeeded)?;
+    let mut client = hub_client::connect(&config, Start::IfNeeded)?;
     match args.command {
-        Command::List(args) => list::run(args, &mut person),
-        Command::Show(args) => show::run(&args, &mut person),
+        Command::List(args) => list::run(args, &mut client),
+        Command::Show(args) => show::run(&args, &mut client),
     }
 }
 
 /// Returns where a question stands, in a few words.
-fn state(looked: &Looked) -> String {
+fn state(looked: &QuestionDetails) -> String {
     let now = std::time::SystemTime::now();
     let left = |until: i64| span(instant(until).duration_since(now).unwrap_or_default());
     match (&looked.outcome, looked.question.snoozed_until) {
-        (None, Some(until)) => format!("put off, back in {}", left(until)),
-        (None, None) => format!("waits, {} left", left(looked.question.deadline)),
+        (None, Some(until)) => format!("snoozed for {}", left(until)),
+        (None, None) => format!("pending, {} left", left(looked.question.deadline)),
         (Some(outcome), _) => {
             let what = match outcome.kind {
-                Kind::Answered => "answered",
-                Kind::Declined => "declined",
-                Kind::Dismissed => "dismissed",
-                Kind::TimedOut => "timed out",
-                Kind::Cancelled => "withdrawn",
-                Kind::ClientGone => "left behind",
+                OutcomeKind::Answered => "answered",
+                OutcomeKind::Declined => "declined",
+                OutcomeKind::Dismissed => "dismissed",
+                OutcomeKind::TimedOut => "timed out",
+                OutcomeKind::Cancelled => "withdrawn",
+                OutcomeKind::ClientGone => "client gone",
             };
             format!("{what} {} ago", span(now.duration_since(instant(outcome.at)).unwrap_or_default()))
         }

@@ -1,6 +1,6 @@
 //! `adjutant serve`: the hub.
 
-mod background;
+mod daemonize;
 mod demo;
 mod hub;
 
@@ -13,8 +13,8 @@ use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::{self, Failure};
-use crate::config::{Auth, Config, Database, Overrides, Roots, Switch};
-use crate::telemetry::Format;
+use adjutant_base::config::{Auth, Config, Database, Overrides, Roots, Switch};
+use adjutant_base::logging::Format;
 
 /// Arguments of `adjutant serve`.
 #[derive(Debug, Args)]
@@ -29,16 +29,16 @@ pub(super) struct ServeArgs {
     /// Keep tasks here: `sqlite:FILE` or `postgres://USER@HOST/NAME` [default: adjutant.db in the home folder]
     #[arg(long, value_name = "URL")]
     database: Option<String>,
-    /// Who may use /mcp and the console: `token` asks everybody, `none` nobody [default: token]
+    /// Authentication of /mcp and the console: `token` or `none` [default: token]
     #[arg(long, value_name = "AUTH", hide_possible_values = true, value_parser = auth())]
     auth: Option<Auth>,
-    /// Put an example prompt of your own into an empty home, and say what to try
+    /// Add examples to an empty home, and suggest what to try
     #[arg(long)]
     demo: bool,
     /// Open the console in the browser
     #[arg(long)]
     open: bool,
-    /// Return when the hub runs, and leave it running
+    /// Start the hub in the background, and return when it runs
     #[arg(long)]
     background: bool,
     /// Take any free port when nobody chose one and the usual one is taken
@@ -57,12 +57,12 @@ fn auth() -> impl TypedValueParser<Value = Auth> {
 /// Runs the hub until it is told to stop, or starts one and returns.
 pub(super) fn run(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure> {
     if args.background {
-        return background::start(args, &common);
+        return daemonize::start(args, &common);
     }
     if !args.detached {
         return foreground(args, common);
     }
-    let mut ready = background::Ready::new();
+    let mut ready = daemonize::Ready::new();
     let served = foreground_detached(args, common, &mut ready);
     if let Err(failure) = &served {
         ready.failed(failure);
@@ -84,7 +84,7 @@ fn foreground(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure> {
 fn foreground_detached(
     args: &ServeArgs,
     common: Common,
-    ready: &mut background::Ready,
+    ready: &mut daemonize::Ready,
 ) -> Result<ExitCode, Failure> {
     // The caller made us no group leader, so this cannot fail; and if it did, only a terminal's signals reach us.
     let _ = rustix::process::setsid();
@@ -97,7 +97,7 @@ fn open_console(hub: &hub::Hub) {
     let Some(link) = hub.link() else {
         return output::note("the console is switched off, there is nothing to open");
     };
-    if let Err(error) = crate::process::open_browser(&link) {
+    if let Err(error) = adjutant_host::process::open_browser(&link) {
         output::note(format!("cannot open a browser ({error}); open the link above"));
     }
 }
@@ -110,7 +110,7 @@ fn config(args: &ServeArgs, common: Common) -> Result<Config, Failure> {
     let overrides = Overrides { home: common.home, http, socket, auth: args.auth, database };
     let config = Config::load(overrides, Roots::User)?;
     if config.http.address.is_none() && config.socket.is_none() {
-        return Err(Failure::usage("both doors are off, so nobody could reach this hub")
+        return Err(Failure::usage("`--http off` and `--socket off` together make the hub unreachable")
             .hint("leave out --http off or --socket off"));
     }
     Ok(config)

@@ -1,4 +1,4 @@
-//! `adjutant service`: the hub as a service that starts with the person's session.
+//! `adjutant service`: the hub as a service that starts with the user's session.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,15 +12,15 @@ use serde_json::json;
 use super::Common;
 use super::install::launch;
 use super::output::{self, Failure};
-use crate::config::{self, Config, Roots, env};
-use crate::process;
-use crate::service::{File, Manager, Setup, State};
-use crate::socket;
+use adjutant_base::config::{self, Config, Roots, env};
+use adjutant_host::process;
+use adjutant_host::service::{File, Manager, Setup, State};
+use adjutant_terminal::socket;
 
 /// How long a command of the manager may take; starting waits until the hub serves.
-const PATIENCE: Duration = Duration::from_secs(30);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 /// Most bytes of what it says.
-const ANSWER: u64 = 64 * 1024;
+const MAX_OUTPUT: u64 = 64 * 1024;
 
 /// Arguments of `adjutant service`.
 #[derive(Debug, Args)]
@@ -31,21 +31,21 @@ pub(super) struct ServiceArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start the hub now, at every login, and when a client comes
+    /// Start the hub now, at every login, and when a client connects
     Install {
         /// Print the files and the commands, and change nothing
         #[arg(long)]
         dry_run: bool,
-        /// Replace files that somebody else wrote
+        /// Replace files that Adjutant did not write
         #[arg(long)]
         force: bool,
         /// For this manager instead of the one of this system: systemd or launchd
         #[arg(long, value_name = "NAME", requires = "dry_run", hide_possible_values = true, value_parser = manager())]
         manager: Option<Manager>,
     },
-    /// Stop the service, and forget it
+    /// Stop the service, and remove it
     Uninstall,
-    /// Say whether the service is installed and runs, and where its log is
+    /// Show whether the service is installed and running, and where its log is
     Status {
         /// Print JSON
         #[arg(long)]
@@ -64,7 +64,7 @@ pub(super) fn run(args: &ServiceArgs, common: Common) -> Result<ExitCode, Failur
     let setup = setup(&config)?;
     match &args.command {
         Command::Install { dry_run: true, manager, .. } => {
-            preview(manager.unwrap_or(Manager::here()), &setup)
+            preview(manager.unwrap_or(Manager::current()), &setup)
         }
         Command::Install { force, .. } => install(&config, &setup, *force),
         Command::Uninstall => uninstall(&setup),
@@ -74,13 +74,13 @@ pub(super) fn run(args: &ServiceArgs, common: Common) -> Result<ExitCode, Failur
 
 /// Returns what the hub of `config` is started with as a service.
 pub(super) fn setup(config: &Config) -> Result<Setup, Failure> {
-    let other = !config::is_usual_home(&config.home);
+    let other = !config::is_default_home(&config.home);
     Ok(Setup {
         program: launch(&config.home)?.program.into(),
         home: other.then(|| config.home.clone()),
         socket: config.socket.as_deref().map(socket::place),
         path: env::search_path(),
-        log: env::person().unwrap_or_default().join("Library/Logs/adjutant.log"),
+        log: env::user_home().unwrap_or_default().join("Library/Logs/adjutant.log"),
     })
 }
 
@@ -95,19 +95,18 @@ fn preview(manager: Manager, setup: &Setup) -> Result<ExitCode, Failure> {
     for file in &files {
         output::data(&format!("# {}\n{}", file.path.display(), file.text))?;
     }
-    for command in manager.taken_up(&files, true) {
+    for command in manager.enable_commands(&files, true) {
         output::data(&format!("$ {}", command.join(" ")))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn install(config: &Config, setup: &Setup, force: bool) -> Result<ExitCode, Failure> {
-    let manager = Manager::here();
+    let manager = Manager::current();
     let files = files(manager, setup)?;
     if let Some(foreign) = files.iter().find(|file| file.state() == State::Foreign && !force) {
-        return Err(Failure::new(format!("{} was written by somebody else", foreign.path.display())).hint(
-            "--force replaces it; `adjutant service install --dry-run` prints what would stand there",
-        ));
+        return Err(Failure::new(format!("{} was not written by Adjutant", foreign.path.display()))
+            .hint("--force replaces it; `adjutant service install --dry-run` prints what it would write"));
     }
     for file in &files {
         let changed = file.state() != State::Current;
@@ -119,7 +118,7 @@ fn install(config: &Config, setup: &Setup, force: bool) -> Result<ExitCode, Fail
     // A hub of another starter keeps its clients; it would also keep the service from starting.
     let runs = manager_runs(manager)?;
     let other = socket::holder(&config.home).filter(|_| !socket::vacant(&config.home) && !runs);
-    for command in manager.taken_up(&files, other.is_none()) {
+    for command in manager.enable_commands(&files, other.is_none()) {
         called(&command)?;
     }
     match other {
@@ -128,7 +127,7 @@ fn install(config: &Config, setup: &Setup, force: bool) -> Result<ExitCode, Fail
             manager.log(setup)
         )),
         Some(hub) => output::note(format!(
-            "a hub that was started by hand goes on ({hub}); the service takes over at your next login, or now: \
+            "a hub that was started by hand still runs ({hub}); the service starts at your next login, or now: \
              `kill {}`, then `adjutant service install`",
             hub.pid
         )),
@@ -140,24 +139,24 @@ fn write(file: &File) -> Result<(), Failure> {
     let written = file.path.parent().map_or(Ok(()), std::fs::create_dir_all);
     written.and_then(|()| std::fs::write(&file.path, &file.text)).map_err(|error| {
         Failure::new(format!("cannot write {}: {error}", file.path.display()))
-            .hint("`adjutant service install --dry-run` prints what would stand there")
+            .hint("`adjutant service install --dry-run` prints what it would write")
     })
 }
 
 fn uninstall(setup: &Setup) -> Result<ExitCode, Failure> {
-    let manager = Manager::here();
+    let manager = Manager::current();
     let (ours, others): (Vec<File>, Vec<File>) = files(manager, setup)?
         .into_iter()
         .filter(|file| file.state() != State::Missing)
         .partition(|file| matches!(file.state(), State::Current | State::Outdated));
     for file in others {
-        output::note(format!("left {}: somebody else wrote it", file.path.display()));
+        output::note(format!("left {}: Adjutant did not write it", file.path.display()));
     }
     if ours.is_empty() {
         output::note("the service is not installed");
         return Ok(ExitCode::SUCCESS);
     }
-    for command in manager.given_up(&ours) {
+    for command in manager.disable_commands(&ours) {
         called(&command)?;
     }
     for file in &ours {
@@ -174,7 +173,7 @@ fn uninstall(setup: &Setup) -> Result<ExitCode, Failure> {
 
 /// Exit code 0 when the service is installed and runs.
 fn status(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
-    let manager = Manager::here();
+    let manager = Manager::current();
     let files = files(manager, setup)?;
     let runs = manager_runs(manager).unwrap_or(false);
     let installed = files.iter().all(|file| matches!(file.state(), State::Current | State::Outdated));
@@ -209,7 +208,7 @@ fn status(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
 
 /// Tells whether the manager says that the service runs.
 fn manager_runs(manager: Manager) -> Result<bool, Failure> {
-    Ok(call(&manager.asked())?.code == Some(0))
+    Ok(call(&manager.status_command())?.code == Some(0))
 }
 
 /// Runs a command of the manager that has to succeed.
@@ -225,10 +224,16 @@ fn called(command: &[String]) -> Result<(), Failure> {
     Err(Failure::new(format!("`{}` failed: {said}", command.join(" "))).hint(hint))
 }
 
-fn call(command: &[String]) -> Result<process::Short, Failure> {
+fn call(command: &[String]) -> Result<process::CommandOutput, Failure> {
     let argv: Vec<OsString> = command.iter().map(OsString::from).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let told = runtime.block_on(process::short(&argv, Path::new("/"), &env::snapshot(), ANSWER, PATIENCE));
+    let told = runtime.block_on(process::output(
+        &argv,
+        Path::new("/"),
+        &env::snapshot(),
+        MAX_OUTPUT,
+        COMMAND_TIMEOUT,
+    ));
     told.map_err(|reason| {
         Failure::new(reason)
             .hint("this system has no such manager: start the hub with `adjutant serve --background`")

@@ -1,4 +1,4 @@
-//! The signals that ask a process to end in order.
+//! Signals that shut a process down.
 
 use std::io;
 

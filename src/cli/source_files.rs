@@ -1,12 +1,12 @@
-//! The files that prompts and agents come from, as the commands of both groups speak of them.
+//! Paths and problems of prompt and agent files, for the commands of both.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::output::{self, Failure};
-use crate::config::Roots;
-use crate::folders::{Problem, Source};
+use adjutant_base::config::Roots;
+use adjutant_host::files::{Problem, Source};
 
 /// Returns the folders to read: those that were named, which must be there, else the project's, the user's and the
 /// bundled ones.

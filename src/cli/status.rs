@@ -1,4 +1,4 @@
-//! `adjutant status`: which hub runs for this home.
+//! `adjutant status`: the running hub of this home.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use serde_json::json;
 
 use super::Common;
 use super::output::{self, Failure};
-use crate::clock;
-use crate::config::{self, Config, Roots};
-use crate::socket::{self, Ask, ConfigStatus, Status, WaitingStatus, Welcome};
-use crate::visible::line;
+use adjutant_base::config::{self, Config, Roots};
+use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::timefmt;
+use adjutant_terminal::socket::{self, ConfigStatus, HelloReply, Query, Status, WaitingStatus};
 
 /// How long a hub may take from its start to its open doors, and how often one looks.
-const OPENING: Duration = Duration::from_secs(3);
-const LOOK: Duration = Duration::from_millis(20);
+const START_TIMEOUT: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Arguments of `adjutant status`.
 #[derive(Debug, Args)]
@@ -28,8 +28,8 @@ pub(super) struct StatusArgs {
 /// Prints what the hub says of itself; exit code 1 when there is none.
 pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
-    let welcome = ask(&config, Ask::Status)?;
-    let Welcome { adjutant, pid, status: Some(status), .. } = welcome else {
+    let welcome = ask(&config, Query::Status)?;
+    let HelloReply { adjutant, pid, status: Some(status), .. } = welcome else {
         return Err(Failure::new("the hub did not say how it is")
             .hint("restart the hub: it may be of another version"));
     };
@@ -37,7 +37,7 @@ pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure
         output::json(&json!({"adjutant": adjutant, "pid": pid, "status": status}))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let up = clock::span(Duration::from_secs(status.uptime_seconds));
+    let up = timefmt::span(Duration::from_secs(status.uptime_seconds));
     output::data(&format!("adjutant {adjutant}, pid {pid}, up {up}"))?;
     if let Some(address) = status.http {
         output::data(&format!("http     {address}"))?;
@@ -56,7 +56,7 @@ pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure
         let name = client.name.as_deref().unwrap_or("(unnamed)");
         let version = client.version.as_deref().unwrap_or_default();
         let pid = client.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
-        let text = format!("{name} {version} on {}, {}{pid}", client.server, many(client.calls, "call"));
+        let text = format!("{name} {version} on {}, {}{pid}", client.toolset, many(client.calls, "call"));
         output::data(&format!("{kind:<7}  {}", line(&text)))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -107,14 +107,14 @@ pub(super) fn summary(hub: &str, pid: u32, status: &Status) -> String {
 }
 
 /// Asks the hub of `config`'s home, wherever its socket lies. One that only begins is waited for.
-pub(super) fn ask(config: &Config, question: Ask) -> Result<Welcome, Failure> {
-    let usual = config.socket.clone().unwrap_or_else(|| config::usual_socket(&config.home));
-    let end = Instant::now() + OPENING;
+pub(super) fn ask(config: &Config, question: Query) -> Result<HelloReply, Failure> {
+    let usual = config.socket.clone().unwrap_or_else(|| config::default_socket(&config.home));
+    let end = Instant::now() + START_TIMEOUT;
     loop {
-        match socket::ask(&config.home, &usual, question) {
+        match socket::query(&config.home, &usual, question) {
             // It holds its home before its doors are open.
             Err(socket::Error::NoHub { .. }) if Instant::now() < end && !socket::vacant(&config.home) => {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL_INTERVAL);
             }
             answered => return Ok(answered?),
         }

@@ -1,4 +1,4 @@
-//! `adjutant supervise`: what the hub starts for every run. Not for people, so it stands in no help.
+//! `adjutant supervise`: the supervisor process of a run. The help hides it, because only the hub starts it.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead};
@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::output::{self, Failure};
-use crate::process::{self, Error, Outcome, Resumed, Running};
+use adjutant_host::process::{self, Error, Outcome, Resumed, Running};
 
 /// What a shell says when a program cannot be executed.
 const NOT_EXECUTED: u8 = 127;
@@ -45,7 +45,7 @@ pub(super) fn run(args: &SuperviseArgs) -> Result<ExitCode, Failure> {
             be_hub(async { process::start(command).await.map(Resumed::Running) })
         }
         [resume, spool] if resume == "--resume" => be_hub(process::resume(Path::new(spool))),
-        _ => Err(Failure::usage("the hub runs this, not a person")),
+        _ => Err(Failure::usage("the hub runs this command; it is not for users")),
     }
 }
 

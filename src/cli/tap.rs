@@ -1,4 +1,4 @@
-//! `adjutant tap -- COMMAND`: stands between a client and a server on stdin and stdout, and records what passes.
+//! `adjutant tap -- COMMAND`: records the messages between a client and a server on stdin and stdout.
 //!
 //! Nobody should notice: bytes go on as they come, the end of one side is the end of the other, signals are handed on,
 //! and so is the exit code. Each direction has a thread, because a read of stdin cannot be given up.
@@ -18,22 +18,22 @@ use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::Failure;
-use super::stop::Stop;
-use crate::config::Roots;
-use crate::config::log::{Edge, LogConfig};
-use crate::process;
-use crate::recorder::entry::Direction;
-use crate::recorder::{Recorder, Subject, Tape};
+use super::shutdown_signal::Stop;
+use adjutant_base::config::Roots;
+use adjutant_base::config::log::{Edge, LogConfig};
+use adjutant_host::process;
+use adjutant_host::recorder::format::Direction;
+use adjutant_host::recorder::{Recorder, Subject, Tape};
 
 /// Bytes that are passed on at once.
-const CHUNK: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 /// How long what a server left behind may hold its output, once the server itself has ended.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Arguments of `adjutant tap`.
 #[derive(Debug, Args)]
 pub(super) struct TapArgs {
-    /// Record into this file, which must not be there yet [default: one in the home folder; see `adjutant log list`]
+    /// Record into this new file [default: one in the home folder; see `adjutant log list`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The server's command
@@ -73,7 +73,7 @@ pub(super) fn run(args: TapArgs, common: Common) -> Result<ExitCode, Failure> {
 fn between(command: &[OsString], tape: &Tape) -> Result<ExitStatus, Failure> {
     let failed = |error: io::Error| {
         Failure::new(format!("the command cannot be started: {error}"))
-            .hint("give the program's whole path behind `--`")
+            .hint("give the program's full path after `--`")
     };
     // A terminal stays the server's: what it draws there is no line of anybody.
     let terminal = io::stderr().is_terminal();
@@ -81,7 +81,7 @@ fn between(command: &[OsString], tape: &Tape) -> Result<ExitStatus, Failure> {
     // Signals are ours before there is anybody who could miss them.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut stop = runtime.block_on(async { Stop::new() })?;
-    let mut child = process::start_between(command, stderr).map_err(failed)?;
+    let mut child = process::spawn_tied(command, stderr).map_err(failed)?;
     let (send, ended) = channel();
     if let Some(to) = child.stdin.take() {
         let (tape, mut from) = (tape.clone(), unbuffered(&io::stdin())?);
@@ -144,14 +144,14 @@ async fn wait(child: &mut Child, stop: &mut Stop) -> io::Result<ExitStatus> {
 /// Waits until all that was written has been passed on.
 fn last_words(ended: &Receiver<()>) {
     // Nothing is ever sent: the threads let go of their ends.
-    if let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LAST_WORDS) {
+    if let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(DRAIN_TIMEOUT) {
         tracing::debug!("something that the server started still holds its output");
     }
 }
 
 /// Passes bytes on as they come, until one side ends.
 fn pass(from: &mut impl Read, mut to: impl Write, tape: &Tape, direction: Direction) {
-    let mut buffer = vec![0; CHUNK];
+    let mut buffer = vec![0; CHUNK_BYTES];
     loop {
         match from.read(&mut buffer) {
             Ok(0) => break,

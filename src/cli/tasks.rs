@@ -1,4 +1,4 @@
-//! `adjutant tasks …`: every delegated task, whoever asked for it.
+//! `adjutant tasks …`: the delegated tasks of all clients.
 
 mod cancel;
 mod list;
@@ -15,11 +15,11 @@ use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
 use super::output::Failure;
-use super::{Common, person};
-use crate::clock;
-use crate::config::Roots;
-use crate::socket::Start;
-use crate::socket::person::tasks::Shown;
+use super::{Common, hub_client};
+use adjutant_base::config::Roots;
+use adjutant_base::text::timefmt;
+use adjutant_terminal::socket::Start;
+use adjutant_terminal::socket::control::tasks::TaskView;
 
 /// Characters of an id that are shown where all of it is not needed: 40 random bits.
 const SHORT: usize = 8;
@@ -35,11 +35,11 @@ pub(super) struct TasksArgs {
 enum Command {
     /// List tasks, the newest first
     List(list::ListArgs),
-    /// Show one task: where it stands, its result and what was seen of the run
+    /// Show one task: its state, its result and its run report
     Show(show::ShowArgs),
     /// Wait for a task, and print its result
     Wait(wait::WaitArgs),
-    /// End tasks, and wait until no process of them is left
+    /// Cancel tasks, and wait until none of their processes is left
     Cancel(cancel::CancelArgs),
     /// Print what happened in a task's run
     Logs(logs::LogsArgs),
@@ -49,13 +49,13 @@ enum Command {
 pub(super) fn run(args: TasksArgs, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::WARN)?;
     let config = common.config(Roots::User)?;
-    let mut person = person::reach(&config, Start::IfNeeded)?;
+    let mut client = hub_client::connect(&config, Start::IfNeeded)?;
     match args.command {
-        Command::List(args) => list::run(args, &mut person),
-        Command::Show(args) => show::run(&args, &mut person),
-        Command::Wait(args) => wait::run(&args, &mut person),
-        Command::Cancel(args) => cancel::run(&args, &mut person),
-        Command::Logs(args) => logs::run(&args, &mut person),
+        Command::List(args) => list::run(args, &mut client),
+        Command::Show(args) => show::run(&args, &mut client),
+        Command::Wait(args) => wait::run(&args, &mut client),
+        Command::Cancel(args) => cancel::run(&args, &mut client),
+        Command::Logs(args) => logs::run(&args, &mut client),
     }
 }
 
@@ -66,11 +66,11 @@ pub(super) fn short(id: &str) -> &str {
 
 /// Reads a length of time of the command line.
 pub(super) fn span(text: &str) -> Result<Duration, &'static str> {
-    clock::read_span(text).filter(|length| !length.is_zero()).ok_or("use one like 90s, 5m or 1h")
+    timefmt::read_span(text).filter(|length| !length.is_zero()).ok_or("use one like 90s, 5m or 1h")
 }
 
 /// Returns where a task stands, in a word or a few.
-fn status(task: &Shown) -> String {
+fn status(task: &TaskView) -> String {
     match (task.cancelling, task.position) {
         (true, _) => "cancelling".to_owned(),
         (false, Some(position)) => format!("{}, position {position}", task.status),
@@ -80,6 +80,6 @@ fn status(task: &Shown) -> String {
 
 /// Returns how long ago an instant was.
 fn ago(millis: i64) -> String {
-    let since = SystemTime::now().duration_since(clock::instant(millis)).unwrap_or_default();
-    format!("{} ago", clock::span(since))
+    let since = SystemTime::now().duration_since(timefmt::instant(millis)).unwrap_or_default();
+    format!("{} ago", timefmt::span(since))
 }

@@ -1,5 +1,4 @@
-//! What was there before: a copy of each file that is changed, and a receipt of what it was changed to, so that
-//! `uninstall` can put back the very bytes. Both live in the home and not beside the file, because clients read whole
+//! Backups of changed files, with a record of each change, so that `uninstall` can restore the original bytes. Both live in the home and not beside the file, because clients read whole
 //! folders, and what is copied may hold their secrets.
 
 use std::fmt::Write as _;
@@ -13,9 +12,9 @@ use sha2::{Digest, Sha256};
 
 use super::Error;
 use super::client::Client;
-use super::file::Seen;
+use super::config_file::FileSnapshot;
 
-/// The folder of copies and receipts.
+/// The folder of copies and change records.
 #[derive(Clone, Debug)]
 pub(crate) struct Backups {
     folder: PathBuf,
@@ -23,7 +22,7 @@ pub(crate) struct Backups {
 
 /// What is known of the last change of a file.
 #[derive(Debug)]
-pub(super) struct Receipt {
+pub(super) struct ChangeRecord {
     /// The copy of what was there before; `None` when there was no file.
     pub(super) before: Option<PathBuf>,
     /// The digest of what was written.
@@ -36,15 +35,15 @@ impl Backups {
         Self { folder: home.join("backups") }
     }
 
-    /// Returns the receipt of a file, if it was changed for that client.
-    pub(super) fn receipt(&self, client: Client, file: &Path) -> Option<Receipt> {
-        let text = fs::read_to_string(self.receipt_file(client, file)).ok()?;
-        let receipt: Value = serde_json::from_str(&text).ok()?;
-        if receipt["file"].as_str() != file.to_str() {
+    /// Returns the record of a file, if it was changed for that client.
+    pub(super) fn change_record(&self, client: Client, file: &Path) -> Option<ChangeRecord> {
+        let text = fs::read_to_string(self.record_file(client, file)).ok()?;
+        let record: Value = serde_json::from_str(&text).ok()?;
+        if record["file"].as_str() != file.to_str() {
             return None;
         }
-        let before = receipt["before"].as_str().map(|name| self.folder.join(name));
-        Some(Receipt { before, after: receipt["after"].as_str()?.to_owned() })
+        let before = record["before"].as_str().map(|name| self.folder.join(name));
+        Some(ChangeRecord { before, after: record["after"].as_str()?.to_owned() })
     }
 
     /// Keeps what `seen` holds and notes what is about to be written. A file that is still as we left it keeps its
@@ -52,7 +51,7 @@ impl Backups {
     pub(super) fn keep(
         &self,
         client: Client,
-        seen: &Seen,
+        seen: &FileSnapshot,
         after: &str,
         stamp: &str,
     ) -> Result<Option<PathBuf>, Error> {
@@ -61,10 +60,10 @@ impl Backups {
             reason: error.to_string(),
         };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
-        let known = self.receipt(client, &seen.path).filter(|receipt| receipt.is_of(seen));
+        let known = self.change_record(client, &seen.path).filter(|record| record.is_of(seen));
         let name = format!("{}-{}.{stamp}", client.name(), file_name(&seen.path));
         let (before, copy) = match (&known, &seen.text) {
-            (Some(receipt), _) => (receipt.before.clone(), None),
+            (Some(record), _) => (record.before.clone(), None),
             (None, None) => (None, None),
             (None, Some(text)) => {
                 let copy = self.new_copy(&name, text).map_err(failed)?;
@@ -72,10 +71,10 @@ impl Backups {
             }
         };
         let before = before.as_ref().and_then(|copy| copy.file_name()).map(|name| name.to_string_lossy());
-        let receipt = json!({"file": seen.path, "before": before, "after": digest(after)});
-        let file = self.receipt_file(client, &seen.path);
+        let record = json!({"file": seen.path, "before": before, "after": digest(after)});
+        let file = self.record_file(client, &seen.path);
         let mut file = private().create(true).truncate(true).open(file).map_err(failed)?;
-        file.write_all(format!("{receipt:#}\n").as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        file.write_all(format!("{record:#}\n").as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
         Ok(copy)
     }
 
@@ -97,27 +96,27 @@ impl Backups {
         Ok(path)
     }
 
-    /// Forgets the receipt of a file. Copies stay: they are the person's.
+    /// Forgets the record of a file. Copies stay: they are the person's.
     pub(super) fn forget(&self, client: Client, file: &Path) -> Result<(), Error> {
-        let receipt = self.receipt_file(client, file);
-        match fs::remove_file(&receipt) {
+        let record = self.record_file(client, file);
+        match fs::remove_file(&record) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(Error::Unwritable { path: receipt, reason: error.to_string() })
+                Err(Error::Unwritable { path: record, reason: error.to_string() })
             }
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
     /// One for each file: a client that keeps its files in several folders has several of one name.
-    fn receipt_file(&self, client: Client, file: &Path) -> PathBuf {
+    fn record_file(&self, client: Client, file: &Path) -> PathBuf {
         let place = digest(&file.to_string_lossy());
-        self.folder.join(format!("{}-{}.{}.receipt.json", client.name(), file_name(file), &place[..8]))
+        self.folder.join(format!("{}-{}.{}.change.json", client.name(), file_name(file), &place[..8]))
     }
 }
 
-impl Receipt {
+impl ChangeRecord {
     /// Whether nobody has changed the file since.
-    pub(super) fn is_of(&self, seen: &Seen) -> bool {
+    pub(super) fn is_of(&self, seen: &FileSnapshot) -> bool {
         seen.text.as_ref().is_some_and(|text| digest(text) == self.after)
     }
 }

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::entry::Launch;
-use crate::config::clients::ClientFolders;
-use crate::config::env;
+use super::launch::Launch;
+use adjutant_base::config::client_dirs::ClientFolders;
+use adjutant_base::config::env;
 
 /// A program whose configuration can hold our server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Client {
     Zed,
 }
 
-/// The hook that runs when a person sends a prompt.
+/// The hook that runs when the user sends a prompt.
 pub(super) struct Hook {
     pub(super) file: PathBuf,
     /// Where the list of hooks for this event stands.
@@ -92,7 +92,7 @@ impl Client {
             Self::VsCode => (Some("code"), folders.vscode.iter().collect()),
             Self::Zed => (Some("zed"), vec![&folders.zed]),
         };
-        program.is_some_and(|program| env::on_path(program).is_some())
+        program.is_some_and(|program| env::find_in_path(program).is_some())
             || places.iter().any(|place| place.exists())
     }
 
@@ -149,10 +149,10 @@ impl Client {
     /// Its hook for prompts, where a configuration file can say one that may add to the prompt. (Cursor's may only
     /// stop it; opencode's is a program of its own.)
     pub(super) fn hook(self, folders: &ClientFolders, launch: &Launch) -> Option<Hook> {
-        let line = launch.hook_line(self);
-        // Seconds. The hook answers within milliseconds; a client that waits longer goes on without it.
-        let patience = 5;
-        let command = json!({"type": "command", "command": line, "timeout": patience});
+        let line = launch.hook_line(self.name());
+        // Seconds. The hook answers within milliseconds; after this time a client continues without it.
+        let timeout = 5;
+        let command = json!({"type": "command", "command": line, "timeout": timeout});
         let (file, path, element, head) = match self {
             Self::ClaudeCode => (
                 folders.claude.join("settings.json"),
@@ -167,7 +167,7 @@ impl Client {
                 None,
             ),
             Self::Gemini => {
-                let command = json!({"name": "adjutant", "type": "command", "command": line, "timeout": patience * 1000});
+                let command = json!({"name": "adjutant", "type": "command", "command": line, "timeout": timeout * 1000});
                 (
                     folders.gemini.join("settings.json"),
                     ["hooks", "BeforeAgent"],
@@ -176,7 +176,7 @@ impl Client {
                 )
             }
             Self::Copilot => {
-                let command = json!({"type": "command", "bash": line, "timeoutSec": patience});
+                let command = json!({"type": "command", "bash": line, "timeoutSec": timeout});
                 let file = folders.copilot.join("hooks").join("adjutant.json");
                 (file, ["hooks", "userPromptSubmitted"], command, Some(("version", json!(1))))
             }
@@ -189,7 +189,7 @@ impl Client {
     pub(super) fn after(self) -> &'static str {
         match self {
             Self::ClaudeCode => {
-                "a Claude Code that runs now may write its file again: start it anew, and look whether the entry stays"
+                "a running Claude Code may overwrite its file: restart it, and check that the entry is still there"
             }
             Self::Codex => "Codex runs a new hook only after you have reviewed it; it asks when it starts",
             Self::ClaudeDesktop => "quit Claude Desktop and start it again",

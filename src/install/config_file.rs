@@ -1,4 +1,4 @@
-//! Reads and replaces a configuration file of another program: whole or not at all, and never by surprise.
+//! Reads and atomically replaces a configuration file of another program.
 
 use std::fs::{self, File, Permissions};
 use std::io::{ErrorKind, Read, Write};
@@ -6,17 +6,17 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::Error;
-use super::syntax::Fault;
+use super::syntax_error::Fault;
 
 /// Most bytes of a file that is changed. Claude Code's own state is the largest of them, with a few MB.
-const LARGEST: u64 = 32 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// What a byte-order mark is in UTF-8.
 const MARK: char = '\u{feff}';
 
 /// A file as it was when it was looked at.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct FileSnapshot {
     /// The file itself: where the links lead.
     pub(super) path: PathBuf,
     /// Whether the path that was asked for is a link, or leads through one.
@@ -27,7 +27,7 @@ pub(super) struct Seen {
 }
 
 /// Reads a file that may be missing, through any links.
-pub(super) fn read(path: &Path) -> Result<Seen, Error> {
+pub(super) fn read(path: &Path) -> Result<FileSnapshot, Error> {
     let unreadable = |reason: String| Error::Unreadable { path: path.to_owned(), reason };
     let (target, linked) = resolved(path)?;
     // What is no file is not even opened: a pipe would wait there for somebody who writes into it.
@@ -35,15 +35,15 @@ pub(super) fn read(path: &Path) -> Result<Seen, Error> {
         Ok(about) if about.is_file() => {}
         Ok(_) => return Err(unreadable("it is not a file".to_owned())),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Ok(Seen { path: target, linked, text: None, marked: false });
+            return Ok(FileSnapshot { path: target, linked, text: None, marked: false });
         }
         Err(error) => return Err(unreadable(error.to_string())),
     }
     let file = File::open(&target).map_err(|error| unreadable(error.to_string()))?;
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(unreadable(format!("it is over {LARGEST} bytes")));
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(unreadable(format!("it is over {MAX_FILE_BYTES} bytes")));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -54,10 +54,10 @@ pub(super) fn read(path: &Path) -> Result<Seen, Error> {
         Some(rest) => (true, rest.to_owned()),
         None => (false, text),
     };
-    Ok(Seen { path: target, linked, text: Some(text), marked })
+    Ok(FileSnapshot { path: target, linked, text: Some(text), marked })
 }
 
-impl Seen {
+impl FileSnapshot {
     /// Puts `text` in the place of what was seen, or removes the file for `None`. A reader sees the old file or the
     /// new one; mode bits stay. Nothing is written when the file has changed meanwhile, or may not be written.
     pub(super) fn replace(&self, text: Option<&str>) -> Result<(), Error> {

@@ -1,5 +1,4 @@
-//! Links that install with one click, for editors that have them. What such a link would run is shown by the editor
-//! before it runs.
+//! Links that install the entry with one click, for editors with such links. The editor shows the command before it runs it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +6,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 
 use super::client::Client;
-use super::entry::{Launch, NAME};
+use super::entry::NAME;
+use super::launch::Launch;
 
 /// What stands unescaped in a query (RFC 3986, unreserved).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');

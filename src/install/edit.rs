@@ -1,13 +1,14 @@
-//! The two things that stand in a configuration: our server's entry, and the hook.
+//! Edits of a client's configuration: the server's entry, and the hook.
 
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::client::{Client, Hook};
-use super::entry::{Found, Launch, NAME, OUTDATED, is_our_hook};
-use super::syntax::Fault;
-use super::{Error, Wish, codex, jsonc};
+use super::entry::{Found, NAME, OUTDATED, is_our_hook};
+use super::launch::Launch;
+use super::syntax_error::Fault;
+use super::{DesiredState, Error, jsonc, toml};
 
 /// What of ours stands in a file.
 pub(super) enum Part {
@@ -22,12 +23,12 @@ impl Part {
         client: Client,
         path: &Path,
         text: &str,
-        wish: Wish<'_>,
+        desired: DesiredState<'_>,
     ) -> Result<String, Error> {
         match self {
-            Self::Entry => set_entry(client, path, text, wish),
+            Self::Entry => set_entry(client, path, text, desired),
             Self::Hook(hook) => {
-                let wanted = matches!(wish, Wish::Installed { hook: true, .. });
+                let wanted = matches!(desired, DesiredState::Installed { hook: true, .. });
                 set_hook(client, hook, text, wanted)
                     .map_err(|fault| Error::Text { path: path.to_owned(), fault })
             }
@@ -39,21 +40,21 @@ impl Part {
 pub(super) fn found(client: Client, path: &Path, text: &str) -> Result<Option<Found>, Error> {
     let at = |fault| Error::Text { path: path.to_owned(), fault };
     if client == Client::Codex {
-        return codex::get(text, NAME).map_err(at);
+        return toml::get(text, NAME).map_err(at);
     }
     Ok(jsonc::get(text, &[client.servers_key(), NAME]).map_err(at)?.as_ref().map(Found::of))
 }
 
-fn set_entry(client: Client, path: &Path, text: &str, wish: Wish<'_>) -> Result<String, Error> {
+fn set_entry(client: Client, path: &Path, text: &str, desired: DesiredState<'_>) -> Result<String, Error> {
     let at = |fault| Error::Text { path: path.to_owned(), fault };
     let found = found(client, path, text)?;
-    let (launch, force) = match (wish, &found) {
-        (Wish::Removed, Some(found)) if found.is_ours() => {
+    let (launch, force) = match (desired, &found) {
+        (DesiredState::Removed, Some(found)) if found.is_ours() => {
             return without_entry(client, text).map_err(at);
         }
         // Another's server of our name is not ours to remove.
-        (Wish::Removed, _) => return Ok(text.to_owned()),
-        (Wish::Installed { launch, force, .. }, _) => (launch, force),
+        (DesiredState::Removed, _) => return Ok(text.to_owned()),
+        (DesiredState::Installed { launch, force, .. }, _) => (launch, force),
     };
     let ours = found.as_ref().filter(|found| found.is_ours());
     let mut text = text.to_owned();
@@ -64,14 +65,14 @@ fn set_entry(client: Client, path: &Path, text: &str, wish: Wish<'_>) -> Result<
         text = without_entry(client, &text).map_err(at)?;
     }
     if client == Client::Codex {
-        return codex::set(&text, NAME, &launch.program, &launch.arguments(ours)).map_err(at);
+        return toml::set(&text, NAME, &launch.program, &launch.arguments(ours)).map_err(at);
     }
     set_members(client, text, launch, ours).map_err(at)
 }
 
 fn without_entry(client: Client, text: &str) -> Result<String, Fault> {
     match client {
-        Client::Codex => codex::remove(text, NAME),
+        Client::Codex => toml::remove(text, NAME),
         _ => jsonc::remove(text, &[client.servers_key(), NAME]),
     }
 }

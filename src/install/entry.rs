@@ -1,25 +1,16 @@
-//! The entry itself: what a client starts, how each client wants it written, and how ours is told from another's.
+//! The entry of the hub in a client's configuration: its members for each client, and how it is recognised.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::client::Client;
+use super::launch::Launch;
 
 /// The name that our entry has everywhere.
 pub(crate) const NAME: &str = "adjutant";
 
-/// What a client shall start.
-#[derive(Clone, Debug)]
-pub(crate) struct Launch {
-    /// The absolute path of this program. Applications that a desktop starts do not have the `PATH` of a shell, and
-    /// an agent's `PATH` may change with the folder it works in, so a bare name is never written.
-    pub(crate) program: String,
-    /// The home, when it is not the usual one: clients pass no variable of ours on.
-    pub(crate) home: Option<String>,
-}
-
-/// What stands under our name, in whichever form.
+/// An entry called `adjutant` as a client's file has it.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) command: Option<String>,
@@ -69,7 +60,7 @@ impl Found {
 }
 
 impl Launch {
-    /// Returns the arguments of the server. Who connected to one server only goes on with that one.
+    /// Returns the arguments of the server. An entry for one toolset keeps that toolset.
     pub(super) fn arguments(&self, found: Option<&Found>) -> Vec<String> {
         let server = found.filter(|found| found.arguments.first().is_some_and(|verb| verb == "connect"));
         let server = server.and_then(|found| found.arguments.get(1)).filter(|word| !word.starts_with('-'));
@@ -104,13 +95,6 @@ impl Launch {
             _ => None,
         }
     }
-
-    /// Returns the shell line of a client's hook.
-    pub(super) fn hook_line(&self, client: Client) -> String {
-        let home = self.home.iter().flat_map(|home| ["--home", home]);
-        let words = [self.program.as_str(), "hook", client.name()].into_iter().chain(home);
-        words.map(quoted).collect::<Vec<_>>().join(" ")
-    }
 }
 
 /// Members of the forms that an entry had before it named a program.
@@ -129,14 +113,4 @@ pub(super) fn is_our_hook(line: &str, client: Client) -> bool {
 
 fn is_our_program(command: &str) -> bool {
     Path::new(command).file_name().is_some_and(|name| name == NAME)
-}
-
-/// Quotes a word for a POSIX shell where it needs that.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@,=".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }

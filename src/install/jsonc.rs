@@ -3,7 +3,7 @@
 //! A parser says where things stand; what changes is cut out of the text or put into it. (A syntax tree that is printed
 //! again would spread objects of one line over several, and take comments away with what it removes.)
 
-mod list;
+mod container;
 mod style;
 mod surrogates;
 
@@ -14,8 +14,8 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
-use super::syntax::Fault;
-use list::List;
+use super::syntax_error::Fault;
+use container::List;
 use style::Style;
 
 /// What programs that allow comments allow besides: a comma at the end.
@@ -72,7 +72,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Fa
         node = inner;
     }
     let range = span(node);
-    let new = style.value(value, list::indentation(text, range.start));
+    let new = style.value(value, container::indentation(text, range.start));
     Ok(format!("{}{new}{}", &text[..range.start], &text[range.end..]))
 }
 

@@ -1,4 +1,4 @@
-//! What two ways of writing a configuration have in common: what can be wrong with the text.
+//! Syntax errors of JSON and TOML configurations.
 
 /// Why a text cannot be changed. Lines and columns count from 1.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -9,7 +9,7 @@ pub(crate) enum Fault {
     Encoding { line: usize },
     #[error("line {line}: {} is not {expected}", named(.key))]
     Shape { line: usize, key: String, expected: &'static str },
-    #[error("line {line}: `{key}` stands there a second time")]
+    #[error("line {line}: `{key}` is there twice")]
     Twice { line: usize, key: String },
 }
 

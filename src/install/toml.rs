@@ -8,7 +8,7 @@ use std::ops::Range;
 use toml_edit::{Document, Item, Key, Table, TableLike, Value};
 
 use super::entry::Found;
-use super::syntax::Fault;
+use super::syntax_error::Fault;
 
 /// The table of all servers.
 const SERVERS: &str = "mcp_servers";

@@ -1,8 +1,8 @@
 //! `adjutant mcp agents`: the contract at 2024-11-05 with a fake `codex`, and what newer revisions add.
 
+mod durability;
 mod faults;
-mod lasting;
-mod proof;
+mod run_reports;
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -125,7 +125,7 @@ fn faults_have_the_codes_of_the_contract() {
 }
 
 #[test]
-fn a_newer_client_gets_handles_and_receipts() {
+fn a_newer_client_gets_handles_and_run_reports() {
     let desk = Desk::new();
     let mut peer = desk.peer();
     peer.initialize("2025-11-25");
@@ -138,7 +138,7 @@ fn a_newer_client_gets_handles_and_receipts() {
     let done = tool(&mut peer, 2, "delegate_task", desk.task("look"));
     let told = &done["result"]["structuredContent"];
     assert_eq!((&told["status"], &told["verdict"]), (&json!("succeeded"), &json!("unverified")));
-    assert_eq!(told["receipt"]["processes_left"], json!(0));
+    assert_eq!(told["run_report"]["processes_left"], json!(0));
     let mut background = desk.task("look");
     background["background"] = json!(true);
     let handle = tool(&mut peer, 3, "delegate_task", background);
@@ -178,7 +178,7 @@ fn a_call_taken_back_cancels_its_task() {
     let id = listed["result"]["structuredContent"]["tasks"][0]["task_id"].clone();
     let ended = tool(&mut peer, 3, "task_wait", json!({"task_id": id}));
     let told = &ended["result"]["structuredContent"];
-    assert_eq!((&told["status"], &told["receipt"]["processes_left"]), (&json!("cancelled"), &json!(0)));
+    assert_eq!((&told["status"], &told["run_report"]["processes_left"]), (&json!("cancelled"), &json!(0)));
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! The server of all rooms: what it lists, which rooms it has for whom, and what it tells an agent that was away.
+//! The server of all toolsets: what it lists, which toolsets it has for whom, and what it tells an agent that was away.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::popups::person::{Person, example};
+use crate::questions::user_acts::{Person, example};
 use crate::support::delegation::Desk;
 use crate::support::serving::Serving;
 use crate::support::{Home, Peer, modern_meta};
@@ -88,11 +88,11 @@ fn every_tool_says_what_it_is_within_25_kilobytes() {
 }
 
 #[test]
-fn rooms_are_switched_by_configuration_and_by_client() {
+fn toolsets_are_switched_by_configuration_and_by_client() {
     let home = Home::new();
     home.write(
         ".adjutant/config.toml",
-        "[rooms]\ncodex = false\n[clients.Claude]\nrooms = [\"prompts\", \"popups\", \"codex\"]\n[clients.claude-desktop]\nrooms = [\"assistant\"]\n",
+        "[toolsets]\ncodex = false\n[clients.Claude]\ntoolsets = [\"prompts\", \"questions\", \"codex\"]\n[clients.claude-desktop]\ntoolsets = [\"assistant\"]\n",
     );
     let hub = Serving::open_hub(&home);
     let mut any = connect(&home);
@@ -154,8 +154,8 @@ fn a_moved_switch_is_told_and_counts_at_once() {
     assert_eq!(modern.receive()["method"], json!("notifications/subscriptions/acknowledged"));
 
     // What cannot be read moves nothing.
-    home.write(".adjutant/config.toml", "[rooms]\nprompts = maybe\n");
-    home.write(".adjutant/config.toml", "[rooms]\nprompts = false\nassistant = false\n");
+    home.write(".adjutant/config.toml", "[toolsets]\nprompts = maybe\n");
+    home.write(".adjutant/config.toml", "[toolsets]\nprompts = false\nassistant = false\n");
     for peer in [&legacy, &modern] {
         let told: BTreeSet<String> =
             (0..3).map(|_| peer.receive()["method"].as_str().unwrap().to_owned()).collect();
@@ -170,9 +170,9 @@ fn a_moved_switch_is_told_and_counts_at_once() {
 }
 
 #[test]
-fn a_raw_question_needs_its_room() {
+fn a_raw_question_needs_its_toolset() {
     let home = Home::new();
-    home.write(".adjutant/config.toml", "[rooms]\npopups = false\n");
+    home.write(".adjutant/config.toml", "[toolsets]\nquestions = false\n");
     let _hub = Serving::socket_hub(&home);
     let mut peer = connect(&home);
     let answer = peer.call("1", "triggerPopup", example("Raw"));
@@ -215,7 +215,7 @@ fn call(peer: &mut Peer, id: i64, name: &str, arguments: Value) -> Value {
 fn what_happened_meanwhile_comes_with_the_next_answer_once() {
     let desk = Desk::new();
     let config = std::fs::read_to_string(desk.folder(".adjutant/config.toml")).unwrap();
-    desk.home.write(".adjutant/config.toml", format!("[popups]\nundo_milliseconds = 0\n{config}"));
+    desk.home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{config}"));
     desk.home.write(".adjutant/prompts/tides.md", "Tides: {{input}}");
     let _hub = desk.hub();
     let mut peer = away(&desk, "away");

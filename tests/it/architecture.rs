@@ -1,242 +1,143 @@
-//! The rule of direction and the house rules that a grep can hold. The tables here are the ones in ARCHITECTURE.md.
+//! The rules of the house that the compiler does not hold. The tables here are the ones in ARCHITECTURE.md.
+
+mod imports;
+mod public_items;
+mod sources;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Which top-level module may name which others. Doors → app → rooms → ground.
-const EDGES: &[(&str, &[&str])] = &[
-    // Doors.
-    (
-        "cli",
-        &[
-            "agents",
-            "app",
-            "assistant",
-            "clock",
-            "codex",
-            "config",
-            "folders",
-            "http",
-            "install",
-            "mcp",
-            "names",
-            "outbound",
-            "popups",
-            "process",
-            "prompts",
-            "recorder",
-            "relay",
-            "service",
-            "socket",
-            "telemetry",
-            "tui",
-            "visible",
-            "yaml",
-        ],
-    ),
-    ("http", &["agents", "app", "config", "mcp", "popups", "recorder", "web"]),
-    (
-        "mcp",
-        &[
-            "agents",
-            "app",
-            "assistant",
-            "clock",
-            "codex",
-            "config",
-            "events",
-            "popups",
-            "prompts",
-            "recorder",
-            "trace",
-            "visible",
-        ],
-    ),
-    ("relay", &["config", "mcp", "socket"]),
-    ("socket", &["agents", "app", "codex", "config", "events", "git", "mcp", "popups", "process"]),
-    ("tui", &["clock", "codex", "git", "popups", "socket", "visible"]),
-    (
-        "web",
-        &[
-            "agents",
-            "app",
-            "assistant",
-            "clock",
-            "codex",
-            "config",
-            "events",
-            "folders",
-            "git",
-            "popups",
-            "prompts",
-            "visible",
-        ],
-    ),
-    // The application.
-    (
-        "app",
-        &[
-            "agents",
-            "assistant",
-            "channels",
-            "codex",
-            "config",
-            "events",
-            "git",
-            "llm",
-            "outbound",
-            "popups",
-            "prompts",
-            "recorder",
-            "store",
-            "trace",
-            "visible",
-        ],
-    ),
-    // Rooms: the ground only, never each other.
-    (
-        "agents",
-        &["clock", "config", "events", "folders", "git", "names", "process", "recorder", "store", "yaml"],
-    ),
-    ("assistant", &["config", "events", "process", "store", "trace"]),
-    ("codex", &["config", "events", "process", "recorder", "store", "trace", "visible"]),
-    ("install", &["config"]),
-    ("popups", &["clock", "config", "events", "store", "trace"]),
-    ("prompts", &["config", "folders", "names", "yaml"]),
-    // Ground.
-    ("channels", &["config", "trace", "visible"]),
-    ("clock", &[]),
-    ("config", &[]),
-    ("events", &[]),
-    ("folders", &["config"]),
-    ("git", &["process"]),
-    ("llm", &["config", "outbound"]),
-    ("names", &[]),
-    ("outbound", &["trace"]),
-    ("process", &["config"]),
-    ("recorder", &["clock", "config"]),
-    ("service", &["config"]),
-    ("store", &["config"]),
-    ("telemetry", &["config"]),
-    ("trace", &[]),
-    ("visible", &[]),
-    ("yaml", &[]),
+use sources::{Source, crates, root, sources};
+
+/// The layers from below, with the crates of each. `adjutant` is the root package.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("infrastructure", &["base", "host", "net", "store"]),
+    ("domain", &["agents", "assistant", "codex", "prompts", "questions"]),
+    ("app", &["app"]),
+    ("interface", &["mcp", "web", "http", "terminal", "adjutant"]),
 ];
 
-/// Which outside crate may be named where.
-const CRATES: &[(&str, &[&str])] = &[
-    ("reqwest", &["assistant", "channels", "outbound"]),
-    ("rmcp", &["mcp", "http"]),
-    ("axum", &["http", "web"]),
-    ("clap", &["cli"]),
-    ("clap_complete", &["cli"]),
-    ("clap_mangen", &["cli"]),
-    ("indicatif", &["cli"]),
-    ("jsonc_parser", &["install"]),
-    ("listenfd", &["socket"]),
-    ("socket2", &["socket"]),
-    ("calcard", &["assistant"]),
-    ("lettre", &["assistant"]),
-    ("rrule", &["assistant"]),
-    ("minijinja", &["web", "prompts"]),
-    ("notify", &["folders"]),
-    ("pulldown_cmark", &["web"]),
-    ("notify_rust", &["channels"]),
-    ("ratatui", &["tui"]),
-    ("rrule", &["assistant"]),
-    ("serde_saphyr", &["yaml"]),
-    ("sqlx", &["store"]),
-    ("toml", &["agents", "config"]),
-    ("toml_edit", &["install"]),
+/// The only interfaces that use others: a listener mounts what it serves, and the command line starts everything.
+const INTERFACES_ON_INTERFACES: &[(&str, &[&str])] =
+    &[("http", &["mcp", "web"]), ("terminal", &["mcp"]), ("adjutant", &["http", "mcp", "terminal", "web"])];
+
+/// Which outside crate may be named below which path.
+const OUTSIDE: &[(&str, &[&str])] = &[
+    ("axum", &["crates/http", "crates/web"]),
+    ("calcard", &["crates/assistant/src/calendar"]),
+    ("clap", &["src/cli"]),
+    ("clap_complete", &["src/cli"]),
+    ("clap_mangen", &["src/cli"]),
+    ("indicatif", &["src/cli"]),
+    ("jsonc_parser", &["src/install"]),
+    ("lettre", &["crates/assistant/src/dispatch"]),
+    ("listenfd", &["crates/terminal/src/socket"]),
+    ("minijinja", &["crates/prompts", "crates/web"]),
+    ("notify", &["crates/host/src/files"]),
+    ("notify_rust", &["crates/net/src/channels"]),
+    ("pulldown_cmark", &["crates/web"]),
+    ("ratatui", &["crates/terminal/src/tui"]),
+    ("reqwest", &["crates/assistant/src/dispatch", "crates/net"]),
+    ("rmcp", &["crates/http", "crates/mcp"]),
+    ("rrule", &["crates/assistant/src/calendar"]),
+    ("serde_saphyr", &["crates/base/src/text"]),
+    ("socket2", &["crates/terminal/src/socket"]),
+    ("sqlx", &["crates/store"]),
+    // `src/install` has a module of that name.
+    ("toml", &["crates/agents", "crates/base/src/config", "src/install"]),
+    ("toml_edit", &["src/install"]),
 ];
 
-fn sources() -> Vec<(String, PathBuf, String)> {
-    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                walk(&path, found);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                found.push(path);
-            }
-        }
-    }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut found = Vec::new();
-    walk(&root, &mut found);
-    found.sort();
-    found
+/// Returns the crates of this workspace that each crate depends on, by their folders' names.
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let manifest = |krate: &str| {
+        let folder = if krate == "adjutant" { root().to_owned() } else { root().join("crates").join(krate) };
+        let text = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let (_, section) = text.split_once("\n[dependencies]\n").unwrap();
+        let section = section.split("\n[").next().unwrap();
+        let names =
+            section.lines().filter_map(|line| line.strip_prefix("adjutant-")?.split(['.', ' ']).next());
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    crates()
         .into_iter()
-        .map(|path| {
-            let relative = path.strip_prefix(&root).unwrap();
-            let first = relative.components().next().unwrap().as_os_str().to_str().unwrap();
-            let module = first.strip_suffix(".rs").unwrap_or(first).to_owned();
-            let text = std::fs::read_to_string(&path).unwrap();
-            (module, relative.to_owned(), text)
-        })
+        .chain(["adjutant".to_owned()])
+        .map(|krate| (krate.clone(), manifest(&krate)))
         .collect()
 }
 
-/// The text without its `#[cfg(test)]` tail and without comment lines.
-fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines()
-        .enumerate()
-        .take_while(|(_, line)| !line.trim_start().starts_with("#[cfg(test)]"))
-        .filter(|(_, line)| !line.trim_start().starts_with("//"))
-        .map(|(number, line)| (number + 1, line))
-}
-
-/// The names that follow `prefix` in a line, at a word's start.
-fn names_after<'a>(line: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
-    line.match_indices(prefix).filter_map(move |(at, _)| {
-        let before = line[..at].chars().next_back();
-        // A name in quotes is a log target or a message.
-        if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '"' | '=')) {
-            return None;
-        }
-        let rest = &line[at + prefix.len()..];
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-        Some(&rest[..end])
-    })
+fn layer_of(krate: &str) -> usize {
+    let found = LAYERS.iter().position(|(_, crates)| crates.contains(&krate));
+    found.unwrap_or_else(|| panic!("crate `{krate}` is in no layer"))
 }
 
 #[test]
-fn modules_name_only_what_the_table_allows() {
-    let edges: BTreeMap<_, _> = EDGES.iter().copied().collect();
-    let mut faults = Vec::new();
-    for (module, path, text) in sources() {
-        if module == "lib" || module == "main" {
-            continue;
-        }
-        let Some(allowed) = edges.get(module.as_str()) else {
-            faults.push(format!("{}: module `{module}` is not in the table of edges", path.display()));
-            continue;
-        };
-        for (number, line) in product_lines(&text) {
-            assert!(
-                !line.contains("use crate::{"),
-                "{}:{number}: one `use crate::…` a module",
-                path.display()
-            );
-            for target in names_after(line, "crate::") {
-                if target != module && edges.contains_key(target) && !allowed.contains(&target) {
-                    faults.push(format!("{}:{number}: `{module}` must not name `{target}`", path.display()));
-                }
-            }
+fn crates_depend_on_lower_layers_only() {
+    for (krate, dependencies) in dependencies() {
+        let layer = layer_of(&krate);
+        for dependency in dependencies {
+            let below = layer_of(&dependency) < layer;
+            let infrastructure = layer == 0 && layer_of(&dependency) == 0;
+            let mounted = INTERFACES_ON_INTERFACES
+                .iter()
+                .any(|(from, to)| *from == krate && to.contains(&dependency.as_str()));
+            assert!(below || infrastructure || mounted, "`{krate}` must not depend on `{dependency}`");
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_map_shows_the_same_dependencies() {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    assert!(page.lines().count() <= 250, "ARCHITECTURE.md is over 250 lines");
+    for (krate, dependencies) in dependencies() {
+        let names: Vec<_> = dependencies.iter().map(|name| format!("`{name}`")).collect();
+        let names = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+        let row = format!("| `{krate}` | {names} |");
+        assert!(page.contains(&row), "ARCHITECTURE.md lacks the row:\n{row}");
+    }
+}
+
+#[test]
+fn the_map_names_what_exists() {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let quoted = page.split('`').skip(1).step_by(2);
+    for path in quoted.filter(|text| text.starts_with("crates/") || text.starts_with("src/")) {
+        if !path.contains('<') {
+            assert!(root().join(path).exists(), "ARCHITECTURE.md names {path}, which does not exist");
+        }
+    }
+}
+
+#[test]
+fn no_two_files_import_each_other() {
+    let sources = sources();
+    let mut faults = Vec::new();
+    for krate in crates().into_iter().chain(["adjutant".to_owned()]) {
+        let own: Vec<&Source> = sources.iter().filter(|source| source.krate == krate).collect();
+        for circle in imports::circles(&imports::imports(&own)) {
+            let names: Vec<_> = circle.iter().map(|module| module.join("::")).collect();
+            faults.push(format!("{krate}: {}", names.join(", ")));
+        }
+    }
+    assert!(
+        faults.is_empty(),
+        "files that import each other, directly or round about:\n{}",
+        faults.join("\n")
+    );
 }
 
 #[test]
 fn outside_crates_stay_behind_their_module() {
     let mut faults = Vec::new();
-    for (module, path, text) in sources() {
-        for (number, line) in product_lines(&text) {
-            for (name, homes) in CRATES {
-                let named = names_after(line, &format!("{name}::")).next().is_some();
-                if named && !homes.contains(&module.as_str()) {
-                    faults.push(format!("{}:{number}: `{name}` belongs to {homes:?}", path.display()));
+    for source in sources() {
+        for (number, line) in source.product_lines() {
+            for (name, homes) in OUTSIDE {
+                let home = homes.iter().any(|home| {
+                    source.path.starts_with(home) || source.path == Path::new(&format!("{home}.rs"))
+                });
+                if !home && names_crate(line, name) {
+                    faults.push(format!("{}:{number}: `{name}` belongs to {homes:?}", source.path.display()));
                 }
             }
         }
@@ -244,17 +145,37 @@ fn outside_crates_stay_behind_their_module() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Whether a line holds a path that begins with a crate's name. A name in quotes is a log target or a message.
+fn names_crate(line: &str, name: &str) -> bool {
+    line.match_indices(&format!("{name}::")).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        before.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '_' | ':' | '"' | '=')))
+    })
+}
+
 #[test]
-fn error_codes_stand_in_one_file() {
-    for (_, path, text) in sources() {
-        if path == Path::new("mcp/error.rs") {
+fn public_items_are_used_by_another_crate() {
+    let unused = public_items::unused(&sources());
+    assert!(unused.is_empty(), "`pub(crate)` is enough for these:\n{}", unused.join("\n"));
+}
+
+#[test]
+fn public_items_are_documented() {
+    let bare = public_items::undocumented(&sources());
+    assert!(bare.is_empty(), "these need a comment that says what they take and give:\n{}", bare.join("\n"));
+}
+
+#[test]
+fn error_codes_are_in_one_file() {
+    for source in sources() {
+        if source.path == Path::new("crates/mcp/src/error.rs") {
             continue;
         }
-        for (number, line) in product_lines(&text) {
+        for (number, line) in source.product_lines() {
+            let place = source.path.display();
             assert!(
                 !line.contains("-32"),
-                "{}:{number}: codes belong to mcp/error.rs: {line}",
-                path.display()
+                "{place}:{number}: codes belong to crates/mcp/src/error.rs: {line}"
             );
         }
     }
@@ -262,24 +183,25 @@ fn error_codes_stand_in_one_file() {
 
 #[test]
 fn files_stay_small() {
-    for (_, path, text) in sources() {
-        let lines = text.lines().take_while(|line| !line.trim_start().starts_with("#[cfg(test)]")).count();
-        assert!(lines <= 500, "{}: {lines} lines, the cap is 500 without tests", path.display());
+    for source in sources() {
+        let product = source.text.lines().take_while(|line| !line.trim_start().starts_with("#[cfg(test)]"));
+        let lines = product.count();
+        assert!(lines <= 500, "{}: {lines} lines, the cap is 500 without tests", source.path.display());
     }
 }
 
 #[test]
 fn no_module_is_a_drawer() {
-    for (_, path, _) in sources() {
-        let stem = path.file_stem().unwrap().to_str().unwrap();
-        let drawers = ["util", "utils", "helpers", "common", "core", "misc", "manager"];
-        assert!(!drawers.contains(&stem), "{}: name what it does", path.display());
+    let drawers = ["util", "utils", "helpers", "common", "core", "misc", "manager"];
+    for source in sources() {
+        let stem = source.path.file_stem().unwrap().to_str().unwrap();
+        assert!(!drawers.contains(&stem), "{}: name what it does", source.path.display());
     }
 }
 
 #[test]
 fn no_test_file_is_forgotten() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let folder = root().join("tests/it");
     let main = std::fs::read_to_string(folder.join("main.rs")).unwrap();
     for entry in std::fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();
@@ -287,22 +209,5 @@ fn no_test_file_is_forgotten() {
         if path.extension().is_some_and(|e| e == "rs") && stem != "main" {
             assert!(main.contains(&format!("mod {stem};")), "tests/it/main.rs does not name `{stem}`");
         }
-    }
-}
-
-#[test]
-fn the_page_of_the_map_tells_the_same_edges() {
-    let page =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")).unwrap();
-    assert!(page.lines().count() <= 250, "ARCHITECTURE.md is over 250 lines");
-    for (module, allowed) in EDGES {
-        let row = format!(
-            "| `{module}` | {} |",
-            match allowed {
-                [] => "nothing".to_owned(),
-                some => some.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
-            }
-        );
-        assert!(page.contains(&row), "ARCHITECTURE.md lacks the row:\n{row}");
     }
 }

@@ -1,10 +1,10 @@
 //! The assistant's contract at 2024-11-05 and at newer revisions, on SQLite and on PostgreSQL; and what is sent.
 
-mod advice;
 mod delivery;
 mod desktop;
 mod dispatch;
-mod patience;
+mod proposals;
+mod timeouts;
 
 use std::time::{Duration, SystemTime};
 
@@ -505,7 +505,7 @@ fn a_changed_event_is_planned_anew_and_a_cancelled_one_is_not_told() {
     let review = desk.event("review");
     desk.home.write("work.ics", calendar(&[("review", 30 * 60), ("lunch", 50 * 60)]));
     let told = desk.run(&["events", "import", "ann", "work.ics"]);
-    assert!(told.contains("0 new, 1 changed, 1 as before, 0 gone"), "{told}");
+    assert!(told.contains("0 new, 1 changed, 1 as before, 0 removed"), "{told}");
     let moved = planned(&desk);
     assert_eq!(moved.len(), before.len());
     let due = |all: &[Value]| {
@@ -516,7 +516,7 @@ fn a_changed_event_is_planned_anew_and_a_cancelled_one_is_not_told() {
 
     desk.home.write("work.ics", calendar(&[("lunch", 50 * 60)]));
     let told = desk.run(&["events", "import", "ann", "work.ics"]);
-    assert!(told.contains("1 gone"), "{told}");
+    assert!(told.contains("1 removed"), "{told}");
     assert!(planned(&desk).iter().all(|one| one["event_id"] != review.as_str()));
     let exported = desk.run(&["events", "export", "ann"]);
     assert!(exported.contains("UID:lunch@test") && exported.contains("BEGIN:VALARM"), "{exported}");

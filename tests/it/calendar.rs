@@ -97,15 +97,15 @@ fn an_address_is_read_again_only_when_it_changed() {
     ]);
     let home = home();
     let import = || home.run(["events", "import", "ann", &url], "");
-    assert_eq!(import().stdout, "1 new, 0 changed, 0 as before, 0 gone, 0 left out\n");
+    assert_eq!(import().stdout, "1 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
     assert_eq!(import().stdout, "nothing has changed since the last time\n");
     // What a feed does not say any more was called off.
-    assert_eq!(import().stdout, "1 new, 0 changed, 0 as before, 1 gone, 0 left out\n");
-    let away = "error: the server answers with status 503\nhint: what was read before stays as it is; try again later\n";
+    assert_eq!(import().stdout, "1 new, 0 changed, 0 as before, 1 removed, 0 left out\n");
+    let away = "error: the server answers with status 503\nhint: the events of the last import are kept; try again later\n";
     assert_eq!(import().stderr, away);
     let forgotten = home.run(["events", "forget", "ann", &url], "");
-    assert_eq!(forgotten.stdout, format!("{url}: 1 event gone, 0 notifications taken back\n"));
-    assert_eq!(import().stdout, "0 new, 1 changed, 0 as before, 0 gone, 0 left out\n");
+    assert_eq!(forgotten.stdout, format!("{url}: 1 event removed, 0 notifications cancelled\n"));
+    assert_eq!(import().stdout, "0 new, 1 changed, 0 as before, 0 removed, 0 left out\n");
     let asked = asked.join().unwrap();
     assert!(!asked[4].contains("if-none-match"), "{asked:?}");
     assert!(!asked[0].contains("if-none-match") && asked[1].contains("if-none-match: \"v1\""), "{asked:?}");
@@ -201,7 +201,7 @@ fn a_caldav_server_is_asked_for_what_changed() {
         )
     };
     let first = pull();
-    assert_eq!(first.stdout, "2 new, 0 changed, 0 as before, 0 gone, 0 left out\n", "{}", first.stderr);
+    assert_eq!(first.stdout, "2 new, 0 changed, 0 as before, 0 removed, 0 left out\n", "{}", first.stderr);
     assert_eq!(pull().stdout, "nothing has changed since the last time\n");
     let at = |path: &str| {
         let (url, password) = (format!("http://{}{path}", radicale.address), secret.to_str().unwrap());
@@ -220,15 +220,15 @@ fn a_caldav_server_is_asked_for_what_changed() {
         "error: the address holds calendars, and no events of its own: /ann/work/\nhint: name one of these calendars\n"
     );
     assert!(radicale.ask("MKCALENDAR", "/ann/empty/", "").contains(" 201 "));
-    assert_eq!(at("/ann/empty/").stdout, "0 new, 0 changed, 0 as before, 0 gone, 0 left out\n");
+    assert_eq!(at("/ann/empty/").stdout, "0 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
     put("m", &MEETING.replace("T140000", "T160000"));
     assert!(radicale.ask("DELETE", "/ann/work/n.ics", "").contains(" 200 "));
-    assert_eq!(pull().stdout, "0 new, 1 changed, 0 as before, 1 gone, 0 left out\n");
+    assert_eq!(pull().stdout, "0 new, 1 changed, 0 as before, 1 removed, 0 left out\n");
     // A version that cannot be read is told again and again, and calls nothing off.
     put("m", &MEETING.replace("Europe/Berlin", "Mars/Base"));
     for _ in 0..2 {
         let broken = pull();
-        assert_eq!(broken.stdout, "0 new, 0 changed, 0 as before, 0 gone, 1 left out\n");
+        assert_eq!(broken.stdout, "0 new, 0 changed, 0 as before, 0 removed, 1 left out\n");
         assert!(broken.stderr.contains("left out: unknown time zone `Mars/Base`"), "{}", broken.stderr);
     }
     let refused = home.run(["events", "import", "ann", &url, "--caldav"], "");
@@ -297,7 +297,9 @@ fn a_changed_occurrence_takes_the_place_of_its_start_whenever_it_comes() {
     imported(&home, "bo", "out.ics");
     assert_eq!(happens(&home, "ann"), happens(&home, "bo"));
     home.write("s.ics", calendar(&[&series]));
-    assert!(imported(&home, "ann", "s.ics").ends_with("0 new, 1 changed, 0 as before, 1 gone, 0 left out\n"));
+    assert!(
+        imported(&home, "ann", "s.ics").ends_with("0 new, 1 changed, 0 as before, 1 removed, 0 left out\n")
+    );
     assert_eq!(titles(), ["Stand-up", "Stand-up", "Stand-up"], "and as it was when the change is taken back");
 }
 
@@ -315,11 +317,15 @@ fn a_change_of_the_rest_holds_in_every_reading() {
         at(4, "1500")
     );
     home.write("s.ics", calendar(&[&series, &later]));
-    assert!(imported(&home, "ann", "s.ics").ends_with("2 new, 0 changed, 0 as before, 0 gone, 0 left out\n"));
+    assert!(
+        imported(&home, "ann", "s.ics").ends_with("2 new, 0 changed, 0 as before, 0 removed, 0 left out\n")
+    );
     let found = happens(&home, "ann");
     let shown: Vec<_> = found.iter().map(|(title, start)| (title.as_str(), &start[11..16])).collect();
     assert_eq!(shown, [("Stand-up", "10:00"), ("Stand-up", "10:00"), ("Later", "15:00"), ("Later", "15:00")]);
-    assert!(imported(&home, "ann", "s.ics").ends_with("0 new, 0 changed, 2 as before, 0 gone, 0 left out\n"));
+    assert!(
+        imported(&home, "ann", "s.ics").ends_with("0 new, 0 changed, 2 as before, 0 removed, 0 left out\n")
+    );
     home.run(["users", "add", "Bo", "--id", "bo", "--time-zone", "Europe/Berlin"], "");
     home.write("out.ics", exported(&home, "ann"));
     imported(&home, "bo", "out.ics");
@@ -328,13 +334,14 @@ fn a_change_of_the_rest_holds_in_every_reading() {
     home.write("s.ics", calendar(&[&later]));
     let told = home.run(["events", "import", "ann", "s.ics"], "");
     assert!(
-        told.status.success() && told.stdout.ends_with("0 new, 1 changed, 0 as before, 1 gone, 0 left out\n"),
+        told.status.success()
+            && told.stdout.ends_with("0 new, 1 changed, 0 as before, 1 removed, 0 left out\n"),
         "{}{}",
         told.stdout,
         told.stderr
     );
     assert!(
-        told.stderr.contains("s.ics:4: taken over, but: it changes the rest of a series"),
+        told.stderr.contains("s.ics:4: imported, but: it changes the rest of a series"),
         "{}",
         told.stderr
     );
@@ -373,11 +380,11 @@ fn what_is_gone_is_called_off_beside_a_broken_event_that_stays_as_it_was() {
         told.stdout
     };
     let broken = event("two", "Mars/Base");
-    assert!(again(&[&broken, &three]).ends_with("0 new, 0 changed, 1 as before, 1 gone, 1 left out\n"));
+    assert!(again(&[&broken, &three]).ends_with("0 new, 0 changed, 1 as before, 1 removed, 1 left out\n"));
     assert_eq!(standing(), ["three", "two"], "its last version that could be read stays");
     // One without a name may be any of them.
     let nameless = broken.replace("UID:two\r\n", "");
-    assert!(again(&[&nameless]).ends_with("0 new, 0 changed, 0 as before, 0 gone, 1 left out\n"));
+    assert!(again(&[&nameless]).ends_with("0 new, 0 changed, 0 as before, 0 removed, 1 left out\n"));
     assert_eq!(standing(), ["three", "two"]);
 }
 
@@ -389,7 +396,7 @@ fn a_file_that_is_no_calendar_does_not_cost_its_folder() {
     home.write("all/notes.txt", "no calendar, and does not say so");
     let told = home.run(["events", "import", "ann", "all"], "");
     assert_eq!(told.status.code(), Some(1));
-    assert_eq!(told.stdout, "all/b.ics: 1 new, 0 changed, 0 as before, 0 gone, 0 left out\n");
+    assert_eq!(told.stdout, "all/b.ics: 1 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
     assert!(told.stderr.contains("left out: all/a.ics: this is not a calendar"), "{}", told.stderr);
     let told = home.run(["events", "import", "nobody", "all"], "");
     assert!(told.stderr.starts_with("error: unknown user `nobody`"), "{}", told.stderr);
@@ -423,12 +430,12 @@ fn a_file_that_is_gone_from_its_folder_is_gone_from_the_calendar() {
     let told = home.run(["events", "import", "ann", "all/", "--json"], "");
     let told: Value = serde_json::from_str(&told.stdout).unwrap();
     let told: Vec<_> = told["imported"].as_array().unwrap().iter().collect();
-    let gone: Vec<_> = told.iter().filter(|one| one["gone"] == 1).collect();
+    let gone: Vec<_> = told.iter().filter(|one| one["removed"] == 1).collect();
     assert_eq!(gone.len(), 2, "{told:#?}");
-    assert!(gone.iter().all(|one| one["withdrawn"] == 1), "{gone:#?}");
+    assert!(gone.iter().all(|one| one["cancelled"] == 1), "{gone:#?}");
     assert_eq!(names(), ["c", "d", "e"]);
     let again = home.run(["events", "import", "ann", "all"], "");
-    assert!(!again.stdout.contains("1 gone"), "it is told once: {}", again.stdout);
+    assert!(!again.stdout.contains("1 removed"), "it is told once: {}", again.stdout);
     // It is back, and so is its event.
     std::fs::rename(home.path().join("all/b.bak"), home.path().join("all/b.ics")).unwrap();
     home.run(["events", "import", "ann", "all"], "");
@@ -475,18 +482,18 @@ fn what_was_taken_over_by_mistake_is_taken_back() {
     let told = home.run(["events", "forget", "ann", "all/b.ics", "--json"], "");
     let told: Value = serde_json::from_str(&told.stdout).unwrap();
     let told = &told["forgotten"][0];
-    assert_eq!((&told["from"], &told["gone"]), (&place.to_str().unwrap().into(), &1.into()));
-    assert_eq!(told["withdrawn"], 1, "{told}");
+    assert_eq!((&told["from"], &told["removed"]), (&place.to_str().unwrap().into(), &1.into()));
+    assert_eq!(told["cancelled"], 1, "{told}");
     assert_eq!(names(), ["UID:a", "UID:c"]);
     let again = forget("all/b.ics").stderr;
     assert!(again.contains("hint: they came from ") && again.contains("c.ics"), "{again}");
     // The folder, though its files are gone; and what was forgotten may be taken over again.
     std::fs::remove_dir_all(home.path().join("all")).unwrap();
     let folder = forget("all/");
-    assert!(folder.stdout.ends_with("/all/a.ics: 1 event gone, 1 notification taken back\n"), "{folder}");
+    assert!(folder.stdout.ends_with("/all/a.ics: 1 event removed, 1 notification cancelled\n"), "{folder}");
     assert_eq!(names(), ["UID:c"]);
     forget("c.ics");
-    assert_eq!(import("c.ics"), "c.ics: 0 new, 1 changed, 0 as before, 0 gone, 0 left out\n");
+    assert_eq!(import("c.ics"), "c.ics: 0 new, 1 changed, 0 as before, 0 removed, 0 left out\n");
     assert_eq!(names(), ["UID:c"]);
     let nobody = home.run(["events", "forget", "anne", "c.ics"], "");
     assert!(nobody.stderr.starts_with("error: unknown user `anne`"), "{nobody}");
@@ -502,13 +509,13 @@ fn what_is_no_event_is_named_and_costs_nothing() {
     home.write("w.ics", &text);
     let told = home.run(["events", "import", "ann", "w.ics"], "");
     assert!(told.status.success(), "{}", told.stderr);
-    assert_eq!(told.stdout, "w.ics: 1 new, 0 changed, 0 as before, 0 gone, 0 left out\n");
+    assert_eq!(told.stdout, "w.ics: 1 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
     let line = |what: &str| text[..text.find(what).unwrap()].lines().count() + 1;
     assert_eq!(
         told.stderr,
         format!(
-            "w.ics:{}: passed over: a `VTODO` is no event, and neither are 1 more of them\n\
-             w.ics:{}: passed over: a `VJOURNAL` is no event\n",
+            "w.ics:{}: passed over: a `VTODO` is not an event; 1 more like it\n\
+             w.ics:{}: passed over: a `VJOURNAL` is not an event\n",
             line("BEGIN:VTODO"),
             line("BEGIN:VJOURNAL")
         )
@@ -516,7 +523,7 @@ fn what_is_no_event_is_named_and_costs_nothing() {
     // A task without a name is no event whose name is not known: what is gone is called off.
     home.write("w.ics", calendar(&[]).replace("END:VCALENDAR", &format!("{note}END:VCALENDAR")));
     let told = home.run(["events", "import", "ann", "w.ics"], "");
-    assert_eq!(told.stdout, "w.ics: 0 new, 0 changed, 0 as before, 1 gone, 0 left out\n");
+    assert_eq!(told.stdout, "w.ics: 0 new, 0 changed, 0 as before, 1 removed, 0 left out\n");
 }
 
 #[test]
@@ -547,7 +554,7 @@ fn what_is_exported_is_the_same_calendar_for_whoever_reads_it() {
     home.run(["users", "add", "Bo", "--id", "bo", "--time-zone", "Europe/Berlin"], "");
     home.write("out.ics", &first);
     assert!(
-        imported(&home, "bo", "out.ics").ends_with("5 new, 0 changed, 0 as before, 0 gone, 0 left out\n")
+        imported(&home, "bo", "out.ics").ends_with("5 new, 0 changed, 0 as before, 0 removed, 0 left out\n")
     );
     assert_eq!(happens(&home, "ann"), happens(&home, "bo"));
     // The reminders that came along are Ann's, and are taken out again: nothing is planned for Bo.
@@ -673,7 +680,7 @@ fn large_files_and_bombs_are_refused_by_name_in_bounded_time() {
     let refused = home.run(["events", "import", "ann", "large.ics"], "");
     assert_eq!(refused.status.code(), Some(1));
     let why = "error: large.ics: the calendar has more than 41943040 bytes, which is the most that is read at once; split it\n\
-               hint: all `.ics` files of a folder are taken over at once\n";
+               hint: name the folder to import all its `.ics` files\n";
     assert_eq!(refused.stderr, why);
     // Every second of the next centuries, dates that no year has, and a rule for each of many events.
     let start = at(2, "1000");
@@ -692,7 +699,7 @@ fn large_files_and_bombs_are_refused_by_name_in_bounded_time() {
     // The run has a deadline of its own.
     let told = home.run(["events", "import", "ann", "bombs.ics"], "");
     assert_eq!(
-        told.stdout, "bombs.ics: 1 new, 0 changed, 0 as before, 0 gone, 303 left out\n",
+        told.stdout, "bombs.ics: 1 new, 0 changed, 0 as before, 0 removed, 303 left out\n",
         "{}",
         told.stderr
     );

@@ -1,6 +1,10 @@
 //! The command line as a whole: help, examples, completions, the manual, colours, widths, and what is said when
 //! nothing is asked.
 
+mod agents;
+mod prompts;
+mod tasks;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -28,7 +32,7 @@ fn pages() -> Vec<Page> {
         assert!(told.status.success(), "{path:?}: {}", told.stderr);
         let command = ["adjutant"].into_iter().chain(path.iter().map(String::as_str));
         found.push(Page { command: command.collect::<Vec<_>>().join(" "), help: told.stdout.clone() });
-        let below = told.stdout.lines().skip_while(|line| *line != "Commands:").skip(1);
+        let below = told.stdout.lines().skip_while(|line| !["Commands:", "Toolsets:"].contains(line)).skip(1);
         for line in below.take_while(|line| !line.is_empty()) {
             let name = line.strip_prefix("  ").and_then(|line| line.split("  ").next()).unwrap_or_default();
             if !name.is_empty() && name != "help" {
@@ -164,7 +168,7 @@ fn bash_completes_commands_options_and_values() {
     // The words of an argument, which the generator leaves out for this shell.
     let fish = home.run(["completions", "fish"], "").stdout;
     for (command, words) in [
-        ("connect", "all agents assistant codex popup prompts"),
+        ("connect", "all agents assistant codex questions prompts popup"),
         ("notifications; and __fish_seen_subcommand_from resolve", "sent"),
     ] {
         let begin =
@@ -314,10 +318,13 @@ fn asked(hub: &Serving, path: &str, id: &str, title: &str) {
 #[test]
 fn what_waits_is_counted_listed_and_shown() {
     let home = Home::new();
-    home.write(".adjutant/config.toml", "[popups]\nundo_milliseconds = 0\n");
+    home.write(".adjutant/config.toml", "[questions]\nundo_milliseconds = 0\n");
     let hub = Serving::open_hub(&home);
     let run = |words: &[&str]| home.run(words, "");
-    assert_eq!(run(&["questions", "list"]).stderr, "no question waits; --decided shows those of before\n");
+    assert_eq!(
+        run(&["questions", "list"]).stderr,
+        "there are no pending questions; --decided shows decided questions\n"
+    );
     assert!(!run(&[]).stdout.contains("waiting"));
     asked(&hub, "/mcp/popup?client=script", "a", "Deploy to production?");
     asked(&hub, "/mcp/popup", "b", "Which branch shall it be, of the many that there are?");
@@ -337,7 +344,7 @@ fn what_waits_is_counted_listed_and_shown() {
     let ticket = one["questions"][0]["question"]["ticket"].as_str().unwrap().to_owned();
     let shown = run(&["questions", "show", &ticket[..7]]);
     for part in
-        [&format!("question  {ticket}"), "state     waits, ", "Now, or **later**?", "  Yes, now  (yes)"]
+        [&format!("question  {ticket}"), "state     pending, ", "Now, or **later**?", "  Yes, now  (yes)"]
     {
         assert!(shown.stdout.contains(part), "{part}: {shown}");
     }
@@ -346,7 +353,7 @@ fn what_waits_is_counted_listed_and_shown() {
     let decided = run(&["questions", "list", "--decided"]);
     assert!(decided.stdout.contains("answered ") && !decided.stdout.contains("Deploy"), "{decided}");
     let shown = run(&["questions", "show", &ticket]);
-    assert!(shown.stdout.contains("decided   by person through terminal\nanswer    yes\n"), "{shown}");
+    assert!(shown.stdout.contains("decided   by user through terminal\nanswer    yes\n"), "{shown}");
     let unknown = run(&["questions", "show", "qqqq"]);
     assert!(unknown.stderr.starts_with("error: unknown question `qqqq`\nhint: "), "{unknown}");
 }
@@ -459,7 +466,7 @@ fn every_error_says_what_to_do() {
         let code = told.status.code();
         let errors = told.stderr.lines().filter(|line| line.starts_with("error: ")).count();
         let hinted = told.stderr.contains("\nhint: ");
-        let general = told.stderr.contains("`adjutant doctor` looks for what is wrong here");
+        let general = told.stderr.contains("`adjutant doctor` checks the installation");
         if errors != 1 || !hinted || general || code.is_none_or(|code| code == 0) {
             faults.push(format!("{line}: {code:?}\n{}", told.stderr));
         }

@@ -1,11 +1,11 @@
 //! Real clients drive the real binary, each in a home of its own, with nothing beyond loopback.
 
 mod agents;
-mod book;
 mod delegation;
+mod documented_recipes;
 mod inspector;
 mod planner;
-mod popups;
+mod questions;
 mod sdks;
 
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 mod browser;
 mod clients;
 mod drop_in;
-mod elsewhere;
+mod external_threads;
 mod faults;
 mod pages;
 mod recorded;
@@ -20,7 +20,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::real::RUN_DEADLINE;
+use crate::support::real_clients::RUN_DEADLINE;
 use crate::support::{Finished, Home};
 
 /// `adjutant codex` that runs, line by line.
@@ -99,7 +99,7 @@ fn install(home: &Home, script: &str, backend: &str) {
 /// Runs `adjutant codex` to its end.
 fn codex(home: &Home, arguments: &[&str]) -> Finished {
     let mut command = home.adjutant([["codex"].as_slice(), arguments].concat());
-    crate::support::real::run(command.current_dir(home.path().join("work")), RUN_DEADLINE)
+    crate::support::real_clients::run(command.current_dir(home.path().join("work")), RUN_DEADLINE)
 }
 
 /// The threads that are known, the last used first.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::support::real::{RUN_DEADLINE, node, package, run, without};
+use crate::support::real_clients::{RUN_DEADLINE, node, package, run, without};
 use crate::support::serving::Serving;
 use crate::support::{Finished, Home, Peer};
 

@@ -369,7 +369,7 @@ fn runners_are_named_with_version_back_end_and_login() {
     clinic.config("[http]\naddress = \"off\"\n[codex]\nbackend = \"app-server\"\n[[runners]]\nname = \"codex\"\n[[runners]]\nname = \"claude\"\nprogram = \"/nowhere/claude\"\n");
     let seen = look_by(&mut clinic.with_programs());
     seen.is("runner.codex", "fail", "has no `app-server`");
-    seen.is("runner.claude", "fail", "/nowhere/claude is no program");
+    seen.is("runner.claude", "fail", "/nowhere/claude is not a program");
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn what_keeps_the_rows_away_is_told_with_its_own_remedy() {
     BufReader::new(holder.stdout.take().unwrap()).read_line(&mut word).unwrap();
     assert_eq!(word, "held\n");
     let seen = clinic.look(&[]);
-    seen.is("database", "fail", "another program holds it");
+    seen.is("database", "fail", "another program has locked it");
     assert!(remedy(&seen).starts_with("end that program"), "{seen:?}");
     drop(holder.stdin.take());
     assert!(holder.wait().unwrap().success());
@@ -449,7 +449,7 @@ fn a_screen_that_nobody_draws_on_is_told() {
     let clinic = Clinic::new();
     let look = |variables: &[(&str, &str)]| look_by(clinic.with_programs().envs(variables.iter().copied()));
     look(&[("DISPLAY", ":7777")]).is("display", "warn", ":7777 does not answer");
-    look(&[("DISPLAY", "nonsense")]).is("display", "warn", "no name of a display");
+    look(&[("DISPLAY", "nonsense")]).is("display", "warn", "not the name of a display");
     let _compositor = UnixListener::bind(clinic.home.path().join("wayland-7")).unwrap();
     let folder = clinic.home.path().to_str().unwrap();
     let both = [("DISPLAY", ":7777"), ("WAYLAND_DISPLAY", "wayland-7"), ("XDG_RUNTIME_DIR", folder)];
@@ -571,35 +571,35 @@ fn settings_that_wait_for_a_restart_are_named() {
     let home = Home::new();
     home.write(
         ".adjutant/config.toml",
-        "[popups]\nkeep_days = 5\n[phone]\nserver = \"https://ntfy.example\"\ntopic = \"a\"\n",
+        "[questions]\nkeep_days = 5\n[phone]\nserver = \"https://ntfy.example\"\ntopic = \"a\"\n",
     );
     let hub = Serving::open_hub(&home);
     let clinic = Clinic { home };
     let (status, page) = (|| clinic.home.run(["status"], "").stdout, || hub.page("/settings"));
-    assert!(!status().contains("restart") && !page().contains("Waiting for a restart"));
+    assert!(!status().contains("restart") && !page().contains("Pending restart"));
     clinic.look(&[]).is("config", "ok", "can be read");
-    // A flag decides about auth, and rooms are switched at once: neither waits.
-    let changed = "[http]\nauth = \"token\"\n[rooms]\ncodex = false\n[popups]\nkeep_days = 6\n";
+    // A flag decides about auth, and toolsets are switched at once: neither waits.
+    let changed = "[http]\nauth = \"token\"\n[toolsets]\ncodex = false\n[questions]\nkeep_days = 6\n";
     clinic.home.write(".adjutant/config.toml", changed);
     let end = Instant::now() + DEADLINE;
-    while !status().contains("waiting for a restart: phone.server, phone.topic, popups.keep_days\n") {
+    while !status().contains("waiting for a restart: phone.server, phone.topic, questions.keep_days\n") {
         assert!(Instant::now() < end, "{}", status());
     }
     let shown = page();
-    for part in ["Waiting for a restart", "href=\"#popups.keep_days\"", "href=\"#phone.topic\""] {
+    for part in ["Pending restart", "href=\"#questions.keep_days\"", "href=\"#phone.topic\""] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    assert!(!shown.contains("href=\"#http.auth\"") && !shown.contains("href=\"#rooms.codex\""), "{shown}");
-    clinic.look(&[]).is("config", "warn", "phone.server, phone.topic, popups.keep_days");
-    clinic.home.write(".adjutant/config.toml", "[popups\n");
+    assert!(!shown.contains("href=\"#http.auth\"") && !shown.contains("href=\"#toolsets.codex\""), "{shown}");
+    clinic.look(&[]).is("config", "warn", "phone.server, phone.topic, questions.keep_days");
+    clinic.home.write(".adjutant/config.toml", "[questions\n");
     while !page().contains("The file cannot be read") {
         assert!(Instant::now() < end, "{}", page());
     }
     clinic.home.write(
         ".adjutant/config.toml",
-        "[popups]\nkeep_days = 5\n[phone]\nserver = \"https://ntfy.example\"\ntopic = \"a\"\n",
+        "[questions]\nkeep_days = 5\n[phone]\nserver = \"https://ntfy.example\"\ntopic = \"a\"\n",
     );
-    while page().contains("Waiting for a restart") {
+    while page().contains("Pending restart") {
         assert!(Instant::now() < end, "{}", page());
     }
     assert!(!page().contains("The file cannot be read"));

@@ -302,7 +302,7 @@ fn the_handshake_is_repeated_to_the_next_hub_and_open_calls_get_an_error() {
     let mut peer = desk.connect();
     let (mut hub, hello) = played.take(&welcome());
     assert_eq!(hello["hello"], 1);
-    assert_eq!(hello["server"], "prompts");
+    assert_eq!(hello["toolset"], "prompts");
     assert_eq!(hello["adjutant"], env!("CARGO_PKG_VERSION"));
     assert_eq!(hello["pid"].as_u64(), Some(u64::from(peer.child.id())));
 
@@ -495,9 +495,9 @@ fn the_hub_answers_a_strange_hello_with_an_error_line() {
     let desk = Desk::new();
     desk.start();
     let cases = [
-        ("{\"adjutant\":\"9\",\"hello\":2,\"server\":\"all\"}\n", "the client 9"),
-        ("{\"adjutant\":\"9\",\"hello\":1,\"server\":\"nope\"}\n", "this hub has no server `nope`"),
-        ("{\"adjutant\":\"9\",\"hello\":1}\n", "the hello names no server"),
+        ("{\"adjutant\":\"9\",\"hello\":2,\"toolset\":\"all\"}\n", "the client 9"),
+        ("{\"adjutant\":\"9\",\"hello\":1,\"toolset\":\"nope\"}\n", "this hub has no toolset `nope`"),
+        ("{\"adjutant\":\"9\",\"hello\":1}\n", "the hello names no toolset"),
         ("GET / HTTP/1.1\n", "the first line is no hello that this hub knows"),
         ("{\"adjutant\":\"9\",\"hello\":1,\"ask\":\"open\"}\n", "without the console"),
     ];
@@ -680,7 +680,7 @@ fn wrong_usage_ends_with_code_2_and_says_what_is_right() {
     let desk = Desk::new();
     let cases: [(&[&str], &str); 5] = [
         (&["serve", "--http", "nowhere"], "127.0.0.1:7437"),
-        (&["serve", "--http", "off", "--socket", "off"], "nobody could reach this hub"),
+        (&["serve", "--http", "off", "--socket", "off"], "make the hub unreachable"),
         (&["connect", "promts"], "similar value exists: 'prompts'"),
         (&["serve", "--log-level", "loud"], "the log filter cannot be read"),
         (&["sreve"], "'serve'"),
@@ -753,7 +753,7 @@ fn who_connects_is_the_kernels_word() {
     let desk = Desk::new();
     desk.start();
     let mut stream = UnixStream::connect(desk.socket()).unwrap();
-    stream.write_all(b"{\"adjutant\":\"0\",\"hello\":1,\"server\":\"prompts\",\"pid\":1}\n").unwrap();
+    stream.write_all(b"{\"adjutant\":\"0\",\"hello\":1,\"toolset\":\"prompts\",\"pid\":1}\n").unwrap();
     let mut welcome = String::new();
     BufReader::new(stream.try_clone().unwrap()).read_line(&mut welcome).unwrap();
     let end = Instant::now() + DEADLINE;
@@ -775,7 +775,7 @@ fn a_second_signal_ends_a_hub_that_still_waits() {
     let pid = Pid::from_child(&hub.child);
     // A connection that never says hello does not hold a hub up; a client that reads nothing does.
     let mut deaf = UnixStream::connect(desk.socket()).unwrap();
-    deaf.write_all(b"{\"adjutant\":\"0\",\"hello\":1,\"server\":\"prompts\"}\n").unwrap();
+    deaf.write_all(b"{\"adjutant\":\"0\",\"hello\":1,\"toolset\":\"prompts\"}\n").unwrap();
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "expand_prompt", "arguments": {"command": "research", "input": "x".repeat(3_000_000)}}});
     deaf.write_all(format!("{call}\n").as_bytes()).unwrap();

@@ -164,7 +164,7 @@ fn a_script_gets_the_whole_outcome_as_json() {
     assert_eq!(outcome["status"], "answered");
     assert_eq!(outcome["selectedValue"], "because");
     assert_eq!(outcome["note"], "see the log");
-    assert_eq!((&outcome["decided_by"], &outcome["through"]), (&"person".into(), &"terminal".into()));
+    assert_eq!((&outcome["decided_by"], &outcome["through"]), (&"user".into(), &"terminal".into()));
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn lines_in_lines_out_without_a_terminal() {
     lines.write("/here\n");
     assert_eq!(lines.line(), "DONE you take questions");
     lines.write("/gone\n");
-    assert!(lines.line().starts_with("REFUSED `/gone` is no command"));
+    assert!(lines.line().starts_with("REFUSED `/gone` is not a command"));
     let (status, _) = lines.finish();
     assert_eq!(status.code(), Some(1), "a line was refused");
     let empty = home.run(["inbox"], "");
@@ -306,10 +306,10 @@ fn a_passphrase_is_typed_on_a_terminal_and_never_shown() {
     };
     let new = |again: &'static str| [("New passphrase:", "correct horse"), ("The same again:", again)];
     assert_eq!(set(&new("correct house"), "nothing was changed"), 1);
-    assert_eq!(set(&new("correct horse"), "the desk passphrase is set"), 0);
+    assert_eq!(set(&new("correct horse"), "the approval passphrase is set"), 0);
     let changed =
         [("so far:", "wrong horse"), ("New passphrase:", "battery staple"), ("again:", "battery staple")];
-    assert_eq!(set(&changed, "not the desk passphrase"), 1);
+    assert_eq!(set(&changed, "not the approval passphrase"), 1);
 
     // Over lines in a terminal, as with a screen reader, it is asked for; through a pipe it is not taken.
     let high = [&DEPLOY[..], &["--high"]].concat();
@@ -318,9 +318,9 @@ fn a_passphrase_is_typed_on_a_terminal_and_never_shown() {
     let screen = lines.shows("QUESTION q");
     let id = screen.split("QUESTION ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     lines.send(&format!("{id} yes\r"));
-    lines.shows(&format!("PASSPHRASE {id} this question needs the desk passphrase"));
+    lines.shows(&format!("PASSPHRASE {id} this question needs the approval passphrase"));
     lines.send("wrong horse\r");
-    lines.shows("that is not the desk passphrase");
+    lines.shows("that is not the approval passphrase");
     lines.send("correct horse\r");
     let screen = lines.shows(&format!("DONE {id} answered"));
     assert!(!screen.contains("horse"), "{screen}");

@@ -3,7 +3,7 @@
 mod faults;
 mod golden;
 mod hook;
-mod places;
+mod locations;
 mod real;
 
 use crate::support::{Finished, Home};

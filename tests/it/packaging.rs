@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::real::{node, without};
+use crate::support::real_clients::{node, without};
 use crate::support::{Home, Peer};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

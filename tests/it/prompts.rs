@@ -303,6 +303,28 @@ fn ten_thousand_files_are_served_from_memory() {
     assert!(peer.resident_kib() < 128 * 1024, "{} KiB", peer.resident_kib());
 }
 
+/// The watching thread and its callback share a lock: while many folders are removed, a change below another root still
+/// shows.
+#[test]
+fn removing_many_folders_blinds_no_other_root() {
+    let home = Home::new();
+    let (many, other) = (home.path().join("many"), home.path().join("other"));
+    for number in 0..600 {
+        home.write(&format!("many/{:02}/{number:03}.md", number % 30), "text");
+    }
+    home.write("other/a.md", "0");
+    let (many_dir, other_dir) = (many.to_str().unwrap(), other.to_str().unwrap());
+    let arguments = ["mcp", "prompts", "--prompts-dir", many_dir, "--prompts-dir", other_dir];
+    let mut peer = Peer::start(&mut home.adjutant(arguments));
+    assert_eq!(names(&mut peer).len(), 601);
+    for number in 0..30 {
+        fs::remove_dir_all(many.join(format!("{number:02}"))).unwrap();
+        home.write("other/a.md", format!("{number}"));
+        soon(&format!("{number}\n\n"), || expanded(&mut peer, "a", ""));
+    }
+    soon(&vec!["a".to_owned()], || names(&mut peer));
+}
+
 /// The room never writes into the folders that it reads.
 #[test]
 fn nothing_is_written_below_a_root() {

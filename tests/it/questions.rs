@@ -1,12 +1,12 @@
 //! Questions to the person: the contract's raw form, the tools of every revision, and what no fault may lose.
 
-mod bells;
+mod client_forms;
 mod clocks;
 mod contract;
+mod disconnects;
 mod faults;
-mod gone;
-mod in_client;
 mod links;
-pub(crate) mod person;
+mod notifications;
 mod security;
 mod tools;
+pub(crate) mod user_acts;

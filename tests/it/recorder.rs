@@ -1,10 +1,10 @@
 //! The flight recorder: what passes an edge, on disk and byte by byte; read, handed on and played again.
 
-mod edges;
 mod faults;
 mod log;
 mod replay;
 mod tap;
+mod transports;
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::real::without;
+use crate::support::real_clients::without;
 use crate::support::{DEADLINE, Finished, Home, Peer, wait};
 
 /// Runs a command of `adjutant service` with a systemctl that writes down what it is told.
@@ -154,7 +154,7 @@ fn a_unit_of_somebody_else_stays_and_a_silent_manager_is_explained() {
     home.write(".config/systemd/user/adjutant.service", "[Service]\nExecStart=/mine\n");
     let refused = service(&home, &["install"]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(refused.stderr.contains("was written by somebody else\nhint: --force"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("was not written by Adjutant\nhint: --force"), "{}", refused.stderr);
     assert!(!unit(&home, "adjutant.socket").exists(), "half of it was written");
     assert!(service(&home, &["uninstall"]).status.success());
     assert!(unit(&home, "adjutant.service").exists());
@@ -175,7 +175,7 @@ fn a_hub_that_was_started_by_hand_is_left_running() {
         rustix::process::Pid::from_raw(i32::try_from(status["pid"].as_i64().unwrap()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     assert!(done.status.success(), "{}", done.stderr);
-    assert!(done.stderr.contains("takes over at your next login"), "{}", done.stderr);
+    assert!(done.stderr.contains("starts at your next login"), "{}", done.stderr);
     assert!(!told(&home).iter().any(|line| line.contains("--user start")), "it was started beside the other");
 }
 

@@ -1,4 +1,6 @@
-//! The database is opened by what needs it, and by nothing else. What it promises is told in `src/store/testing`.
+//! The database is opened by what needs it, and by nothing else. What it promises is told in `crates/store/src/tests`.
+
+use std::process::Command;
 
 use serde_json::json;
 
@@ -33,7 +35,50 @@ fn a_place_that_is_none_is_refused_without_its_password() {
     assert_eq!(refused.status.code(), Some(2));
     assert_eq!(
         refused.stderr,
-        "error: `mysql` is no database; expected sqlite:FILE or postgres://USER@HOST/NAME\n\
+        "error: `mysql` is not a database; expected sqlite:FILE or postgres://USER@HOST/NAME\n\
          hint: such as sqlite:adjutant.db or postgres://me@localhost/adjutant\n"
     );
+}
+
+/// The record that a build before the first release left in its database.
+const OLD_RECORD: &str = "
+db.execute('CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY, description TEXT NOT NULL, '
+           'installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, success BOOLEAN NOT NULL, '
+           'checksum BLOB NOT NULL, execution_time BIGINT NOT NULL)')
+first = '6512a496787b7ba4e1c4dfa8f3cc0a87a6614f372056817825997f9ed094876854b9bece32e3686bc8e983b825f6d1cf'
+names = ['tasks', 'popups', 'assistant', 'codex', 'feeds', 'codex handles', 'silent', 'turns alive']
+for version, name in enumerate(names, 1):
+    checksum = bytes.fromhex(first) if version == 1 else bytes(48)
+    db.execute('INSERT INTO _sqlx_migrations VALUES (?, ?, CURRENT_TIMESTAMP, TRUE, ?, 0)', (version, name, checksum))
+db.execute('CREATE TABLE tasks (id TEXT PRIMARY KEY)')
+db.commit()
+";
+
+#[test]
+fn a_database_from_before_the_first_release_is_rejected_with_what_to_do() {
+    let home = Home::new();
+    home.write(".adjutant/prompts/greet.md", "Hello");
+    let file = home.path().join(".adjutant/adjutant.db");
+    let script = format!("import sqlite3\ndb = sqlite3.connect({file:?})\n{OLD_RECORD}");
+    assert!(Command::new("python3").args(["-c", &script]).status().unwrap().success());
+    let tables = || {
+        let script = format!(
+            "import sqlite3\nprint(sqlite3.connect({file:?}).execute('SELECT name FROM sqlite_master').fetchall())"
+        );
+        let listed = Command::new("python3").args(["-c", &script]).output().unwrap();
+        String::from_utf8(listed.stdout).unwrap()
+    };
+    let before = tables();
+    let rejected = home.run(["users", "list"], "");
+    assert!(!rejected.status.success());
+    assert!(
+        rejected.stderr.contains(
+            "the database was made by a build before the first release, whose tables cannot be converted; move its \
+             file away and start again, or choose another database"
+        ),
+        "{}",
+        rejected.stderr
+    );
+    assert!(before.contains("tasks"), "{before}");
+    assert_eq!(tables(), before, "the rejected database was changed");
 }

@@ -4,11 +4,11 @@ pub(crate) mod chromium;
 pub(crate) mod delegation;
 pub(crate) mod desktop;
 pub(crate) mod model;
+pub(crate) mod model_endpoint;
 pub(crate) mod ntfy;
-pub(crate) mod oracle;
 pub(crate) mod postgres;
 pub(crate) mod processes;
-pub(crate) mod real;
+pub(crate) mod real_clients;
 pub(crate) mod serving;
 pub(crate) mod terminal;
 

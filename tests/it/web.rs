@@ -1,11 +1,11 @@
 //! The console: pages over plain HTTP, and in a real browser.
 
-mod asked;
+mod agent_fixtures;
 pub(crate) mod browser;
 mod calendar;
-mod desk;
+mod console_client;
+mod question_fixtures;
 mod questions;
-mod runs;
 mod tasks;
 mod timeline;
 
@@ -13,7 +13,7 @@ use std::io::Write;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use desk::{Answer, Desk};
+use console_client::{Answer, Desk};
 use sha2::{Digest, Sha256};
 
 /// What no page may contain beside its style sheet; the policy would refuse it, and a page that tries is broken.
@@ -54,7 +54,7 @@ fn every_page_is_strict() {
 
 /// Asserts that a page has its policy and holds nothing that the policy would refuse.
 fn assert_strict(path: &str, page: &Answer) {
-    let (sheet, body) = desk::apart(&page.body).unwrap();
+    let (sheet, body) = console_client::apart(&page.body).unwrap();
     let digest = STANDARD.encode(Sha256::digest(sheet));
     assert_eq!(
         page.header("content-security-policy"),
@@ -145,8 +145,8 @@ fn what_is_left_out_is_named() {
     let page = Desk::new().get("/prompts").body;
     let problems = page.split("id=\"problems\"").nth(1).expect("a section of problems");
     assert!(problems.contains("broken.md"), "{problems}");
-    let shadowed = page.split("id=\"shadowed\"").nth(1).expect("a section of shadowed prompts");
-    assert!(shadowed.contains("research"), "{shadowed}");
+    let overridden = page.split("id=\"overridden\"").nth(1).expect("a section of overridden prompts");
+    assert!(overridden.contains("research"), "{overridden}");
 }
 
 #[test]
@@ -259,7 +259,10 @@ fn a_stranger_is_told_how_to_log_in() {
     assert_eq!(page.status, 401);
     assert!(page.header("content-security-policy").starts_with("default-src 'none'"));
     insta::assert_snapshot!("login_needed", desk.redacted(&page));
-    assert!(desk::apart(&page.body).unwrap().0.contains(":root"), "the page is not without its style");
+    assert!(
+        console_client::apart(&page.body).unwrap().0.contains(":root"),
+        "the page is not without its style"
+    );
     assert_eq!(desk.get("/events").status, 401);
 }
 

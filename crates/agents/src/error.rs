@@ -1,20 +1,20 @@
-//! Why a delegation, or a question about one, was refused.
+//! Error of a delegation or of a request about a task.
 
 use super::definition::Permission;
 use super::runner::Refused;
 use super::workdir;
-use crate::store;
+use adjutant_store as store;
 
-/// A sentence fragment for the person or the model who asked; it names no path of the disk but the one they gave.
+/// A sentence fragment for the user or the model that made the request. It names no path but the one in the request.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("unknown agent `{name}`{}", near_hint(.near))]
     UnknownAgent { name: String, near: Vec<String> },
     /// The file is there, but it cannot be served.
     #[error("agent `{name}` cannot be read: {reason}")]
     BrokenAgent { name: String, reason: String },
     #[error(
-        "agent `{name}` came with a project and nobody trusted it as it is now; a person can: adjutant agents trust {name}"
+        "agent `{name}` came with a project and its current version is not trusted; the user can trust it with: adjutant agents trust {name}"
     )]
     Untrusted { name: String },
     #[error("the task is empty: say what the agent is to do")]
@@ -37,17 +37,17 @@ pub(crate) enum Error {
     Schema { reason: String },
     #[error("timeout_seconds must be between 1 and {limit}")]
     Timeout { limit: u64 },
-    /// More was asked for than the agent's definition, or the task that asks, allows.
+    /// The request exceeds the level of the agent's definition or of the asking task.
     #[error("{who} allows `{}`, not `{}`", .allowed.name(), .asked.name())]
     Permission { who: String, allowed: Permission, asked: Permission },
-    /// A task that asks for another one from within.
+    /// The agent of a task made the request.
     #[error(
         "a delegated agent may not ask for checks: the hub would run commands that the agent itself may not"
     )]
     ChecksFromWithin,
     #[error("a delegated agent may delegate writing below its own working directory only")]
     WorkdirFromWithin,
-    #[error("the process that asks is gone")]
+    #[error("the calling process has ended")]
     AskerGone,
     #[error("this task is {depth} delegations deep, and {limit} is the limit")]
     Depth { depth: u32, limit: u32 },
@@ -57,7 +57,7 @@ pub(crate) enum Error {
     NoRunner { agent: String, reason: String },
     #[error("{0}")]
     Refused(#[from] Refused),
-    /// There is none for this viewer.
+    /// No task that the viewer may see has this id.
     #[error("unknown task `{id}`")]
     UnknownTask { id: String },
     #[error("no task has an id that begins with `{start}`{}", near_hint(.near))]
@@ -68,7 +68,7 @@ pub(crate) enum Error {
     QueueFull { waiting: u32, own: bool },
     #[error("the hub stops; ask again in a moment")]
     Stopping,
-    /// What the log must know is the source.
+    /// The source is for the log only.
     #[error("the hub's store does not answer; nothing was kept")]
     Store(#[source] store::Error),
 }

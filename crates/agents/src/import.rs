@@ -1,24 +1,25 @@
-//! Import: finds the definitions of other programs below a path, and says what would become of each.
+//! Import of other programs' definitions: finds them below a path, and plans the file that each becomes.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::catalogue::Definitions;
-use super::definition::{Agent, Fate, Program};
+use super::definition::{Agent, FieldSupport, Program};
 use super::formats::{self, Draft};
-use super::load;
-use crate::config::agents::{AgentRoot, AgentsConfig};
-use crate::config::folders::Limits;
-use crate::folders::place::{self, Change};
-use crate::folders::{Problem, Source, read_text};
-use crate::names::own_name;
-use crate::yaml::front_matter;
+use super::loader;
+use super::registry::Registry;
+use adjutant_base::config::agents::{AgentRoot, AgentsConfig};
+use adjutant_base::config::folders::Limits;
+use adjutant_base::text::front_matter;
+use adjutant_base::text::suggest::own_name;
+use adjutant_host::files::atomic_write;
+use adjutant_host::files::atomic_write::Change;
+use adjutant_host::files::{Problem, Source, read_text};
 
 /// Why nothing can be imported.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("{} cannot be read: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: String },
     #[error("{} holds no agents", path.display())]
@@ -27,40 +28,40 @@ pub(crate) enum Error {
     Unclear { path: PathBuf },
 }
 
-/// What lies at a path.
+/// The definitions at a path.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub struct Found {
     /// By file.
-    pub(crate) agents: Vec<Arc<Agent>>,
-    /// Files that are no good.
-    pub(crate) problems: Vec<Problem>,
+    pub agents: Vec<Arc<Agent>>,
+    /// Files that cannot be read as definitions.
+    pub problems: Vec<Problem>,
 }
 
-/// One file and what becomes of it.
+/// One file with its planned outcome.
 #[derive(Debug)]
-pub(crate) struct Step {
-    pub(crate) from: PathBuf,
-    /// Whose file it is, where that is known.
-    pub(crate) program: Option<Program>,
-    pub(crate) outcome: Outcome,
-    /// What is not carried over as it stands, a sentence fragment each.
-    pub(crate) notes: Vec<String>,
+pub struct Step {
+    pub from: PathBuf,
+    /// The program of the file, where it is known.
+    pub program: Option<Program>,
+    pub outcome: Outcome,
+    /// Differences to the original, a sentence fragment each.
+    pub notes: Vec<String>,
 }
 
-/// What becomes of a file.
+/// The planned outcome for a file.
 #[derive(Debug)]
-pub(crate) enum Outcome {
-    /// `text` goes to `to`, as agent `name`; `change` says what is there now.
+pub enum Outcome {
+    /// `text` is written to `to`, as agent `name`; `change` compares it to the current file.
     Place { name: String, to: PathBuf, text: String, change: Change },
     /// Another file of the same import has the same name and other content.
     Taken { name: String, by: PathBuf },
-    /// It is left out, for a reason.
+    /// It is left out, for this reason.
     Bad(String),
 }
 
 /// Reads what lies at `from`: a file, a folder of definitions, or a workspace or home that has such folders. Without
 /// a program, the path says whose they are, and then the content. Folders of `own` are read too when `own`.
-pub(crate) fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) -> Result<Found, Error> {
+pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) -> Result<Found, Error> {
     let path = || from.to_owned();
     let kind =
         fs::metadata(from).map_err(|error| Error::Unreadable { path: path(), reason: error.to_string() })?;
@@ -88,9 +89,14 @@ pub(crate) fn find(from: &Path, program: Option<Program>, own: bool, limits: Lim
         let program = program.or_else(by_path).or_else(|| look_inside(from, own, limits));
         roots.push(AgentRoot::named(path(), program.ok_or_else(|| Error::Unclear { path: path() })?));
     }
-    let config = AgentsConfig { roots, limits, ..AgentsConfig::default() };
-    let catalogue = Definitions::new(&config).load();
-    let mut agents: Vec<_> = catalogue.agents.values().chain(&catalogue.shadowed).cloned().collect();
+    let config = AgentsConfig {
+        roots,
+        largest_file: limits.file,
+        most_files: limits.files,
+        ..AgentsConfig::default()
+    };
+    let catalogue = Registry::new(&config).load();
+    let mut agents: Vec<_> = catalogue.agents.values().chain(&catalogue.overridden).cloned().collect();
     agents.sort_by(|one, other| one.source.file.cmp(&other.source.file));
     if agents.is_empty() && catalogue.problems.is_empty() {
         return Err(Error::Nothing { path: path() });
@@ -98,20 +104,20 @@ pub(crate) fn find(from: &Path, program: Option<Program>, own: bool, limits: Lim
     Ok(Found { agents, problems: catalogue.problems.clone() })
 }
 
-/// Plans where everything goes below `into`. Writes nothing.
-pub(crate) fn plan(found: Found, into: &Path) -> Vec<Step> {
+/// Plans the files below `into`. Writes nothing.
+pub fn plan(found: Found, into: &Path) -> Vec<Step> {
     let mut names: BTreeMap<String, (PathBuf, String)> = BTreeMap::new();
     let mut steps = Vec::new();
     for agent in &found.agents {
         let from = agent.source.file.clone().unwrap_or_default();
         let name = own_name(&agent.name);
-        let text = Draft::of(agent).text();
+        let text = formats::write(&Draft::of(agent));
         let to = into.join(format!("{name}.yaml"));
         let mut notes = notes(agent);
         if name != agent.name {
             notes.insert(0, format!("its name `{}` becomes `{name}`", agent.name));
         }
-        let outcome = match (names.get(&name), place::compare(&to, &text)) {
+        let outcome = match (names.get(&name), atomic_write::compare(&to, &text)) {
             _ if name.is_empty() => {
                 Outcome::Bad(format!("its name `{}` has no letter or digit to make a name of", agent.name))
             }
@@ -136,21 +142,21 @@ pub(crate) fn plan(found: Found, into: &Path) -> Vec<Step> {
 }
 
 fn notes(agent: &Agent) -> Vec<String> {
-    let fates = agent.fields.iter().filter_map(|field| match &field.fate {
-        Fate::Honoured => None,
-        Fate::Mapped(to) => Some(format!("`{}`: {to}", field.key)),
-        Fate::CannotBe(why) => Some(format!("`{}` is not carried over: {why}", field.key)),
-        Fate::Unknown => Some(format!("`{}` is not carried over: nobody knows the key", field.key)),
+    let fates = agent.fields.iter().filter_map(|field| match &field.support {
+        FieldSupport::Supported => None,
+        FieldSupport::Mapped(to) => Some(format!("`{}`: {to}", field.key)),
+        FieldSupport::Unsupported(why) => Some(format!("`{}` is not carried over: {why}", field.key)),
+        FieldSupport::Unknown => Some(format!("`{}` is not imported: the key is unknown", field.key)),
     });
     agent.warnings.iter().cloned().chain(fates).collect()
 }
 
-/// Reads one file alone.
+/// Reads a single file.
 fn lone(file: &Path, program: Program, limits: Limits) -> Found {
     let relative = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let source = Source { root: String::new(), relative, file: Some(file.to_owned()) };
     let read = read_text(file, limits.file)
-        .and_then(|text| load::agent(program, false, source.clone(), &text, String::new()));
+        .and_then(|text| loader::agent(program, false, source.clone(), &text, String::new()));
     match read {
         Ok(agent) => Found { agents: vec![Arc::new(agent)], problems: Vec::new() },
         Err(message) => Found { agents: Vec::new(), problems: vec![Problem { source, message }] },
@@ -161,7 +167,7 @@ fn is_folder_of(folder: &Path, program: Program) -> bool {
     program.folders().iter().any(|place| folder.ends_with(place))
 }
 
-/// Returns the program that a file's path speaks of: the folder it is in, or its name.
+/// Returns the program that a file's folder or name belongs to.
 fn program_of_file(file: &Path, own: bool) -> Option<Program> {
     let name = file.file_name()?.to_str()?;
     let by_folder = || {
@@ -177,7 +183,7 @@ fn program_of_file(file: &Path, own: bool) -> Option<Program> {
     }
 }
 
-/// Tells whose files lie in a folder by the first that says it.
+/// Returns the program of the files in a folder, by the first file that shows it.
 fn look_inside(folder: &Path, own: bool, limits: Limits) -> Option<Program> {
     let entries = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let mut entries: Vec<PathBuf> = entries.take(limits.files).filter(|entry| entry.is_file()).collect();
@@ -185,7 +191,7 @@ fn look_inside(folder: &Path, own: bool, limits: Limits) -> Option<Program> {
     entries.iter().find_map(|entry| program_of_file(entry, own).or_else(|| sniff(entry, limits)))
 }
 
-/// Tells whose a Markdown file is by what is written in it.
+/// Returns the program of a Markdown file by its keys.
 fn sniff(file: &Path, limits: Limits) -> Option<Program> {
     file.extension().filter(|extension| extension.eq_ignore_ascii_case("md"))?;
     let text = read_text(file, limits.file).ok()?;

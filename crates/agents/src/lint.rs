@@ -1,27 +1,27 @@
-//! Lint: what a person should know about agent definitions before somebody delegates to one.
+//! Lint of agent definitions.
 //!
-//! Every agent is told about key by key, and runner by runner; what may be amiss is a finding, by a rule with an id
-//! that never changes its meaning.
+//! Every agent gets a report on each key and each runner. A possible fault is a finding of a rule, whose id never
+//! changes its meaning.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::definition::{Agent, Fate, Permission, Program};
+use super::definition::{Agent, FieldSupport, Permission, Program};
 use super::formats::KEYS;
 use super::import::Found;
-use super::runner::environment::Environment;
-use super::runner::{Form, Request};
-use super::select::Candidate;
-use crate::folders::{Problem, Severity, read_text};
-use crate::names::{near_names, own_name};
+use super::runner::environment::RunnerEnv;
+use super::runner::{AttemptSpec, CommandVariant};
+use super::selector::Candidate;
+use adjutant_base::text::suggest::{near_names, own_name};
+use adjutant_host::files::{Problem, Severity, read_text};
 
-/// A rule: its id, its name, and how much it matters.
+/// A rule with its id, its name and its severity.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Rule {
-    pub(crate) id: &'static str,
-    pub(crate) name: &'static str,
-    pub(crate) severity: Severity,
+pub struct Rule {
+    pub id: &'static str,
+    pub name: &'static str,
+    pub severity: Severity,
 }
 
 const fn rule(id: &'static str, name: &'static str, severity: Severity) -> Rule {
@@ -30,62 +30,62 @@ const fn rule(id: &'static str, name: &'static str, severity: Severity) -> Rule 
 
 static UNKNOWN_KEY: Rule = rule("A101", "unknown-key", Severity::Warning);
 static NAME: Rule = rule("A102", "name", Severity::Warning);
-static SHADOWED: Rule = rule("A103", "shadowed", Severity::Note);
+static OVERRIDDEN: Rule = rule("A103", "overridden", Severity::Note);
 static NOT_SERVED: Rule = rule("A104", "not-served", Severity::Error);
 static FAULT: Rule = rule("A105", "fault", Severity::Warning);
 static NO_RUNNER: Rule = rule("A106", "no-runner", Severity::Warning);
 static UNTRUSTED: Rule = rule("A201", "untrusted", Severity::Note);
 static FULL: Rule = rule("A202", "full-permission", Severity::Warning);
 
-/// One thing that was found.
+/// One possible fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) rule: &'static Rule,
-    pub(crate) file: PathBuf,
+pub struct Finding {
+    pub rule: &'static Rule,
+    pub file: PathBuf,
     /// From 1.
-    pub(crate) line: usize,
+    pub line: usize,
     /// A lower-case sentence fragment that names the fault.
-    pub(crate) message: String,
-    /// What to do about it, as a sentence fragment.
-    pub(crate) hint: Option<String>,
+    pub message: String,
+    /// A remedy, as a sentence fragment.
+    pub hint: Option<String>,
 }
 
-/// An agent with what each runner makes of it.
+/// An agent with a report on each runner.
 #[derive(Debug)]
-pub(crate) struct Told {
-    pub(crate) agent: Arc<Agent>,
+pub struct AgentReport {
+    pub agent: Arc<Agent>,
     /// By the runner's name: why it cannot run the agent, if it cannot.
-    pub(crate) runners: Vec<(String, Option<String>)>,
+    pub runners: Vec<(String, Option<String>)>,
 }
 
-/// What lint looked at and found.
+/// The result of a lint.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
-    /// By file; without those that are compiled in.
-    pub(crate) agents: Vec<Told>,
+pub struct Report {
+    /// By file; without the bundled ones.
+    pub agents: Vec<AgentReport>,
     /// By file and line.
-    pub(crate) findings: Vec<Finding>,
-    /// How many files were looked at.
-    pub(crate) files: usize,
+    pub findings: Vec<Finding>,
+    /// The number of files.
+    pub files: usize,
 }
 
 impl Report {
     /// Returns how many findings have a severity.
-    pub(crate) fn count(&self, severity: Severity) -> usize {
+    pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.rule.severity == severity).count()
     }
 }
 
-/// Lints what was found. `hidden` are agents that another of the same name hides, each with the winner's root;
-/// `untrusted` tells which await the person's trust. `workdir` is where they would work, `most` how
-/// many bytes of a file are read.
-pub(crate) fn lint(
+/// Lints the agents of `found`. `hidden` are agents that another of the same name overrides, each with the winner's root;
+/// `untrusted` returns whether an agent lacks the user's trust. `workdir` is the folder that they would work in,
+/// `max_bytes` the most bytes that are read of a file.
+pub fn lint(
     found: Found,
     hidden: &[(Arc<Agent>, String)],
     untrusted: impl Fn(&Agent) -> bool,
     candidates: &[Candidate],
     workdir: &Path,
-    most: usize,
+    max_bytes: usize,
 ) -> Report {
     let mut report = Report { files: found.agents.len(), ..Report::default() };
     for agent in found.agents {
@@ -94,12 +94,12 @@ pub(crate) fn lint(
             continue;
         };
         let runners = runners(&agent, candidates, workdir);
-        let text = read_text(&file, most).unwrap_or_default();
+        let text = read_text(&file, max_bytes).unwrap_or_default();
         let mut add = |rule: &'static Rule, key: &str, message: String, hint: Option<String>| {
             let line = line_of(&text, key);
             report.findings.push(Finding { rule, file: file.clone(), line, message, hint });
         };
-        for field in agent.fields.iter().filter(|field| field.fate == Fate::Unknown) {
+        for field in agent.fields.iter().filter(|field| field.support == FieldSupport::Unknown) {
             let near =
                 near_names(&field.key, KEYS.into_iter().filter(|_| agent.program == Program::Adjutant));
             let hint = near.first().map(|near| format!("did you mean `{near}`?"));
@@ -118,7 +118,7 @@ pub(crate) fn lint(
             add(&NAME, "", message, hint);
         }
         if agent.permission == Permission::Full {
-            let message = "it may do whatever the person could do".to_owned();
+            let message = "it may do whatever the user could do".to_owned();
             let hint = "`workspace-write` is enough to change files of the project".to_owned();
             add(&FULL, "permission", message, Some(hint));
         }
@@ -144,9 +144,9 @@ pub(crate) fn lint(
         }
         if let Some((_, by)) = hidden.iter().find(|(other, _)| Arc::ptr_eq(other, &agent)) {
             let message = format!("agent `{}` is never used: the one of {by} wins", agent.name);
-            add(&SHADOWED, "", message, Some("rename one of the two".to_owned()));
+            add(&OVERRIDDEN, "", message, Some("rename one of the two".to_owned()));
         }
-        report.agents.push(Told { agent, runners });
+        report.agents.push(AgentReport { agent, runners });
     }
     for Problem { source, message } in found.problems {
         report.files += 1;
@@ -160,9 +160,9 @@ pub(crate) fn lint(
     report
 }
 
-/// Asks every runner for the command line of this agent, as a delegation would.
+/// Prepares the command line of every runner for this agent, as a delegation would.
 fn runners(agent: &Agent, candidates: &[Candidate], workdir: &Path) -> Vec<(String, Option<String>)> {
-    let environment = Environment::default();
+    let environment = RunnerEnv::default();
     let asked = candidates.iter().map(|candidate| {
         let runner = &candidate.runner;
         let model = agent.model.as_deref();
@@ -172,7 +172,7 @@ fn runners(agent: &Agent, candidates: &[Candidate], workdir: &Path) -> Vec<(Stri
         let refusal = if let Some(model) = others {
             Some(format!("{} is not configured for the model `{model}`", runner.name()))
         } else {
-            let request = Request {
+            let spec = AttemptSpec {
                 program: Path::new(runner.program()),
                 prompt: "task",
                 workdir,
@@ -180,22 +180,22 @@ fn runners(agent: &Agent, candidates: &[Candidate], workdir: &Path) -> Vec<(Stri
                 permission: agent.permission,
                 model,
                 schema: None,
-                resume: None,
-                form: Form::Own,
+                session: None,
+                variant: CommandVariant::Native,
                 environment: &environment,
                 env: &BTreeMap::new(),
             };
-            runner.prepare(&request).err().map(|refused| refused.to_string())
+            runner.prepare(&spec).err().map(|refused| refused.to_string())
         };
         (runner.name().to_owned(), refusal)
     });
     let mut asked: Vec<_> = asked.collect();
-    // The agent's own word is tried first, the others where it cannot run.
+    // The runner that the agent names comes first.
     asked.sort_by_key(|(name, _)| agent.runner.as_ref() != Some(name));
     asked
 }
 
-/// Returns the line that a key begins in, from 1; the first line where there is none.
+/// Returns the number of the line that a key begins in, from 1; 1 if the key is missing.
 fn line_of(text: &str, key: &str) -> usize {
     let is_key = |line: &str| {
         let rest = line.trim_start_matches(['"', '\'', '[']).strip_prefix(key);

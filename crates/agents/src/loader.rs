@@ -1,4 +1,4 @@
-//! What the files below the roots are: agents, in the format of the root's program.
+//! Loads agents from the files below the roots, in the format of each root's program.
 
 use std::collections::{BTreeMap, btree_map};
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use super::bundled::BUNDLED;
 use super::catalogue::Catalogue;
 use super::definition::{Agent, Program};
 use super::formats::{self, Draft};
-use crate::config::agents::AgentRoot;
-use crate::config::folders::Root;
-use crate::folders::{Found, Kind, Problem, Scan, Source};
+use adjutant_base::config::agents::AgentRoot;
+use adjutant_base::config::folders::Root;
+use adjutant_host::files::{FileFormat, Found, Problem, Scan, Source};
 
-/// Agents as a kind of file.
+/// The file kind of agent definitions.
 #[derive(Debug)]
 pub(super) struct AgentFiles {
-    /// Of the roots, by their number: whose files, and whether they need trust.
+    /// For each root by its number: the program of its files, and whether they need trust.
     roots: Vec<(Program, bool)>,
-    /// How many files are read below all roots.
-    most: usize,
+    /// Most files that are read below all roots.
+    max_files: usize,
 }
 
 impl AgentFiles {
-    pub(super) fn new(roots: &[AgentRoot], most: usize) -> Self {
-        Self { roots: roots.iter().map(|root| (root.program, root.needs_trust)).collect(), most }
+    pub(super) fn new(roots: &[AgentRoot], max_files: usize) -> Self {
+        Self { roots: roots.iter().map(|root| (root.program, root.needs_trust)).collect(), max_files }
     }
 
     fn root(&self, number: usize) -> (Program, bool) {
@@ -30,8 +30,8 @@ impl AgentFiles {
     }
 }
 
-impl Kind for AgentFiles {
-    /// Nothing for a file beside the definitions: a README in a folder of another program.
+impl FileFormat for AgentFiles {
+    /// `None` for a file that is not a definition, such as a README in a folder of another program.
     type Item = Option<Arc<Agent>>;
     type Catalogue = Catalogue;
     const PLURAL: &'static str = "agents";
@@ -53,7 +53,7 @@ impl Kind for AgentFiles {
 
     fn catalogue(&self, roots: &[Root], scans: &[&Scan<Self::Item>], generation: u64) -> Catalogue {
         let mut catalogue = Catalogue { generation, ..Catalogue::default() };
-        let mut left = self.most;
+        let mut left = self.max_files;
         for (root, scan) in roots.iter().zip(scans) {
             catalogue.problems.extend(scan.problems.iter().cloned());
             add(&mut catalogue, root, scan, &mut left);
@@ -66,7 +66,7 @@ impl Kind for AgentFiles {
     }
 }
 
-/// Makes an agent of a file's text. The error says why it is not served, as a sentence fragment.
+/// Makes an agent of a file's text. The error is a sentence fragment.
 pub(super) fn agent(
     program: Program,
     needs_trust: bool,
@@ -129,7 +129,7 @@ fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Option<Arc<Agent>>>, 
         let file = root.folder.as_ref().map(|folder| folder.join(relative));
         let source = Source { root: root.label.clone(), relative: relative.clone(), file };
         if *left == 0 {
-            let message = "there are too many files; this one and those behind it are left out".to_owned();
+            let message = "there are too many files; this one and those after it are left out".to_owned();
             catalogue.problems.push(Problem { source, message });
             break;
         }
@@ -154,7 +154,7 @@ fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Option<Arc<Agent>>>, 
             btree_map::Entry::Vacant(place) => {
                 place.insert(agent.clone());
             }
-            btree_map::Entry::Occupied(_) => catalogue.shadowed.push(agent.clone()),
+            btree_map::Entry::Occupied(_) => catalogue.overridden.push(agent.clone()),
         }
     }
 }

@@ -1,17 +1,17 @@
-//! The shape that a caller wants an answer in.
+//! Output schema: the JSON Schema that a caller requires of an answer.
 
 use serde_json::Value;
 
-/// Bytes of a schema.
-const LARGEST: usize = 256 * 1024;
+/// Most bytes of a schema.
+const MAX_BYTES: usize = 256 * 1024;
 
-/// Checks a schema that a caller gave. The error is a sentence fragment.
+/// Validates a schema that a caller gave. The error is a sentence fragment.
 pub(super) fn check(schema: &Value) -> Result<(), String> {
     if !schema.is_object() {
         return Err("it is not an object".to_owned());
     }
-    if schema.to_string().len() > LARGEST {
-        return Err(format!("it is larger than {LARGEST} bytes"));
+    if schema.to_string().len() > MAX_BYTES {
+        return Err(format!("it is larger than {MAX_BYTES} bytes"));
     }
     compile(schema).map(drop)
 }
@@ -23,7 +23,7 @@ fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Reads the answer as JSON that follows `schema`. The error says what is wrong with it, for the agent to repair.
+/// Parses the answer as JSON that follows `schema`. The error names the faults, for the agent to repair.
 pub(super) fn read(schema: &Value, message: &str) -> Result<Value, String> {
     let value = parse(message)?;
     let validator = compile(schema)?;
@@ -36,7 +36,7 @@ pub(super) fn read(schema: &Value, message: &str) -> Result<Value, String> {
     if first.is_empty() { Ok(value) } else { Err(first.join("; ")) }
 }
 
-/// Models like to put a fence around JSON, or a sentence before the fence; anything else is no answer.
+/// Parses JSON, also in a code fence with a sentence before it, because models often answer like that.
 fn parse(message: &str) -> Result<Value, String> {
     let message = message.trim();
     let whole = serde_json::from_str(message);
@@ -50,14 +50,14 @@ fn parse(message: &str) -> Result<Value, String> {
     fenced.ok_or_else(|| format!("it is not JSON: {error}"))
 }
 
-/// What stands behind a prompt when the runner cannot be told the schema otherwise.
+/// Returns the end of a prompt for a runner that has no flag for the schema.
 pub(super) fn instruction(schema: &Value) -> String {
     format!(
         "\n\nYour final message must be one JSON value that follows this JSON Schema, without any text around it:\n{schema}"
     )
 }
 
-/// What an agent is told whose answer did not follow the schema.
+/// Returns the prompt for an agent whose answer did not follow the schema.
 pub(super) fn repair(schema: &Value, fault: &str) -> String {
     format!(
         "Your final message does not follow the JSON Schema that was asked for: {fault}\n\

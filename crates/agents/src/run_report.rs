@@ -1,34 +1,39 @@
-//! What came of a task: the answer, and what the hub saw of the run. It is kept as JSON beside the task's row, so
-//! its words are stable, and a member that an older hub did not write is absent.
+//! Outcome of a task with its run report: what the hub itself saw of the run.
+//!
+//! It is stored as JSON next to the task's row, so its member names are stable, and a member that an older hub did not
+//! write is absent.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::store::Millis;
+use super::runner::failure::Failure;
+use adjutant_store::Millis;
+use adjutant_store::tasks::Ending;
 
 /// How a task ended.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Outcome {
-    /// `succeeded`, `failed`, `cancelled` or `lost`.
-    pub(crate) status: String,
-    /// What the hub's own checks say: not what the agent says.
-    pub(crate) verdict: Verdict,
-    /// The agent's final message; kept on failure where there was one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) message: Option<String>,
-    /// The message as JSON, where an output schema was asked for and it follows it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) structured: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) failure: Option<Fault>,
-    pub(crate) receipt: Receipt,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    #[serde(with = "ending")]
+    pub status: Ending,
+    /// The result of the hub's own checks, whatever the agent says.
+    #[serde(default)]
+    pub verdict: Verdict,
+    /// The agent's final message; also of a failed run, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The message as JSON, where an output schema was asked for and the message follows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Fault>,
+    #[serde(default, rename = "run_report")]
+    pub report: RunReport,
 }
 
-/// Whether the work was proven.
+/// Whether the checks confirmed the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// No checks were asked for, or they never ran.
     #[default]
     Unverified,
@@ -38,133 +43,176 @@ pub(crate) enum Verdict {
     Refuted,
 }
 
+impl Outcome {
+    /// Returns the outcome of a task that ended like this, with an empty run report.
+    pub fn new(status: Ending) -> Self {
+        Self {
+            status,
+            verdict: Verdict::default(),
+            message: None,
+            structured: None,
+            failure: None,
+            report: RunReport::default(),
+        }
+    }
+}
+
+/// The word of an ending in JSON.
+mod ending {
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use adjutant_store::tasks::{Ending, State};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
+    pub(super) fn serialize<S: Serializer>(ending: &Ending, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(ending.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ending, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        match State::from_name(&name) {
+            Some(State::Ended(ending)) => Ok(ending),
+            Some(State::Queued | State::Running) | None => {
+                Err(D::Error::custom(format!("`{name}` is not the end of a task")))
+            }
+        }
+    }
+}
+
 /// Why a task did not succeed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Fault {
-    /// One of [`super::runner::failure::Class`]'s words, or `schema` or `worktree` or `hub`.
-    pub(crate) class: String,
-    pub(crate) detail: String,
+pub struct Fault {
+    /// One of [`super::runner::failure::Class`]'s words, or `schema`, `lost` or `hub`.
+    pub class: String,
+    pub detail: String,
 }
 
-/// What the hub saw.
+impl From<&Failure> for Fault {
+    fn from(failure: &Failure) -> Self {
+        Self { class: failure.class.word().to_owned(), detail: failure.detail.clone() }
+    }
+}
+
+/// What the hub itself saw of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Receipt {
-    pub(crate) attempts: Vec<Attempt>,
+pub struct RunReport {
+    pub attempts: Vec<Attempt>,
     /// Why the runner that the agent names was not tried, and which one was in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) instead: Option<String>,
-    pub(crate) permission: String,
+    pub instead: Option<String>,
+    pub permission: String,
     /// From the claim to the end.
-    pub(crate) wall_ms: u64,
-    pub(crate) cpu_ms: u64,
-    pub(crate) peak_rss_bytes: u64,
+    pub wall_ms: u64,
+    pub cpu_ms: u64,
+    pub peak_rss_bytes: u64,
     /// Descendants of the runners that could not be ended.
-    pub(crate) processes_left: u32,
-    pub(crate) usage: Usage,
+    pub processes_left: u32,
+    pub usage: Usage,
     /// From the runner's event stream, in the order of their ends.
-    pub(crate) commands: Vec<Command>,
+    pub commands: Vec<CommandRun>,
     /// Files that the runner says it changed.
-    pub(crate) files: Vec<String>,
+    pub files: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) repository: Option<Repository>,
-    pub(crate) checks: Vec<Check>,
+    pub repository: Option<Repository>,
+    pub checks: Vec<Check>,
     /// What the runner wrote at its end, where it failed.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) stderr_tail: String,
+    pub stderr_tail: String,
 }
 
 /// One run of one runner.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Attempt {
-    pub(crate) runner: String,
+pub struct Attempt {
+    pub runner: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) version: Option<String>,
+    pub version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) session: Option<String>,
-    pub(crate) started_at: Millis,
-    pub(crate) wall_ms: u64,
+    pub session: Option<String>,
+    pub started_at: Millis,
+    pub wall_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) exit: Option<i32>,
+    pub exit: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) failure: Option<Fault>,
+    pub failure: Option<Fault>,
 }
 
-/// Tokens and money, summed over the attempts; absent where no runner told.
+/// Tokens and cost, summed over the attempts; absent where no runner reported them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Usage {
+pub struct Usage {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) input_tokens: Option<u64>,
+    pub input_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cached_tokens: Option<u64>,
+    pub cached_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) output_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cost_micro_usd: Option<u64>,
+    pub cost_micro_usd: Option<u64>,
 }
 
-/// A command that the agent ran, as its runner told.
+/// A command that the agent ran, as its runner reported it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Command {
-    pub(crate) command: String,
-    pub(crate) exit: Option<i32>,
+pub struct CommandRun {
+    pub command: String,
+    pub exit: Option<i32>,
 }
 
 /// The git repository around the working folder, before and after.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Repository {
+pub struct Repository {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) head_before: Option<String>,
+    pub head_before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) head_after: Option<String>,
+    pub head_after: Option<String>,
     /// `worktree` when the agent worked in a tree of its own, else `none`.
-    pub(crate) isolation: String,
+    pub isolation: String,
     /// Where the worktree is, if it was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) kept: Option<String>,
-    pub(crate) files: Vec<Touched>,
-    pub(crate) insertions: u64,
-    pub(crate) deletions: u64,
+    pub kept: Option<String>,
+    pub files: Vec<ChangedFile>,
+    pub insertions: u64,
+    pub deletions: u64,
     /// Files beyond the listed ones.
-    pub(crate) more_files: u64,
+    pub more_files: u64,
     /// The change as `git apply` takes it, where the agent had a worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) patch: Option<String>,
+    pub patch: Option<String>,
     /// The patch was longer than the limit and is left out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) patch_left_out: bool,
+    pub patch_left_out: bool,
 }
 
 /// A file that differs from before the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Touched {
-    pub(crate) path: String,
+pub struct ChangedFile {
+    pub path: String,
     /// Absent for a binary file.
-    pub(crate) insertions: Option<u64>,
-    pub(crate) deletions: Option<u64>,
+    pub insertions: Option<u64>,
+    pub deletions: Option<u64>,
 }
 
 /// A command that the hub ran when the agent was gone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Check {
-    pub(crate) command: Vec<String>,
-    pub(crate) passed: bool,
+pub struct Check {
+    pub command: Vec<String>,
+    pub passed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) exit: Option<i32>,
+    pub exit: Option<i32>,
     /// Why it did not run to its end, where it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<String>,
-    pub(crate) wall_ms: u64,
-    pub(crate) processes_left: u32,
+    pub reason: Option<String>,
+    pub wall_ms: u64,
+    pub processes_left: u32,
     /// The end of what it wrote, stdout before stderr.
-    pub(crate) output_tail: String,
+    pub output_tail: String,
 }

@@ -1,110 +1,93 @@
-//! Which runner runs an agent: the named one first if it supports the agent's model, then the others by ascending
-//! priority, ties by name. A runner at its usage limit rests before it is tried again.
+//! Selects the runners of an agent: the named one first if it supports the agent's model, then the others by ascending
+//! priority, ties by name. A runner at its usage limit has a cooldown before it is tried again.
 
-pub(crate) mod configured;
+mod candidate;
+pub mod config;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use configured::Error;
+use config::Error;
 
-use super::runner::{Form, Runner, probe};
-use crate::config::runners::RunnersConfig;
+use super::runner::{CommandVariant, Runner, probe};
+use adjutant_base::config::runners::RunnersConfig;
+pub use candidate::Candidate;
 
-/// Nobody's limit lasts longer than a month.
-const LONGEST_REST: Duration = Duration::from_hours(31 * 24);
+/// The longest cooldown: no provider's limit lasts longer than a month.
+const MAX_COOLDOWN: Duration = Duration::from_hours(31 * 24);
 
-/// A runner with its place in the order.
-#[derive(Clone, Debug)]
-pub(crate) struct Candidate {
-    pub(crate) runner: Runner,
-    /// Lower goes first.
-    pub(crate) priority: i64,
-    /// Empty means every model.
-    pub(crate) models: Vec<String>,
-    /// Where the configuration says the program is; else it is looked for on the PATH.
-    pub(crate) program: Option<PathBuf>,
-}
-
-/// All runners of a hub, and which of them rest.
+/// All runners of a hub, with their cooldowns.
 #[derive(Debug)]
-pub(crate) struct Selector {
+pub struct Selector {
     /// By priority, then by name.
     candidates: Vec<Candidate>,
     /// The runner named on the command line.
     preferred: Option<String>,
-    form: Form,
-    /// How long a limited runner rests when it does not tell.
+    variant: CommandVariant,
+    /// The cooldown of a limited runner that reports no time itself.
     cooldown: Duration,
-    /// Until when a runner rests, by name.
-    resting: Mutex<HashMap<String, Instant>>,
+    /// The end of each runner's cooldown, by name.
+    limited: Mutex<HashMap<String, Instant>>,
 }
 
 /// A runner to try.
 #[derive(Clone, Debug)]
-pub(crate) struct Choice {
-    pub(crate) runner: Runner,
-    pub(crate) program: PathBuf,
-    pub(crate) form: Form,
+pub struct Choice {
+    pub runner: Runner,
+    pub program: PathBuf,
+    pub variant: CommandVariant,
 }
 
-/// What selection thought of one runner, for the receipt.
+/// The verdict of the selection on one runner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Considered {
-    pub(crate) runner: String,
-    pub(crate) verdict: Verdict,
+pub struct Considered {
+    pub runner: String,
+    pub verdict: Verdict,
 }
 
 /// Why a runner is or is not tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// It was named and supports the model.
     Named,
-    /// Its turn by priority.
+    /// It is tried by its priority.
     Priority(i64),
     /// It runs these models, and the agent's is none of them.
     OtherModels(Vec<String>),
     NotInstalled,
-    /// It was at its usage limit; this much longer.
-    Resting(Duration),
+    /// It reached its usage limit; its cooldown lasts this much longer.
+    Limited(Duration),
     /// The agent names it, and there is no such runner.
     Unknown,
 }
 
-/// The runners to try, in order, and what was thought of every one.
+/// The runners to try, in order, and the verdict on every runner.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub(crate) choices: Vec<Choice>,
-    pub(crate) considered: Vec<Considered>,
-}
-
-impl Candidate {
-    /// A runner that nobody configured: for every model, wherever its program is.
-    fn usual(runner: Runner, priority: i64) -> Self {
-        Self { runner, priority, models: Vec::new(), program: None }
-    }
-
-    fn supports(&self, model: Option<&str>) -> bool {
-        model.is_none_or(|model| self.models.is_empty() || self.models.iter().any(|known| known == model))
-    }
+pub struct Plan {
+    pub choices: Vec<Choice>,
+    pub considered: Vec<Considered>,
 }
 
 impl Selector {
-    /// Checks `config`. `preferred` is the runner named on the command line; it is there also when `config` does not
-    /// list it. With `Form::Contract` the usual runners are the contract's two, else all that are known here.
-    pub(crate) fn new(config: &RunnersConfig, preferred: Option<&str>, form: Form) -> Result<Self, Error> {
-        let usual: &[Runner] = match form {
-            Form::Contract => &[Runner::Codex, Runner::Copilot],
-            Form::Own => &Runner::BUILT_IN,
+    /// Validates `config`. `preferred` is the runner named on the command line; it is a candidate also when `config` does
+    /// not list it. With `CommandVariant::Contract` the default runners are the contract's two, else all built-in ones.
+    pub fn new(
+        config: &RunnersConfig,
+        preferred: Option<&str>,
+        variant: CommandVariant,
+    ) -> Result<Self, Error> {
+        let default: &[Runner] = match variant {
+            CommandVariant::Contract => &[Runner::Codex, Runner::Copilot],
+            CommandVariant::Native => &Runner::BUILT_IN,
         };
-        let mut candidates = configured::candidates(config, usual)?;
+        let mut candidates = config::candidates(config, default)?;
         if let Some(name) = preferred
             && !candidates.iter().any(|candidate| candidate.runner.name() == name)
         {
             let runner = Runner::built_in(name).ok_or_else(|| Error::unknown(name, &candidates))?;
-            candidates.push(Candidate::usual(runner, i64::MAX));
+            candidates.push(Candidate::built_in(runner, i64::MAX));
         }
         candidates.sort_by(|one, other| {
             (one.priority, one.runner.name()).cmp(&(other.priority, other.runner.name()))
@@ -112,20 +95,20 @@ impl Selector {
         Ok(Self {
             candidates,
             preferred: preferred.map(ToOwned::to_owned),
-            form,
-            cooldown: configured::cooldown(config),
-            resting: Mutex::default(),
+            variant,
+            cooldown: config::cooldown(config),
+            limited: Mutex::default(),
         })
     }
 
-    /// Returns all runners in the order of their priority, for lists and the doctor.
-    pub(crate) fn candidates(&self) -> &[Candidate] {
+    /// Returns all runners in the order of their priority.
+    pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
 
-    /// Says which runners to try for an agent with this `model`, and with this runner `named` in its own file.
-    /// `now` is the time that rests are measured by. Looks for the programs on the PATH.
-    pub(crate) fn plan(&self, model: Option<&str>, named: Option<&str>, now: Instant) -> Plan {
+    /// Returns the runners to try for an agent with this `model`, and with this runner `named` in its own file. `now` is
+    /// the time that cooldowns are measured by. Searches the programs on the `PATH`.
+    pub fn plan(&self, model: Option<&str>, named: Option<&str>, now: Instant) -> Plan {
         self.plan_among(model, named, now, probe::find)
     }
 
@@ -137,98 +120,132 @@ impl Selector {
         find: impl Fn(&Runner, Option<&Path>) -> Option<PathBuf>,
     ) -> Plan {
         let mut plan = Plan { choices: Vec::new(), considered: Vec::new() };
-        if let Some(name) = named
-            && !self.candidates.iter().any(|candidate| candidate.runner.name() == name)
-        {
-            plan.considered.push(Considered { runner: name.to_owned(), verdict: Verdict::Unknown });
-        }
-        // The agent's own word goes before the command line's: it is the nearer one.
-        let first = [named, self.preferred.as_deref()];
-        let rank = |candidate: &&Candidate| {
-            let name = Some(candidate.runner.name());
-            first.iter().position(|wanted| *wanted == name).unwrap_or(first.len())
-        };
-        let mut order: Vec<&Candidate> = self.candidates.iter().collect();
-        order.sort_by_key(rank);
-        for candidate in order {
-            let name = candidate.runner.name();
-            let is_named = rank(&candidate) < first.len();
-            let rest = self.rest(name, now);
-            let found = find(&candidate.runner, candidate.program.as_deref());
-            let verdict = match (found, rest) {
-                _ if !candidate.supports(model) => Verdict::OtherModels(candidate.models.clone()),
-                (None, _) => Verdict::NotInstalled,
-                (Some(_), Some(rest)) => Verdict::Resting(rest),
-                (Some(program), None) => {
-                    let form = self.form_of(candidate);
-                    plan.choices.push(Choice { runner: candidate.runner.clone(), program, form });
-                    if is_named { Verdict::Named } else { Verdict::Priority(candidate.priority) }
-                }
-            };
-            plan.considered.push(Considered { runner: name.to_owned(), verdict });
+        for (considered, choice) in self.consider(model, named, now, find) {
+            plan.considered.push(considered);
+            plan.choices.extend(choice);
         }
         plan
     }
 
-    /// The documented command line of Copilot gives away every tool and path, so it takes a person's word on the
-    /// command line; reached by falling back, it runs at the agent's level.
-    fn form_of(&self, candidate: &Candidate) -> Form {
-        match (self.form, &candidate.runner) {
-            (Form::Contract, Runner::Codex) => Form::Contract,
-            (Form::Contract, Runner::Copilot) if self.preferred.as_deref() == Some("copilot") => {
-                Form::Contract
+    /// Returns the name of the runner that [`Self::plan`] would put first, without a search for the others. The error is
+    /// the reason why there is none, as a sentence.
+    pub(crate) fn first_runner(
+        &self,
+        model: Option<&str>,
+        named: Option<&str>,
+        now: Instant,
+    ) -> Result<String, String> {
+        let mut plan = Plan { choices: Vec::new(), considered: Vec::new() };
+        for (considered, choice) in self.consider(model, named, now, probe::find) {
+            if choice.is_some() {
+                return Ok(considered.runner);
             }
-            _ => Form::Own,
+            plan.considered.push(considered);
+        }
+        Err(plan.no_runner_reason().unwrap_or_default())
+    }
+
+    /// Considers every runner in the order in which they are tried; lazily, because every step searches a program.
+    fn consider<'a>(
+        &'a self,
+        model: Option<&'a str>,
+        named: Option<&'a str>,
+        now: Instant,
+        find: impl Fn(&Runner, Option<&Path>) -> Option<PathBuf> + 'a,
+    ) -> impl Iterator<Item = (Considered, Option<Choice>)> + 'a {
+        let unknown = named
+            .filter(|name| !self.candidates.iter().any(|candidate| candidate.runner.name() == *name))
+            .map(|name| (Considered { runner: name.to_owned(), verdict: Verdict::Unknown }, None));
+        // The agent's own choice precedes the command line's, because it is the more specific one.
+        let first = [named, self.preferred.as_deref()];
+        let rank = move |candidate: &Candidate| {
+            let name = Some(candidate.runner.name());
+            first.iter().position(|wanted| *wanted == name).unwrap_or(first.len())
+        };
+        let mut order: Vec<&Candidate> = self.candidates.iter().collect();
+        order.sort_by_key(|candidate| rank(candidate));
+        unknown.into_iter().chain(order.into_iter().map(move |candidate| {
+            let name = candidate.runner.name();
+            let cooldown = self.cooldown_left(name, now);
+            let found = find(&candidate.runner, candidate.program.as_deref());
+            let mut choice = None;
+            let verdict = match (found, cooldown) {
+                _ if !candidate.supports(model) => Verdict::OtherModels(candidate.models.clone()),
+                (None, _) => Verdict::NotInstalled,
+                (Some(_), Some(left)) => Verdict::Limited(left),
+                (Some(program), None) => {
+                    let variant = self.variant_of(candidate);
+                    choice = Some(Choice { runner: candidate.runner.clone(), program, variant });
+                    if rank(candidate) < first.len() {
+                        Verdict::Named
+                    } else {
+                        Verdict::Priority(candidate.priority)
+                    }
+                }
+            };
+            (Considered { runner: name.to_owned(), verdict }, choice)
+        }))
+    }
+
+    /// Returns the command variant of a candidate. The documented command line of Copilot allows every tool and path, so
+    /// it is used only if the user named Copilot on the command line, and never as a fallback.
+    fn variant_of(&self, candidate: &Candidate) -> CommandVariant {
+        match (self.variant, &candidate.runner) {
+            (CommandVariant::Contract, Runner::Codex) => CommandVariant::Contract,
+            (CommandVariant::Contract, Runner::Copilot) if self.preferred.as_deref() == Some("copilot") => {
+                CommandVariant::Contract
+            }
+            _ => CommandVariant::Native,
         }
     }
 
-    /// Lets `runner` rest from `now` on: it was at its usage limit.
-    pub(crate) fn limited(&self, runner: &str, retry_after: Option<Duration>, now: Instant) {
-        // What a provider's header or a configuration says may be any number.
-        let until = now + retry_after.unwrap_or(self.cooldown).min(LONGEST_REST);
-        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
-        let end = resting.entry(runner.to_owned()).or_insert(until);
+    /// Starts the cooldown of `runner`, which reached its usage limit, at `now`. `retry_after` is the time that it reported.
+    pub(crate) fn mark_limited(&self, runner: &str, retry_after: Option<Duration>, now: Instant) {
+        // A provider's header or a configuration may hold any number.
+        let until = now + retry_after.unwrap_or(self.cooldown).min(MAX_COOLDOWN);
+        let mut limited = self.limited.lock().unwrap_or_else(PoisonError::into_inner);
+        let end = limited.entry(runner.to_owned()).or_insert(until);
         *end = until.max(*end);
     }
 
-    /// Returns how much longer `runner` rests.
-    pub(crate) fn rest(&self, runner: &str, now: Instant) -> Option<Duration> {
-        let resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
-        resting.get(runner).and_then(|until| until.checked_duration_since(now)).filter(|rest| !rest.is_zero())
+    /// Returns how long the cooldown of `runner` still lasts at `now`.
+    pub(crate) fn cooldown_left(&self, runner: &str, now: Instant) -> Option<Duration> {
+        let limited = self.limited.lock().unwrap_or_else(PoisonError::into_inner);
+        limited.get(runner).and_then(|until| until.checked_duration_since(now)).filter(|left| !left.is_zero())
     }
 }
 
 impl Considered {
     /// Returns the verdict as a sentence fragment.
-    pub(crate) fn reason(&self) -> String {
+    pub fn reason(&self) -> String {
         match &self.verdict {
             Verdict::Named => "it is named".to_owned(),
             Verdict::Priority(priority) => format!("by its priority, {priority}"),
             Verdict::OtherModels(models) => format!("runs {} only", models.join(", ")),
             Verdict::NotInstalled => "is not installed".to_owned(),
-            Verdict::Resting(rest) => {
-                format!("is at its usage limit for {} more s", rest.as_secs().max(1))
+            Verdict::Limited(left) => {
+                format!("is at its usage limit for {} more s", left.as_secs().max(1))
             }
             Verdict::Unknown => "is not configured".to_owned(),
         }
     }
 
-    /// Tells whether it is tried.
-    pub(crate) fn is_tried(&self) -> bool {
+    /// Returns whether the runner is tried.
+    pub fn is_tried(&self) -> bool {
         matches!(self.verdict, Verdict::Named | Verdict::Priority(_))
     }
 }
 
 impl Plan {
-    /// Says why the runner that an agent names is not tried, where another one is.
-    pub(crate) fn instead(&self, named: &str) -> Option<String> {
+    /// Returns why the runner that an agent names is not tried, if another one is.
+    pub(crate) fn substitution_reason(&self, named: &str) -> Option<String> {
         let first = self.choices.first()?.runner.name();
         let passed = self.considered.iter().find(|one| one.runner == named && !one.is_tried())?;
         Some(format!("the agent's runner `{named}` {}, so it went to {first}", passed.reason()))
     }
 
-    /// Says in one sentence why there is nobody to try, or `None` if there is somebody.
-    pub(crate) fn nobody(&self) -> Option<String> {
+    /// Returns in one sentence why there is no runner to try; `None` if there is one.
+    pub(crate) fn no_runner_reason(&self) -> Option<String> {
         if !self.choices.is_empty() {
             return None;
         }
@@ -244,8 +261,8 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::{Plan, Selector};
-    use crate::agents::runner::{Form, Runner};
-    use crate::config::runners::{RunnerEntry, RunnersConfig};
+    use crate::runner::{CommandVariant, Runner};
+    use adjutant_base::config::runners::{RunnerEntry, RunnersConfig};
 
     fn config(runners: &[(&str, i64, &[&str])]) -> RunnersConfig {
         let entry = |(name, priority, models): &(&str, i64, &[&str])| RunnerEntry {
@@ -261,7 +278,7 @@ mod tests {
         plan.choices.iter().map(|choice| choice.runner.name()).collect()
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "it stands in for the look on the PATH")]
+    #[expect(clippy::unnecessary_wraps, reason = "it replaces the search on the PATH")]
     fn installed(_: &Runner, _: Option<&std::path::Path>) -> Option<PathBuf> {
         Some(PathBuf::from("/bin/true"))
     }
@@ -276,7 +293,7 @@ mod tests {
         ]);
         let now = Instant::now();
         let order_for = |preferred: Option<&str>, model: Option<&str>, named: Option<&str>| {
-            let selector = Selector::new(&config, preferred, Form::Own).unwrap();
+            let selector = Selector::new(&config, preferred, CommandVariant::Native).unwrap();
             order(&selector.plan_among(model, named, now, installed)).join(" ")
         };
         for (preferred, model, named, expected) in [
@@ -294,30 +311,35 @@ mod tests {
             assert_eq!(order_for(preferred, model, named), expected, "{preferred:?} {model:?} {named:?}");
         }
         assert!(
-            Selector::new(&config, Some("copilto"), Form::Own).unwrap_err().to_string().contains("copilot")
+            Selector::new(&config, Some("copilto"), CommandVariant::Native)
+                .unwrap_err()
+                .to_string()
+                .contains("copilot")
         );
     }
 
     #[test]
-    fn what_is_missing_or_rests_is_left_out_and_said() {
+    fn a_missing_or_limited_runner_is_left_out_with_a_reason() {
         let selector =
-            Selector::new(&config(&[("codex", 1, &[]), ("copilot", 2, &[])]), None, Form::Own).unwrap();
+            Selector::new(&config(&[("codex", 1, &[]), ("copilot", 2, &[])]), None, CommandVariant::Native)
+                .unwrap();
         let now = Instant::now();
         let only_codex =
             |runner: &Runner, _: Option<&std::path::Path>| (runner.name() == "codex").then(PathBuf::new);
         assert_eq!(order(&selector.plan_among(None, None, now, only_codex)), ["codex"]);
 
-        selector.limited("codex", Some(Duration::from_mins(1)), now);
-        // A later failure that tells nothing makes the rest longer, never shorter.
-        selector.limited("codex", None, now);
-        selector.limited("codex", Some(Duration::from_secs(1)), now);
+        selector.mark_limited("codex", Some(Duration::from_mins(1)), now);
+        // A later failure without a time makes the cooldown longer, never shorter.
+        selector.mark_limited("codex", None, now);
+        selector.mark_limited("codex", Some(Duration::from_secs(1)), now);
         let plan = selector.plan_among(None, None, now, only_codex);
         assert_eq!(
-            plan.nobody().unwrap(),
+            plan.no_runner_reason().unwrap(),
             "no runner can be tried: codex is at its usage limit for 900 more s; copilot is not installed"
         );
         assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["copilot"]);
-        let instead = |named| selector.plan_among(None, Some(named), now, installed).instead(named);
+        let instead =
+            |named| selector.plan_among(None, Some(named), now, installed).substitution_reason(named);
         let limited =
             "the agent's runner `codex` is at its usage limit for 900 more s, so it went to copilot";
         assert_eq!(instead("codex").as_deref(), Some(limited));
@@ -329,31 +351,38 @@ mod tests {
     }
 
     #[test]
-    fn no_rest_is_too_long_to_be_told() {
+    fn a_cooldown_is_at_most_a_month() {
         let forever =
             RunnersConfig { runner_cooldown_minutes: Some(u64::MAX), ..config(&[("codex", 1, &[])]) };
-        let selector = Selector::new(&forever, None, Form::Own).unwrap();
+        let selector = Selector::new(&forever, None, CommandVariant::Native).unwrap();
         let now = Instant::now();
         let month = Some(Duration::from_hours(31 * 24));
-        for told in [None, Some(Duration::MAX)] {
-            selector.limited("codex", told, now);
-            assert_eq!(selector.rest("codex", now), month);
+        for retry_after in [None, Some(Duration::MAX)] {
+            selector.mark_limited("codex", retry_after, now);
+            assert_eq!(selector.cooldown_left("codex", now), month);
         }
     }
 
     #[test]
-    fn the_documented_line_of_copilot_needs_a_persons_word() {
-        let forms = |preferred: &str| {
-            let selector = Selector::new(&RunnersConfig::default(), Some(preferred), Form::Contract).unwrap();
+    fn the_documented_line_of_copilot_needs_the_users_choice() {
+        let variants = |preferred: &str| {
+            let selector =
+                Selector::new(&RunnersConfig::default(), Some(preferred), CommandVariant::Contract).unwrap();
             let plan = selector.plan_among(None, None, Instant::now(), installed);
             plan.choices
                 .iter()
-                .map(|choice| (choice.runner.name().to_owned(), choice.form))
+                .map(|choice| (choice.runner.name().to_owned(), choice.variant))
                 .collect::<Vec<_>>()
         };
         let named = |name: &str, form| (name.to_owned(), form);
-        assert_eq!(forms("codex"), [named("codex", Form::Contract), named("copilot", Form::Own)]);
-        assert_eq!(forms("copilot"), [named("copilot", Form::Contract), named("codex", Form::Contract)]);
-        assert_eq!(forms("claude")[0], named("claude", Form::Own));
+        assert_eq!(
+            variants("codex"),
+            [named("codex", CommandVariant::Contract), named("copilot", CommandVariant::Native)]
+        );
+        assert_eq!(
+            variants("copilot"),
+            [named("copilot", CommandVariant::Contract), named("codex", CommandVariant::Contract)]
+        );
+        assert_eq!(variants("claude")[0], named("claude", CommandVariant::Native));
     }
 }

@@ -1,8 +1,8 @@
-//! A line of a command as words, without a shell.
+//! Splits a command line into words, without a shell.
 
-/// Splits `line` as a shell does: blanks part words, quotes and backslashes keep them together. What only a shell
-/// can do (pipes, variables, `;`) is refused, so that nobody believes it happened. The error is a sentence fragment.
-pub(crate) fn split(line: &str) -> Result<Vec<String>, &'static str> {
+/// Splits `line` as a shell does: at blanks, but not in quotes or after a backslash. Syntax that only a shell can run
+/// (pipes, variables, `;`) is an error, because it would silently have no effect. The error is a sentence fragment.
+pub fn split(line: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut rest = line.chars();

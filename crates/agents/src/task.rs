@@ -1,14 +1,14 @@
-//! A task as the room's callers see it.
+//! Task of a delegation, with its id, its events and the pages of a list.
 
 use std::fmt;
 
-use super::receipt::Outcome;
-use crate::store::Millis;
-pub(crate) use crate::store::tasks::{Ending, Filter, State};
+use super::run_report::Outcome;
+use adjutant_store::Millis;
+pub use adjutant_store::tasks::{Ending, Filter, State};
 
-/// The name of a task: unguessable, short enough to be typed.
+/// The id of a task: unguessable, and short enough to be typed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct TaskId(String);
+pub struct TaskId(String);
 
 /// Letters and digits that are not mistaken for each other.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -17,20 +17,21 @@ const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: usize = 20;
 
 impl TaskId {
-    /// Makes a new one from the system's randomness.
-    pub(crate) fn new() -> Result<Self, getrandom::Error> {
+    /// Returns a new id from the system's randomness.
+    pub fn new() -> Result<Self, getrandom::Error> {
         let mut bytes = [0_u8; LENGTH];
         getrandom::fill(&mut bytes)?;
         Ok(Self(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()))
     }
 
-    /// Takes what somebody wrote; `None` when no task can have that name.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    /// Parses an id; `None` if no task can have it.
+    pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_lowercase();
         (text.len() == LENGTH && text.bytes().all(|byte| LETTERS.contains(&byte))).then_some(Self(text))
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    /// Returns the id as it is shown.
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -43,62 +44,62 @@ impl fmt::Display for TaskId {
 
 /// A delegated task.
 #[derive(Clone, Debug)]
-pub(crate) struct Task {
-    pub(crate) id: TaskId,
+pub struct Task {
+    pub id: TaskId,
     /// Grows with every task: the key of pages.
-    pub(crate) seq: i64,
-    /// The key of the client that asked for it.
-    pub(crate) caller: String,
-    /// What that client calls itself.
-    pub(crate) label: String,
-    pub(crate) agent: String,
+    pub seq: i64,
+    /// The key of the client that delegated it.
+    pub caller: String,
+    /// The name that the client gives itself.
+    pub label: String,
+    pub agent: String,
     /// The runner it waits for, then the one it runs on.
-    pub(crate) runner: String,
+    pub runner: String,
     /// The text; in lists its first 400 characters.
-    pub(crate) text: String,
-    /// The folder that was asked for, with links resolved.
-    pub(crate) workdir: String,
-    pub(crate) state: State,
-    /// The place in the queue, 1 is next; only from `get`, `wait` and `delegate`, and only while queued.
-    pub(crate) position: Option<u64>,
-    /// Somebody asked for its end, and it has not ended yet.
-    pub(crate) cancelling: bool,
-    pub(crate) created_at: Millis,
-    pub(crate) started_at: Option<Millis>,
-    pub(crate) ended_at: Option<Millis>,
+    pub text: String,
+    /// The requested folder, with links resolved.
+    pub workdir: String,
+    pub state: State,
+    /// The position in the queue, 1 is next; only from `get`, `wait` and `delegate`, and only while queued.
+    pub position: Option<u64>,
+    /// Its cancellation was requested, and it has not ended yet.
+    pub cancelling: bool,
+    pub created_at: Millis,
+    pub started_at: Option<Millis>,
+    pub ended_at: Option<Millis>,
     /// How it ended; never in lists.
-    pub(crate) outcome: Option<Box<Outcome>>,
+    pub outcome: Option<Box<Outcome>>,
 }
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Clone, Debug)]
-pub(crate) struct Page {
-    pub(crate) tasks: Vec<Task>,
+pub struct Page {
+    pub tasks: Vec<Task>,
     /// Tasks that pass the filter, on all pages.
-    pub(crate) total: u64,
-    /// What to pass as `before` for the next page; `None` on the last.
-    pub(crate) next: Option<i64>,
+    pub total: u64,
+    /// The value of `before` for the next page; `None` on the last one.
+    pub next: Option<i64>,
 }
 
-/// Something that happened in a task's run.
+/// An event of a task's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Happened {
+pub struct TaskEvent {
     /// Counts from 1.
-    pub(crate) seq: i64,
-    pub(crate) at: Millis,
-    pub(crate) what: What,
+    pub seq: i64,
+    pub at: Millis,
+    pub kind: TaskEventKind,
 }
 
-/// What happened.
+/// The kind of an event, with its data.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum What {
+pub enum TaskEventKind {
     /// A runner was started.
     Started {
         runner: String,
         attempt: i64,
     },
-    /// The agent said something.
+    /// A message of the agent.
     Text {
         text: String,
     },
@@ -122,11 +123,11 @@ pub(crate) enum What {
     FilesChanged {
         files: Vec<String>,
     },
-    /// A warning, a retry, or a word of the hub's own.
+    /// A warning, a retry, or a message of the hub.
     Notice {
         text: String,
     },
-    /// The hub runs a check.
+    /// The hub starts a check.
     CheckStarted {
         command: String,
     },
@@ -136,9 +137,9 @@ pub(crate) enum What {
     },
 }
 
-impl What {
+impl TaskEventKind {
     /// Returns one line for a progress message or a log.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         match self {
             Self::Started { runner, attempt: 1 } => format!("{runner} starts"),
             Self::Started { runner, attempt } => format!("{runner} starts, attempt {attempt}"),

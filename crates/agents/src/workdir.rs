@@ -1,4 +1,4 @@
-//! The folder that an agent works in, checked once and known again.
+//! Working folder of an agent, validated once and recognized later.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 /// An existing folder that is not the root of the file system, with all links resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Workdir {
+pub struct Workdir {
     path: PathBuf,
     device: u64,
     inode: u64,
 }
 
-/// Why a text is no working folder; reads after `working_directory`.
+/// Why a text is not a working folder; a sentence fragment after `working_directory`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub enum Fault {
     #[error("must not be empty: give an absolute path")]
     Empty,
     #[error("must not hold a NUL character")]
@@ -35,8 +35,8 @@ pub(crate) enum Fault {
 }
 
 impl Workdir {
-    /// Resolves and checks what a caller gave. Reads the disk.
-    pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
+    /// Resolves and validates the path that a caller gave. Reads the disk.
+    pub fn parse(text: &str) -> Result<Self, Fault> {
         if text.trim().is_empty() {
             return Err(Fault::Empty);
         }
@@ -66,16 +66,17 @@ impl Workdir {
         Ok(Self { path, device: found.dev(), inode: found.ino() })
     }
 
-    /// Looks again: whether the folder of this path is still the one that was checked.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
+    /// Checks that the folder of this path is still the validated one.
+    pub fn check(&self) -> Result<(), Fault> {
         let found = self.path.symlink_metadata().map_err(|_| Fault::Swapped)?;
         let same = found.is_dir() && found.dev() == self.device && found.ino() == self.inode;
-        // A link in the middle leads elsewhere, even where the folder at the end looks the same.
+        // A replaced link in the middle changes the path, even where the folder at its end is the same.
         let straight = self.path.canonicalize().is_ok_and(|real| real == self.path);
         if same && straight { Ok(()) } else { Err(Fault::Swapped) }
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Returns the absolute path that was checked.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }

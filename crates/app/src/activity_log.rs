@@ -1,26 +1,26 @@
-//! What happened lately: a bounded list for the console, kept in memory.
+//! Recent activity of clients and prompts: a bounded list in memory, shown by the console.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// How many entries are kept; the oldest goes first.
-const KEPT: usize = 500;
+const MAX_ENTRIES: usize = 500;
 
 /// One line of the console's activity list.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) at: SystemTime,
+pub struct ActivityEntry {
+    pub at: SystemTime,
     /// Grows with every entry.
-    pub(crate) number: u64,
+    pub number: u64,
     /// Who did it, as a person reads it: a client's name, or `console`.
-    pub(crate) who: String,
-    pub(crate) what: What,
+    pub who: String,
+    pub kind: ActivityKind,
 }
 
 /// What was done.
 #[derive(Clone, Debug)]
-pub(crate) enum What {
+pub enum ActivityKind {
     Connected,
     Left,
     /// A prompt was expanded; `bytes` is the length of the result. The input itself is never kept.
@@ -39,32 +39,33 @@ pub(crate) enum What {
 
 /// The list, newest last.
 #[derive(Debug, Default)]
-pub(crate) struct Activity(Mutex<Kept>);
+pub struct ActivityLog(Mutex<Entries>);
 
 #[derive(Debug, Default)]
-struct Kept {
-    entries: VecDeque<Entry>,
+struct Entries {
+    entries: VecDeque<ActivityEntry>,
     /// Of all that there ever were.
     recorded: u64,
 }
 
-impl Activity {
-    pub(crate) fn record(&self, who: &str, what: What) {
+impl ActivityLog {
+    /// Adds an entry with the current time; the oldest entry is dropped when the log is full.
+    pub fn record(&self, who: &str, kind: ActivityKind) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.recorded += 1;
-        let entry = Entry { at: SystemTime::now(), number: kept.recorded, who: who.to_owned(), what };
+        let entry = ActivityEntry { at: SystemTime::now(), number: kept.recorded, who: who.to_owned(), kind };
         // An editor saves often; a row of changes is one line with the last one's time.
-        if matches!(entry.what, What::PromptsChanged) {
-            kept.entries.pop_back_if(|last| matches!(last.what, What::PromptsChanged));
+        if matches!(entry.kind, ActivityKind::PromptsChanged) {
+            kept.entries.pop_back_if(|last| matches!(last.kind, ActivityKind::PromptsChanged));
         }
-        if kept.entries.len() == KEPT {
+        if kept.entries.len() == MAX_ENTRIES {
             kept.entries.pop_front();
         }
         kept.entries.push_back(entry);
     }
 
     /// Returns all entries, oldest first.
-    pub(crate) fn all(&self) -> Vec<Entry> {
+    pub fn all(&self) -> Vec<ActivityEntry> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).entries.iter().cloned().collect()
     }
 }

@@ -1,26 +1,26 @@
-//! Who is connected: one row per stdio or socket connection and per HTTP session.
+//! Registry of connected clients: one row per stdio or socket connection and per HTTP session.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use super::activity::{Activity, What};
-use crate::events::{Event, Events};
+use super::activity_log::{ActivityKind, ActivityLog};
+use adjutant_base::events::{Event, Events};
 
 /// Characters kept of what a client calls itself.
-const NAME: usize = 80;
+const MAX_NAME_CHARS: usize = 80;
 
 /// What `adjutant doctor` calls itself where it tries the doors. Nobody is hidden by this name, which anybody may
 /// give: a check is shown as one and not counted as a client, and its coming and going is no activity.
-pub(crate) const CHECK: &str = "adjutant doctor";
+pub const CHECK: &str = "adjutant doctor";
 
 /// What is shown for a client that calls without a session and without a name.
-pub(crate) const NAMELESS: &str = "no name given";
+pub const UNNAMED: &str = "no name given";
 
 /// How a client reached us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Transport {
+pub enum ConnectionKind {
     Stdio,
     Socket,
     /// A script's one call over the socket; nobody comes back for its answer once it has ended.
@@ -32,25 +32,25 @@ pub(crate) enum Transport {
 
 /// One connected client, as the console shows it.
 #[derive(Clone, Debug)]
-pub(crate) struct Client {
-    pub(crate) id: u64,
-    pub(crate) transport: Transport,
+pub struct Client {
+    pub id: u64,
+    pub kind: ConnectionKind,
     /// Which server it asked for: `prompts`, or `all`.
-    pub(crate) server: &'static str,
+    pub server: &'static str,
     /// What the client says of itself, shown and never trusted.
-    pub(crate) name: Option<String>,
-    pub(crate) version: Option<String>,
+    pub name: Option<String>,
+    pub version: Option<String>,
     /// The protocol revision it speaks, once known.
-    pub(crate) revision: Option<String>,
-    pub(crate) pid: Option<u32>,
-    pub(crate) since: SystemTime,
+    pub revision: Option<String>,
+    pub pid: Option<u32>,
+    pub since: SystemTime,
     /// Requests answered so far.
-    pub(crate) calls: u64,
+    pub calls: u64,
 }
 
 impl Client {
     /// Whether it is a check of ours, by its own word.
-    pub(crate) fn is_check(&self) -> bool {
+    pub fn is_check(&self) -> bool {
         self.name.as_deref() == Some(CHECK)
     }
 }
@@ -66,36 +66,36 @@ type Rows = Arc<Mutex<BTreeMap<u64, Row>>>;
 
 /// The registry.
 #[derive(Debug)]
-pub(crate) struct Clients {
+pub struct ClientRegistry {
     next: AtomicU64,
     rows: Rows,
     events: Events,
-    activity: Arc<Activity>,
+    activity: Arc<ActivityLog>,
 }
 
-impl Clients {
+impl ClientRegistry {
     /// Who comes and goes is told to `events`, and noted in `activity` for those who say who they are.
-    pub(crate) fn new(events: Events, activity: Arc<Activity>) -> Self {
+    pub fn new(events: Events, activity: Arc<ActivityLog>) -> Self {
         Self { next: AtomicU64::new(1), rows: Rows::default(), events, activity }
     }
 
     /// Enters a client; it is taken out again when the returned guard is dropped.
-    pub(crate) fn enter(&self, transport: Transport, server: &'static str, pid: Option<u32>) -> Connected {
+    pub fn register(&self, kind: ConnectionKind, server: &'static str, pid: Option<u32>) -> ClientHandle {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let since = SystemTime::now();
         let client =
-            Client { id, transport, server, name: None, version: None, revision: None, pid, since, calls: 0 };
+            Client { id, kind, server, name: None, version: None, revision: None, pid, since, calls: 0 };
         let calls = Arc::new(AtomicU64::new(0));
         let row = Row { client, calls: calls.clone() };
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(id, row);
         self.events.send(Event::ClientConnected);
-        Connected {
+        ClientHandle {
             id,
-            transport,
+            kind,
             pid,
             label: OnceLock::new(),
             calls,
-            heard: Mutex::default(),
+            up_to_date: Mutex::default(),
             rows: self.rows.clone(),
             events: self.events.clone(),
             activity: self.activity.clone(),
@@ -103,7 +103,7 @@ impl Clients {
     }
 
     /// Returns all rows, oldest first.
-    pub(crate) fn all(&self) -> Vec<Client> {
+    pub fn all(&self) -> Vec<Client> {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         rows.values()
             .map(|row| Client { calls: row.calls.load(Ordering::Relaxed), ..row.client.clone() })
@@ -113,78 +113,78 @@ impl Clients {
 
 /// A client's presence: lives as long as its connection.
 #[derive(Debug)]
-pub(crate) struct Connected {
-    pub(crate) id: u64,
-    pub(crate) transport: Transport,
+pub struct ClientHandle {
+    pub id: u64,
+    pub kind: ConnectionKind,
     /// The process at the other end, where the transport tells.
-    pub(crate) pid: Option<u32>,
+    pub pid: Option<u32>,
     /// The client's name, once it has said who it is.
     label: OnceLock<String>,
     calls: Arc<AtomicU64>,
     /// For whom nothing waited last, and the store's number then: several tell themselves apart below one name.
-    heard: Mutex<Option<(String, u64)>>,
+    up_to_date: Mutex<Option<(String, u64)>>,
     rows: Rows,
     events: Events,
-    activity: Arc<Activity>,
+    activity: Arc<ActivityLog>,
 }
 
-impl Connected {
+impl ClientHandle {
     /// Notes that nothing waited for the caller `key` when the store's number was `written`.
-    pub(crate) fn heard(&self, key: String, written: u64) {
-        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, written));
+    pub fn mark_up_to_date(&self, key: String, written: u64) {
+        *self.up_to_date.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, written));
     }
 
     /// Whether nothing waited for the caller `key` when the store's number was `written`.
-    pub(crate) fn has_heard(&self, key: &str, written: u64) -> bool {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.as_ref().is_some_and(|(of, at)| of == key && *at == written)
+    pub fn is_up_to_date(&self, key: &str, written: u64) -> bool {
+        let up_to_date = self.up_to_date.lock().unwrap_or_else(PoisonError::into_inner);
+        up_to_date.as_ref().is_some_and(|(of, at)| of == key && *at == written)
     }
 
     /// Notes what the client says of itself and which revision it speaks. The first name stays in what is logged.
-    pub(crate) fn identify(&self, name: &str, version: &str, revision: &str) {
-        let name: String = name.chars().take(NAME).collect();
+    pub fn identify(&self, name: &str, version: &str, revision: &str) {
+        let name: String = name.chars().take(MAX_NAME_CHARS).collect();
         if let Some(row) = self.rows.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&self.id) {
             row.client.name = Some(name.clone());
-            row.client.version = Some(version.chars().take(NAME).collect());
+            row.client.version = Some(version.chars().take(MAX_NAME_CHARS).collect());
             row.client.revision = Some(revision.to_owned());
         }
         if self.label.set(name).is_ok() && self.name() != CHECK {
-            self.activity.record(self.label(), What::Connected);
+            self.activity.record(self.label(), ActivityKind::Connected);
         }
         self.events.send(Event::ClientIdentified);
     }
 
     /// Whether the client has said who it is.
-    pub(crate) fn identified(&self) -> bool {
+    pub fn is_identified(&self) -> bool {
         self.label.get().is_some()
     }
 
     /// Counts one request.
-    pub(crate) fn count(&self) {
+    pub fn count_request(&self) {
         self.calls.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns what the client calls itself; empty while it has not.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.label.get().map_or("", String::as_str)
     }
 
     /// Tells whether the client has said a name of its own.
-    pub(crate) fn says_its_name(&self) -> bool {
-        !matches!(self.name(), "" | NAMELESS)
+    pub fn has_name(&self) -> bool {
+        !matches!(self.name(), "" | UNNAMED)
     }
 
     /// Returns the name to show for this client.
-    pub(crate) fn label(&self) -> &str {
+    pub fn label(&self) -> &str {
         self.label.get().map_or("a client without a name", String::as_str)
     }
 }
 
-impl Drop for Connected {
+impl Drop for ClientHandle {
     fn drop(&mut self) {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
-        if self.identified() && self.name() != CHECK {
-            self.activity.record(self.label(), What::Left);
+        if self.is_identified() && self.name() != CHECK {
+            self.activity.record(self.label(), ActivityKind::Left);
         }
         self.events.send(Event::ClientLeft);
     }

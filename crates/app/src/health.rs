@@ -1,35 +1,38 @@
-//! What the doctor asks of the ground: whether the database is sound, whether the desktop's notifications answer.
+//! Health checks for `adjutant doctor`: the database and the desktop's notification service.
 
-use crate::channels;
-use crate::config::Database;
-use crate::store;
+use adjutant_base::config::Database;
+use adjutant_net::channels;
+use adjutant_store as store;
 
 /// How the rows are.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Rows {
+pub enum DatabaseHealth {
     /// There is no database yet.
-    None,
+    Missing,
     Sound,
     /// What does not fit together, in the engine's words.
-    Broken(Vec<String>),
+    Damaged(Vec<String>),
     /// A newer version of this program wrote them.
     Newer,
+    /// A build before the first release wrote them.
+    BeforeFirstRelease,
     /// Another program keeps everybody else out.
-    Held,
+    Locked,
     /// They cannot be reached; a sentence says why.
-    Away(String),
+    Unreachable(String),
 }
 
 /// Reads the database as it is, and changes nothing.
-pub(crate) async fn database(database: &Database) -> Rows {
+pub async fn database(database: &Database) -> DatabaseHealth {
     match store::faults(database).await {
-        Ok(None) => Rows::None,
-        Ok(Some(faults)) if faults.is_empty() => Rows::Sound,
-        Ok(Some(faults)) => Rows::Broken(faults),
-        Err(store::Error::Newer) => Rows::Newer,
-        Err(store::Error::Held(_)) => Rows::Held,
-        Err(store::Error::Damaged(source)) => Rows::Broken(vec![source.to_string()]),
-        Err(error) => Rows::Away(match std::error::Error::source(&error) {
+        Ok(None) => DatabaseHealth::Missing,
+        Ok(Some(faults)) if faults.is_empty() => DatabaseHealth::Sound,
+        Ok(Some(faults)) => DatabaseHealth::Damaged(faults),
+        Err(store::Error::Newer) => DatabaseHealth::Newer,
+        Err(store::Error::BeforeFirstRelease) => DatabaseHealth::BeforeFirstRelease,
+        Err(store::Error::Held(_)) => DatabaseHealth::Locked,
+        Err(store::Error::Damaged(source)) => DatabaseHealth::Damaged(vec![source.to_string()]),
+        Err(error) => DatabaseHealth::Unreachable(match std::error::Error::source(&error) {
             Some(source) => format!("{error}: {source}"),
             None => error.to_string(),
         }),
@@ -37,6 +40,6 @@ pub(crate) async fn database(database: &Database) -> Rows {
 }
 
 /// Asks the desktop's notification service for its name. The error is a sentence fragment.
-pub(crate) async fn notification_service() -> Result<String, String> {
+pub async fn notification_service() -> Result<String, String> {
     channels::Desktop::default().name().await.map_err(|error| error.to_string())
 }

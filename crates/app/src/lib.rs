@@ -1,115 +1,122 @@
-//! The application: builds the rooms on the ground, knows who is connected, and owns shutdown.
+//! The application: builds the domains on the infrastructure, knows the connected clients, and owns shutdown.
 
-pub(crate) mod activity;
+pub mod activity_log;
 mod approvals;
-pub(crate) mod awaited;
-pub(crate) mod calendars;
-pub(crate) mod clients;
-mod doorbell;
-mod facts;
-pub(crate) mod health;
-mod notices;
-mod people;
-pub(crate) mod planning;
-pub(crate) mod rooms;
-pub(crate) mod timeline;
-pub(crate) mod waiting;
+pub mod calendar_sync;
+pub mod client_registry;
+pub mod health;
+mod notification_questions;
+mod notifier;
+pub mod pending_counts;
+pub mod proposals;
+mod repo_status;
+pub mod timeline;
+pub mod toolset_switches;
+mod user_list_cache;
+pub(crate) mod waiters;
 mod workspaces;
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::{Duration, SystemTime};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::agents::{Agents, Selector};
-use crate::assistant::Assistant;
-use crate::codex::Codex;
-use crate::config::Config;
-use crate::events::{Event, Events};
-use crate::popups::Popups;
-use crate::prompts::Prompts;
-use crate::recorder::Recorder;
-use crate::store::Store;
-use activity::{Activity, What};
-use awaited::Awaited;
-use clients::Clients;
-use facts::Known;
-use people::People;
-use rooms::Rooms;
-use workspaces::Workspaces;
+use activity_log::{ActivityKind, ActivityLog};
+use adjutant_agents::{Agents, Selector};
+use adjutant_assistant::Assistant;
+use adjutant_base::config::{self, Config};
+use adjutant_base::events::{Event, Events};
+use adjutant_codex::Codex;
+use adjutant_host::recorder::Recorder;
+use adjutant_prompts::Prompts;
+use adjutant_questions::Questions;
+use adjutant_store::Store;
+use client_registry::ClientRegistry;
+use repo_status::RepoStatusCache;
+use toolset_switches::ToolsetSwitches;
+use user_list_cache::UserListCache;
+use waiters::Waiters;
 
-/// Everything a door needs, shared by all connections of one process.
+/// How often the time of `config.toml` is read. A watch of its folder would wake for every write of the database there.
+const CONFIG_POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The state that all interfaces share: the domains, the connected clients and the settings of one process.
 #[derive(Debug)]
-pub(crate) struct App {
-    pub(crate) config: Config,
-    pub(crate) events: Events,
-    pub(crate) agents: Agents,
-    pub(crate) assistant: Assistant,
-    pub(crate) codex: Codex,
-    pub(crate) popups: Popups,
-    pub(crate) prompts: Prompts,
-    pub(crate) recorder: Recorder,
+pub struct App {
+    pub config: Config,
+    pub events: Events,
+    pub agents: Agents,
+    pub assistant: Assistant,
+    pub codex: Codex,
+    pub questions: Arc<Questions>,
+    pub prompts: Prompts,
+    pub recorder: Recorder,
     /// Who is connected now.
-    pub(crate) clients: Arc<Clients>,
+    pub clients: Arc<ClientRegistry>,
     /// What happened lately, newest last, bounded.
-    pub(crate) activity: Arc<Activity>,
+    pub activity: Arc<ActivityLog>,
     /// Where others can reach this process.
-    pub(crate) listening: Arc<Listening>,
-    /// Which rooms the server of all rooms has now.
-    pub(crate) rooms: Arc<Rooms>,
+    pub listening: Arc<Listening>,
+    /// Which toolsets the server of all toolsets has now.
+    pub toolsets: Arc<ToolsetSwitches>,
     /// What calls wait for now.
-    pub(crate) awaited: Arc<Awaited>,
+    pub waiters: Arc<Waiters>,
     /// Where rows are kept: those of tasks may be apart.
     stores: Vec<Store>,
-    workspaces: Workspaces,
-    facts: Arc<Known>,
-    people: Arc<People>,
+    /// The application of each workspace that has a client, by folder.
+    workspaces: Mutex<HashMap<PathBuf, Weak<Self>>>,
+    /// State of the working trees that questions are about.
+    pub repo_status: Arc<RepoStatusCache>,
+    /// The list of users, as the lists of resources name them.
+    pub user_list: Arc<UserListCache>,
     /// The folder of the project whose files come first, for clients that work in one.
-    pub(crate) workspace: Option<PathBuf>,
+    pub workspace: Option<PathBuf>,
     /// Cancelled once, when the process is to stop in order.
-    pub(crate) shutdown: CancellationToken,
-    pub(crate) started: SystemTime,
+    pub shutdown: CancellationToken,
+    pub started: SystemTime,
 }
 
 /// Where this process listens: each door sets its own once it is bound, and the console shows it.
 #[derive(Debug, Default)]
-pub(crate) struct Listening {
+pub struct Listening {
     /// The bound address, so port 0 is already a real port.
-    pub(crate) http: OnceLock<SocketAddr>,
+    pub http: OnceLock<SocketAddr>,
     /// The console's origin as a browser names it: the proxy's where there is one.
-    pub(crate) console: OnceLock<String>,
-    pub(crate) socket: OnceLock<PathBuf>,
+    pub console: OnceLock<String>,
+    pub socket: OnceLock<PathBuf>,
 }
 
 impl App {
     /// Builds the rooms. Reads nothing from disk yet: a room loads when it is first asked.
     /// `selector` chooses the runners of delegated tasks.
-    pub(crate) fn new(config: Config, selector: Selector) -> Arc<Self> {
+    pub fn new(config: Config, selector: Selector) -> Arc<Self> {
         let events = Events::new();
-        let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits);
+        let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits());
         let store = Store::new(config.database.clone());
         let assistant = Assistant::new(store.clone(), events.clone());
         let recorder = Recorder::new(config.log.clone());
         let codex = Codex::new(config.codex.clone(), store.clone(), events.clone(), recorder.clone());
-        let popups = Popups::new(config.popups.clone(), store.clone(), events.clone());
+        let questions = Arc::new(Questions::new(config.questions.clone(), store.clone(), events.clone()));
         let tasks = config.delegation.database.clone().map(Store::new);
-        let stores = [store.clone()].into_iter().chain(tasks.clone()).collect();
+        let stores: Vec<_> = [store.clone()].into_iter().chain(tasks.clone()).collect();
+        let user_list = Arc::new(UserListCache::new(assistant.clone(), stores.clone()));
         let tasks = tasks.unwrap_or(store);
         let settings = config.delegation.clone();
         let agents = Agents::new(&config.agents, settings, selector, tasks, events.clone(), recorder.clone());
-        let activity = Arc::<Activity>::default();
+        let activity = Arc::<ActivityLog>::default();
         Arc::new(Self {
-            clients: Arc::new(Clients::new(events.clone(), activity.clone())),
+            clients: Arc::new(ClientRegistry::new(events.clone(), activity.clone())),
             activity,
             listening: Arc::default(),
-            rooms: Arc::new(Rooms::new(config.rooms.clone())),
-            awaited: Arc::default(),
+            toolsets: Arc::new(ToolsetSwitches::new(config.toolsets.clone())),
+            waiters: Arc::default(),
             stores,
-            workspaces: Workspaces::default(),
-            facts: Arc::default(),
-            people: Arc::default(),
+            workspaces: Mutex::default(),
+            repo_status: Arc::new(RepoStatusCache::new(config.home.clone(), events.clone())),
+            user_list,
             workspace: None,
             shutdown: CancellationToken::new(),
             started: SystemTime::now(),
@@ -118,7 +125,7 @@ impl App {
             agents,
             assistant,
             codex,
-            popups,
+            questions,
             prompts,
             recorder,
         })
@@ -126,16 +133,16 @@ impl App {
 
     /// Watches the files of prompts and agents until shutdown; what changes becomes an event, and prompts a line of
     /// the activity too.
-    pub(crate) async fn watch_files(self: Arc<Self>) {
+    pub async fn watch_files(self: Arc<Self>) {
         let mut prompts = self.prompts.changes();
-        let mut agents = self.agents.definitions().changes();
+        let mut agents = self.agents.registry().changes();
         self.prompts.watch();
-        self.agents.definitions().watch();
+        self.agents.registry().watch();
         loop {
             tokio::select! {
                 () = self.shutdown.cancelled() => return,
                 Ok(()) = prompts.changed() => {
-                    self.activity.record("hub", What::PromptsChanged);
+                    self.activity.record("hub", ActivityKind::PromptsChanged);
                     self.events.send(Event::PromptsChanged);
                 }
                 Ok(()) = agents.changed() => self.events.send(Event::AgentsChanged),
@@ -145,18 +152,28 @@ impl App {
     }
 
     /// Returns what tells a connection from all others, also from those of an earlier hub.
-    pub(crate) fn session_of(&self, client: u64) -> String {
+    pub fn session_of(&self, client: u64) -> String {
         let started = self.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         format!("{}-{client}", started.as_millis())
     }
 
-    /// Returns a number that is another one after each change of a store; nothing where others may change one too.
-    pub(crate) fn written(&self) -> Option<u64> {
-        self.stores.iter().map(Store::written).sum()
+    /// Applies changes of `config.toml` until shutdown. A file that cannot be read changes nothing.
+    pub async fn watch_config(self: Arc<Self>) {
+        let mut known = config::version(&self.config.home);
+        while self.shutdown.run_until_cancelled(tokio::time::sleep(CONFIG_POLL_INTERVAL)).await.is_some() {
+            let now = config::version(&self.config.home);
+            if now == known {
+                continue;
+            }
+            known = now;
+            if self.toolsets.apply(config::reload(&self.config)) {
+                self.events.send(Event::ToolsetsChanged);
+            }
+        }
     }
 
-    /// Returns the application of each workspace that has a client now, by folder.
-    pub(crate) fn workspaces(&self) -> Vec<Arc<Self>> {
-        self.workspaces.all()
+    /// Returns a number that changes with each write to a store; `None` where other processes may write to it.
+    pub fn write_generation(&self) -> Option<u64> {
+        self.stores.iter().map(Store::written).sum()
     }
 }

@@ -1,9 +1,9 @@
-//! Rings for a person who looks at no screen: what waits on the desk becomes a notice of the desktop, and of a phone
-//! where one is set up.
+//! Notices of pending questions on the desktop, and on a phone where one is configured.
 //!
-//! The desk never waits for a bell, and no bell for another. The desktop has one notice for all that waits; a phone gets
-//! one a question, with buttons where the question has few enough options and is not marked `high`. After a restart of
-//! the hub the desktop's notice is there again, and a phone is not rung a second time: its old buttons still work.
+//! A question never waits for a notice, and no channel waits for another. The desktop has one notice for all pending
+//! questions. A phone gets one for each question, with buttons where the question has few enough options and is not
+//! marked `high`. After a restart of the hub the desktop's notice is shown again; a phone is not notified a second
+//! time, and its old buttons still work.
 
 mod desktop;
 
@@ -18,42 +18,42 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::App;
-use crate::channels::{self, Action, Desktop, MOST_ACTIONS, Notice, Ntfy};
-use crate::events::Event;
-use crate::popups::{
-    Answer, Availability, Field, Given, Input, Level, Popups, Presenter, Proof, Question, State, Ticket,
+use adjutant_base::events::Event;
+use adjutant_base::text::escape_invisible;
+use adjutant_base::trace_context::within;
+use adjutant_net::channels::{self, Action, Desktop, MOST_ACTIONS, Notice, Ntfy};
+use adjutant_questions::{
+    Answer, Availability, Channel, Field, FieldValue, Input, Level, Proof, Question, Questions, State, Ticket,
 };
-use crate::trace::within;
-use crate::visible;
 
 /// A question that is seen or decided this soon needs no bell.
-const GRACE: Duration = Duration::from_millis(700);
+const GRACE_PERIOD: Duration = Duration::from_millis(700);
 
 /// Questions that are looked at; of more only the number counts.
-const LOOKED_AT: u32 = 100;
+const MAX_QUESTIONS: u32 = 100;
 
 /// Questions that ring a phone one by one; more at once are one notice.
-const FLOOD: usize = 3;
+const MAX_SINGLE_NOTICES: usize = 3;
 
 /// How long the notice's going is waited for when the hub stops.
-const LAST: Duration = Duration::from_millis(500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Presses that wait to be read.
-const PRESSES: usize = 16;
+const PRESS_QUEUE_SIZE: usize = 16;
 
 /// The key of the desktop's one notice.
-const KEY: &str = "questions";
+const NOTICE_KEY: &str = "questions";
 
 /// What the bells know of the desk.
-struct Bells {
-    popups: Popups,
+struct Notifier {
+    questions: Arc<Questions>,
     /// The desktop's notice as it should be; `None` without a desktop.
     desktop: Option<watch::Sender<Option<Notice>>>,
     phone: Option<Phone>,
     /// Questions that have rung.
-    rung: HashSet<Ticket>,
+    notified: HashSet<Ticket>,
     /// Questions that were put off: they ring again when they are back, though they were seen.
-    put_off: HashSet<Ticket>,
+    snoozed: HashSet<Ticket>,
     /// The question that the desktop's notice names.
     named: Option<Ticket>,
 }
@@ -71,35 +71,35 @@ struct Phone {
 
 impl App {
     /// Rings until shutdown.
-    pub(crate) async fn ring(self: Arc<Self>) {
+    pub async fn run_notifier(self: Arc<Self>) {
         let channels = &self.config.channels;
-        let mut bells = Bells {
-            popups: self.popups.clone(),
+        let mut notifier = Notifier {
+            questions: self.questions.clone(),
             desktop: None,
             phone: None,
-            rung: HashSet::new(),
-            put_off: HashSet::new(),
+            notified: HashSet::new(),
+            snoozed: HashSet::new(),
             named: None,
         };
         if let Some(phone) = channels.phone.clone() {
-            bells.phone = Phone::new(phone, &self.popups).await;
+            notifier.phone = Phone::new(phone, &self.questions).await;
         }
         let showing = channels.desktop.then(|| {
-            let (wanted, wishes) = watch::channel(None);
-            bells.desktop = Some(wanted);
-            AbortOnDropHandle::new(tokio::spawn(desktop::show(Desktop::default(), wishes)))
+            let (wanted, wanted_changes) = watch::channel(None);
+            notifier.desktop = Some(wanted);
+            AbortOnDropHandle::new(tokio::spawn(desktop::show(Desktop::default(), wanted_changes)))
         });
-        if showing.is_none() && bells.phone.is_none() {
+        if showing.is_none() && notifier.phone.is_none() {
             return;
         }
-        let (send, mut presses) = mpsc::channel(PRESSES);
-        let listener = bells.phone.as_ref().map(|phone| {
+        let (send, mut presses) = mpsc::channel(PRESS_QUEUE_SIZE);
+        let listener = notifier.phone.as_ref().map(|phone| {
             let (ntfy, stop) = (phone.ntfy.clone(), self.shutdown.clone());
             tokio::spawn(async move { ntfy.listen(send, stop).await })
         });
         let mut events = self.events.subscribe();
         // What the last hub left waiting is looked at without an event.
-        let mut ring_at = Some(Instant::now() + GRACE);
+        let mut ring_at = Some(Instant::now() + GRACE_PERIOD);
         loop {
             let changed = async {
                 loop {
@@ -118,95 +118,97 @@ impl App {
             };
             tokio::select! {
                 () = self.shutdown.cancelled() => break,
-                Some(nonce) = presses.recv() => bells.pressed(&nonce).await,
+                Some(nonce) = presses.recv() => notifier.pressed(&nonce).await,
                 () = due => {
                     ring_at = None;
-                    bells.look(Bell::Rings).await;
+                    notifier.update(Alert::Sound).await;
                 }
                 open = changed => {
                     if !open {
                         break;
                     }
                     // What is decided is taken away at once; what is new may be seen before it has to ring.
-                    bells.look(Bell::Silent).await;
-                    ring_at = ring_at.or(Some(Instant::now() + GRACE));
+                    notifier.update(Alert::Silent).await;
+                    ring_at = ring_at.or(Some(Instant::now() + GRACE_PERIOD));
                 }
             }
         }
         if let Some(listener) = listener {
             let _ = listener.await;
         }
-        bells.silence();
+        notifier.clear_desktop();
         // Without its wishes the showing ends, behind its last one.
-        drop(bells);
+        drop(notifier);
         if let Some(showing) = showing {
-            let _ = tokio::time::timeout(LAST, showing).await;
+            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, showing).await;
         }
     }
 }
 
 /// Whether a look at the desk may ring.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Bell {
-    Rings,
+enum Alert {
+    Sound,
     Silent,
 }
 
-impl Bells {
+impl Notifier {
     /// Looks at the desk, takes away what is no longer true, and rings for what is new.
-    async fn look(&mut self, bell: Bell) {
-        let page = match self.popups.pending(None, LOOKED_AT).await {
+    async fn update(&mut self, alert: Alert) {
+        let page = match self.questions.pending(None, MAX_QUESTIONS).await {
             Ok(page) => page,
             Err(error) => {
-                tracing::warn!(%error, "the desk cannot be read");
+                tracing::warn!(%error, "the Inbox cannot be read");
                 return;
             }
         };
         let pending: HashSet<&Ticket> = page.questions.iter().map(|question| &question.ticket).collect();
-        self.rung.retain(|ticket| pending.contains(ticket));
-        self.put_off.retain(|ticket| pending.contains(ticket));
-        let put_off = page.questions.iter().filter(|question| question.snoozed_until.is_some());
-        self.put_off.extend(put_off.map(|question| question.ticket.clone()));
+        self.notified.retain(|ticket| pending.contains(ticket));
+        self.snoozed.retain(|ticket| pending.contains(ticket));
+        let snoozed = page.questions.iter().filter(|question| question.snoozed_until.is_some());
+        self.snoozed.extend(snoozed.map(|question| question.ticket.clone()));
         if let Some(phone) = &mut self.phone {
-            phone.keep(&pending);
+            phone.retain_pending(&pending);
         }
         if self.named.as_ref().is_some_and(|named| !pending.contains(named)) {
             // The notice names what is decided: the newest of the rest takes its place without a sound, if any rang.
-            let rest = page.questions.iter().rev().find(|question| self.rung.contains(&question.ticket));
+            let rest = page.questions.iter().rev().find(|question| self.notified.contains(&question.ticket));
             match rest {
-                Some(rest) => self.tell_desktop(rest, page.total),
-                None => self.silence(),
+                Some(rest) => self.notify_desktop(rest, page.total),
+                None => self.clear_desktop(),
             }
         }
-        if bell == Bell::Silent || !matches!(self.popups.availability().await, Ok(Availability::Here)) {
+        if alert == Alert::Silent || !matches!(self.questions.availability().await, Ok(Availability::Here)) {
             return;
         }
         let is_fresh = |question: &&Question| {
-            let new = question.seen_at.is_none() && !self.rung.contains(&question.ticket);
+            let new = question.seen_at.is_none() && !self.notified.contains(&question.ticket);
             question.state == State::Pending
                 && question.snoozed_until.is_none()
-                && (new || self.put_off.contains(&question.ticket))
+                && (new || self.snoozed.contains(&question.ticket))
         };
         let fresh: Vec<Question> = page.questions.iter().filter(is_fresh).cloned().collect();
         let Some(newest) = fresh.last() else { return };
-        self.put_off.retain(|ticket| fresh.iter().all(|question| question.ticket != *ticket));
-        self.rung.extend(fresh.iter().map(|question| question.ticket.clone()));
-        self.tell_desktop(newest, page.total);
+        self.snoozed.retain(|ticket| fresh.iter().all(|question| question.ticket != *ticket));
+        self.notified.extend(fresh.iter().map(|question| question.ticket.clone()));
+        self.notify_desktop(newest, page.total);
         if let Some(phone) = &mut self.phone {
-            phone.ring(&self.popups, &fresh).await;
+            phone.ring(&self.questions, &fresh).await;
         }
     }
 
-    fn tell_desktop(&mut self, newest: &Question, total: u64) {
+    fn notify_desktop(&mut self, newest: &Question, total: u64) {
         let Some(desktop) = &self.desktop else { return };
         let title = match total {
             0 | 1 => format!("{} asks", asker(newest)),
             total => format!("{total} questions wait, the newest from {}", asker(newest)),
         };
-        let body =
-            format!("{}\nAnswer in the console, or with: adjutant inbox", visible::line(&newest.title));
+        let body = format!(
+            "{}\nAnswer in the console, or with: adjutant inbox",
+            escape_invisible::line(&newest.title)
+        );
         desktop.send_replace(Some(Notice {
-            key: KEY.to_owned(),
+            key: NOTICE_KEY.to_owned(),
             title,
             body,
             urgent: newest.level == Level::High,
@@ -216,7 +218,7 @@ impl Bells {
     }
 
     /// Nothing waits any more.
-    fn silence(&mut self) {
+    fn clear_desktop(&mut self) {
         self.named = None;
         if let Some(desktop) = &self.desktop {
             desktop.send_if_modified(|wanted| wanted.take().is_some());
@@ -225,12 +227,12 @@ impl Bells {
 
     /// A button was pressed: its nonce is good once, and with it go the other buttons of its question.
     async fn pressed(&mut self, nonce: &str) {
-        let pressed = self.phone.as_mut().and_then(|phone| phone.take(nonce.trim()));
+        let pressed = self.phone.as_mut().and_then(|phone| phone.take_button(nonce.trim()));
         let Some((ticket, answer)) = pressed else {
             tracing::warn!("an answer of a phone was refused: it is unknown, or was used before");
             return;
         };
-        match self.popups.answer(&ticket, Proof::Door, answer, None, Presenter::Phone).await {
+        match self.questions.answer(&ticket, Proof::Interface, answer, None, Channel::Phone).await {
             Ok(_) => tracing::info!(%ticket, "answered on the phone"),
             Err(error) => tracing::info!(%ticket, %error, "an answer of a phone was refused"),
         }
@@ -239,25 +241,25 @@ impl Bells {
 
 impl Phone {
     /// Returns a phone with the buttons that an earlier hub gave it; `None` where it cannot be used.
-    async fn new(settings: crate::config::channels::Phone, popups: &Popups) -> Option<Self> {
+    async fn new(settings: adjutant_base::config::channels::Phone, questions: &Questions) -> Option<Self> {
         let unusable = |error: &dyn std::fmt::Display| tracing::warn!(%error, "there is no phone");
         let ntfy = Ntfy::new(settings).inspect_err(|error| unusable(error)).ok()?;
-        let key = popups.phone_key().await.inspect_err(|error| unusable(error)).ok()?;
+        let key = questions.phone_key().await.inspect_err(|error| unusable(error)).ok()?;
         let mut phone = Self { ntfy, key, buttons: HashMap::new(), spent: HashSet::new() };
-        let page = popups.pending(None, LOOKED_AT).await.inspect_err(|error| unusable(error)).ok()?;
+        let page = questions.pending(None, MAX_QUESTIONS).await.inspect_err(|error| unusable(error)).ok()?;
         for question in &page.questions {
-            phone.actions(question);
+            phone.make_buttons(question);
         }
         Some(phone)
     }
 
     /// Forgets the buttons of what is not pending.
-    fn keep(&mut self, pending: &HashSet<&Ticket>) {
+    fn retain_pending(&mut self, pending: &HashSet<&Ticket>) {
         self.buttons.retain(|_, (ticket, _)| pending.contains(ticket));
     }
 
     /// Takes a button, and all others of its question with it.
-    fn take(&mut self, nonce: &str) -> Option<(Ticket, Answer)> {
+    fn take_button(&mut self, nonce: &str) -> Option<(Ticket, Answer)> {
         let pressed = self.buttons.get(nonce).cloned()?;
         self.buttons.retain(|_, (other, _)| *other != pressed.0);
         self.spent.insert(pressed.0.clone());
@@ -265,7 +267,7 @@ impl Phone {
     }
 
     /// Makes the buttons of a question, where it has any.
-    fn actions(&mut self, question: &Question) -> Vec<Action> {
+    fn make_buttons(&mut self, question: &Question) -> Vec<Action> {
         let ticket = &question.ticket;
         let mut actions = Vec::new();
         if !self.ntfy.takes_actions() || self.spent.contains(ticket) {
@@ -280,59 +282,63 @@ impl Phone {
         actions
     }
 
-    async fn ring(&mut self, popups: &Popups, fresh: &[Question]) {
+    async fn ring(&mut self, questions: &Questions, fresh: &[Question]) {
         let mut new = Vec::new();
         for question in fresh {
-            match popups.rings(&question.ticket, Presenter::Phone).await {
+            match questions.claim_ring(&question.ticket, Channel::Phone).await {
                 Ok(true) => new.push(question),
                 // An earlier hub rang for it.
                 Ok(false) => {}
                 Err(error) => tracing::warn!(%error, "what rang cannot be read"),
             }
         }
-        if new.len() > FLOOD {
+        if new.len() > MAX_SINGLE_NOTICES {
             let title = format!("{} questions wait for you", new.len());
-            told(self.ntfy.show(&Notice { key: KEY.to_owned(), title, ..Notice::default() }).await);
+            log_failure(
+                self.ntfy.show(&Notice { key: NOTICE_KEY.to_owned(), title, ..Notice::default() }).await,
+            );
             return;
         }
         for question in new {
             let notice = Notice {
                 key: question.ticket.to_string(),
-                title: format!("{} asks: {}", asker(question), visible::line(&question.title)),
+                title: format!("{} asks: {}", asker(question), escape_invisible::line(&question.title)),
                 body: if self.ntfy.takes_bodies() { question.message.clone() } else { String::new() },
                 urgent: question.level == Level::High,
-                actions: self.actions(question),
+                actions: self.make_buttons(question),
             };
-            told(within(popups.trace_of(&question.ticket), self.ntfy.show(&notice)).await);
+            log_failure(within(questions.trace_of(&question.ticket), self.ntfy.show(&notice)).await);
         }
     }
 }
 
-fn told(result: Result<(), channels::Error>) {
+fn log_failure(result: Result<(), channels::Error>) {
     if let Err(error) = result {
-        tracing::warn!(%error, "the phone was not told");
+        tracing::warn!(%error, "the phone could not be notified");
     }
 }
 
 fn asker(question: &Question) -> String {
-    let name = visible::line(&question.client);
+    let name = escape_invisible::line(&question.client);
     if name.is_empty() { "an agent".to_owned() } else { name }
 }
 
 /// Returns the options that fit on buttons: few enough, of one choice, and nothing that needs a passphrase.
-fn buttons(question: &Question) -> Vec<(String, Given)> {
+fn buttons(question: &Question) -> Vec<(String, FieldValue)> {
     let [Field { input, .. }] = &question.fields[..] else { return Vec::new() };
     if question.level == Level::High {
         return Vec::new();
     }
     match input {
         Input::Choice { options, max: 1, .. } if options.len() <= MOST_ACTIONS => {
-            let button = |option: &crate::popups::Choice| {
-                (option.label.clone(), Given::Choices(vec![option.value.clone()]))
+            let button = |option: &adjutant_questions::Choice| {
+                (option.label.clone(), FieldValue::Choices(vec![option.value.clone()]))
             };
             options.iter().map(button).collect()
         }
-        Input::YesNo => vec![("Yes".to_owned(), Given::YesNo(true)), ("No".to_owned(), Given::YesNo(false))],
+        Input::YesNo => {
+            vec![("Yes".to_owned(), FieldValue::YesNo(true)), ("No".to_owned(), FieldValue::YesNo(false))]
+        }
         _ => Vec::new(),
     }
 }

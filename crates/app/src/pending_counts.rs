@@ -1,4 +1,4 @@
-//! What waits for the person, over all rooms.
+//! Counts of pending questions, approvals and failed notifications.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,66 +6,71 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::timeout;
 
 use super::App;
-use crate::assistant::notices::Due;
-use crate::assistant::notification::Status;
-use crate::assistant::{self, Notification};
+use adjutant_assistant as assistant;
+use adjutant_assistant::Notification;
+use adjutant_assistant::notification::Status;
+use adjutant_assistant::notifications::Due;
 
 /// How long back somebody is still to be told that they were not told something.
-const SINCE: SignedDuration = SignedDuration::from_hours(7 * 24);
+const LOOK_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Notifications of each kind that are counted.
-const COUNTED: u32 = 100;
+const MAX_COUNTED: u32 = 100;
 
 /// How long the store may take. Who asks whether a hub runs waits for this, and gives up after five seconds.
-const PATIENCE: Duration = Duration::from_secs(2);
+const COUNT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How much waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub struct PendingCounts {
     /// Questions on the desk, approvals among them.
-    pub(crate) questions: u64,
+    pub questions: u64,
     /// What Codex wants approved.
-    pub(crate) approvals: u64,
+    pub approvals: u64,
     /// Notifications that somebody has not got and nobody settled.
-    pub(crate) untold: u64,
+    pub failed_notifications: u64,
 }
 
 impl App {
     /// Counts what waits. A store that does not answer takes away a number and nothing else.
-    pub(crate) async fn waiting(&self) -> Waiting {
+    pub async fn pending_counts(&self) -> PendingCounts {
         let questions = async {
-            self.popups.count_pending().await.unwrap_or_else(|error| {
+            self.questions.count_pending().await.unwrap_or_else(|error| {
                 tracing::error!(%error, "the waiting questions could not be counted");
                 0
             })
         };
-        let untold = async {
-            self.untold(SystemTime::now(), COUNTED).await.unwrap_or_else(|error| {
+        let failed_notifications = async {
+            self.failed_notifications(SystemTime::now(), MAX_COUNTED).await.unwrap_or_else(|error| {
                 tracing::error!(%error, "the failed notifications could not be counted");
                 Vec::new()
             })
         };
-        let counted = timeout(PATIENCE, async { tokio::join!(questions, untold) }).await;
-        let (questions, untold) = counted.unwrap_or_else(|_| {
+        let counted = timeout(COUNT_TIMEOUT, async { tokio::join!(questions, failed_notifications) }).await;
+        let (questions, failed_notifications) = counted.unwrap_or_else(|_| {
             tracing::error!("what waits could not be counted: the store does not answer");
             (0, Vec::new())
         });
-        Waiting { questions, approvals: self.codex.pending().len() as u64, untold: untold.len() as u64 }
+        PendingCounts {
+            questions,
+            approvals: self.codex.pending_approvals().len() as u64,
+            failed_notifications: failed_notifications.len() as u64,
+        }
     }
 
-    /// Returns the notifications that somebody has not got and nobody settled, latest first; at most `most` of each
+    /// Returns the notifications that somebody has not got and nobody settled, latest first; at limit `limit` of each
     /// kind.
-    pub(crate) async fn untold(
+    pub async fn failed_notifications(
         &self,
         now: SystemTime,
-        most: u32,
+        limit: u32,
     ) -> Result<Vec<Notification>, assistant::Error> {
         let until = Timestamp::try_from(now).unwrap_or(Timestamp::MAX);
-        let from = until.saturating_sub(SINCE).unwrap_or(Timestamp::MIN);
+        let from = until.saturating_sub(LOOK_BACK).unwrap_or(Timestamp::MIN);
         let mut found = Vec::new();
         for status in [Status::Failed, Status::Unknown, Status::Dead] {
             let due = Due { user: None, status: Some(status), from, until };
-            found.extend(self.assistant.notifications(&due, most).await?.0);
+            found.extend(self.assistant.notifications(&due, limit).await?.0);
         }
         found.sort_by_key(|notification| std::cmp::Reverse(notification.due_at));
         Ok(found)

@@ -1,4 +1,4 @@
-//! What the hub itself sees of the folder that a question is about: beside an agent's words, for the person to compare.
+//! Cache of the git state of folders that questions are about, so that the user can compare it with an agent's words.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -8,26 +8,27 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
-use super::App;
-use crate::config::env;
-use crate::events::Event;
-use crate::git::{Facts, Git};
+use adjutant_base::config::env;
+use adjutant_base::events::{Event, Events};
+use adjutant_host::git::{Facts, Git};
 
-/// How long a look counts as fresh. Every open page and terminal asks for the same few folders.
-const FRESH: Duration = Duration::from_secs(3);
+/// Age up to which a state is fresh. Every open page and terminal asks for the same few folders.
+const MAX_AGE: Duration = Duration::from_secs(3);
 
-/// Folders that are remembered; past this the oldest looks go.
-const REMEMBERED: usize = 64;
+/// Maximum folders in the cache; the oldest state is dropped first.
+const MAX_FOLDERS: usize = 64;
 
-/// Looks at once: git reads a whole tree.
-const AT_ONCE: usize = 2;
+/// Maximum concurrent reads, because git reads a whole tree.
+const MAX_CONCURRENT_READS: usize = 2;
 
-/// What was seen of a folder, or a sentence fragment that says why nothing was.
-pub(crate) type Seen = Result<Facts, String>;
+/// State of a folder, or a sentence fragment that says why it cannot be read.
+pub(crate) type RepoStatus = Result<Facts, String>;
 
-/// What was seen lately.
+/// The states that were read last.
 #[derive(Debug)]
-pub(super) struct Known {
+pub struct RepoStatusCache {
+    home: PathBuf,
+    events: Events,
     looks: Mutex<Looks>,
     turns: Semaphore,
 }
@@ -35,80 +36,79 @@ pub(super) struct Known {
 #[derive(Debug, Default)]
 struct Looks {
     /// When each folder was looked at, and what was seen.
-    seen: HashMap<PathBuf, (Instant, Seen)>,
+    seen: HashMap<PathBuf, (Instant, RepoStatus)>,
     /// Folders that are looked at now because what is known of them is old.
     again: HashSet<PathBuf>,
 }
 
-impl Default for Known {
-    fn default() -> Self {
-        Self { looks: Mutex::default(), turns: Semaphore::new(AT_ONCE) }
+impl RepoStatusCache {
+    /// `home` is the hub's own folder; `events` gets [`Event::FolderSeen`] when a state has changed.
+    pub(super) fn new(home: PathBuf, events: Events) -> Self {
+        Self { home, events, looks: Mutex::default(), turns: Semaphore::new(MAX_CONCURRENT_READS) }
     }
-}
 
-impl Known {
     fn looks(&self) -> MutexGuard<'_, Looks> {
         self.looks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fresh(&self, folder: &Path) -> Option<Seen> {
+    fn fresh(&self, folder: &Path) -> Option<RepoStatus> {
         let looks = self.looks();
-        looks.seen.get(folder).filter(|(at, _)| at.elapsed() < FRESH).map(|(_, seen)| seen.clone())
+        looks.seen.get(folder).filter(|(at, _)| at.elapsed() < MAX_AGE).map(|(_, seen)| seen.clone())
     }
 
-    fn remember(&self, folder: &Path, seen: Seen) {
+    fn remember(&self, folder: &Path, seen: RepoStatus) {
         let mut looks = self.looks();
-        if looks.seen.len() >= REMEMBERED && !looks.seen.contains_key(folder) {
+        if looks.seen.len() >= MAX_FOLDERS && !looks.seen.contains_key(folder) {
             let oldest = looks.seen.iter().min_by_key(|(_, (at, _))| *at).map(|(folder, _)| folder.clone());
             oldest.and_then(|folder| looks.seen.remove(&folder));
         }
         looks.seen.insert(folder.to_owned(), (Instant::now(), seen));
     }
-}
 
-impl App {
-    /// Looks at the working tree around `folder`, which anybody may have named: only its state is read, and nothing
-    /// in it is run.
-    pub(crate) async fn facts(&self, folder: &Path) -> Seen {
+    /// Reads the state of the working tree around `folder`. Nothing in it is run, because any client may name a folder.
+    ///
+    /// # Errors
+    /// Fails with a sentence fragment where the folder or its state cannot be read.
+    pub async fn get(&self, folder: &Path) -> RepoStatus {
         nameable(folder)?;
-        if let Some(seen) = self.facts.fresh(folder) {
+        if let Some(seen) = self.fresh(folder) {
             return seen;
         }
-        let _turn = self.facts.turns.acquire().await.map_err(|error| error.to_string())?;
+        let _turn = self.turns.acquire().await.map_err(|error| error.to_string())?;
         // Whoever had the turn before may have looked at the same folder.
-        if let Some(seen) = self.facts.fresh(folder) {
+        if let Some(seen) = self.fresh(folder) {
             return seen;
         }
         let seen = match tokio::fs::metadata(folder).await {
-            Ok(found) if found.is_dir() => Git::new(&self.config.home, path()).facts(folder).await,
+            Ok(found) if found.is_dir() => Git::new(&self.home, path()).facts(folder).await,
             Ok(_) => Err("it is not a folder".to_owned()),
             Err(_) => Err("there is no such folder".to_owned()),
         };
-        self.facts.remember(folder, seen.clone());
+        self.remember(folder, seen.clone());
         seen
     }
 
-    /// Returns what is known of a folder without waiting for git, and how old that is where it is not of just now. What
-    /// is not known, or old, is looked at meanwhile; where something else is seen then, an event says so.
-    pub(crate) fn facts_known(self: &Arc<Self>, folder: &Path) -> Option<(Option<Duration>, Seen)> {
+    /// Returns the last known state of a folder without waiting for git, with its age where it is not fresh. A state
+    /// that is unknown or old is read in the background, and an event is sent when it has changed.
+    pub fn last_known(self: &Arc<Self>, folder: &Path) -> Option<(Option<Duration>, RepoStatus)> {
         if let Err(fault) = nameable(folder) {
             return Some((None, Err(fault)));
         }
-        let mut looks = self.facts.looks();
+        let mut looks = self.looks();
         let known = looks.seen.get(folder).map(|(at, seen)| (at.elapsed(), seen.clone()));
-        if known.as_ref().is_none_or(|(age, _)| *age >= FRESH) && looks.again.insert(folder.to_owned()) {
-            let (app, folder, before) =
+        if known.as_ref().is_none_or(|(age, _)| *age >= MAX_AGE) && looks.again.insert(folder.to_owned()) {
+            let (cache, folder, before) =
                 (self.clone(), folder.to_owned(), known.as_ref().map(|(_, seen)| seen.clone()));
             // It ends by itself: git has a deadline.
             tokio::spawn(async move {
-                let seen = app.facts(&folder).await;
-                app.facts.looks().again.remove(&folder);
+                let seen = cache.get(&folder).await;
+                cache.looks().again.remove(&folder);
                 if before != Some(seen) {
-                    app.events.send(Event::FolderSeen);
+                    cache.events.send(Event::FolderSeen);
                 }
             });
         }
-        known.map(|(age, seen)| (Some(age).filter(|age| *age >= FRESH), seen))
+        known.map(|(age, seen)| (Some(age).filter(|age| *age >= MAX_AGE), seen))
     }
 }
 

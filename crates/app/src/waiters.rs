@@ -1,26 +1,27 @@
-//! What calls wait for at this moment: their own answers carry it, so it is no news for another call.
+//! Registry of calls that wait for a task or a question. The result of such a call carries the answer, so no other call
+//! has to deliver it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Ids of tasks and tickets of questions, with the number of calls that wait for each.
 #[derive(Debug, Default)]
-pub(crate) struct Awaited(Mutex<HashMap<String, usize>>);
+pub struct Waiters(Mutex<HashMap<String, usize>>);
 
-impl Awaited {
+impl Waiters {
     /// Notes that a call waits for `ids` for as long as the guard lives, which is until its answer is on its way.
-    pub(crate) fn enter(self: &Arc<Self>, ids: impl IntoIterator<Item = String>) -> Waiting {
+    pub fn register(self: &Arc<Self>, ids: impl IntoIterator<Item = String>) -> WaiterGuard {
         let ids: Vec<String> = ids.into_iter().collect();
         let mut held = self.held();
         for id in &ids {
             *held.entry(id.clone()).or_default() += 1;
         }
         drop(held);
-        Waiting { of: self.clone(), ids }
+        WaiterGuard { waiters: self.clone(), ids }
     }
 
     /// Whether a call waits for `id`.
-    pub(crate) fn has(&self, id: &str) -> bool {
+    pub fn has(&self, id: &str) -> bool {
         self.held().contains_key(id)
     }
 
@@ -31,14 +32,14 @@ impl Awaited {
 
 /// A call that waits.
 #[derive(Debug)]
-pub(crate) struct Waiting {
-    of: Arc<Awaited>,
+pub struct WaiterGuard {
+    waiters: Arc<Waiters>,
     ids: Vec<String>,
 }
 
-impl Drop for Waiting {
+impl Drop for WaiterGuard {
     fn drop(&mut self) {
-        let mut held = self.of.held();
+        let mut held = self.waiters.held();
         for id in &self.ids {
             if let Some(count) = held.get_mut(id) {
                 *count -= 1;

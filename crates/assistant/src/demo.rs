@@ -1,4 +1,4 @@
-//! Somebody with a week of events, for a first look.
+//! A user with a week of events, for a first look at the console.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use super::event::CalendarSource;
 use super::import::Origin;
 use super::planner::quiet_at;
-use super::planning::Which;
+use super::plans::PlanScope;
 use super::user::ChannelPreference;
 use super::{Assistant, Error, Preferences, User, UserId, Zone};
 
@@ -28,7 +28,7 @@ const WEEK: [Entry; 7] = [
 
 impl Assistant {
     /// Adds somebody with a week of events and plans it, where there is nobody yet.
-    pub(crate) async fn fill_demo(&self, now: Timestamp) -> Result<(), Error> {
+    pub async fn fill_demo(&self, now: Timestamp) -> Result<(), Error> {
         if !self.users(None, 1).await?.is_empty() {
             return Ok(());
         }
@@ -63,7 +63,7 @@ impl Assistant {
             name: "Example week".to_owned(),
         };
         self.import(&origin, week(now, &zone), "demo", now).await?;
-        self.plan(&id, None, Which::Unplanned, now).await.map(drop)
+        self.plan(&id, None, PlanScope::Unplanned, now).await.map(drop)
     }
 }
 

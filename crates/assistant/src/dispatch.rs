@@ -1,138 +1,102 @@
-//! Sends what is due, from our own store and nothing before its time.
+//! Dispatch of due notifications from the store.
 //!
-//! A notification is leased and its attempt is on disk before anything is sent; what became of it is recorded after.
-//! A crash in between leaves a lease that runs out: a mail goes out again under the same Message-ID, a call never does
-//! by itself. The event is read again before the send, so nothing goes out for one that was cancelled.
+//! A notification is leased, and its attempt is stored, before anything is sent; the outcome is recorded afterwards. A
+//! crash in between leaves a lease that expires: a mail is sent again under the same Message-ID, a call is never
+//! repeated without the user. The event is read again before the send, so that nothing is sent for a cancelled event.
 
-mod call;
+mod digest;
 mod email;
-mod escalate;
-mod late;
+mod escalation;
+mod message;
+mod phone_call;
 mod send;
+mod senders;
 #[cfg(test)]
 mod tests;
-mod web;
+mod webhook;
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use futures::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use super::notification::{Channel, Notification, Status};
-use super::rows::{self, millis};
-use super::{Assistant, Error};
-use crate::config::delivery::Delivery;
-use crate::events::Event as Happened;
-use crate::store::assistant::notifications::NotificationRow;
-use crate::store::assistant::outbox;
-use crate::trace::within;
+use crate::notification::{Channel, Status};
+use crate::rows::{self, millis};
+use crate::{Assistant, Error};
+use adjutant_base::config::delivery::Delivery;
+use adjutant_base::events::Event as HubEvent;
+use adjutant_base::trace_context::within;
+use adjutant_store::assistant::notifications::NotificationRow;
+use adjutant_store::assistant::outbox;
+pub use message::{PresentFn, Presented, SendOutcome};
+use senders::Senders;
 
 /// Notifications that are sent at the same time.
-const TOGETHER: usize = 16;
+const MAX_CONCURRENT_SENDS: usize = 16;
 /// Notifications of one lease.
-const BATCH: u32 = 128;
+const BATCH_SIZE: u32 = 128;
 /// How long a lease lasts; a send takes less.
-const LEASE: SignedDuration = SignedDuration::from_mins(2);
+const LEASE_DURATION: SignedDuration = SignedDuration::from_mins(2);
 /// How long one send may take.
-const PATIENCE: Duration = Duration::from_mins(1);
+const SEND_TIMEOUT: Duration = Duration::from_mins(1);
 /// The longest sleep: a machine that slept, or a clock that was set, is noticed after it.
-const NAP: Duration = Duration::from_secs(30);
+const MAX_SLEEP: Duration = Duration::from_secs(30);
 /// Tries before a notification is dead.
-const TRIES: i64 = 5;
+const MAX_TRIES: i64 = 5;
 /// The first wait before another try; each one doubles it, up to the last.
-const BACKOFF: (i64, i64) = (5_000, 15 * 60_000);
+const BACKOFF_MS: (i64, i64) = (5_000, 15 * 60_000);
 /// How soon a store that was away is looked for again: the first time, and at most.
-const AGAIN: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
-
-/// A notification for a way that another room has: shown to the person, who may acknowledge it.
-#[derive(Clone, Debug)]
-pub(crate) struct Shown {
-    pub(crate) notification: Notification,
-    /// Of the user, where the channel wants one.
-    pub(crate) topic: Option<String>,
-}
-
-/// Shows what the room itself cannot: popups, the desktop, a phone. `app` wires it.
-pub(crate) type Show = Arc<dyn Fn(Shown) -> BoxFuture<'static, Outcome> + Send + Sync>;
-
-/// How a send ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// It was handed over; the detail is what the other side said.
-    Sent(String),
-    /// All but the sending was done, for there is nothing to send with.
-    Simulated(String),
-    /// It may work later.
-    Failed(String),
-    /// It will not work.
-    Refused(String),
-    /// The other side may have taken it; nobody knows.
-    Unknown(String),
-    /// It must not go out any more, for this reason.
-    Withdrawn(String),
-    /// It is quiet until then; it goes out afterwards, if it is right to tell it still.
-    Held(Timestamp),
-}
-
-/// The ways out, opened once.
-pub(super) struct Ways {
-    delivery: Delivery,
-    mail: email::Mailer,
-    web: Option<reqwest::Client>,
-    show: Show,
-}
+const STORE_RETRY_INTERVAL: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
 impl Assistant {
     /// Sends what is due until `stop`. To be run once in each hub; hubs that share a database share the work.
-    pub(crate) async fn work(&self, delivery: Delivery, show: Show, stop: CancellationToken) {
-        let web = web::client().inspect_err(|error| tracing::error!(%error, "no HTTP client")).ok();
-        let ways = Ways { mail: email::Mailer::new(&delivery), delivery, web, show };
-        let owner = match super::NotificationId::new() {
+    pub async fn run_dispatch(&self, delivery: Delivery, present: PresentFn, stop: CancellationToken) {
+        let senders = Senders::new(delivery, present);
+        let owner = match crate::NotificationId::new() {
             Ok(id) => id.as_str().to_owned(),
             Err(error) => return tracing::error!(%error, "notifications cannot be sent"),
         };
         if !self.store.is_shared()
-            && let Err(error) = self.settle_lost(Timestamp::MAX, Timestamp::now()).await
+            && let Err(error) = self.settle_expired_leases(Timestamp::MAX, Timestamp::now()).await
         {
             // One hub owns the file, so whatever is being sent was sent by one that is gone. The lease tells it too.
             tracing::error!(%error, "what the last hub was sending cannot be settled yet");
         }
         let mut horizon = Timestamp::MIN;
-        let mut again = AGAIN.0;
+        let mut again = STORE_RETRY_INTERVAL.0;
         loop {
             let now = Timestamp::now();
             if now.duration_since(horizon) > SignedDuration::from_hours(12) {
-                self.extend_all(now).await;
+                self.extend_all_series(now).await;
                 horizon = now;
             }
-            let nap = match self.round(&ways, &owner, Timestamp::now, &stop).await {
+            let sleep_time = match self.dispatch_due(&senders, &owner, Timestamp::now, &stop).await {
                 Ok(next) => {
-                    again = AGAIN.0;
+                    again = STORE_RETRY_INTERVAL.0;
                     let wait = next.map(|next| rows::instant(next).duration_since(Timestamp::now()));
-                    wait.map_or(NAP, |wait| {
-                        Duration::try_from(wait).unwrap_or_default().clamp(Duration::from_millis(20), NAP)
+                    wait.map_or(MAX_SLEEP, |wait| {
+                        Duration::try_from(wait)
+                            .unwrap_or_default()
+                            .clamp(Duration::from_millis(20), MAX_SLEEP)
                     })
                 }
                 Err(error) => {
                     tracing::error!(%error, "what is due cannot be read; trying again");
-                    again = (again * 2).min(AGAIN.1);
+                    again = (again * 2).min(STORE_RETRY_INTERVAL.1);
                     again
                 }
             };
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(nap) => {}
+                () = tokio::time::sleep(sleep_time) => {}
                 () = self.wake.notified() => {}
             }
         }
     }
 
     /// Moves the horizon of every series.
-    async fn extend_all(&self, now: Timestamp) {
+    async fn extend_all_series(&self, now: Timestamp) {
         let mut after = None;
         loop {
             let series = match self.series(after.as_ref(), 200).await {
@@ -152,37 +116,37 @@ impl Assistant {
     }
 
     /// Does what there is to do by `clock`; returns when there is more.
-    async fn round(
+    async fn dispatch_due(
         &self,
-        ways: &Ways,
+        senders: &Senders,
         owner: &str,
         clock: impl Fn() -> Timestamp + Sync,
         stop: &CancellationToken,
     ) -> Result<Option<i64>, Error> {
         while !stop.is_cancelled() {
             let now = clock();
-            self.settle_lost(now, now).await?;
+            self.settle_expired_leases(now, now).await?;
             self.merge_missed(now).await?;
             // After what was just sent too: what failed goes on by another way at once.
             self.escalate(now).await?;
-            let until = now.saturating_add(LEASE).unwrap_or(now);
+            let until = now.saturating_add(LEASE_DURATION).unwrap_or(now);
             let leased =
-                outbox::lease(&self.store, owner.to_owned(), millis(now), millis(until), BATCH).await?;
+                outbox::lease(&self.store, owner.to_owned(), millis(now), millis(until), BATCH_SIZE).await?;
             if leased.is_empty() {
                 break;
             }
             // Once leased, each is carried to its record, also while the hub stops.
-            let carry = |row| self.carry(ways, row, &clock, stop);
-            stream::iter(leased).for_each_concurrent(TOGETHER, carry).await;
-            self.events.send(Happened::NotificationsChanged);
+            let send_and_record = |row| self.send_and_record(senders, row, &clock, stop);
+            stream::iter(leased).for_each_concurrent(MAX_CONCURRENT_SENDS, send_and_record).await;
+            self.events.send(HubEvent::NotificationsChanged);
         }
         Ok(outbox::next(&self.store).await?)
     }
 
     /// Sends one notification and records what became of it.
-    async fn carry(
+    async fn send_and_record(
         &self,
-        ways: &Ways,
+        senders: &Senders,
         row: NotificationRow,
         clock: &(impl Fn() -> Timestamp + Sync),
         stop: &CancellationToken,
@@ -191,19 +155,19 @@ impl Assistant {
         let outcome = match rows::notification(row) {
             Ok(notification) => {
                 let call = notification.channel == Channel::Call;
-                let work = within(self.traces.of(&id), self.send(ways, notification, clock()));
-                match tokio::time::timeout(PATIENCE, work).await {
+                let work = within(self.traces.of(&id), self.send(senders, notification, clock()));
+                match tokio::time::timeout(SEND_TIMEOUT, work).await {
                     Ok(Ok(outcome)) => outcome,
-                    Ok(Err(error)) => Outcome::Failed(error.to_string()),
-                    Err(_) if call => Outcome::Unknown("the provider did not answer in time".to_owned()),
-                    Err(_) => Outcome::Failed("it took too long".to_owned()),
+                    Ok(Err(error)) => SendOutcome::Failed(error.to_string()),
+                    Err(_) if call => SendOutcome::Unknown("the provider did not answer in time".to_owned()),
+                    Err(_) => SendOutcome::Failed("it took too long".to_owned()),
                 }
             }
-            Err(error) => Outcome::Refused(error.to_string()),
+            Err(error) => SendOutcome::Refused(error.to_string()),
         };
         // What went out is known here alone while the store is away, so the record is kept until it is back: a lease
         // that ran out would send it a second time.
-        let mut again = AGAIN.0;
+        let mut again = STORE_RETRY_INTERVAL.0;
         loop {
             match self.record(&id, attempt, &outcome, clock()).await {
                 Ok(()) => return,
@@ -212,15 +176,21 @@ impl Assistant {
             if stop.run_until_cancelled(tokio::time::sleep(again)).await.is_none() {
                 return;
             }
-            again = (again * 2).min(AGAIN.1);
+            again = (again * 2).min(STORE_RETRY_INTERVAL.1);
         }
     }
 
     /// Records what became of an attempt.
-    async fn record(&self, id: &str, attempt: i64, outcome: &Outcome, now: Timestamp) -> Result<(), Error> {
+    async fn record(
+        &self,
+        id: &str,
+        attempt: i64,
+        outcome: &SendOutcome,
+        now: Timestamp,
+    ) -> Result<(), Error> {
         // Only a failure asks how many there were.
         let tries = match outcome {
-            Outcome::Failed(_) => outbox::tries(&self.store, id).await?,
+            SendOutcome::Failed(_) => outbox::tries(&self.store, id).await?,
             _ => 0,
         };
         outbox::settle(&self.store, settlement(id, attempt, tries, outcome, now)).await?;
@@ -229,16 +199,16 @@ impl Assistant {
 
     /// Says what becomes of sendings whose lease ended before `ended`: their hub is gone, and nobody knows how far it
     /// came.
-    async fn settle_lost(&self, ended: Timestamp, now: Timestamp) -> Result<(), Error> {
-        for row in outbox::lost(&self.store, millis(ended), BATCH).await? {
+    async fn settle_expired_leases(&self, ended: Timestamp, now: Timestamp) -> Result<(), Error> {
+        for row in outbox::lost(&self.store, millis(ended), BATCH_SIZE).await? {
             let why = "the hub that sent it went away before it could tell".to_owned();
             let outcome = match Channel::from_name(&row.channel) {
                 // Nobody likes a phone that rings twice: a person says what happened.
-                Some(Channel::Call) | None => Outcome::Unknown(why),
+                Some(Channel::Call) | None => SendOutcome::Unknown(why),
                 // The same Message-ID, key or popup is seen as the same by whoever gets it twice.
                 Some(
                     Channel::Email | Channel::Popup | Channel::Desktop | Channel::Ntfy | Channel::Webhook,
-                ) => Outcome::Failed(why),
+                ) => SendOutcome::Failed(why),
             };
             let tries = outbox::tries(&self.store, &row.id).await?;
             let mut settlement = settlement(&row.id, row.attempts, tries, &outcome, now);
@@ -253,21 +223,27 @@ impl Assistant {
 }
 
 /// What is recorded of an outcome: of the attempt, and of the notification, which was tried so often by now.
-fn settlement(id: &str, attempt: i64, tries: i64, outcome: &Outcome, now: Timestamp) -> outbox::Settlement {
+fn settlement(
+    id: &str,
+    attempt: i64,
+    tries: i64,
+    outcome: &SendOutcome,
+    now: Timestamp,
+) -> outbox::Settlement {
     let at = millis(now);
     let quiet = "it is quiet now, and it goes out afterwards".to_owned();
     let (word, status, detail) = match outcome {
-        Outcome::Sent(detail) => ("sent", Status::Sent, detail),
-        Outcome::Simulated(detail) => ("simulated", Status::Simulated, detail),
-        Outcome::Failed(detail) if tries >= TRIES => ("failed", Status::Dead, detail),
-        Outcome::Failed(detail) => ("failed", Status::Planned, detail),
-        Outcome::Refused(detail) => ("failed", Status::Failed, detail),
-        Outcome::Unknown(detail) => ("unknown", Status::Unknown, detail),
-        Outcome::Withdrawn(detail) => ("withdrawn", Status::Cancelled, detail),
-        Outcome::Held(_) => ("held", Status::Planned, &quiet),
+        SendOutcome::Sent(detail) => ("sent", Status::Sent, detail),
+        SendOutcome::Simulated(detail) => ("simulated", Status::Simulated, detail),
+        SendOutcome::Failed(detail) if tries >= MAX_TRIES => ("failed", Status::Dead, detail),
+        SendOutcome::Failed(detail) => ("failed", Status::Planned, detail),
+        SendOutcome::Refused(detail) => ("failed", Status::Failed, detail),
+        SendOutcome::Unknown(detail) => ("unknown", Status::Unknown, detail),
+        SendOutcome::Withdrawn(detail) => ("withdrawn", Status::Cancelled, detail),
+        SendOutcome::Held(_) => ("held", Status::Planned, &quiet),
     };
     let try_at = match outcome {
-        Outcome::Held(until) => millis(*until),
+        SendOutcome::Held(until) => millis(*until),
         _ if status == Status::Planned => at + backoff(tries),
         _ => at,
     };
@@ -287,15 +263,10 @@ fn settlement(id: &str, attempt: i64, tries: i64, outcome: &Outcome, now: Timest
 
 /// A random wait up to twice the last one, so that many that failed together do not come back together.
 fn backoff(tries: i64) -> i64 {
-    let most = BACKOFF.0.saturating_mul(1 << tries.clamp(0, 16)).min(BACKOFF.1);
+    let most = BACKOFF_MS.0.saturating_mul(1 << tries.clamp(0, 16)).min(BACKOFF_MS.1);
     let mut bytes = [0_u8; 8];
     // Without randomness the wait is the longest one.
     let random = getrandom::fill(&mut bytes).map_or(u64::MAX, |()| u64::from_le_bytes(bytes));
     let share = i64::try_from(random >> 40).unwrap_or_default();
     1000 + most * share / (1 << 24)
-}
-
-/// Makes a folder, and those above it, that nobody else may look into: what is sent is as private as the calendar.
-async fn make_private(folder: &Path) -> std::io::Result<()> {
-    tokio::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).await
 }

@@ -1,29 +1,30 @@
-//! Why the room did not do what it was asked.
+//! Errors of the assistant.
 
-use crate::store;
+use crate::calendar::error as calendar;
+use adjutant_store as store;
 
 /// A sentence fragment for the person or the model who asked; it names no path of the disk and no secret.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// `what` is a user, an event, a calendar, a notification.
     #[error("unknown {what} `{id}`")]
     Unknown { what: &'static str, id: String },
-    #[error("`{name}` is no time zone that is known here; use a name like Europe/Berlin")]
+    #[error("`{name}` is not a known time zone; use a name like Europe/Berlin")]
     UnknownZone { name: String },
     /// A value that a person or a file gave and that cannot be taken.
     #[error("{field}: {reason}")]
     Invalid { field: &'static str, reason: String },
     #[error("a user with the {field} `{value}` is there already")]
-    Taken { field: &'static str, value: String },
+    AlreadyExists { field: &'static str, value: String },
     /// The act does not fit where the notification stands.
     #[error("notification `{id}` is {status}: {reason}")]
-    Standing { id: String, status: &'static str, reason: &'static str },
+    WrongStatus { id: String, status: &'static str, reason: &'static str },
     /// A row that this program did not write, or that was damaged.
     #[error("the row of {what} `{id}` cannot be read")]
     Damaged { what: &'static str, id: String },
     /// A calendar's text.
     #[error("{0}")]
-    Calendar(super::calendar::Error),
+    Calendar(calendar::Error),
     #[error("the system gives no random numbers")]
     Randomness,
     #[error("{0}")]

@@ -1,4 +1,4 @@
-//! Events: taken in from calendars, changed, and listed by when they happen.
+//! Operations on events: upsert from a calendar, cancel, and list by occurrence.
 
 use std::collections::HashMap;
 
@@ -6,64 +6,68 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use super::event::{Draft, EventDetails, EventStatus};
-use super::people::audit;
 use super::rows::{self, json, millis, occurrence_row, recurrence_id};
+use super::users::audit;
 use super::{Assistant, Calendar, Error, Event, EventId, Occurrence, UserId};
-use crate::events::Event as Happened;
-use crate::store::assistant::events::{self, Changed, EventChange, EventRow, Window};
+use adjutant_base::events::Event as HubEvent;
+use adjutant_store::assistant::events::{self, Changed, EventChange, EventRow, Window};
 
 /// Events in one transaction.
-const BATCH: usize = 256;
+const BATCH_SIZE: usize = 256;
 
 /// Hears how many of how many are done.
-pub(crate) type Tell<'a> = dyn Fn(usize, usize) + Sync + 'a;
+pub type ProgressFn<'a> = dyn Fn(usize, usize) + Sync + 'a;
 
 /// Which occurrences are asked for: those that start from `from` to before `until`.
 #[derive(Clone, Debug)]
-pub(crate) struct Span {
-    pub(crate) user: Option<UserId>,
-    pub(crate) from: Timestamp,
-    pub(crate) until: Timestamp,
+pub struct Span {
+    pub user: Option<UserId>,
+    pub from: Timestamp,
+    pub until: Timestamp,
 }
 
 /// An event and one time that it happens.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Happening {
-    pub(crate) event: Event,
-    pub(crate) occurrence: Occurrence,
+pub struct EventOccurrence {
+    pub event: Event,
+    pub occurrence: Occurrence,
 }
 
 /// What became of the events that were taken in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
-    pub(crate) added: u64,
-    pub(crate) updated: u64,
-    pub(crate) same: u64,
+pub struct UpsertReport {
+    pub added: u64,
+    pub updated: u64,
+    pub same: u64,
     /// Notifications that were taken back because their event changed.
-    pub(crate) withdrawn: u64,
+    pub withdrawn: u64,
 }
 
 /// What a calendar has of an event.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Version {
-    pub(crate) id: EventId,
+pub struct Version {
+    pub id: EventId,
     /// As [`Draft::name`].
-    pub(crate) name: (String, String),
+    pub name: (String, String),
     /// As [`Event::digest`].
     digest: String,
     /// The server's name of the version; empty where there is none.
-    pub(crate) etag: String,
+    pub etag: String,
 }
 
 impl Assistant {
     /// Returns an event.
-    pub(crate) async fn event(&self, id: &EventId) -> Result<Event, Error> {
+    pub async fn event(&self, id: &EventId) -> Result<Event, Error> {
         let row = events::get(&self.store, id.as_str()).await?;
         rows::event(row.ok_or_else(|| Error::Unknown { what: "event", id: id.to_string() })?)
     }
 
     /// Returns at most `limit` of what happens in a span, by start, and whether there is more.
-    pub(crate) async fn happenings(&self, span: &Span, limit: u32) -> Result<(Vec<Happening>, bool), Error> {
+    pub async fn event_occurrences(
+        &self,
+        span: &Span,
+        limit: u32,
+    ) -> Result<(Vec<EventOccurrence>, bool), Error> {
         let window = Window {
             user: span.user.as_ref().map(|user| user.as_str().to_owned()),
             from: millis(span.from),
@@ -73,10 +77,13 @@ impl Assistant {
         let mut found = events::window(&self.store, &window).await?;
         let more = found.len() > limit as usize;
         found.truncate(limit as usize);
-        let happenings = found.into_iter().map(|row| {
-            Ok(Happening { event: rows::event(row.event)?, occurrence: rows::occurrence(row.occurrence) })
+        let event_occurrences = found.into_iter().map(|row| {
+            Ok(EventOccurrence {
+                event: rows::event(row.event)?,
+                occurrence: rows::occurrence(row.occurrence),
+            })
         });
-        Ok((happenings.collect::<Result<_, Error>>()?, more))
+        Ok((event_occurrences.collect::<Result<_, Error>>()?, more))
     }
 
     /// Returns at most `limit` events of a user by their first start, behind the event `after`, each with the component
@@ -93,10 +100,10 @@ impl Assistant {
     }
 
     /// Returns what a calendar has; what is gone from it is left out.
-    pub(crate) async fn versions(&self, calendar: &Calendar) -> Result<Vec<Version>, Error> {
+    pub async fn versions(&self, calendar: &Calendar) -> Result<Vec<Version>, Error> {
         let found = events::versions(&self.store, calendar.id.as_str()).await?;
         let version = |row: events::VersionRow| Version {
-            id: EventId::of_row(row.id),
+            id: EventId::from_row(row.id),
             name: (row.uid, row.recurrence_id),
             digest: row.digest,
             etag: row.etag,
@@ -106,28 +113,28 @@ impl Assistant {
 
     /// Takes events into a calendar. The same uid (and replaced start) is the same event: one that is as it was
     /// changes nothing; for one that changed, what was planned is taken back and planned anew in the same transaction.
-    pub(crate) async fn take(
+    pub async fn upsert(
         &self,
         calendar: &Calendar,
         drafts: Vec<Draft>,
         now: Timestamp,
-    ) -> Result<Taken, Error> {
-        self.take_telling(calendar, drafts, now, &|_, _| {}).await
+    ) -> Result<UpsertReport, Error> {
+        self.upsert_with_progress(calendar, drafts, now, &|_, _| {}).await
     }
 
-    /// As [`Assistant::take`], and tells again and again how many events of how many are done.
-    pub(super) async fn take_telling(
+    /// As [`Assistant::upsert`], and reports repeatedly how many of all events are done.
+    pub(super) async fn upsert_with_progress(
         &self,
         calendar: &Calendar,
         drafts: Vec<Draft>,
         now: Timestamp,
-        tell: &Tell<'_>,
-    ) -> Result<Taken, Error> {
-        let mut taken = Taken::default();
+        progress: &ProgressFn<'_>,
+    ) -> Result<UpsertReport, Error> {
+        let mut report = UpsertReport::default();
         let had = self.versions(calendar).await?.into_iter();
         let had: HashMap<_, _> = had.map(|version| (version.name.clone(), version)).collect();
-        for (number, batch) in drafts.chunks(BATCH).enumerate() {
-            tell(number * BATCH, drafts.len());
+        for (number, batch) in drafts.chunks(BATCH_SIZE).enumerate() {
+            progress(number * BATCH_SIZE, drafts.len());
             let mut changes = Vec::with_capacity(batch.len());
             for draft in batch {
                 let old = had.get(&draft.name());
@@ -137,28 +144,28 @@ impl Assistant {
                 };
                 // A series may have got occurrences since; of anything else there is nothing to write.
                 if draft.details.recurrence.is_none() && old.is_some_and(|old| same(&old)) {
-                    taken.same += 1;
+                    report.same += 1;
                 } else {
                     changes.push(self.change(calendar, draft, old, now).await?);
                 }
             }
             for changed in events::put(&self.store, changes).await? {
                 match changed {
-                    Changed::Added => taken.added += 1,
-                    Changed::Same => taken.same += 1,
+                    Changed::Added => report.added += 1,
+                    Changed::Same => report.same += 1,
                     Changed::Updated { withdrawn } => {
-                        taken.updated += 1;
-                        taken.withdrawn += withdrawn;
+                        report.updated += 1;
+                        report.withdrawn += withdrawn;
                     }
                 }
             }
         }
-        if taken.added + taken.updated > 0 {
-            self.events.send(Happened::CalendarChanged);
+        if report.added + report.updated > 0 {
+            self.events.send(HubEvent::CalendarChanged);
             // What was planned for them is planned anew, and may be due before the next look.
             self.wake.notify_one();
         }
-        Ok(taken)
+        Ok(report)
     }
 
     async fn change(
@@ -204,7 +211,7 @@ impl Assistant {
                 ends_at: draft.ends_at,
                 digest: event.digest.clone(),
             };
-            plans = self.plans_anew(&changed, &draft.occurrences, now).await?;
+            plans = self.replan(&changed, &draft.occurrences, now).await?;
             planned_from.clone_from(&old.digest);
         }
         let (fresh, source) = (old.is_none(), draft.source.clone());
@@ -213,22 +220,17 @@ impl Assistant {
 
     /// Cancels events that are not in their calendar any more, with what was planned for them; says how many
     /// notifications were taken back.
-    pub(crate) async fn cancel_events(
-        &self,
-        ids: &[EventId],
-        actor: &str,
-        now: Timestamp,
-    ) -> Result<u64, Error> {
+    pub async fn cancel_events(&self, ids: &[EventId], actor: &str, now: Timestamp) -> Result<u64, Error> {
         let line =
             |id: &EventId| Ok((id.as_str().to_owned(), audit(actor, "cancel event", id.as_str(), "", now)?));
         let lines = ids.iter().map(line).collect::<Result<Vec<_>, Error>>()?;
         let withdrawn = events::remove(&self.store, lines, millis(now)).await?;
-        self.events.send(Happened::CalendarChanged);
+        self.events.send(HubEvent::CalendarChanged);
         Ok(withdrawn)
     }
 
     /// Returns at most `limit` series by id, behind `after`, whose occurrences go on with the horizon.
-    pub(crate) async fn series(&self, after: Option<&EventId>, limit: u32) -> Result<Vec<Event>, Error> {
+    pub async fn series(&self, after: Option<&EventId>, limit: u32) -> Result<Vec<Event>, Error> {
         let found = events::series(&self.store, after.map_or("", EventId::as_str), limit).await?;
         found.into_iter().map(rows::event).collect()
     }
@@ -240,13 +242,13 @@ impl Assistant {
     }
 
     /// Returns one time that an event happens.
-    pub(crate) async fn happening(&self, event: Event, key: &str) -> Result<Option<Happening>, Error> {
+    pub async fn event_occurrence(&self, event: Event, key: &str) -> Result<Option<EventOccurrence>, Error> {
         let found = events::occurrence(&self.store, event.id.as_str(), key).await?;
-        Ok(found.map(|row| Happening { event, occurrence: rows::occurrence(row) }))
+        Ok(found.map(|row| EventOccurrence { event, occurrence: rows::occurrence(row) }))
     }
 
     /// Returns when an event happens from `from` on, at most `limit` times.
-    pub(crate) async fn occurrences(
+    pub async fn occurrences(
         &self,
         event: &EventId,
         from: Timestamp,

@@ -1,35 +1,37 @@
-//! The names of users, events and what is made for them.
+//! Ids of users, events, plans and notifications.
 
 use std::fmt;
+
+use crate::error::Error;
 
 /// Letters and digits that are not mistaken for each other.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 /// Random characters of an id: 80 bits.
-const LENGTH: usize = 16;
+const ID_LEN: usize = 16;
 
 /// The longest name that somebody may choose.
-const LONGEST: usize = 200;
+const MAX_LEN: usize = 200;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
         #[serde(transparent)]
-        pub(crate) struct $name(String);
+        pub struct $name(String);
 
         impl $name {
             /// Makes a new one from the system's randomness.
-            pub(crate) fn new() -> Result<Self, super::Error> {
+            pub fn new() -> Result<Self, Error> {
                 random().map(|letters| Self(format!(concat!($prefix, "-{}"), letters)))
             }
 
-            pub(crate) fn as_str(&self) -> &str {
+            pub fn as_str(&self) -> &str {
                 &self.0
             }
 
             /// Takes a row's word.
-            pub(super) fn of_row(text: String) -> Self {
+            pub(super) fn from_row(text: String) -> Self {
                 Self(text)
             }
         }
@@ -43,12 +45,12 @@ macro_rules! ids {
 }
 
 /// Gives the names that people and clients write a way in.
-macro_rules! written {
+macro_rules! parsed {
     ($($name:ident),*) => {$(
         impl $name {
             /// Takes what somebody wrote; `None` where nothing can have that name.
-            pub(crate) fn parse(text: &str) -> Option<Self> {
-                let fits = !text.is_empty() && text.len() <= LONGEST && !text.contains(char::is_control);
+            pub fn parse(text: &str) -> Option<Self> {
+                let fits = !text.is_empty() && text.len() <= MAX_LEN && !text.contains(char::is_control);
                 fits.then(|| Self(text.to_owned()))
             }
         }
@@ -70,7 +72,7 @@ ids! {
     NotificationId = "notification";
 }
 
-written!(UserId, EventId, RuleId, NotificationId);
+parsed!(UserId, EventId, RuleId, NotificationId);
 
 impl NotificationId {
     /// The step that follows this one when nobody acknowledges it.
@@ -80,17 +82,17 @@ impl NotificationId {
 }
 
 /// Makes a name for a line of the audit, which nobody asks for by it.
-pub(super) fn of_audit() -> Result<String, super::Error> {
+pub(super) fn audit_id() -> Result<String, Error> {
     random().map(|letters| format!("audit-{letters}"))
 }
 
-fn random() -> Result<String, super::Error> {
-    letters::<LENGTH>()
+fn random() -> Result<String, Error> {
+    random_letters::<ID_LEN>()
 }
 
 /// Returns so many random letters of five bits each.
-pub(super) fn letters<const COUNT: usize>() -> Result<String, super::Error> {
+pub(super) fn random_letters<const COUNT: usize>() -> Result<String, Error> {
     let mut bytes = [0_u8; COUNT];
-    getrandom::fill(&mut bytes).map_err(|_| super::Error::Randomness)?;
+    getrandom::fill(&mut bytes).map_err(|_| Error::Randomness)?;
     Ok(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect())
 }

@@ -1,70 +1,70 @@
-//! Calendars in from text.
+//! Import of calendars from text.
 
 use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::agenda::{Taken, Tell};
 use super::calendar::{self, Effect, Fault, Horizon};
 use super::event::{CalendarSource, Event, EventStatus, Occurrence};
-use super::id::CalendarId;
+use super::events::{ProgressFn, UpsertReport};
+use super::ids::CalendarId;
 use super::{Assistant, Calendar, Draft, Error, EventId, UserId};
 
 /// How far back and ahead the occurrences of a series are kept; `listEvents` looks 30 days back and 90 ahead.
-const BACK: SignedDuration = SignedDuration::from_hours(31 * 24);
-const AHEAD: SignedDuration = SignedDuration::from_hours(120 * 24);
+const LOOK_BACK: SignedDuration = SignedDuration::from_hours(31 * 24);
+const LOOK_AHEAD: SignedDuration = SignedDuration::from_hours(120 * 24);
 
 /// Where a calendar's text comes from.
 #[derive(Clone, Debug)]
-pub(crate) struct Origin {
-    pub(crate) user: UserId,
-    pub(crate) source: CalendarSource,
+pub struct Origin {
+    pub user: UserId,
+    pub source: CalendarSource,
     /// The same place is the same calendar.
-    pub(crate) place: String,
-    pub(crate) name: String,
+    pub place: String,
+    pub name: String,
 }
 
 /// What became of a calendar's text.
 #[derive(Debug)]
-pub(crate) struct Imported {
-    pub(crate) calendar: Calendar,
-    pub(crate) taken: Taken,
+pub struct Imported {
+    pub calendar: Calendar,
+    pub upserted: UpsertReport,
     /// Events that were in the calendar before and are not any more.
-    pub(crate) gone: u64,
+    pub removed: u64,
     /// What could not be taken as it stands there, by its line.
-    pub(crate) faults: Vec<Fault>,
+    pub faults: Vec<Fault>,
 }
 
 /// What became of a calendar that is not in its place any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Forgotten {
+pub struct RemovedCalendar {
     /// Events that were in it.
-    pub(crate) gone: u64,
+    pub removed: u64,
     /// Notifications that were taken back with them.
-    pub(crate) withdrawn: u64,
+    pub withdrawn: u64,
 }
 
 impl Assistant {
     /// Takes over a calendar's text. Reading the same text again changes nothing; what is missing from it now is
     /// cancelled, unless something in it could not be read.
-    pub(crate) async fn import(
+    pub async fn import(
         &self,
         origin: &Origin,
         text: String,
         actor: &str,
         now: Timestamp,
     ) -> Result<Imported, Error> {
-        self.import_telling(origin, text, actor, now, &|_, _| {}).await
+        self.import_with_progress(origin, text, actor, now, &|_, _| {}).await
     }
 
     /// As [`Assistant::import`], and tells again and again how many events of how many are done.
-    pub(crate) async fn import_telling(
+    pub async fn import_with_progress(
         &self,
         origin: &Origin,
         text: String,
         actor: &str,
         now: Timestamp,
-        tell: &Tell<'_>,
+        progress: &ProgressFn<'_>,
     ) -> Result<Imported, Error> {
         let zone = self.user(&origin.user).await?.preferences.zone;
         let horizon = horizon(now);
@@ -86,33 +86,33 @@ impl Assistant {
         let mut drafts = read.drafts;
         drafts.iter_mut().for_each(happen);
         let kept: HashSet<_> = drafts.iter().map(Draft::name).collect();
-        let lost = Lost::of(&read.faults);
+        let unreadable = UnreadableEvents::of(&read.faults);
         let had = self.versions(&calendar).await?.into_iter();
-        let gone = had.filter(|one| !kept.contains(&one.name) && !lost.may_hold(&one.name.0));
+        let gone = had.filter(|one| !kept.contains(&one.name) && !unreadable.may_contain(&one.name.0));
         let gone: Vec<EventId> = gone.map(|one| one.id).collect();
-        let taken = self.take_telling(&calendar, drafts, now, tell).await?;
+        let upserted = self.upsert_with_progress(&calendar, drafts, now, progress).await?;
         if !gone.is_empty() {
             self.cancel_events(&gone, actor, now).await?;
         }
-        Ok(Imported { calendar, taken, gone: gone.len() as u64, faults: read.faults })
+        Ok(Imported { calendar, upserted, removed: gone.len() as u64, faults: read.faults })
     }
 
     /// Cancels all of a calendar that is not in its place any more, or not wanted. It may be read again.
-    pub(crate) async fn forget(
+    pub async fn remove_calendar(
         &self,
         calendar: &Calendar,
         actor: &str,
         now: Timestamp,
-    ) -> Result<Forgotten, Error> {
+    ) -> Result<RemovedCalendar, Error> {
         // What was read last is not known any more, so that a server is not asked for what changed since.
         self.put_calendar(&Calendar { etag: None, sync_token: None, ..calendar.clone() }).await?;
         let gone: Vec<EventId> = self.versions(calendar).await?.into_iter().map(|one| one.id).collect();
         let withdrawn = if gone.is_empty() { 0 } else { self.cancel_events(&gone, actor, now).await? };
-        Ok(Forgotten { gone: gone.len() as u64, withdrawn })
+        Ok(RemovedCalendar { removed: gone.len() as u64, withdrawn })
     }
 
     /// Adds when a series happens from now on, and says how often that is; the horizon moves with time.
-    pub(crate) async fn extend(&self, event: &Event, now: Timestamp) -> Result<usize, Error> {
+    pub async fn extend(&self, event: &Event, now: Timestamp) -> Result<usize, Error> {
         let user = self.user(&event.user).await?;
         let (details, zone) = (event.details.clone(), user.preferences.zone);
         let found: Result<Vec<Occurrence>, _> = tokio::task::spawn_blocking(move || {
@@ -130,35 +130,36 @@ impl Assistant {
 
 /// The events that a calendar has but that could not be read: they stay as they were.
 #[derive(Debug)]
-pub(crate) struct Lost<'a> {
+pub struct UnreadableEvents<'a> {
     uids: HashSet<&'a str>,
     /// There are some whose name could not be read either, so that it may be any.
     nameless: bool,
 }
 
-impl<'a> Lost<'a> {
-    pub(crate) fn of(faults: impl IntoIterator<Item = &'a Fault>) -> Self {
-        let mut lost = Self { uids: HashSet::new(), nameless: false };
+impl<'a> UnreadableEvents<'a> {
+    /// Collects the events that could not be read from the faults of a calendar file.
+    pub fn of(faults: impl IntoIterator<Item = &'a Fault>) -> Self {
+        let mut unreadable = Self { uids: HashSet::new(), nameless: false };
         for fault in faults.into_iter().filter(|fault| fault.error.effect() == Effect::LeftOut) {
             match &fault.uid {
-                Some(uid) => _ = lost.uids.insert(uid),
-                None => lost.nameless = true,
+                Some(uid) => _ = unreadable.uids.insert(uid),
+                None => unreadable.nameless = true,
             }
         }
-        lost
+        unreadable
     }
 
     /// Whether an event of this uid may be among them.
-    pub(crate) fn may_hold(&self, uid: &str) -> bool {
+    pub fn may_contain(&self, uid: &str) -> bool {
         self.nameless || self.uids.contains(uid)
     }
 }
 
 /// The days that occurrences are kept for.
-pub(crate) fn horizon(now: Timestamp) -> Horizon {
+pub fn horizon(now: Timestamp) -> Horizon {
     Horizon {
-        from: now.saturating_sub(BACK).unwrap_or(Timestamp::MIN),
-        to: now.saturating_add(AHEAD).unwrap_or(Timestamp::MAX),
+        from: now.saturating_sub(LOOK_BACK).unwrap_or(Timestamp::MIN),
+        to: now.saturating_add(LOOK_AHEAD).unwrap_or(Timestamp::MAX),
     }
 }
 

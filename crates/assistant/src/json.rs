@@ -1,5 +1,5 @@
-//! Users, events and notifications as JSON: the same words in tools, in resources and on the command line. Times are
-//! RFC 3339 with an offset, and the weekday and the zone stand beside them, for models get both wrong.
+//! Users, events and notifications as JSON, the same in tools, resources and the command line. Times are RFC 3339 with
+//! an offset; the weekday and the zone are given too, because models get both wrong.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use jiff::tz::Offset as ZoneOffset;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::assistant::agenda::Happening;
-use crate::assistant::event::Attendee;
-use crate::assistant::notification::Offset;
-use crate::assistant::planning::{Planning, Remark};
-use crate::assistant::{Event, Notification, Occurrence, Preferences, Reason, Rule, User, Zone};
+use crate::event::Attendee;
+use crate::events::EventOccurrence;
+use crate::notification::Offset;
+use crate::plans::{OccurrenceNote, PlanReport};
+use crate::{Event, Notification, Occurrence, Preferences, Reason, Rule, User, Zone};
 
 /// Occurrences that one answer names for one reason.
 const REMARKS: usize = 100;
 
 /// What a list says that leaves some out.
-pub(super) const MORE: &str = "there are more; ask for fewer days, or for one user";
+pub const MORE: &str = "there are more; ask for fewer days, or for one user";
 
 /// An instant in RFC 3339 with the offset of a zone.
-pub(crate) fn time(at: Timestamp, zone: &Zone) -> String {
+pub fn time(at: Timestamp, zone: &Zone) -> String {
     let offset = zone.rules().to_offset(at);
     if offset == ZoneOffset::UTC {
         format!("{at:.0}")
@@ -32,7 +32,7 @@ pub(crate) fn time(at: Timestamp, zone: &Zone) -> String {
 }
 
 /// The weekday that an instant has in a zone.
-pub(crate) fn weekday(at: Timestamp, zone: &Zone) -> &'static str {
+pub fn weekday(at: Timestamp, zone: &Zone) -> &'static str {
     match zone.civil(at).weekday() {
         Weekday::Monday => "Monday",
         Weekday::Tuesday => "Tuesday",
@@ -45,7 +45,7 @@ pub(crate) fn weekday(at: Timestamp, zone: &Zone) -> &'static str {
 }
 
 /// A user as `getUser` tells them.
-pub(crate) fn user(user: &User) -> Value {
+pub fn user(user: &User) -> Value {
     json!({
         "id": user.id.as_str(),
         "name": user.name,
@@ -80,7 +80,7 @@ fn preferences(preferences: &Preferences) -> Value {
 
 /// An event as it is told. It goes to text as it is, for a list of hundreds would be a large tree of values.
 #[derive(Debug, Serialize)]
-pub(crate) struct ToldEvent<'a> {
+pub struct EventJson<'a> {
     id: &'a str,
     user_id: &'a str,
     title: &'a str,
@@ -93,7 +93,7 @@ pub(crate) struct ToldEvent<'a> {
     location: &'a str,
     conf_link: &'a str,
     organizer: &'a str,
-    attendees: Vec<ToldAttendee<'a>>,
+    attendees: Vec<AttendeeJson<'a>>,
     description: &'a str,
     uid: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,23 +108,19 @@ pub(crate) struct ToldEvent<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct ToldAttendee<'a> {
+struct AttendeeJson<'a> {
     name: &'a str,
     email: &'a str,
     answer: &'a str,
 }
 
 /// An event, as a whole or at one time that it happens. `zone` is the user's; an event of another zone says so.
-pub(crate) fn event<'a>(
-    event: &'a Event,
-    occurrence: Option<&'a Occurrence>,
-    zone: &'a Zone,
-) -> ToldEvent<'a> {
+pub fn event<'a>(event: &'a Event, occurrence: Option<&'a Occurrence>, zone: &'a Zone) -> EventJson<'a> {
     let details = &event.details;
     let (starts, ends) =
         occurrence.map_or((event.starts_at, event.ends_at), |one| (one.starts_at, one.ends_at));
     let recurrence = details.recurrence.as_ref();
-    ToldEvent {
+    EventJson {
         id: event.id.as_str(),
         user_id: event.user.as_str(),
         title: &event.title,
@@ -147,30 +143,30 @@ pub(crate) fn event<'a>(
     }
 }
 
-fn attendee(attendee: &Attendee) -> ToldAttendee<'_> {
-    ToldAttendee { name: &attendee.name, email: &attendee.email, answer: &attendee.answer }
+fn attendee(attendee: &Attendee) -> AttendeeJson<'_> {
+    AttendeeJson { name: &attendee.name, email: &attendee.email, answer: &attendee.answer }
 }
 
 /// What happens in a window, as `listEvents` tells it.
 #[derive(Debug, Serialize)]
-pub(crate) struct ToldEvents<'a> {
+pub struct EventListJson<'a> {
     count: usize,
     from: String,
     until: String,
     time_zone: &'a str,
-    events: Vec<ToldEvent<'a>>,
+    events: Vec<EventJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     more: Option<&'static str>,
 }
 
 /// What happens from one instant to before another; `more` says that there are others.
-pub(crate) fn events<'a>(
-    found: &'a [Happening],
+pub fn events<'a>(
+    found: &'a [EventOccurrence],
     (from, until): (Timestamp, Timestamp),
     zone: &'a Zone,
     more: bool,
-) -> ToldEvents<'a> {
-    ToldEvents {
+) -> EventListJson<'a> {
+    EventListJson {
         count: found.len(),
         from: time(from, zone),
         until: time(until, zone),
@@ -181,7 +177,7 @@ pub(crate) fn events<'a>(
 }
 
 /// A notification, with why it is and why then.
-pub(crate) fn notification(notification: &Notification, zone: &Zone) -> Value {
+pub fn notification(notification: &Notification, zone: &Zone) -> Value {
     let mut value = json!({
         "id": notification.id.as_str(),
         "user_id": notification.user.as_str(),
@@ -218,7 +214,7 @@ fn reason(reason: &Reason) -> Value {
 }
 
 /// A rule of a user.
-pub(crate) fn rule(rule: &Rule) -> Value {
+pub fn rule(rule: &Rule) -> Value {
     json!({
         "id": rule.id.as_str(),
         "rule_type": rule.kind.name(),
@@ -229,14 +225,14 @@ pub(crate) fn rule(rule: &Rule) -> Value {
 }
 
 /// What planning did; `coming` is what is planned now.
-pub(crate) fn planning(
-    planning: &Planning,
+pub fn planning(
+    planning: &PlanReport,
     now: Timestamp,
     took: Duration,
     zone: &Zone,
     coming: &[Value],
 ) -> Value {
-    let remark = |remark: &Remark| {
+    let remark = |remark: &OccurrenceNote| {
         json!({
             "event_id": remark.event.as_str(),
             "title": remark.title,

@@ -1,12 +1,11 @@
-//! Plans, and the notifications that are planned.
+//! Plans and notifications, with their channels and states.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::id::{EventId, NotificationId, PlanId, UserId};
-use super::words::words;
+use super::ids::{EventId, NotificationId, PlanId, UserId};
 
-words! {
+adjutant_base::named_enum! {
     /// A way to tell somebody something.
     Channel {
         Email = "email",
@@ -18,12 +17,12 @@ words! {
     }
 }
 
-words! {
+adjutant_base::named_enum! {
     /// How pressing a notification is.
     Urgency { Low = "low", Normal = "normal", High = "high", Urgent = "urgent" }
 }
 
-words! {
+adjutant_base::named_enum! {
     /// Where a notification stands. `sent`, `simulated`, `dead`, `merged`, `cancelled` and `superseded` are the end.
     Status {
         Planned = "planned",
@@ -49,7 +48,7 @@ words! {
 /// How far before an event's start something is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Offset {
+pub enum Offset {
     /// So many minutes before the start, as time passes.
     Minutes(u32),
     /// So many days before the start, at the same time by the clock of the user's zone.
@@ -58,36 +57,36 @@ pub(crate) enum Offset {
 
 /// What is said. Plain texts that templates escape; never markup.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Wording {
+pub struct Wording {
     /// One line.
-    pub(crate) subject: String,
+    pub subject: String,
     /// What a mail or a popup says.
-    pub(crate) text: String,
+    pub text: String,
     /// What a voice says; empty where the text will do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) speech: String,
+    pub speech: String,
 }
 
 /// One step of how a plan came to be, for people and models.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Reason {
+pub struct Reason {
     /// What decided: `policy`, `model`, `rule`, `quiet_hours`, `weekend`, `limit`, `spacing`, `channel`, `past` …
-    pub(crate) by: String,
-    pub(crate) why: String,
+    pub by: String,
+    pub why: String,
 }
 
 /// What a plan wants to be sent, before it is in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Planned {
-    pub(crate) channel: Channel,
-    pub(crate) offset: Offset,
-    pub(crate) due_at: Timestamp,
-    pub(crate) urgency: Urgency,
-    pub(crate) wording: Wording,
-    pub(crate) reasons: Vec<Reason>,
+pub struct Planned {
+    pub channel: Channel,
+    pub offset: Offset,
+    pub due_at: Timestamp,
+    pub urgency: Urgency,
+    pub wording: Wording,
+    pub reasons: Vec<Reason>,
 }
 
-words! {
+adjutant_base::named_enum! {
     /// Who proposed a plan; the verifier decided.
     PlanSource {
         /// Ours, and nobody else gave an answer that would have to be taken for one.
@@ -105,37 +104,37 @@ words! {
 
 /// A plan for one occurrence.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Plan {
-    pub(crate) id: PlanId,
-    pub(crate) user: UserId,
-    pub(crate) event: EventId,
-    pub(crate) occurrence: String,
+pub struct Plan {
+    pub id: PlanId,
+    pub user: UserId,
+    pub event: EventId,
+    pub occurrence: String,
     /// A digest of event, preferences, rules and policy: the same key is the same plan.
-    pub(crate) key: String,
-    pub(crate) source: PlanSource,
-    pub(crate) reasons: Vec<Reason>,
-    pub(crate) made_at: Timestamp,
+    pub key: String,
+    pub source: PlanSource,
+    pub reasons: Vec<Reason>,
+    pub made_at: Timestamp,
 }
 
 /// A notification in the store.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Notification {
-    pub(crate) id: NotificationId,
-    pub(crate) plan: PlanId,
-    pub(crate) user: UserId,
-    pub(crate) event: EventId,
-    pub(crate) occurrence: String,
-    pub(crate) channel: Channel,
-    pub(crate) due_at: Timestamp,
-    pub(crate) urgency: Urgency,
-    pub(crate) status: Status,
+pub struct Notification {
+    pub id: NotificationId,
+    pub plan: PlanId,
+    pub user: UserId,
+    pub event: EventId,
+    pub occurrence: String,
+    pub channel: Channel,
+    pub due_at: Timestamp,
+    pub urgency: Urgency,
+    pub status: Status,
     /// When it may be tried (again).
-    pub(crate) try_at: Timestamp,
-    pub(crate) attempts: u32,
-    pub(crate) sent_at: Option<Timestamp>,
-    pub(crate) acknowledged_at: Option<Timestamp>,
-    pub(crate) error: Option<String>,
-    pub(crate) offset: Offset,
-    pub(crate) wording: Wording,
-    pub(crate) reasons: Vec<Reason>,
+    pub try_at: Timestamp,
+    pub attempts: u32,
+    pub sent_at: Option<Timestamp>,
+    pub acknowledged_at: Option<Timestamp>,
+    pub error: Option<String>,
+    pub offset: Offset,
+    pub wording: Wording,
+    pub reasons: Vec<Reason>,
 }

@@ -1,38 +1,38 @@
-//! Notifications: listed, looked at, and what a person says about them.
+//! Operations on notifications: list, retry, resolve, acknowledge.
 
 use jiff::Timestamp;
 
 use super::notification::{Notification, Status};
-use super::people::audit;
 use super::rows::{self, instant, millis};
+use super::users::audit;
 use super::{Assistant, Error, EventId, NotificationId, UserId};
-use crate::events::Event as Happened;
-use crate::store::assistant::notifications::{self, NotificationFilter};
-use crate::store::assistant::outbox::{self, Resolution};
+use adjutant_base::events::Event as HubEvent;
+use adjutant_store::assistant::notifications::{self, NotificationFilter};
+use adjutant_store::assistant::outbox::{self, Resolution};
 
 /// Which notifications are asked for: those that are due from `from` to before `until`.
 #[derive(Clone, Debug)]
-pub(crate) struct Due {
-    pub(crate) user: Option<UserId>,
-    pub(crate) status: Option<Status>,
-    pub(crate) from: Timestamp,
-    pub(crate) until: Timestamp,
+pub struct Due {
+    pub user: Option<UserId>,
+    pub status: Option<Status>,
+    pub from: Timestamp,
+    pub until: Timestamp,
 }
 
 /// One try to send a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Attempt {
-    pub(crate) number: i64,
-    pub(crate) started_at: Timestamp,
-    pub(crate) ended_at: Option<Timestamp>,
+pub struct Attempt {
+    pub number: i64,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
     /// sent, simulated, failed, withdrawn, held or unknown; nothing while it goes on.
-    pub(crate) outcome: Option<String>,
-    pub(crate) detail: Option<String>,
+    pub outcome: Option<String>,
+    pub detail: Option<String>,
 }
 
 /// What a person says about a notification that nobody knows to have been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// It arrived.
     Sent,
     /// It did not, and is not wanted any more.
@@ -41,17 +41,13 @@ pub(crate) enum Verdict {
 
 impl Assistant {
     /// Returns a notification.
-    pub(crate) async fn notification(&self, id: &NotificationId) -> Result<Notification, Error> {
+    pub async fn notification(&self, id: &NotificationId) -> Result<Notification, Error> {
         let row = notifications::get(&self.store, id.as_str()).await?;
         rows::notification(row.ok_or_else(|| Error::Unknown { what: "notification", id: id.to_string() })?)
     }
 
     /// Returns at most `limit` notifications by the time they are due, and whether there are more.
-    pub(crate) async fn notifications(
-        &self,
-        due: &Due,
-        limit: u32,
-    ) -> Result<(Vec<Notification>, bool), Error> {
+    pub async fn notifications(&self, due: &Due, limit: u32) -> Result<(Vec<Notification>, bool), Error> {
         let filter = NotificationFilter {
             user: due.user.as_ref().map(|user| user.as_str().to_owned()),
             status: due.status.map(Status::name).unwrap_or_default().to_owned(),
@@ -65,17 +61,13 @@ impl Assistant {
     }
 
     /// Returns at most `limit` notifications of an event, for all its occurrences.
-    pub(crate) async fn notifications_of(
-        &self,
-        event: &EventId,
-        limit: u32,
-    ) -> Result<Vec<Notification>, Error> {
+    pub async fn notifications_of(&self, event: &EventId, limit: u32) -> Result<Vec<Notification>, Error> {
         let found = notifications::of_event(&self.store, event.as_str(), limit).await?;
         found.into_iter().map(rows::notification).collect()
     }
 
     /// Returns the tries of a notification, first one first.
-    pub(crate) async fn attempts(&self, id: &NotificationId) -> Result<Vec<Attempt>, Error> {
+    pub async fn attempts(&self, id: &NotificationId) -> Result<Vec<Attempt>, Error> {
         let found = outbox::attempts(&self.store, id.as_str()).await?;
         let attempt = |row: outbox::AttemptRow| Attempt {
             number: row.attempt,
@@ -88,7 +80,7 @@ impl Assistant {
     }
 
     /// Sends a notification again that failed, or of which nobody knows whether it was sent: a person's word.
-    pub(crate) async fn retry(
+    pub async fn retry(
         &self,
         id: &NotificationId,
         actor: &str,
@@ -97,17 +89,19 @@ impl Assistant {
         let found = self.notification(id).await?;
         match found.status {
             Status::Failed | Status::Dead | Status::Unknown | Status::Simulated => {}
-            Status::Planned | Status::Sending => return Err(standing(&found, "it will be sent by itself")),
-            Status::Sent | Status::Merged => return Err(standing(&found, "it was told already")),
+            Status::Planned | Status::Sending => {
+                return Err(wrong_status(&found, "it will be sent by itself"));
+            }
+            Status::Sent | Status::Merged => return Err(wrong_status(&found, "it was sent already")),
             Status::Cancelled | Status::Superseded => {
-                return Err(standing(&found, "a newer plan stands in its place"));
+                return Err(wrong_status(&found, "a newer plan replaces it"));
             }
         }
         self.resolve_to(&found, Status::Planned, None, "retry", actor, now).await
     }
 
     /// Settles a notification of which nobody knows whether it was sent: a person's word.
-    pub(crate) async fn resolve(
+    pub async fn resolve(
         &self,
         id: &NotificationId,
         verdict: Verdict,
@@ -124,11 +118,11 @@ impl Assistant {
             | Status::Simulated
             | Status::Merged
             | Status::Cancelled
-            | Status::Superseded => return Err(standing(&found, "there is nothing to settle")),
+            | Status::Superseded => return Err(wrong_status(&found, "there is nothing to settle")),
         }
         let (to, why) = match verdict {
-            Verdict::Sent => (Status::Sent, "a person says that it arrived"),
-            Verdict::Cancelled => (Status::Cancelled, "a person does not want it any more"),
+            Verdict::Sent => (Status::Sent, "a user says that it arrived"),
+            Verdict::Cancelled => (Status::Cancelled, "a user does not want it any more"),
         };
         self.resolve_to(&found, to, Some(why), "resolve", actor, now).await
     }
@@ -151,31 +145,26 @@ impl Assistant {
             audit: audit(actor, action, found.id.as_str(), to.name(), now)?,
         };
         if !outbox::resolve(&self.store, resolution).await? {
-            return Err(standing(found, "it changed in this moment; look again"));
+            return Err(wrong_status(found, "it changed in this moment; look again"));
         }
-        self.events.send(Happened::NotificationsChanged);
+        self.events.send(HubEvent::NotificationsChanged);
         self.wake.notify_one();
         self.notification(&found.id).await
     }
 
     /// Notes that somebody saw a notification: nothing about the same occurrence escalates any more. `false` where it
     /// was noted before.
-    pub(crate) async fn acknowledge(
-        &self,
-        id: &NotificationId,
-        actor: &str,
-        now: Timestamp,
-    ) -> Result<bool, Error> {
+    pub async fn acknowledge(&self, id: &NotificationId, actor: &str, now: Timestamp) -> Result<bool, Error> {
         self.notification(id).await?;
         let line = audit(actor, "acknowledge", id.as_str(), "", now)?;
         let first = outbox::acknowledge(&self.store, id.as_str().to_owned(), millis(now), line).await?;
         if first {
-            self.events.send(Happened::NotificationsChanged);
+            self.events.send(HubEvent::NotificationsChanged);
         }
         Ok(first)
     }
 }
 
-fn standing(notification: &Notification, reason: &'static str) -> Error {
-    Error::Standing { id: notification.id.to_string(), status: notification.status.name(), reason }
+fn wrong_status(notification: &Notification, reason: &'static str) -> Error {
+    Error::WrongStatus { id: notification.id.to_string(), status: notification.status.name(), reason }
 }

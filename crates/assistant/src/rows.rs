@@ -1,23 +1,23 @@
-//! Rows of the store to the room's values, and back.
+//! Conversion between rows of the store and values of the assistant.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::id::{CalendarId, EventId, NotificationId, PlanId, RuleId, UserId};
+use super::ids::{CalendarId, EventId, NotificationId, PlanId, RuleId, UserId};
 use super::notification::{
     Channel, Notification, Offset, Plan, PlanSource, Planned, Reason, Status, Urgency, Wording,
 };
 use super::user::{Rule, RuleKind, User};
 use super::{Calendar, Error, Event, Occurrence};
-use crate::store::Millis;
-use crate::store::assistant::calendars::CalendarRow;
-use crate::store::assistant::events::{EventView, OccurrenceRow};
-use crate::store::assistant::notifications::NotificationRow;
-use crate::store::assistant::plans::PlanRow;
-use crate::store::assistant::rules::RuleRow;
-use crate::store::assistant::users::UserRow;
+use adjutant_store::Millis;
+use adjutant_store::assistant::calendars::CalendarRow;
+use adjutant_store::assistant::events::{EventView, OccurrenceRow};
+use adjutant_store::assistant::notifications::NotificationRow;
+use adjutant_store::assistant::plans::PlanRow;
+use adjutant_store::assistant::rules::RuleRow;
+use adjutant_store::assistant::users::UserRow;
 
 /// What stands as JSON in a notification's row.
 #[derive(Serialize, Deserialize)]
@@ -53,7 +53,7 @@ fn damaged(what: &'static str, id: &str) -> Error {
 pub(super) fn user(row: UserRow) -> Result<User, Error> {
     let preferences = serde_json::from_str(&row.preferences).map_err(|_| damaged("the user", &row.id))?;
     Ok(User {
-        id: UserId::of_row(row.id),
+        id: UserId::from_row(row.id),
         name: row.name,
         email: row.email,
         phone: row.phone,
@@ -68,8 +68,8 @@ pub(super) fn calendar(row: CalendarRow) -> Result<Calendar, Error> {
     let source = super::event::CalendarSource::from_name(&row.source);
     Ok(Calendar {
         source: source.ok_or_else(|| damaged("the calendar", &row.id))?,
-        id: CalendarId::of_row(row.id),
-        user: UserId::of_row(row.user_id),
+        id: CalendarId::from_row(row.id),
+        user: UserId::from_row(row.user_id),
         name: row.name,
         place: row.place,
         etag: row.etag,
@@ -83,8 +83,8 @@ pub(super) fn rule(row: RuleRow) -> Result<Rule, Error> {
     let terms: Map<String, Value> = serde_json::from_str(&row.terms).map_err(|_| fault())?;
     let kind = RuleKind::from_name(&row.kind).ok_or_else(fault)?;
     Ok(Rule {
-        id: RuleId::of_row(row.id),
-        user: UserId::of_row(row.user_id),
+        id: RuleId::from_row(row.id),
+        user: UserId::from_row(row.user_id),
         kind,
         terms,
         enabled: row.enabled != 0,
@@ -97,8 +97,8 @@ pub(super) fn event(row: EventView) -> Result<Event, Error> {
     let status = super::event::EventStatus::from_name(&row.status).ok_or_else(fault)?;
     let details = serde_json::from_str(&row.details).map_err(|_| fault())?;
     Ok(Event {
-        id: EventId::of_row(row.id),
-        user: UserId::of_row(row.user_id),
+        id: EventId::from_row(row.id),
+        user: UserId::from_row(row.user_id),
         uid: row.uid,
         title: row.title,
         status,
@@ -134,9 +134,9 @@ pub(super) fn plan(row: PlanRow) -> Result<Plan, Error> {
     let source = PlanSource::from_name(&row.source).ok_or_else(fault)?;
     let reasons = serde_json::from_str(&row.reasons).map_err(|_| fault())?;
     Ok(Plan {
-        id: PlanId::of_row(row.id),
-        user: UserId::of_row(row.user_id),
-        event: EventId::of_row(row.event_id),
+        id: PlanId::from_row(row.id),
+        user: UserId::from_row(row.user_id),
+        event: EventId::from_row(row.event_id),
         occurrence: row.occurrence,
         key: row.plan_key,
         source,
@@ -152,10 +152,10 @@ pub(super) fn notification(row: NotificationRow) -> Result<Notification, Error> 
     let status = Status::from_name(&row.status).ok_or_else(fault)?;
     let details: Details = serde_json::from_str(&row.details).map_err(|_| fault())?;
     Ok(Notification {
-        id: NotificationId::of_row(row.id),
-        plan: PlanId::of_row(row.plan_id),
-        user: UserId::of_row(row.user_id),
-        event: EventId::of_row(row.event_id),
+        id: NotificationId::from_row(row.id),
+        plan: PlanId::from_row(row.plan_id),
+        user: UserId::from_row(row.user_id),
+        event: EventId::from_row(row.event_id),
         occurrence: row.occurrence,
         channel,
         due_at: instant(row.due_at),

@@ -1,51 +1,55 @@
-//! What would be told in the days to come: the planner on a virtual clock, before anything is sent.
+//! Simulation of the coming days: the planner on a virtual clock, with nothing sent or stored.
 
 use jiff::Timestamp;
 
-use super::agenda::{Happening, Span};
+use super::events::{EventOccurrence, Span};
 use super::notification::{Channel, Planned, Reason};
 use super::planner::{self, Situation};
-use super::planning::HORIZON;
+use super::plans::HORIZON;
 use super::{Assistant, Error, Rule, User};
 
 /// Occurrences of one stretch of the virtual clock at most.
-const MOST: u32 = 5000;
+const MAX_OCCURRENCES: u32 = 5000;
 
 /// What would be told about one occurrence.
 #[derive(Clone, Debug)]
-pub(crate) struct Foreseen {
-    pub(crate) happening: Happening,
-    pub(crate) notifications: Vec<Planned>,
-    pub(crate) reasons: Vec<Reason>,
+pub struct SimulatedPlan {
+    pub event_occurrence: EventOccurrence,
+    pub notifications: Vec<Planned>,
+    pub reasons: Vec<Reason>,
 }
 
 impl Assistant {
     /// Plays what starts between `from` and `until` for a user: every occurrence is decided when the planner would
     /// first see it, with nothing told before. Nothing is kept. Says as well whether there was more than one stretch
     /// holds.
-    pub(crate) async fn foresee(
+    pub async fn simulate(
         &self,
         user: &User,
         rules: &[Rule],
         from: Timestamp,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<(Vec<Foreseen>, bool), Error> {
+    ) -> Result<(Vec<SimulatedPlan>, bool), Error> {
         let span = Span { user: Some(user.id.clone()), from, until };
-        let (happenings, more) = self.happenings(&span, MOST).await?;
-        let foreseen = happenings.into_iter().map(|happening| {
-            let seen = happening.occurrence.starts_at.saturating_sub(HORIZON).unwrap_or(now).max(now);
+        let (event_occurrences, more) = self.event_occurrences(&span, MAX_OCCURRENCES).await?;
+        let simulated = event_occurrences.into_iter().map(|event_occurrence| {
+            let seen = event_occurrence.occurrence.starts_at.saturating_sub(HORIZON).unwrap_or(now).max(now);
             let decision = planner::plan(&Situation {
                 user,
-                event: &happening.event,
-                occurrence: &happening.occurrence,
+                event: &event_occurrence.event,
+                occurrence: &event_occurrence.occurrence,
                 rules,
                 history: &[],
                 channels: Channel::ALL,
                 now: seen,
             });
-            Foreseen { happening, notifications: decision.notifications, reasons: decision.reasons }
+            SimulatedPlan {
+                event_occurrence,
+                notifications: decision.notifications,
+                reasons: decision.reasons,
+            }
         });
-        Ok((foreseen.collect(), more))
+        Ok((simulated.collect(), more))
     }
 }

@@ -1,4 +1,4 @@
-//! A time zone by its name. An unknown name is an error, never UTC.
+//! A time zone by its IANA name. An unknown name is an error, never UTC.
 
 use std::fmt;
 
@@ -6,19 +6,22 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+use crate::error::Error;
+
 /// A zone of the IANA database. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub(crate) struct Zone(TimeZone);
+pub struct Zone(TimeZone);
 
 impl Zone {
-    pub(crate) fn utc() -> Self {
+    /// Returns Coordinated Universal Time.
+    pub fn utc() -> Self {
         Self(TimeZone::UTC)
     }
 
     /// Finds a zone by its IANA name, in any case.
-    pub(crate) fn named(name: &str) -> Result<Self, super::Error> {
-        let unknown = || super::Error::UnknownZone { name: name.chars().take(64).collect() };
+    pub fn named(name: &str) -> Result<Self, Error> {
+        let unknown = || Error::UnknownZone { name: name.chars().take(64).collect() };
         if name.eq_ignore_ascii_case("UTC") {
             return Ok(Self::utc());
         }
@@ -27,17 +30,18 @@ impl Zone {
         if zone.iana_name().is_some() { Ok(Self(zone)) } else { Err(unknown()) }
     }
 
-    pub(crate) fn name(&self) -> &str {
+    /// Returns the IANA name, or `UTC`.
+    pub fn name(&self) -> &str {
         self.0.iana_name().unwrap_or("UTC")
     }
 
     /// The zone as the arithmetic takes it.
-    pub(crate) fn rules(&self) -> &TimeZone {
+    pub fn rules(&self) -> &TimeZone {
         &self.0
     }
 
     /// Returns the civil time that the clocks of the zone show.
-    pub(crate) fn civil(&self, at: Timestamp) -> DateTime {
+    pub fn civil(&self, at: Timestamp) -> DateTime {
         self.0.to_datetime(at)
     }
 }
@@ -49,7 +53,7 @@ impl fmt::Display for Zone {
 }
 
 impl TryFrom<String> for Zone {
-    type Error = super::Error;
+    type Error = Error;
 
     fn try_from(name: String) -> Result<Self, Self::Error> {
         Self::named(&name)

@@ -1,54 +1,53 @@
-//! Users and what they prefer.
+//! Users with their preferences and rules.
 
 use jiff::Timestamp;
 use jiff::civil::Time;
 use serde::{Deserialize, Serialize};
 
-use super::id::{RuleId, UserId};
+use super::ids::{RuleId, UserId};
 use super::notification::Channel;
-use super::words::words;
-use super::zone::Zone;
+use super::time_zone::Zone;
 
 /// Somebody with a calendar who is told things.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct User {
-    pub(crate) id: UserId,
-    pub(crate) name: String,
-    pub(crate) email: Option<String>,
+pub struct User {
+    pub id: UserId,
+    pub name: String,
+    pub email: Option<String>,
     /// In the form of E.164, such as +15550100.
-    pub(crate) phone: Option<String>,
-    pub(crate) preferences: Preferences,
+    pub phone: Option<String>,
+    pub preferences: Preferences,
     /// Grows with every change of preferences or rules: a plan is made for one revision.
-    pub(crate) revision: i64,
-    pub(crate) created_at: Timestamp,
-    pub(crate) updated_at: Timestamp,
+    pub revision: i64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
 }
 
 /// How a user wants to be told. Kept as JSON in the user's row; a member that is missing has its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Preferences {
-    pub(crate) zone: Zone,
+pub struct Preferences {
+    pub zone: Zone,
     /// A BCP 47 tag.
-    pub(crate) locale: String,
+    pub locale: String,
     /// The voice of a call, as the provider names it.
-    pub(crate) voice: String,
-    pub(crate) channels: ChannelPreference,
+    pub voice: String,
+    pub channels: ChannelPreference,
     /// `None` where nothing is quiet.
-    pub(crate) quiet: Option<QuietHours>,
-    pub(crate) weekend: WeekendPolicy,
+    pub quiet: Option<QuietHours>,
+    pub weekend: WeekendPolicy,
     /// Calls for one occurrence at most, 1 to 10.
-    pub(crate) most_calls: u32,
+    pub most_calls: u32,
     /// So close to its start an event is urgent, in minutes, 1 to 1440.
-    pub(crate) escalation_minutes: u32,
+    pub escalation_minutes: u32,
     /// Where an urgent notification that nobody acknowledged goes next, in this order.
-    pub(crate) ladder: Vec<Channel>,
+    pub ladder: Vec<Channel>,
     /// How long a step of the ladder waits for the acknowledgement, in minutes.
-    pub(crate) ladder_minutes: u32,
+    pub ladder_minutes: u32,
     /// The topic of ntfy, where there is one.
-    pub(crate) ntfy_topic: Option<String>,
+    pub ntfy_topic: Option<String>,
     /// An address that is told by POST, where there is one.
-    pub(crate) webhook_url: Option<String>,
+    pub webhook_url: Option<String>,
 }
 
 impl Default for Preferences {
@@ -73,35 +72,35 @@ impl Default for Preferences {
 /// Half open, `[start, end)`, in the user's zone; over midnight where the end is before the start, never where both
 /// are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct QuietHours {
-    pub(crate) start: Time,
-    pub(crate) end: Time,
+pub struct QuietHours {
+    pub start: Time,
+    pub end: Time,
 }
 
-words! {
+adjutant_base::named_enum! {
     /// Which ways a user wants to be told.
     ChannelPreference { Email = "email", Call = "call", Both = "both", Popup = "popup" }
 }
 
-words! {
+adjutant_base::named_enum! {
     /// What may go out on a Saturday or a Sunday of the user's zone.
     WeekendPolicy { Email = "email", Call = "call", Both = "both", None = "none" }
 }
 
 /// A user's rule, which the planner follows before its own policy; higher priority first.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Rule {
-    pub(crate) id: RuleId,
-    pub(crate) user: UserId,
-    pub(crate) kind: RuleKind,
+pub struct Rule {
+    pub id: RuleId,
+    pub user: UserId,
+    pub kind: RuleKind,
     /// What the kind needs, as a JSON object; see [`RuleKind`].
-    pub(crate) terms: serde_json::Map<String, serde_json::Value>,
-    pub(crate) enabled: bool,
+    pub terms: serde_json::Map<String, serde_json::Value>,
+    pub enabled: bool,
     /// 0 to 100.
-    pub(crate) priority: u32,
+    pub priority: u32,
 }
 
-words! {
+adjutant_base::named_enum! {
     /// What a rule is about. `vip_organizer` {"organizer": "text in it"}: urgent, however it is planned otherwise.
     /// `internal_meeting` {"domain": "example.org"}: everybody is of that domain, no call. `travel_buffer`
     /// {"minutes": 30}: an event with a location is announced so much earlier. `quiet_title` {"title": "text in it"}:

@@ -2,34 +2,34 @@
 
 use jiff::Timestamp;
 
-use super::id;
+use super::ids;
 use super::rows::{self, json, millis};
 use super::{Assistant, Calendar, Error, Rule, User, UserId};
-use crate::events::Event as Happened;
-use crate::store::assistant::audit::AuditRow;
-use crate::store::assistant::calendars::{self, CalendarRow};
-use crate::store::assistant::rules::{self, RuleRow};
-use crate::store::assistant::users::{self, UserRow};
+use adjutant_base::events::Event as Happened;
+use adjutant_store::assistant::audit::AuditRow;
+use adjutant_store::assistant::calendars::{self, CalendarRow};
+use adjutant_store::assistant::rules::{self, RuleRow};
+use adjutant_store::assistant::users::{self, UserRow};
 
 /// The longest name, mail address and other line that a user has.
 const LINE: usize = 200;
 
 impl Assistant {
     /// Returns a user.
-    pub(crate) async fn user(&self, id: &UserId) -> Result<User, Error> {
+    pub async fn user(&self, id: &UserId) -> Result<User, Error> {
         let row = users::get(&self.store, id.as_str()).await?;
         rows::user(row.ok_or_else(|| Error::Unknown { what: "user", id: id.to_string() })?)
     }
 
     /// Returns at most `limit` users by id, behind `after`.
-    pub(crate) async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, Error> {
+    pub async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, Error> {
         let after = after.map_or("", UserId::as_str);
         users::list(&self.store, after, limit).await?.into_iter().map(rows::user).collect()
     }
 
     /// Adds a user, or changes the one with this id. `actor` is who wants it, for the audit. The revision and the
     /// time of creation are the store's own.
-    pub(crate) async fn put_user(&self, user: &User, actor: &str, now: Timestamp) -> Result<(), Error> {
+    pub async fn put_user(&self, user: &User, actor: &str, now: Timestamp) -> Result<(), Error> {
         check(user)?;
         let row = UserRow {
             id: user.id.as_str().to_owned(),
@@ -44,14 +44,14 @@ impl Assistant {
         let audit = audit(actor, "put user", user.id.as_str(), "", now)?;
         if !users::put(&self.store, row, audit).await? {
             let value = user.email.clone().unwrap_or_default();
-            return Err(Error::Taken { field: "email", value });
+            return Err(Error::AlreadyExists { field: "email", value });
         }
         self.events.send(Happened::CalendarChanged);
         Ok(())
     }
 
     /// Removes a user with all that is theirs.
-    pub(crate) async fn remove_user(&self, id: &UserId, actor: &str, now: Timestamp) -> Result<(), Error> {
+    pub async fn remove_user(&self, id: &UserId, actor: &str, now: Timestamp) -> Result<(), Error> {
         let audit = audit(actor, "remove user", id.as_str(), "", now)?;
         if !users::remove(&self.store, id.as_str().to_owned(), audit).await? {
             return Err(Error::Unknown { what: "user", id: id.to_string() });
@@ -61,13 +61,13 @@ impl Assistant {
     }
 
     /// Returns a user's calendars by name.
-    pub(crate) async fn calendars(&self, user: &UserId) -> Result<Vec<Calendar>, Error> {
+    pub async fn calendars(&self, user: &UserId) -> Result<Vec<Calendar>, Error> {
         calendars::list(&self.store, user.as_str()).await?.into_iter().map(rows::calendar).collect()
     }
 
     /// Adds a calendar, or notes what its server said; the same place of the same user is the same calendar, whose
     /// id is in the answer.
-    pub(crate) async fn put_calendar(&self, calendar: &Calendar) -> Result<Calendar, Error> {
+    pub async fn put_calendar(&self, calendar: &Calendar) -> Result<Calendar, Error> {
         self.user(&calendar.user).await?;
         let row = CalendarRow {
             id: calendar.id.as_str().to_owned(),
@@ -83,12 +83,12 @@ impl Assistant {
     }
 
     /// Returns a user's rules, highest priority first.
-    pub(crate) async fn rules(&self, user: &UserId) -> Result<Vec<Rule>, Error> {
+    pub async fn rules(&self, user: &UserId) -> Result<Vec<Rule>, Error> {
         rules::list(&self.store, user.as_str()).await?.into_iter().map(rows::rule).collect()
     }
 
     /// Adds a rule, or changes the one with this id.
-    pub(crate) async fn put_rule(&self, rule: &Rule) -> Result<(), Error> {
+    pub async fn put_rule(&self, rule: &Rule) -> Result<(), Error> {
         self.user(&rule.user).await?;
         if rule.priority > 100 {
             return Err(Error::Invalid { field: "priority", reason: "it must be 0 to 100".to_owned() });
@@ -105,7 +105,7 @@ impl Assistant {
     }
 
     /// Removes a rule.
-    pub(crate) async fn remove_rule(&self, user: &UserId, id: &super::RuleId) -> Result<(), Error> {
+    pub async fn remove_rule(&self, user: &UserId, id: &super::RuleId) -> Result<(), Error> {
         let (user, rule) = (user.as_str().to_owned(), id.as_str().to_owned());
         if rules::remove(&self.store, user, rule).await? {
             return Ok(());
@@ -123,7 +123,7 @@ pub(super) fn audit(
     now: Timestamp,
 ) -> Result<AuditRow, Error> {
     Ok(AuditRow {
-        id: id::of_audit()?,
+        id: ids::audit_id()?,
         at: millis(now),
         actor: actor.chars().take(LINE).collect(),
         action: action.to_owned(),

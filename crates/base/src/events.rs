@@ -1,4 +1,4 @@
-//! What happens by itself, as one closed enum on one broadcast channel.
+//! Events of the hub, as one closed enum on one broadcast channel.
 //!
 //! Rooms and doors send; doors that show something live subscribe. A receiver that lags loses the oldest
 //! events and is told so by the channel; it then reads the state again.
@@ -11,7 +11,7 @@ const BACKLOG: usize = 256;
 /// One thing that happened. What it was about is read where it is kept: among the application's clients
 /// and in its activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub enum Event {
     /// A client opened a connection or an HTTP session.
     ClientConnected,
     /// A client said who it is (or changed what it says).
@@ -36,26 +36,28 @@ pub(crate) enum Event {
     /// The hub sees something else than before of a folder that a question is about.
     FolderSeen,
     /// A room was switched on or off for some client, or `config.toml` says something else than it did.
-    RoomsChanged,
+    ToolsetsChanged,
     /// A Codex session went on, asked, or ended; sent at most a few times a second for each.
     CodexChanged,
 }
 
 /// The sending side, cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Events(broadcast::Sender<Event>);
+pub struct Events(broadcast::Sender<Event>);
 
 impl Events {
-    pub(crate) fn new() -> Self {
+    /// Makes a broadcast without subscribers.
+    pub fn new() -> Self {
         Self(broadcast::Sender::new(BACKLOG))
     }
 
     /// Sends to whoever listens; that nobody does is no error.
-    pub(crate) fn send(&self, event: Event) {
+    pub fn send(&self, event: Event) {
         let _ = self.0.send(event);
     }
 
-    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Event> {
+    /// Returns a receiver of the events that are sent from now on.
+    pub fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.0.subscribe()
     }
 }

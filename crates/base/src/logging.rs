@@ -10,14 +10,14 @@ use crate::config::env;
 
 /// How a log line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     Text,
     Json,
 }
 
 impl Format {
     /// Returns the name that the command line knows.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Json => "json",
@@ -28,13 +28,13 @@ impl Format {
 /// A part of a filter that is no filter.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is neither a level nor like adjutant::relay=debug")]
-pub(crate) struct BadFilter(String);
+pub struct BadFilter(String);
 
 /// Starts logging to stderr.
 ///
 /// `filter` is a level or a list like `info,adjutant::prompts=debug`; without one `ADJUTANT_LOG` counts, then
 /// `usual`. Fails when the filter cannot be read.
-pub(crate) fn start(format: Format, filter: Option<&str>, usual: LevelFilter) -> Result<(), BadFilter> {
+pub fn start(format: Format, filter: Option<&str>, usual: LevelFilter) -> Result<(), BadFilter> {
     let asked = filter.map(str::to_owned).or_else(env::log_filter);
     let targets = match asked {
         Some(text) => targets(&text)?,
@@ -55,7 +55,7 @@ pub(crate) fn start(format: Format, filter: Option<&str>, usual: LevelFilter) ->
 }
 
 /// Tells whether the environment says what is to be logged.
-pub(crate) fn is_asked() -> bool {
+pub fn is_asked() -> bool {
     env::log_filter().is_some()
 }
 

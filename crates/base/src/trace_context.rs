@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a `tracestate`, as the recommendation asks every implementation to carry.
-const LONGEST_STATE: usize = 512;
+const MAX_STATE_BYTES: usize = 512;
 /// Bytes of a `baggage`, as its recommendation asks.
-const LONGEST_BAGGAGE: usize = 8192;
+const MAX_BAGGAGE_BYTES: usize = 8192;
 
-/// Traces that [`Traces`] remembers; of more, the oldest are forgotten.
-const MOST: usize = 1024;
+/// Traces that [`DeferredTraces`] remembers; of more, the oldest are forgotten.
+const MAX_DEFERRED: usize = 1024;
 
 tokio::task_local! {
     static CURRENT: Trace;
@@ -18,17 +18,17 @@ tokio::task_local! {
 
 /// A trace, as it stands on the wire. Only what is well-formed gets in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Trace {
-    pub(crate) parent: String,
-    pub(crate) state: Option<String>,
+pub struct Trace {
+    pub parent: String,
+    pub state: Option<String>,
     /// What the caller says about itself. It goes to what works for the caller on this machine, never to other people's
     /// servers: nobody knows what stands in it.
-    pub(crate) baggage: Option<String>,
+    pub baggage: Option<String>,
 }
 
 impl Trace {
     /// Reads a trace whose members `get` returns by their names in the recommendations.
-    pub(crate) fn read<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
+    pub fn read<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
         let parent = get("traceparent").filter(|parent| is_parent(parent))?.to_owned();
         let within = |name, most| {
             let plain = |text: &&str| {
@@ -36,24 +36,24 @@ impl Trace {
             };
             get(name).filter(plain).map(ToOwned::to_owned)
         };
-        let (state, baggage) = (within("tracestate", LONGEST_STATE), within("baggage", LONGEST_BAGGAGE));
+        let (state, baggage) = (within("tracestate", MAX_STATE_BYTES), within("baggage", MAX_BAGGAGE_BYTES));
         Some(Self { parent, state, baggage })
     }
 
     /// The headers of a request to somebody else's server.
-    pub(crate) fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let state = self.state.as_deref().map(|state| ("tracestate", state));
         [("traceparent", self.parent.as_str())].into_iter().chain(state)
     }
 
     /// All members, by their names in the recommendations.
-    pub(crate) fn members(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub fn members(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let baggage = self.baggage.as_deref().map(|baggage| ("baggage", baggage));
         self.headers().chain(baggage)
     }
 
     /// The environment of a program that works for the call.
-    pub(crate) fn environment(&self) -> BTreeMap<String, String> {
+    pub fn environment(&self) -> BTreeMap<String, String> {
         self.members().map(|(name, value)| (name.to_uppercase(), value.to_owned())).collect()
     }
 }
@@ -71,7 +71,7 @@ fn is_parent(text: &str) -> bool {
 }
 
 /// Does `work` as a part of `trace`.
-pub(crate) async fn within<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> T {
+pub async fn within<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> T {
     match trace {
         Some(trace) => CURRENT.scope(trace, work).await,
         None => work.await,
@@ -79,29 +79,30 @@ pub(crate) async fn within<T>(trace: Option<Trace>, work: impl Future<Output = T
 }
 
 /// The trace that what runs now is a part of.
-pub(crate) fn current() -> Option<Trace> {
+pub fn current() -> Option<Trace> {
     CURRENT.try_with(Clone::clone).ok()
 }
 
 /// The traces of what is done later: by the name of the thing. They last as long as the process.
 #[derive(Debug, Default)]
-pub(crate) struct Traces(Mutex<VecDeque<(String, Trace)>>);
+pub struct DeferredTraces(Mutex<VecDeque<(String, Trace)>>);
 
-impl Traces {
+impl DeferredTraces {
     /// Remembers that `name` comes of what runs now; what is known of it already stays.
-    pub(crate) fn keep(&self, name: &str) {
+    pub fn keep(&self, name: &str) {
         let Some(trace) = current() else { return };
         let mut all = self.all();
         if all.iter().any(|(known, _)| known == name) {
             return;
         }
-        if all.len() >= MOST {
+        if all.len() >= MAX_DEFERRED {
             all.pop_front();
         }
         all.push_back((name.to_owned(), trace));
     }
 
-    pub(crate) fn of(&self, name: &str) -> Option<Trace> {
+    /// Returns the trace that was kept under a name.
+    pub fn of(&self, name: &str) -> Option<Trace> {
         self.all().iter().find(|(known, _)| known == name).map(|(_, trace)| trace.clone())
     }
 
@@ -112,7 +113,7 @@ impl Traces {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, Trace, Traces, current, within};
+    use super::{DeferredTraces, MAX_DEFERRED, Trace, current, within};
 
     const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
@@ -152,7 +153,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_thing_belongs_to_the_first_call_that_was_about_it() {
-        let traces = Traces::default();
+        let traces = DeferredTraces::default();
         traces.keep("nobody's");
         let one = read(PARENT, "n=1", "").unwrap();
         let two = read(PARENT, "n=2", "").unwrap();
@@ -163,7 +164,8 @@ mod tests {
         })
         .await;
         assert_eq!((traces.of("q1"), traces.of("nobody's"), current()), (Some(one), None, None));
-        within(Some(two), async { (0..MOST).for_each(|number| traces.keep(&number.to_string())) }).await;
+        within(Some(two), async { (0..MAX_DEFERRED).for_each(|number| traces.keep(&number.to_string())) })
+            .await;
         assert_eq!(traces.of("q1"), None);
     }
 }

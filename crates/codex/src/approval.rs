@@ -1,41 +1,41 @@
-//! What Codex asks a person, as a value; how the answer looks is the back end's business.
+//! Approvals: what Codex asks of the user, and the decisions. The protocol's module encodes the answer.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::happened::Change;
+use super::patch::FileChange;
 
 /// A question of Codex that stops its turn until it is answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Approval {
-    /// Ours: unique as long as this process lives.
-    pub(crate) id: String,
-    pub(crate) thread: String,
+pub struct Approval {
+    /// Assigned by this process, and unique in it.
+    pub id: String,
+    pub thread: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) turn: Option<String>,
-    /// The item that it is about.
+    pub turn: Option<String>,
+    /// The item that needs the approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) item: Option<String>,
-    pub(crate) wants: Wants,
-    /// Why, in the model's words.
+    pub item: Option<String>,
+    pub kind: ApprovalKind,
+    /// The model's reason, in its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<String>,
-    /// What may be answered besides no.
-    pub(crate) choices: Vec<Decision>,
+    pub reason: Option<String>,
+    /// The decisions that are possible besides a denial.
+    pub choices: Vec<Decision>,
 }
 
-/// What a person is to allow.
+/// The action that the user may allow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "wants")]
-pub(crate) enum Wants {
+#[serde(rename_all = "snake_case", tag = "type")]
+pub enum ApprovalKind {
     Command {
-        /// The program and its arguments, exactly; one member where the back end gives only the shell's text.
+        /// The exact program and arguments; a single element if the protocol gives only a shell line.
         argv: Vec<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
     },
     Patch {
-        changes: Vec<Change>,
+        changes: Vec<FileChange>,
     },
     /// A form of an MCP server that the agent uses, or permission to call one of its tools.
     Elicitation {
@@ -45,9 +45,9 @@ pub(crate) enum Wants {
     },
     /// Questions of the model.
     Input {
-        questions: Vec<Question>,
+        questions: Vec<InputQuestion>,
     },
-    /// Something newer than this program. It can be shown and denied, nothing else.
+    /// A request that this version does not know. It can be shown and denied only.
     Unknown {
         method: String,
         params: Value,
@@ -56,69 +56,69 @@ pub(crate) enum Wants {
 
 /// A question of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Question {
-    pub(crate) id: String,
-    pub(crate) text: String,
-    pub(crate) options: Vec<String>,
+pub struct InputQuestion {
+    pub id: String,
+    pub text: String,
+    pub options: Vec<String>,
 }
 
-/// What was answered.
+/// The answer to an approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Decision {
+pub enum Decision {
     Approve,
-    /// This one, and the same again in this session.
+    /// Approves this action and the same action for the rest of the session.
     ApproveForSession,
-    /// No; the turn goes on. The words reach the model where the back end can carry them.
+    /// Denies; the turn continues. The note reaches the model if the protocol can carry it.
     Deny {
         note: Option<String>,
     },
-    /// No, and the turn ends.
+    /// Denies, and ends the turn.
     Abort,
     /// The content of a form, or the answers to questions by their id.
     Content(Value),
 }
 
-/// Who decided.
+/// What decided an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum By {
+pub enum Decider {
     Person,
     /// Nobody answered in time.
     Timeout,
-    /// Codex took the question back, or its process ended.
+    /// Codex withdrew the approval, or its process ended.
     Codex,
     /// Nobody could be asked.
     Nobody,
 }
 
-/// A decision as it is kept with its thread: the content of an item of its own.
+/// A decision as it is stored with its thread: the content of an item of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Settled {
-    pub(crate) asked: Option<Approval>,
-    pub(crate) decision: Option<Decision>,
-    pub(crate) by: By,
+pub struct ResolvedApproval {
+    pub asked: Option<Approval>,
+    pub decision: Option<Decision>,
+    pub by: Decider,
 }
 
-impl Settled {
-    /// Reads the content of an item; nothing for an item of another kind.
-    pub(crate) fn read(content: &Value) -> Option<Self> {
+impl ResolvedApproval {
+    /// Parses the content of an item; `None` for an item of another kind.
+    pub fn read(content: &Value) -> Option<Self> {
         Self::deserialize(content).ok()
     }
 
-    /// One line that says what was asked.
-    pub(crate) fn line(&self) -> String {
+    /// Returns a summary of the approval in one line.
+    pub fn line(&self) -> String {
         self.asked.as_ref().map_or_else(String::new, Approval::line)
     }
 
-    /// Says what came of it, for a person.
-    pub(crate) fn outcome(&self) -> String {
+    /// Returns the result in words, for the user.
+    pub fn outcome(&self) -> String {
         outcome(self.decision.as_ref(), self.by)
     }
 }
 
-/// Says what came of a question, for a person.
-pub(crate) fn outcome(decision: Option<&Decision>, by: By) -> String {
+/// Returns the result of an approval in words, for the user.
+pub fn outcome(decision: Option<&Decision>, by: Decider) -> String {
     let what = match decision {
         Some(Decision::Approve) => "approved".to_owned(),
         Some(Decision::ApproveForSession) => "approved for this session".to_owned(),
@@ -129,46 +129,47 @@ pub(crate) fn outcome(decision: Option<&Decision>, by: By) -> String {
         None => "taken back".to_owned(),
     };
     let who = match by {
-        By::Person => "by a person",
-        By::Timeout => "when its time was over",
-        By::Codex => "by Codex",
-        By::Nobody => "for nobody could be asked",
+        Decider::Person => "by a user",
+        Decider::Timeout => "when its time was over",
+        Decider::Codex => "by Codex",
+        Decider::Nobody => "for nobody could be asked",
     };
     format!("{what} ({who})")
 }
 
 impl Approval {
-    /// Returns a command as a shell would take it; nothing for what is no command.
-    pub(crate) fn command_line(&self) -> String {
-        match &self.wants {
-            Wants::Command { argv, .. } => shown(argv),
-            Wants::Patch { .. } | Wants::Elicitation { .. } | Wants::Input { .. } | Wants::Unknown { .. } => {
-                String::new()
-            }
+    /// Returns the command in shell syntax; an empty text for any other kind.
+    pub fn command_line(&self) -> String {
+        match &self.kind {
+            ApprovalKind::Command { argv, .. } => shown(argv),
+            ApprovalKind::Patch { .. }
+            | ApprovalKind::Elicitation { .. }
+            | ApprovalKind::Input { .. }
+            | ApprovalKind::Unknown { .. } => String::new(),
         }
     }
 
-    /// One line that says what is asked.
-    pub(crate) fn line(&self) -> String {
-        match &self.wants {
-            Wants::Command { argv, cwd } => {
+    /// Returns a summary of the request in one line.
+    pub fn line(&self) -> String {
+        match &self.kind {
+            ApprovalKind::Command { argv, cwd } => {
                 let place = cwd.as_deref().map(|cwd| format!(" in {cwd}")).unwrap_or_default();
                 format!("run {}{place}", shown(argv))
             }
-            Wants::Patch { changes } => {
+            ApprovalKind::Patch { changes } => {
                 let files: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
                 format!("change {}", if files.is_empty() { "files".to_owned() } else { files.join(", ") })
             }
-            Wants::Elicitation { server, message, .. } => format!("answer `{server}`: {message}"),
-            Wants::Input { questions } => {
+            ApprovalKind::Elicitation { server, message, .. } => format!("answer `{server}`: {message}"),
+            ApprovalKind::Input { questions } => {
                 questions.iter().map(|question| question.text.as_str()).collect::<Vec<_>>().join(" / ")
             }
-            Wants::Unknown { method, .. } => format!("`{method}`, which this adjutant does not know"),
+            ApprovalKind::Unknown { method, .. } => format!("`{method}`, which this adjutant does not know"),
         }
     }
 }
 
-/// Writes an argument list as a shell would take it.
+/// Quotes an argument list for a shell.
 pub(super) fn shown(argv: &[String]) -> String {
     if let [line] = argv {
         return line.clone();

@@ -1,4 +1,4 @@
-//! Which Codex is installed, and which back end it offers.
+//! Detection of the installed Codex and of the protocol that it offers.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,37 +6,38 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::error::Error;
-use super::settings::Back;
-use crate::config::codex::{Backend, CodexConfig};
-use crate::config::env;
-use crate::process;
+use super::thread_options::Backend;
+use adjutant_base::config::codex::{Backend as Choice, CodexConfig};
+use adjutant_base::config::env;
+use adjutant_host::process;
 
-/// Most bytes of what it says of its version, and how long it may take: it may be a script of an interpreter.
-const ANSWER: u64 = 4096;
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Bytes of the answer to `--version`, and the time for it: the program may be a script of an interpreter.
+const MAX_VERSION_BYTES: u64 = 4096;
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The first version whose `app-server` speaks of threads and turns as the one here does, of those that were tried.
+/// The first tested version whose `app-server` has the threads and turns that are used here.
 const FIRST_WITH_THREADS: (u32, u32) = (0, 92);
 /// The first version without `mcp-server`.
 const FIRST_WITHOUT_MCP: (u32, u32) = (0, 154);
 
-/// A Codex that can be started.
+/// An installed Codex.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Installed {
-    pub(crate) program: PathBuf,
-    pub(crate) version: String,
-    pub(crate) back: Back,
+pub struct Installed {
+    pub program: PathBuf,
+    pub version: String,
+    pub backend: Backend,
 }
 
-/// Remembers the answer until the program changes.
+/// Caches the version until the program changes.
 #[derive(Debug, Default)]
 pub(super) struct Probe(Mutex<Option<(PathBuf, Option<SystemTime>, String)>>);
 
 impl Probe {
-    /// Finds Codex, asks its version, and chooses the back end: the configured one, else the newest that it offers.
-    pub(super) async fn look(&self, config: &CodexConfig) -> Result<Installed, Error> {
+    /// Finds Codex, asks for its version, and chooses the protocol: the configured one, otherwise the newest that it
+    /// offers.
+    pub(super) async fn detect(&self, config: &CodexConfig) -> Result<Installed, Error> {
         let missing = || Error::Missing { configured: config.program.clone() };
-        let program = env::on_path(config.program.as_deref().unwrap_or("codex")).ok_or_else(missing)?;
+        let program = env::find_in_path(config.program.as_deref().unwrap_or("codex")).ok_or_else(missing)?;
         let modified = std::fs::metadata(&program).and_then(|found| found.modified()).ok();
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let version = match known {
@@ -48,12 +49,13 @@ impl Probe {
                 version
             }
         };
-        let back = choose(config.backend, &version)?;
-        Ok(Installed { program, version, back })
+        let backend = choose(config.backend, &version)?;
+        Ok(Installed { program, version, backend })
     }
 }
 
-/// Returns the environment of Codex: the person's own, for it is the person's own program; nothing of ours.
+/// Returns the environment of Codex: the user's own, because it is the user's program, without the variables of
+/// Adjutant.
 pub(super) fn environment() -> Vec<(OsString, OsString)> {
     let ours = |name: &OsString| name.to_string_lossy().starts_with("ADJUTANT_");
     env::snapshot().into_iter().filter(|(name, _)| !ours(name)).collect()
@@ -61,22 +63,23 @@ pub(super) fn environment() -> Vec<(OsString, OsString)> {
 
 async fn ask(program: &Path) -> Result<String, String> {
     let argv = [program.as_os_str().to_owned(), "--version".into()];
-    let said = process::short(&argv, Path::new("/"), &environment(), ANSWER, PATIENCE).await?;
+    let said =
+        process::output(&argv, Path::new("/"), &environment(), MAX_VERSION_BYTES, VERSION_TIMEOUT).await?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     // `codex-cli 0.169.0`
     let version = text.split_whitespace().find(|word| number(word).is_some());
     version.map(ToOwned::to_owned).ok_or_else(|| format!("`{} --version` names none", program.display()))
 }
 
-fn choose(backend: Backend, version: &str) -> Result<Back, Error> {
+fn choose(choice: Choice, version: &str) -> Result<Backend, Error> {
     let number = number(version).unwrap_or(FIRST_WITHOUT_MCP);
-    let lacks = |back: Back| Error::NoBack { version: version.to_owned(), back: back.as_str() };
-    match backend {
-        Backend::Auto | Backend::AppServer if number >= FIRST_WITH_THREADS => Ok(Back::AppServer),
-        Backend::Auto => Ok(Back::McpServer),
-        Backend::AppServer => Err(lacks(Back::AppServer)),
-        Backend::McpServer if number < FIRST_WITHOUT_MCP => Ok(Back::McpServer),
-        Backend::McpServer => Err(lacks(Back::McpServer)),
+    let lacks = |back: Backend| Error::NoBack { version: version.to_owned(), back: back.as_str() };
+    match choice {
+        Choice::Auto | Choice::AppServer if number >= FIRST_WITH_THREADS => Ok(Backend::AppServer),
+        Choice::Auto => Ok(Backend::McpServer),
+        Choice::AppServer => Err(lacks(Backend::AppServer)),
+        Choice::McpServer if number < FIRST_WITHOUT_MCP => Ok(Backend::McpServer),
+        Choice::McpServer => Err(lacks(Backend::McpServer)),
     }
 }
 
@@ -87,20 +90,17 @@ fn number(version: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Back, Backend, choose};
+    use super::{Backend, Choice, choose};
 
     #[test]
     fn the_back_end_is_what_the_version_offers() {
-        let chosen = |backend, version| choose(backend, version).map_err(|error| error.to_string());
-        assert_eq!(chosen(Backend::Auto, "0.169.0"), Ok(Back::AppServer));
-        assert_eq!(chosen(Backend::Auto, "0.92.0"), Ok(Back::AppServer));
-        assert_eq!(chosen(Backend::Auto, "0.77.1"), Ok(Back::McpServer));
-        assert_eq!(chosen(Backend::McpServer, "0.153.4"), Ok(Back::McpServer));
-        assert_eq!(
-            chosen(Backend::McpServer, "0.154.0"),
-            Err("codex 0.154.0 has no `mcp-server`".to_owned())
-        );
-        assert_eq!(chosen(Backend::AppServer, "0.77.1"), Err("codex 0.77.1 has no `app-server`".to_owned()));
-        assert_eq!(chosen(Backend::Auto, "1.0.0-alpha.2"), Ok(Back::AppServer));
+        let chosen = |choice, version| choose(choice, version).map_err(|error| error.to_string());
+        assert_eq!(chosen(Choice::Auto, "0.169.0"), Ok(Backend::AppServer));
+        assert_eq!(chosen(Choice::Auto, "0.92.0"), Ok(Backend::AppServer));
+        assert_eq!(chosen(Choice::Auto, "0.77.1"), Ok(Backend::McpServer));
+        assert_eq!(chosen(Choice::McpServer, "0.153.4"), Ok(Backend::McpServer));
+        assert_eq!(chosen(Choice::McpServer, "0.154.0"), Err("codex 0.154.0 has no `mcp-server`".to_owned()));
+        assert_eq!(chosen(Choice::AppServer, "0.77.1"), Err("codex 0.77.1 has no `app-server`".to_owned()));
+        assert_eq!(chosen(Choice::Auto, "1.0.0-alpha.2"), Ok(Backend::AppServer));
     }
 }

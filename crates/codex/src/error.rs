@@ -1,11 +1,11 @@
-//! Why the room did nothing.
+//! The errors of Codex sessions.
 
-use crate::process;
-use crate::store;
+use adjutant_host::process;
+use adjutant_store as store;
 
-/// What a caller is told.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("codex was not found{}", .configured.as_ref().map(|path| format!(" at `{path}`")).unwrap_or_default())]
     Missing { configured: Option<String> },
     #[error("codex cannot be asked for its version: {0}")]
@@ -44,8 +44,8 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Says what to do about it.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
+    /// Returns advice on how to mend it.
+    pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Missing { .. } => Some(
                 "install it (npm install -g @openai/codex), or name its program: [codex] program in config.toml",
@@ -53,9 +53,9 @@ impl Error {
             Self::NoBack { .. } | Self::NoList => {
                 Some("set [codex] backend to \"auto\" in config.toml, or leave it out")
             }
-            Self::UnknownThread(_) => Some(
-                "`adjutant codex list` shows the threads that are known here, with --elsewhere what else Codex has",
-            ),
+            Self::UnknownThread(_) => {
+                Some("`adjutant codex list` shows the threads, with --elsewhere what else Codex has")
+            }
             Self::Refused(_) | Self::NotListed(_) | Self::Start(_) | Self::Version(_) => {
                 Some("see whether `codex` itself works there; `codex login` if it is not logged in")
             }

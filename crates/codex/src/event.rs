@@ -1,37 +1,45 @@
-//! What happens in a session, in one vocabulary for both back ends.
+//! The events of a session, in one vocabulary for both protocols.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::approval::{Approval, By, Decision};
+use super::approval::{Approval, Decider, Decision};
+use super::patch::FileChange;
 
-/// Everything that one line of Codex said, or one act of ours.
+/// The events of one line of Codex, or of one command of Adjutant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Heard {
-    /// Whose it is, where the line names a thread.
+pub struct EventBatch {
+    /// The thread that the line names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) thread: Option<String>,
-    /// The notification that the line was.
+    pub thread: Option<String>,
+    /// The notification, if the line was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) notified: Option<Notified>,
-    /// What it means, in order; nothing for what is not understood.
+    pub notification: Option<RawNotification>,
+    /// The events in order; empty for a line that is not understood.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) happened: Vec<Happened>,
+    pub events: Vec<CodexEvent>,
 }
 
-/// A notification as the console shows it: `[mcp METHOD] SUMMARY`.
+impl EventBatch {
+    /// Returns a batch of one [`CodexEvent::Notice`], which no line of Codex caused.
+    pub(super) fn notice(level: Level, message: String) -> Self {
+        Self { events: vec![CodexEvent::Notice { level, message }], ..Self::default() }
+    }
+}
+
+/// A notification as the text log shows it: `[mcp METHOD] SUMMARY`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Notified {
-    pub(crate) method: String,
-    /// The message of a `codex/event` as far as it is understood, else the parameters as compact JSON, cut.
-    pub(crate) summary: String,
+pub struct RawNotification {
+    pub method: String,
+    /// The understood part of a `codex/event` message, otherwise the parameters as compact JSON, shortened.
+    pub summary: String,
 }
 
-/// One thing that happened.
+/// One event of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
-pub(crate) enum Happened {
-    /// The thread is there and takes prompts.
+pub enum CodexEvent {
+    /// The thread exists and takes prompts.
     Ready(Ready),
     TurnStarted {
         turn: String,
@@ -40,13 +48,13 @@ pub(crate) enum Happened {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn: Option<String>,
         end: End,
-        /// Why it failed, in Codex's words.
+        /// Why the turn failed, in Codex's words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
-    /// Codex took what was to be put into the running turn, or says why not.
+    /// Codex added a text to the running turn, or refused it.
     Steered {
-        /// Counts what was put in, from 1, in this conversation.
+        /// Counts the steerings of this conversation from 1.
         number: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refused: Option<String>,
@@ -62,16 +70,16 @@ pub(crate) enum Happened {
     ItemEnded {
         item: Item,
     },
-    /// Codex waits for an answer.
-    Asked {
+    /// Codex waits for a decision.
+    ApprovalRequested {
         approval: Approval,
     },
-    /// It waits no longer: somebody decided, or it does not want to know any more.
-    Settled {
+    /// The approval is not pending any more: it was decided, or Codex withdrew it.
+    ApprovalResolved {
         approval: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decision: Option<Decision>,
-        by: By,
+        by: Decider,
     },
     /// The changes of the turn so far, as one diff.
     Diff {
@@ -82,17 +90,17 @@ pub(crate) enum Happened {
         level: Level,
         message: String,
     },
-    /// The session is over: its process has ended.
+    /// The session is over, because its process has ended.
     Closed {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
 }
 
-impl Happened {
-    /// Returns what a transcript has to show of what went wrong, where something did.
-    pub(crate) fn fault(&self) -> Option<Kind> {
-        let error = |message: String| Some(Kind::Error { message });
+impl CodexEvent {
+    /// Returns the item that a transcript shows for a failure; `None` for any other event.
+    pub fn fault(&self) -> Option<ItemKind> {
+        let error = |message: String| Some(ItemKind::Error { message });
         match self {
             Self::TurnEnded { end, message: Some(message), .. } => {
                 error(format!("the turn {}: {message}", end.as_str()))
@@ -104,7 +112,7 @@ impl Happened {
                 error(message.clone())
             }
             Self::Notice { level: Level::Warning, message } => {
-                Some(Kind::Other { name: message.clone(), content: Value::Null })
+                Some(ItemKind::Other { name: message.clone(), content: Value::Null })
             }
             Self::TurnEnded { end: End::Completed, message: None, .. }
             | Self::Notice { level: Level::Info, .. }
@@ -115,43 +123,43 @@ impl Happened {
             | Self::ItemStarted { .. }
             | Self::ItemGrew { .. }
             | Self::ItemEnded { .. }
-            | Self::Asked { .. }
-            | Self::Settled { .. }
+            | Self::ApprovalRequested { .. }
+            | Self::ApprovalResolved { .. }
             | Self::Diff { .. }
             | Self::Usage(_) => None,
         }
     }
 }
 
-/// Whether a fault says nothing that was not said right before it, as `last`: Codex often tells one twice.
-pub(crate) fn is_told(fault: &str, last: &str) -> bool {
+/// Returns true if a fault repeats the previous text `last`, because Codex often reports one twice.
+pub fn repeats(fault: &str, last: &str) -> bool {
     !last.is_empty() && (fault.ends_with(last) || last.ends_with(fault))
 }
 
-/// What a thread is at its start.
+/// The properties of a thread at its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ready {
+pub struct Ready {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) cwd: Option<String>,
-    /// Of Codex.
+    pub cwd: Option<String>,
+    /// The version of Codex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) version: Option<String>,
+    pub version: Option<String>,
 }
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum End {
+pub enum End {
     Completed,
     Interrupted,
     Failed,
 }
 
 impl End {
-    /// The word that stands in a row and on a page.
-    pub(crate) fn as_str(self) -> &'static str {
+    /// Returns the word for rows and pages.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
             Self::Interrupted => "interrupted",
@@ -160,9 +168,10 @@ impl End {
     }
 }
 
+/// Severity of a message from Codex itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Level {
+pub enum Level {
     Info,
     Warning,
     Error,
@@ -170,38 +179,39 @@ pub(crate) enum Level {
 
 /// Tokens of a thread so far, as Codex counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Usage {
-    pub(crate) input: u64,
-    pub(crate) cached: u64,
-    pub(crate) output: u64,
-    pub(crate) reasoning: u64,
-    pub(crate) total: u64,
+pub struct Usage {
+    pub input: u64,
+    pub cached: u64,
+    pub output: u64,
+    pub reasoning: u64,
+    pub total: u64,
 }
 
 /// A part of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Item {
-    /// Codex's name for it, unique in its thread.
-    pub(crate) id: String,
+pub struct Item {
+    /// Codex's id for it, unique in its thread.
+    pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) turn: Option<String>,
-    pub(crate) state: ItemState,
+    pub turn: Option<String>,
+    pub state: ItemState,
     #[serde(flatten)]
-    pub(crate) kind: Kind,
+    pub kind: ItemKind,
 }
 
+/// State of an item of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum ItemState {
+pub enum ItemState {
     Running,
     Done,
     Failed,
-    /// A person, or a rule, said no.
+    /// The user or a rule denied it.
     Declined,
 }
 
 impl ItemState {
-    /// Reads what a back end calls it; what is not known is done, for it is said at an item's end.
+    /// Parses a protocol's word. An unknown word is `Done`, because only ended items carry one.
     pub(super) fn parse(word: Option<&str>) -> Self {
         match word {
             Some("inProgress" | "in_progress") => Self::Running,
@@ -212,10 +222,10 @@ impl ItemState {
     }
 }
 
-/// What an item is.
+/// The kind of an item, with its content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-pub(crate) enum Kind {
+pub enum ItemKind {
     User {
         text: String,
     },
@@ -226,7 +236,7 @@ pub(crate) enum Kind {
         text: String,
     },
     Command {
-        /// As a shell would take it.
+        /// The command line in shell syntax.
         command: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
@@ -235,7 +245,7 @@ pub(crate) enum Kind {
         exit_code: Option<i64>,
     },
     Patch {
-        changes: Vec<Change>,
+        changes: Vec<FileChange>,
     },
     Tool {
         server: String,
@@ -247,16 +257,16 @@ pub(crate) enum Kind {
     Error {
         message: String,
     },
-    /// Something newer than this program; kept as it came.
+    /// A kind that this version does not know, with its content unchanged.
     Other {
         name: String,
         content: Value,
     },
 }
 
-impl Kind {
-    /// The word that stands in a row.
-    pub(crate) fn name(&self) -> &'static str {
+impl ItemKind {
+    /// Returns the word for rows.
+    pub fn name(&self) -> &'static str {
         match self {
             Self::User { .. } => "user",
             Self::Agent { .. } => "agent",
@@ -269,8 +279,8 @@ impl Kind {
         }
     }
 
-    /// What a search finds it by.
-    pub(crate) fn text(&self) -> String {
+    /// Returns the text that a search looks through.
+    pub fn text(&self) -> String {
         match self {
             Self::User { text } | Self::Agent { text } | Self::Reasoning { text } => text.clone(),
             Self::Command { command, output, .. } => format!("{command}\n{output}"),
@@ -287,22 +297,12 @@ impl Kind {
         }
     }
 
-    /// Takes more text at its end, as far as the kind has such a thing.
-    pub(crate) fn grow(&mut self, more: &str) {
+    /// Appends text, if the kind has a text that grows.
+    pub fn grow(&mut self, more: &str) {
         match self {
             Self::User { text } | Self::Agent { text } | Self::Reasoning { text } => text.push_str(more),
             Self::Command { output, .. } => output.push_str(more),
             Self::Patch { .. } | Self::Tool { .. } | Self::Error { .. } | Self::Other { .. } => {}
         }
     }
-}
-
-/// One file of a patch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Change {
-    pub(crate) path: String,
-    /// `add`, `delete`, `update`.
-    pub(crate) how: String,
-    /// A unified diff for an update, the content for the others.
-    pub(crate) diff: String,
 }

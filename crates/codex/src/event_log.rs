@@ -1,67 +1,67 @@
-//! What a session said lately, in order, for whoever follows it at their own speed.
+//! The ring buffer of a session's latest events, for followers of any speed.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use super::happened::Heard;
+use super::event::EventBatch;
 
-/// Entries that are kept, and about the bytes that they weigh together; who is slower misses the oldest.
-const ENTRIES: usize = 65_536;
-const BYTES: usize = 32 << 20;
-/// What an entry weighs beside its line's own text: what was read out of it, and the places where that lies.
-const OVERHEAD: usize = 512;
+/// Entries that are kept, and about their bytes in total; a slower follower misses the oldest.
+const MAX_ENTRIES: usize = 65_536;
+const MAX_BYTES: usize = 32 << 20;
+/// Memory of an entry besides its line's own text.
+const ENTRY_OVERHEAD_BYTES: usize = 512;
 
-/// One line of Codex, or one act of ours.
+/// One line of Codex, or one command of Adjutant.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub struct LogEntry {
     /// Counts from 1 in this session.
-    pub(crate) seq: u64,
-    /// When, in milliseconds since 1970.
-    pub(crate) at: i64,
-    pub(crate) heard: Arc<Heard>,
+    pub seq: u64,
+    /// Milliseconds since 1970.
+    pub at: i64,
+    pub batch: Arc<EventBatch>,
 }
 
 /// The latest entries.
 #[derive(Debug)]
-pub(crate) struct Log {
+pub struct EventLog {
     ring: Mutex<Ring>,
     changed: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
 struct Ring {
-    entries: VecDeque<(Entry, usize)>,
+    entries: VecDeque<(LogEntry, usize)>,
     bytes: usize,
     last: u64,
     ended: bool,
 }
 
-/// What a follower gets.
+/// The result of one read.
 #[derive(Debug)]
-pub(crate) enum Followed {
-    Entries(Vec<Entry>),
-    /// So many entries are gone that it had not read.
+pub enum LogRead {
+    Entries(Vec<LogEntry>),
+    /// The number of entries that were dropped before they were read.
     Missed(u64),
     /// There will be no more.
     End,
 }
 
-impl Log {
+impl EventLog {
     pub(super) fn new() -> Self {
         Self { ring: Mutex::default(), changed: watch::Sender::new(0) }
     }
 
-    /// Appends an entry; `bytes` is what its line had.
-    pub(super) fn push(&self, at: i64, heard: Heard, bytes: usize) -> Entry {
-        let bytes = bytes + OVERHEAD;
+    /// Appends an entry; `bytes` is the length of its line.
+    pub(super) fn push(&self, at: i64, batch: EventBatch, bytes: usize) -> LogEntry {
+        let bytes = bytes + ENTRY_OVERHEAD_BYTES;
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         ring.last += 1;
-        let entry = Entry { seq: ring.last, at, heard: Arc::new(heard) };
+        let entry = LogEntry { seq: ring.last, at, batch: Arc::new(batch) };
         ring.entries.push_back((entry.clone(), bytes));
         ring.bytes += bytes;
-        while ring.entries.len() > ENTRIES || (ring.bytes > BYTES && ring.entries.len() > 1) {
+        while ring.entries.len() > MAX_ENTRIES || (ring.bytes > MAX_BYTES && ring.entries.len() > 1) {
             if let Some((_, bytes)) = ring.entries.pop_front() {
                 ring.bytes -= bytes;
             }
@@ -71,19 +71,19 @@ impl Log {
         entry
     }
 
-    /// Says that nothing more will come.
+    /// Marks the log as complete.
     pub(super) fn end(&self) {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
         self.changed.send_modify(|_| ());
     }
 
     /// Returns the number of the last entry.
-    pub(crate) fn last(&self) -> u64 {
+    pub fn last_seq(&self) -> u64 {
         *self.changed.borrow()
     }
 
-    /// Returns what comes after the entry `after`, at most `most` of it, waiting for it where there is nothing yet.
-    pub(crate) async fn next(&self, after: u64, most: usize) -> Followed {
+    /// Returns at most `limit` entries after the entry `after`, and waits for the first one if there is none yet.
+    pub async fn next(&self, after: u64, limit: usize) -> LogRead {
         let mut changed = self.changed.subscribe();
         loop {
             changed.mark_unchanged();
@@ -91,19 +91,19 @@ impl Log {
                 let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
                 let first = ring.last + 1 - ring.entries.len() as u64;
                 if first > after + 1 {
-                    return Followed::Missed(first - after - 1);
+                    return LogRead::Missed(first - after - 1);
                 }
                 if ring.last > after {
                     let skip = usize::try_from(after + 1 - first).unwrap_or(usize::MAX);
-                    let entries = ring.entries.iter().skip(skip).take(most);
-                    return Followed::Entries(entries.map(|(entry, _)| entry.clone()).collect());
+                    let entries = ring.entries.iter().skip(skip).take(limit);
+                    return LogRead::Entries(entries.map(|(entry, _)| entry.clone()).collect());
                 }
                 if ring.ended {
-                    return Followed::End;
+                    return LogRead::End;
                 }
             }
             if changed.changed().await.is_err() {
-                return Followed::End;
+                return LogRead::End;
             }
         }
     }

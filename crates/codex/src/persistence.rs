@@ -1,55 +1,55 @@
-//! What of a session is kept: threads, turns and ended items, written behind the session's back, in order.
+//! Write-behind persistence of a session: threads, turns and ended items, in order.
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::approval::Settled;
-use super::happened::{Happened, Item, ItemState, Kind, is_told};
-use super::installed::Installed;
-use super::settings::Start;
+use super::approval::ResolvedApproval;
+use super::detect::Installed;
+use super::event::{CodexEvent, Item, ItemKind, ItemState, repeats};
 use super::thread::Thread;
-use crate::store::Store;
-use crate::store::codex::{self as rows, Change};
+use super::thread_options::ThreadOptions;
+use adjutant_store::Store;
+use adjutant_store::codex::{self as rows, Change};
 
-/// Changes that wait for the disk; a session that says more waits for it.
-const WAITING: usize = 256;
+/// Changes that may wait for the disk; a faster session waits.
+const QUEUE_SIZE: usize = 256;
 /// Changes in one transaction.
-const BATCH: usize = 128;
-/// Bytes of an item's body and of the text that a search looks through.
-const LARGEST_BODY: usize = 1 << 20;
-const LARGEST_TEXT: usize = 64 << 10;
+const BATCH_SIZE: usize = 128;
+/// Bytes of an item's body, and of the text that a search looks through.
+const MAX_BODY_BYTES: usize = 1 << 20;
+const MAX_TEXT_BYTES: usize = 64 << 10;
 /// Characters of a thread's title.
-const TITLE: usize = 120;
+const MAX_TITLE_CHARS: usize = 120;
 
-/// The way to the disk of one session.
+/// The writer of one session.
 #[derive(Debug)]
-pub(super) struct Journal {
-    steps: mpsc::Sender<Step>,
+pub(super) struct SessionWriter {
+    writes: mpsc::Sender<Write>,
     task: JoinHandle<()>,
-    /// What the last item was found by, and how many faults there were, which have no names.
+    /// The search text of the last item, and the number of faults, which have no ids of their own.
     last: String,
     faults: usize,
 }
 
 #[derive(Debug)]
-enum Step {
-    Keep(Change),
-    /// Says when all before it is on disk.
+enum Write {
+    Change(Change),
+    /// Confirms that everything before it is stored.
     Flush(oneshot::Sender<()>),
 }
 
-impl Journal {
-    /// Starts the task that writes. It ends with [`Journal::close`], or when this is dropped.
+impl SessionWriter {
+    /// Starts the task that writes. It ends with [`SessionWriter::close`], or when this value is dropped.
     pub(super) fn start(store: Store) -> Self {
-        let (steps, mut queue) = mpsc::channel(WAITING);
+        let (writes, mut queue) = mpsc::channel(QUEUE_SIZE);
         let task = tokio::spawn(async move {
-            let mut batch = Vec::with_capacity(BATCH);
-            while queue.recv_many(&mut batch, BATCH).await > 0 {
+            let mut batch = Vec::with_capacity(BATCH_SIZE);
+            while queue.recv_many(&mut batch, BATCH_SIZE).await > 0 {
                 let (mut changes, mut flushes) = (Vec::new(), Vec::new());
                 for step in batch.drain(..) {
                     match step {
-                        Step::Keep(change) => changes.push(change),
-                        Step::Flush(done) => flushes.push(done),
+                        Write::Change(change) => changes.push(change),
+                        Write::Flush(done) => flushes.push(done),
                     }
                 }
                 if !changes.is_empty()
@@ -58,37 +58,43 @@ impl Journal {
                     tracing::error!(error = %error, "a part of a Codex session is not in the store");
                 }
                 for done in flushes {
-                    // Who waited may have ended.
+                    // The waiting caller may have left.
                     let _ = done.send(());
                 }
             }
         });
-        Self { steps, task, last: String::new(), faults: 0 }
+        Self { writes, task, last: String::new(), faults: 0 }
     }
 
-    /// Waits until what was noted so far is on disk.
+    /// Waits until everything so far is stored.
     pub(super) async fn flush(&self) {
         let (done, flushed) = oneshot::channel();
-        if self.steps.send(Step::Flush(done)).await.is_ok() {
+        if self.writes.send(Write::Flush(done)).await.is_ok() {
             let _ = flushed.await;
         }
     }
 
-    /// Notes a thread that begins, or that a new process took up.
-    pub(super) async fn thread(
+    /// Records a thread that starts or is resumed by a new process.
+    pub(super) async fn record_thread(
         &self,
         id: &str,
         installed: &Installed,
-        start: &Start,
+        start: &ThreadOptions,
         thread: &Thread,
         at: i64,
     ) {
         let ready = thread.ready.clone().unwrap_or_default();
-        let title: String =
-            start.prompt.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(TITLE).collect();
+        let title: String = start
+            .prompt
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .chars()
+            .take(MAX_TITLE_CHARS)
+            .collect();
         let change = Change::Thread(rows::NewThread {
             id: id.to_owned(),
-            back: installed.back.as_str().to_owned(),
+            backend: installed.backend.as_str().to_owned(),
             version: ready.version.unwrap_or_else(|| installed.version.clone()),
             cwd: ready.cwd.or_else(|| start.cwd.clone()).unwrap_or_default(),
             model: ready.model.or_else(|| start.model.clone()).unwrap_or_default(),
@@ -99,17 +105,17 @@ impl Journal {
         self.send(change).await;
     }
 
-    /// Notes what happened, as far as it is kept. `thread` is as it was before where something is settled; where a turn
-    /// ends it is as it is then, but with what was being done.
-    pub(super) async fn happened(&mut self, id: &str, happened: &Happened, thread: &Thread, at: i64) {
-        match happened {
-            Happened::TurnStarted { turn } => {
+    /// Records an event, if it is one that is stored. `thread` is the state before a resolved approval, and at the end
+    /// of a turn the state with the unfinished items.
+    pub(super) async fn record_event(&mut self, id: &str, event: &CodexEvent, thread: &Thread, at: i64) {
+        match event {
+            CodexEvent::TurnStarted { turn } => {
                 self.send(Change::TurnStarted { thread: id.to_owned(), turn: turn.clone(), at }).await;
             }
-            Happened::TurnEnded { turn, end, message } => {
-                // What had not ended did not happen, but it was begun.
+            CodexEvent::TurnEnded { turn, end, message } => {
+                // An item without an end was started, so it is recorded as failed.
                 for item in thread.running.values() {
-                    self.item(id, &Item { state: ItemState::Failed, ..item.clone() }, at).await;
+                    self.record_item(id, &Item { state: ItemState::Failed, ..item.clone() }, at).await;
                 }
                 self.send(Change::TurnEnded {
                     thread: id.to_owned(),
@@ -121,51 +127,51 @@ impl Journal {
                 })
                 .await;
             }
-            Happened::ItemEnded { item } => self.item(id, item, at).await,
-            Happened::Settled { approval, decision, by } => {
+            CodexEvent::ItemEnded { item } => self.record_item(id, item, at).await,
+            CodexEvent::ApprovalResolved { approval, decision, by } => {
                 let asked = thread.asked.iter().find(|asked| asked.id == *approval);
-                let settled = Settled { asked: asked.cloned(), decision: decision.clone(), by: *by };
+                let settled = ResolvedApproval { asked: asked.cloned(), decision: decision.clone(), by: *by };
                 let item = Item {
                     id: format!("approval-{approval}"),
                     turn: thread.turn.clone(),
                     state: ItemState::Done,
-                    kind: Kind::Other {
+                    kind: ItemKind::Other {
                         name: format!("approval: {}", settled.line()),
                         content: serde_json::to_value(settled).unwrap_or_default(),
                     },
                 };
-                self.item(id, &item, at).await;
+                self.record_item(id, &item, at).await;
             }
-            Happened::Ready(_)
-            | Happened::Steered { .. }
-            | Happened::ItemStarted { .. }
-            | Happened::ItemGrew { .. }
-            | Happened::Asked { .. }
-            | Happened::Diff { .. }
-            | Happened::Usage(_)
-            | Happened::Notice { .. }
-            | Happened::Closed { .. } => {}
+            CodexEvent::Ready(_)
+            | CodexEvent::Steered { .. }
+            | CodexEvent::ItemStarted { .. }
+            | CodexEvent::ItemGrew { .. }
+            | CodexEvent::ApprovalRequested { .. }
+            | CodexEvent::Diff { .. }
+            | CodexEvent::Usage(_)
+            | CodexEvent::Notice { .. }
+            | CodexEvent::Closed { .. } => {}
         }
-        if let Some(kind) = happened.fault().filter(|fault| !is_told(&fault.text(), &self.last)) {
+        if let Some(kind) = event.fault().filter(|fault| !repeats(&fault.text(), &self.last)) {
             self.faults += 1;
             let name = format!("fault-{at}-{}", self.faults);
-            let turn = if let Happened::TurnEnded { turn, .. } = happened { turn.clone() } else { None };
+            let turn = if let CodexEvent::TurnEnded { turn, .. } = event { turn.clone() } else { None };
             let fault = Item { id: name, turn, state: ItemState::Done, kind };
-            self.item(id, &fault, at).await;
+            self.record_item(id, &fault, at).await;
         }
     }
 
-    async fn item(&mut self, thread: &str, item: &Item, at: i64) {
+    async fn record_item(&mut self, thread: &str, item: &Item, at: i64) {
         let mut item = item.clone();
-        if let Kind::Command { output, .. } = &mut item.kind {
-            *output = middle_out(output, LARGEST_BODY / 2);
+        if let ItemKind::Command { output, .. } = &mut item.kind {
+            *output = middle_out(output, MAX_BODY_BYTES / 2);
         }
-        let text = middle_out(&item.kind.text(), LARGEST_TEXT);
+        let text = middle_out(&item.kind.text(), MAX_TEXT_BYTES);
         self.last.clone_from(&text);
         let mut body = serde_json::to_string(&item).unwrap_or_default();
-        if body.len() > LARGEST_BODY {
+        if body.len() > MAX_BODY_BYTES {
             let note = format!("{} of {} bytes, too large to keep", item.kind.name(), body.len());
-            item.kind = Kind::Other { name: note, content: serde_json::Value::Null };
+            item.kind = ItemKind::Other { name: note, content: serde_json::Value::Null };
             body = serde_json::to_string(&item).unwrap_or_default();
         }
         self.send(Change::Item(rows::NewItem {
@@ -173,7 +179,7 @@ impl Journal {
             id: item.id.clone(),
             turn: item.turn.clone().unwrap_or_default(),
             kind: item.kind.name().to_owned(),
-            // PostgreSQL takes no NUL in a text.
+            // PostgreSQL rejects NUL in a text.
             text: text.replace('\0', "\u{fffd}"),
             body,
             at,
@@ -182,14 +188,14 @@ impl Journal {
     }
 
     async fn send(&self, change: Change) {
-        // The task ends only with us, or by a panic that was told.
-        let _ = self.steps.send(Step::Keep(change)).await;
+        // The task ends only with this value, or by a panic that is logged.
+        let _ = self.writes.send(Write::Change(change)).await;
     }
 
-    /// Waits until everything is on disk.
+    /// Waits until everything is stored.
     pub(super) async fn close(self) {
-        let Self { steps, task, .. } = self;
-        drop(steps);
+        let Self { writes, task, .. } = self;
+        drop(writes);
         let _ = task.await;
     }
 }

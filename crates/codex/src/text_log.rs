@@ -1,37 +1,37 @@
-//! A session as lines of text, for pipes and for whoever reads a log.
+//! A session as lines of text, for pipes and logs.
 //!
-//! Every notification of Codex is a line `[mcp METHOD] SUMMARY`; what the agent says stands between them as it is. The
-//! lines are in the wire's order, and each is there as soon as its notification is, whether a call waits or not.
+//! Every notification of Codex is a line `[mcp METHOD] SUMMARY`; messages of the agent come between them unchanged. The
+//! lines have the order of the wire, and each is available as soon as its notification is, whether or not a call waits.
 
-use super::happened::{End, Happened, Heard, Kind, Level};
-use crate::visible::{line, plain};
+use super::event::{CodexEvent, End, EventBatch, ItemKind, Level};
+use adjutant_base::text::escape_invisible::{line, plain};
 
-/// Returns the lines of one entry. Text of strangers is made harmless.
-pub(crate) fn lines(heard: &Heard) -> Vec<String> {
+/// Returns the lines of one entry, with invisible characters of untrusted text escaped.
+pub fn lines(batch: &EventBatch) -> Vec<String> {
     let mut lines = Vec::new();
-    if let Some(notified) = &heard.notified {
+    if let Some(notified) = &batch.notification {
         lines.push(format!("[mcp {}] {}", line(&notified.method), line(&notified.summary)));
     }
-    for happened in &heard.happened {
-        match happened {
-            Happened::ItemEnded { item } => {
-                if let Kind::Agent { text } = &item.kind {
+    for event in &batch.events {
+        match event {
+            CodexEvent::ItemEnded { item } => {
+                if let ItemKind::Agent { text } = &item.kind {
                     lines.extend(text.lines().map(|line| plain(line).into_owned()));
                 }
             }
-            Happened::Asked { approval } => {
+            CodexEvent::ApprovalRequested { approval } => {
                 lines.push(format!("[approval {}] {}", approval.id, line(&approval.line())));
             }
-            Happened::Settled { approval, decision, by } => {
+            CodexEvent::ApprovalResolved { approval, decision, by } => {
                 let decision = serde_json::to_string(decision).unwrap_or_default();
                 lines.push(format!("[approval {approval}] {} by {by:?}", line(&decision)));
             }
-            Happened::TurnEnded { end, message, .. } if *end != End::Completed => {
+            CodexEvent::TurnEnded { end, message, .. } if *end != End::Completed => {
                 let why = message.as_deref().map(|why| format!(": {}", line(why))).unwrap_or_default();
                 lines.push(format!("[turn {}{why}]", end.as_str()));
             }
-            // What came as a notification is told already.
-            Happened::Notice { level, message } if heard.notified.is_none() => {
+            // A notice that came as a notification is in the log already.
+            CodexEvent::Notice { level, message } if batch.notification.is_none() => {
                 let level = match level {
                     Level::Info => "info",
                     Level::Warning => "warning",
@@ -39,7 +39,9 @@ pub(crate) fn lines(heard: &Heard) -> Vec<String> {
                 };
                 lines.push(format!("[{level}] {}", line(message)));
             }
-            Happened::Closed { message: Some(message) } => lines.push(format!("[closed] {}", line(message))),
+            CodexEvent::Closed { message: Some(message) } => {
+                lines.push(format!("[closed] {}", line(message)));
+            }
             _ => {}
         }
     }

@@ -1,43 +1,43 @@
-//! Folders of files that are found, read and watched: what prompts and agents have in common.
+//! Catalogues of files that are scanned, read and watched, for prompts and agents.
 //!
-//! [`Folders`] finds the files below its roots, keeps what a [`Kind`] made of them, and notices changes on disk.
+//! [`FileCatalogue`] finds the files below its roots, keeps what a [`FileFormat`] made of them, and notices changes on disk.
 
-mod keep;
-pub(crate) mod place;
+pub mod atomic_write;
+mod cache;
+mod scan;
 mod severity;
-mod walk;
 
 use std::fmt::Debug;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::config::folders::{Limits, Root};
-use keep::Keeper;
-pub(crate) use severity::Severity;
-pub(crate) use walk::{Found, Scan};
+use adjutant_base::config::folders::{Limits, Root};
+use cache::CatalogueCache;
+pub use scan::{Found, Scan};
+pub use severity::Severity;
 
 /// Where something came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
+pub struct Source {
     /// The root's label.
-    pub(crate) root: String,
+    pub root: String,
     /// The path below the root, with `/`, as shown to people and clients.
-    pub(crate) relative: String,
+    pub relative: String,
     /// The file itself; `None` when compiled in. Never shown to an MCP client.
-    pub(crate) file: Option<PathBuf>,
+    pub file: Option<PathBuf>,
 }
 
 /// A file that is not served, or served with a fault, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub(crate) source: Source,
+pub struct Problem {
+    pub source: Source,
     /// A lower-case sentence fragment that names the fault.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 /// What is made of the files: prompts, or agents.
-pub(crate) trait Kind: Debug + Send + Sync + 'static {
+pub trait FileFormat: Debug + Send + Sync + 'static {
     /// What one file becomes; cheap to clone.
     type Item: Clone + Debug + Send;
     /// What all files become together.
@@ -62,58 +62,58 @@ pub(crate) trait Kind: Debug + Send + Sync + 'static {
 
 /// Roots that are read when somebody asks, and again when something changed.
 #[derive(Debug)]
-pub(crate) struct Folders<K: Kind> {
-    keeper: Arc<Keeper<K>>,
+pub struct FileCatalogue<K: FileFormat> {
+    keeper: Arc<CatalogueCache<K>>,
 }
 
-impl<K: Kind> Folders<K> {
+impl<K: FileFormat> FileCatalogue<K> {
     /// Does no I/O: the files are read when they are first asked for.
-    pub(crate) fn new(kind: K, roots: Vec<Root>, limits: Limits) -> Self {
-        Self { keeper: Arc::new(Keeper::new(kind, roots, limits)) }
+    pub fn new(kind: K, roots: Vec<Root>, limits: Limits) -> Self {
+        Self { keeper: Arc::new(CatalogueCache::new(kind, roots, limits)) }
     }
 
     /// Returns the catalogue if it is known to be fresh; never blocks. `None` means [`Self::load`] is due.
-    pub(crate) fn ready(&self) -> Option<Arc<K::Catalogue>> {
+    pub fn ready(&self) -> Option<Arc<K::Catalogue>> {
         self.keeper.ready()
     }
 
     /// Returns a fresh catalogue, reading what is new or changed. Blocks on the disk.
-    pub(crate) fn load(&self) -> Arc<K::Catalogue> {
+    pub fn load(&self) -> Arc<K::Catalogue> {
         self.keeper.load()
     }
 
     /// Returns a receiver of the catalogue's generation, which grows when somebody reads something new.
-    pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
+    pub fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
         self.keeper.changes()
     }
 
     /// Starts watching the folders, if nobody did yet: changes are read without anybody asking.
-    pub(crate) fn watch(&self) {
+    pub fn watch(&self) {
         self.keeper.watch();
     }
 }
 
 /// What the tests of a room look at beside its face.
-#[cfg(test)]
-impl<K: Kind> Folders<K> {
+#[cfg(any(test, feature = "testing"))]
+impl<K: FileFormat> FileCatalogue<K> {
     /// Whether what happens below any root is told.
-    pub(crate) fn all_covered(&self) -> bool {
+    pub fn all_covered(&self) -> bool {
         self.keeper.all_covered()
     }
 
     /// Stops watching before it begins, as where the system refuses it.
-    pub(crate) fn blind(&self) {
-        self.keeper.blind();
+    pub fn disable_watching(&self) {
+        self.keeper.disable_watching();
     }
 
     /// Returns what tells how long the keeper lives.
-    pub(crate) fn life(&self) -> std::sync::Weak<impl Sized + use<K>> {
+    pub fn weak(&self) -> std::sync::Weak<impl Sized + use<K>> {
         Arc::downgrade(&self.keeper)
     }
 }
 
 /// Reads a text file of at most `limit` bytes. The error is a sentence fragment.
-pub(crate) fn read_text(file: &Path, limit: usize) -> Result<String, String> {
+pub fn read_text(file: &Path, limit: usize) -> Result<String, String> {
     // A FIFO would block an open for ever, so the kind is asked first.
     let kind = std::fs::metadata(file).map_err(|error| format!("it cannot be read: {error}"))?;
     if !kind.is_file() {

@@ -1,7 +1,7 @@
 //! What git says of a folder. Nothing is written into the repository but a worktree that is asked for, and nothing
 //! of its configuration starts a process: no hooks, no file watchers, no external diffs.
 
-mod facts;
+mod status;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use facts::Facts;
+pub use status::Facts;
 
-use crate::process::{self, Short};
+use crate::process::{self, CommandOutput};
 
 /// How long one command may take; a snapshot of a huge tree is left out of the receipt rather than waited for.
-const PATIENCE: Duration = Duration::from_secs(20);
+const GIT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Bytes of an answer that is a list.
 const LISTING: u64 = 4 * 1024 * 1024;
@@ -24,48 +24,48 @@ const FILES: usize = 500;
 
 /// The repository around a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Repository {
+pub struct Repository {
     /// The top folder of its working tree.
-    pub(crate) top: PathBuf,
+    pub top: PathBuf,
     /// The folder below `top`, empty for `top` itself.
-    pub(crate) below: PathBuf,
+    pub below: PathBuf,
     /// Where the objects are.
     objects: PathBuf,
     /// The index of this working tree.
     index: PathBuf,
     /// `None` before the first commit.
-    pub(crate) head: Option<String>,
+    pub head: Option<String>,
 }
 
 /// A working tree as it was at one moment: the commit, and a tree of what really lay there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Snapshot {
-    pub(crate) head: Option<String>,
-    pub(crate) tree: String,
+pub struct Snapshot {
+    pub head: Option<String>,
+    pub tree: String,
 }
 
 /// A file that differs.
 #[derive(Clone, Debug)]
-pub(crate) struct Changed {
-    pub(crate) path: String,
+pub struct Changed {
+    pub path: String,
     /// Lines added and removed; absent for a binary file.
-    pub(crate) insertions: Option<u64>,
-    pub(crate) deletions: Option<u64>,
+    pub insertions: Option<u64>,
+    pub deletions: Option<u64>,
 }
 
 /// What changed between two snapshots.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Difference {
-    pub(crate) files: Vec<Changed>,
+pub struct Difference {
+    pub files: Vec<Changed>,
     /// Files beyond the listed ones.
-    pub(crate) more: u64,
-    pub(crate) insertions: u64,
-    pub(crate) deletions: u64,
+    pub more: u64,
+    pub insertions: u64,
+    pub deletions: u64,
 }
 
 /// Runs git on one repository.
 #[derive(Clone, Debug)]
-pub(crate) struct Git {
+pub struct Git {
     /// The hub's `PATH`, `HOME` and language, nothing else of its environment.
     env: Vec<(OsString, OsString)>,
     /// Objects of snapshots go here, so that the repository stays as it is.
@@ -74,7 +74,7 @@ pub(crate) struct Git {
 
 impl Git {
     /// Makes a runner of git whose own files are below `scratch`, which exists.
-    pub(crate) fn new(scratch: &Path, path: Option<OsString>) -> Self {
+    pub fn new(scratch: &Path, path: Option<OsString>) -> Self {
         let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
         let mut env = vec![
             set("GIT_CONFIG_NOSYSTEM", "1"),
@@ -89,7 +89,7 @@ impl Git {
     }
 
     /// Returns the repository around `folder`; the error is a sentence fragment.
-    pub(crate) async fn find(&self, folder: &Path) -> Result<Repository, String> {
+    pub async fn find(&self, folder: &Path) -> Result<Repository, String> {
         // Most folders without a repository are known without asking git.
         if !folder.ancestors().any(|above| above.join(".git").exists()) {
             return Err("no folder above it has a `.git`".to_owned());
@@ -127,7 +127,7 @@ impl Git {
     }
 
     /// Notes the working tree of `repository` as it is now, with what is not committed and not ignored.
-    pub(crate) async fn snapshot(&self, repository: &Repository) -> Result<Snapshot, String> {
+    pub async fn snapshot(&self, repository: &Repository) -> Result<Snapshot, String> {
         let index = self.scratch.join("index");
         // The repository's own index knows which files did not change, so that only the others are read.
         match tokio::fs::copy(&repository.index, &index).await {
@@ -145,7 +145,7 @@ impl Git {
     }
 
     /// Says what changed from `before` to `after`.
-    pub(crate) async fn difference(
+    pub async fn difference(
         &self,
         repository: &Repository,
         before: &str,
@@ -168,7 +168,7 @@ impl Git {
     }
 
     /// Returns the change as `git apply` takes it, or `None` when it has more than `most` bytes.
-    pub(crate) async fn patch(
+    pub async fn patch(
         &self,
         repository: &Repository,
         before: &str,
@@ -197,7 +197,7 @@ impl Git {
     }
 
     /// Makes a worktree of `repository` at its HEAD in `place`, which must not exist.
-    pub(crate) async fn add_worktree(
+    pub async fn add_worktree(
         &self,
         repository: &Repository,
         place: &Path,
@@ -218,14 +218,14 @@ impl Git {
     }
 
     /// Removes a worktree with all that is in it.
-    pub(crate) async fn remove_worktree(&self, repository: &Repository, place: &Path) -> Result<(), String> {
+    pub async fn remove_worktree(&self, repository: &Repository, place: &Path) -> Result<(), String> {
         let arguments: [&OsStr; 5] =
             ["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), "--force".as_ref(), place.as_ref()];
         self.ask(&repository.top, &arguments, &[], LISTING).await.map(drop)
     }
 
     /// Unlocks a worktree that stays.
-    pub(crate) async fn release_worktree(&self, repository: &Repository, place: &Path) {
+    pub async fn release_worktree(&self, repository: &Repository, place: &Path) {
         let arguments: [&OsStr; 3] = ["worktree".as_ref(), "unlock".as_ref(), place.as_ref()];
         let _ = self.ask(&repository.top, &arguments, &[], LISTING).await;
     }
@@ -246,7 +246,7 @@ impl Git {
         arguments: &[impl AsRef<OsStr>],
         env: &[(OsString, OsString)],
         most: u64,
-    ) -> Result<Short, String> {
+    ) -> Result<CommandOutput, String> {
         let fixed = [
             "git",
             "-c",
@@ -274,7 +274,7 @@ impl Git {
             .chain(arguments.iter().map(|argument| argument.as_ref().to_owned()))
             .collect();
         let env = [&self.env[..], env].concat();
-        let answer = process::short(&argv, folder, &env, most, PATIENCE).await?;
+        let answer = process::output(&argv, folder, &env, most, GIT_TIMEOUT).await?;
         if answer.code == Some(0) {
             return Ok(answer);
         }

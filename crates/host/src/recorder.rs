@@ -1,18 +1,18 @@
-//! The flight recorder: every byte that passes an edge, in both directions, kept as it was.
+//! The recorder: every byte of a connection, in both directions, as it was.
 //!
 //! A [`Tape`] takes bytes where they are read and written, and never waits: a thread of its own cuts them into lines
-//! ([`lines`]), gives each a number, and writes them ([`writer`], [`parts`]). What cannot be kept is counted and left
-//! out; a full disk is told once and breaks nothing. [`read`] finds recordings and reads them again, [`redact`] takes
-//! secrets out of what leaves the machine, [`replay`] plays one side of a recording to whoever has the other.
+//! ([`chunker`]), gives each a number, and writes them ([`writer`], [`segments`]). What cannot be kept is counted and left
+//! out; a full disk is logged once and breaks nothing. [`reader`] finds recordings and reads them again, [`redact`] takes
+//! secrets out of what leaves the machine, [`replay`] plays one side of a recording.
 
-pub(crate) mod entry;
-pub(crate) mod head;
-mod lines;
-mod parts;
-pub(crate) mod read;
-pub(crate) mod redact;
-pub(crate) mod replay;
-mod taped;
+mod chunker;
+pub mod format;
+pub mod http_head;
+pub mod reader;
+pub mod redact;
+pub mod replay;
+mod segments;
+mod tee;
 mod writer;
 
 use std::path::PathBuf;
@@ -21,10 +21,10 @@ use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::clock;
-use crate::config::log::{Edge, LogConfig};
-use entry::{Direction, FORMAT, Header};
-pub(crate) use taped::Taped;
+use adjutant_base::config::log::{Edge, LogConfig};
+use adjutant_base::text::timefmt;
+use format::{Direction, FORMAT, Header};
+pub use tee::RecordedStream;
 use writer::{Job, What, Writer};
 
 /// Bytes that wait for the disk; past this they are counted and left out.
@@ -36,7 +36,7 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Makes tapes. Cheap to clone; all clones share one thread, which starts with the first tape.
 #[derive(Clone, Debug)]
-pub(crate) struct Recorder(Arc<Inner>);
+pub struct Recorder(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -49,33 +49,33 @@ struct Inner {
 
 /// What a recording is of, for its header.
 #[derive(Clone, Debug)]
-pub(crate) struct Subject {
-    pub(crate) edge: Edge,
+pub struct Subject {
+    pub edge: Edge,
     /// In a few words, such as `codex app-server 0.169.0`.
-    pub(crate) about: String,
+    pub about: String,
     /// The command line of the other side, where this program started it.
-    pub(crate) command: Vec<String>,
+    pub command: Vec<String>,
 }
 
 impl Recorder {
     /// Does no I/O.
-    pub(crate) fn new(config: LogConfig) -> Self {
+    pub fn new(config: LogConfig) -> Self {
         let writer = OnceLock::new();
         Self(Arc::new(Inner { config, writer, waiting: Arc::default(), tapes: AtomicU64::new(0) }))
     }
 
     /// Tells whether an edge is recorded.
-    pub(crate) fn records(&self, edge: Edge) -> bool {
+    pub fn records(&self, edge: Edge) -> bool {
         self.0.config.folder.is_some() && self.0.config.record.contains(&edge)
     }
 
     /// Returns a tape for a new session at an edge; a silent one where that edge is not recorded.
-    pub(crate) fn tape(&self, edge: Edge, about: &str) -> Tape {
+    pub fn tape(&self, edge: Edge, about: &str) -> Tape {
         self.tape_of(Subject { edge, about: about.to_owned(), command: Vec::new() })
     }
 
     /// The same, of a command that this program starts.
-    pub(crate) fn tape_of(&self, subject: Subject) -> Tape {
+    pub fn tape_of(&self, subject: Subject) -> Tape {
         if !self.records(subject.edge) {
             return Tape::silent();
         }
@@ -83,12 +83,12 @@ impl Recorder {
     }
 
     /// Records into a file that does not exist yet, whatever the configuration says.
-    pub(crate) fn tape_into(&self, subject: Subject, file: PathBuf) -> Tape {
+    pub fn tape_into(&self, subject: Subject, file: PathBuf) -> Tape {
         self.begin(subject, Some(file))
     }
 
     /// Waits until what was recorded so far is written, for a moment at most: a disk that hangs keeps nobody.
-    pub(crate) fn flush(&self) {
+    pub fn flush(&self) {
         if let Some(Some(writer)) = self.0.writer.get() {
             let (done, written) = sync_channel(1);
             if writer.send(Job::Flush(done)).is_ok() {
@@ -101,7 +101,7 @@ impl Recorder {
         let Some(writer) = self.writer() else { return Tape::silent() };
         let number = self.0.tapes.fetch_add(1, Ordering::Relaxed);
         let Subject { edge, about, command } = subject;
-        let started = clock::stamp(SystemTime::now());
+        let started = timefmt::stamp(SystemTime::now());
         let day = started.replace(['-', ':'], "");
         let header = Header {
             recording: FORMAT,
@@ -143,7 +143,7 @@ impl Recorder {
 
 /// What takes the bytes of one session. Cheap to clone; the recording ends with the last clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tape {
+pub struct Tape {
     reel: Option<Arc<Reel>>,
     /// The request of HTTP whose bytes it takes.
     call: u64,
@@ -165,38 +165,38 @@ struct Reel {
 
 impl Tape {
     /// A tape that takes nothing.
-    pub(crate) fn silent() -> Self {
+    pub fn silent() -> Self {
         Self::default()
     }
 
     /// Returns the same tape for the next request of HTTP: what it takes is known by that request's number.
-    pub(crate) fn next_call(&self) -> Self {
+    pub fn next_call(&self) -> Self {
         let number = |reel: &Arc<Reel>| reel.calls.fetch_add(1, Ordering::Relaxed) + 1;
         Self { call: self.reel.as_ref().map_or(0, number), reel: self.reel.clone() }
     }
 
     /// Takes bytes as they pass; where lines end in them does not matter.
-    pub(crate) fn bytes(&self, direction: Direction, bytes: &[u8]) {
+    pub fn bytes(&self, direction: Direction, bytes: &[u8]) {
         self.take(direction, bytes, What::Bytes);
     }
 
     /// Takes one message, which may have line ends within it.
-    pub(crate) fn whole(&self, direction: Direction, bytes: &[u8]) {
+    pub fn whole(&self, direction: Direction, bytes: &[u8]) {
         self.take(direction, bytes, What::Whole);
     }
 
     /// Notes that nothing more will come in a direction.
-    pub(crate) fn end(&self, direction: Direction) {
+    pub fn end(&self, direction: Direction) {
         self.send(direction, What::End);
     }
 
     /// Notes something that a reader wants to know, such as the name of a thread.
-    pub(crate) fn note(&self, text: &str) {
+    pub fn note(&self, text: &str) {
         self.take(Direction::Note, text.as_bytes(), What::Whole);
     }
 
     /// Notes how the server's process ended.
-    pub(crate) fn exited(&self, code: i32) {
+    pub fn exited(&self, code: i32) {
         self.send(Direction::Note, What::Exit(code));
     }
 

@@ -1,4 +1,4 @@
-//! The hub as a service of the person's own session: what systemd and launchd are told about it.
+//! The hub as a service of the user's session: the files of systemd and launchd.
 //!
 //! Text alone: the files are written and the managers are called by the command line.
 
@@ -7,11 +7,11 @@ mod systemd;
 
 use std::path::{Path, PathBuf};
 
-use crate::config::env;
+use adjutant_base::config::env;
 
 /// Who starts services here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manager {
+pub enum Manager {
     /// systemd's instance for the user.
     Systemd,
     /// macOS.
@@ -19,36 +19,36 @@ pub(crate) enum Manager {
 }
 
 /// The first line of every file; one without it is somebody's own.
-pub(crate) const MARK: &str = "Written by `adjutant service install`";
+pub const MARK: &str = "Written by `adjutant service install`";
 
 /// How the hub is told to serve: a log as in a terminal, but no banner, for that holds a link which logs in.
 const OPTIONS: [&str; 4] = ["--quiet", "--log-level", "info", "--any-port"];
 
 /// What the hub is started with.
 #[derive(Clone, Debug)]
-pub(crate) struct Setup {
+pub struct Setup {
     /// The program, as an absolute path.
-    pub(crate) program: PathBuf,
+    pub program: PathBuf,
     /// The home, where it is not the usual one.
-    pub(crate) home: Option<PathBuf>,
+    pub home: Option<PathBuf>,
     /// The hub's socket, if it has one: the manager listens on it, and the first client starts the hub.
-    pub(crate) socket: Option<PathBuf>,
+    pub socket: Option<PathBuf>,
     /// The `PATH` of the person's terminal: a manager's own is too short to find runners on it.
-    pub(crate) path: Option<String>,
+    pub path: Option<String>,
     /// Where the log goes, for a manager without a journal.
-    pub(crate) log: PathBuf,
+    pub log: PathBuf,
 }
 
 /// A file for a manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct File {
-    pub(crate) path: PathBuf,
-    pub(crate) text: String,
+pub struct File {
+    pub path: PathBuf,
+    pub text: String,
 }
 
 /// How a file on the disk stands to the one that would be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub enum State {
     Missing,
     Current,
     /// Written by another version, for another place, or with another `PATH`.
@@ -58,7 +58,8 @@ pub(crate) enum State {
 }
 
 impl State {
-    pub(crate) fn word(self) -> &'static str {
+    /// Returns the state as it is printed.
+    pub fn word(self) -> &'static str {
         match self {
             Self::Missing => "missing",
             Self::Current => "current",
@@ -70,7 +71,7 @@ impl State {
 
 impl File {
     /// Compares it with what is on the disk.
-    pub(crate) fn state(&self) -> State {
+    pub fn state(&self) -> State {
         match std::fs::read_to_string(&self.path) {
             Err(_) if !self.path.exists() => State::Missing,
             Ok(text) if text == self.text => State::Current,
@@ -82,11 +83,12 @@ impl File {
 
 impl Manager {
     /// The one of this system.
-    pub(crate) fn here() -> Self {
+    pub fn current() -> Self {
         if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
     }
 
-    pub(crate) fn name(self) -> &'static str {
+    /// Returns the service manager's name.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Systemd => "systemd",
             Self::Launchd => "launchd",
@@ -94,31 +96,33 @@ impl Manager {
     }
 
     /// Returns the files that it reads, and where. `None` when there is no home folder to put them into.
-    pub(crate) fn files(self, setup: &Setup) -> Option<Vec<File>> {
+    pub fn files(self, setup: &Setup) -> Option<Vec<File>> {
         match self {
             Self::Systemd => Some(systemd::files(&env::configurations()?.join("systemd/user"), setup)),
-            Self::Launchd => Some(vec![launchd::file(&env::person()?.join("Library/LaunchAgents"), setup)]),
+            Self::Launchd => {
+                Some(vec![launchd::file(&env::user_home()?.join("Library/LaunchAgents"), setup)])
+            }
         }
     }
 
     /// Returns the commands that take the files up, each with its arguments; with `start` the hub runs at once.
-    pub(crate) fn taken_up(self, files: &[File], start: bool) -> Vec<Vec<String>> {
+    pub fn enable_commands(self, files: &[File], start: bool) -> Vec<Vec<String>> {
         match self {
-            Self::Systemd => systemd::taken_up(files, start),
-            Self::Launchd => launchd::taken_up(files, start),
+            Self::Systemd => systemd::enable_commands(files, start),
+            Self::Launchd => launchd::enable_commands(files, start),
         }
     }
 
     /// Returns the commands that end the service and forget it, to be run before the files go.
-    pub(crate) fn given_up(self, files: &[File]) -> Vec<Vec<String>> {
+    pub fn disable_commands(self, files: &[File]) -> Vec<Vec<String>> {
         match self {
-            Self::Systemd => systemd::given_up(files),
-            Self::Launchd => launchd::given_up(files),
+            Self::Systemd => systemd::disable_commands(files),
+            Self::Launchd => launchd::disable_commands(files),
         }
     }
 
     /// Returns the command that ends well when the service runs.
-    pub(crate) fn asked(self) -> Vec<String> {
+    pub fn status_command(self) -> Vec<String> {
         let words: &[&str] = match self {
             Self::Systemd => &["systemctl", "--user", "is-active", "--quiet", systemd::SERVICE],
             Self::Launchd => &["launchctl", "list", launchd::LABEL],
@@ -127,7 +131,7 @@ impl Manager {
     }
 
     /// Says where the log is.
-    pub(crate) fn log(self, setup: &Setup) -> String {
+    pub fn log(self, setup: &Setup) -> String {
         match self {
             Self::Systemd => format!("journalctl --user --unit {}", systemd::SERVICE),
             Self::Launchd => setup.log.display().to_string(),

@@ -1,4 +1,4 @@
-//! Who may come in: a bearer token for `/mcp`, a login cookie for the console.
+//! Authentication: a bearer token for `/mcp`, a login cookie for the console.
 //!
 //! Both hang on one secret, the file `token` in the home. The cookie is a random number with a keyed hash of it, so
 //! the hub keeps no list of logins, a login survives a restart, and a new token file ends every login. Browsers do
@@ -22,14 +22,14 @@ pub(crate) use login::Logins;
 /// The name of the login cookie.
 const COOKIE_NAME: &str = "adjutant_login";
 
-/// The lock of one listener.
+/// The authentication of one listener: its token and its logins.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(crate) struct Authenticator {
     token: token::Secret,
     logins: Logins,
 }
 
-impl Lock {
+impl Authenticator {
     /// Reads the token file in `home`, making it where there is none. The error is about the file and may name its
     /// path.
     pub(crate) fn open(home: &Path) -> io::Result<Self> {
@@ -38,13 +38,13 @@ impl Lock {
         Ok(Self { token, logins })
     }
 
-    /// Returns the one-time links of this lock.
+    /// Returns the one-time links of this listener.
     pub(crate) fn logins(&self) -> &Logins {
         &self.logins
     }
 
-    /// Says whether a request carries the token.
-    pub(crate) fn admits_agent(&self, headers: &HeaderMap) -> bool {
+    /// Returns whether a request carries the token.
+    pub(crate) fn check_token(&self, headers: &HeaderMap) -> bool {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else {
             return false;
@@ -56,8 +56,8 @@ impl Lock {
             && bool::from(credential.trim().as_bytes().ct_eq(self.token.as_str().as_bytes()))
     }
 
-    /// Says whether a browser's request carries a login.
-    pub(crate) fn admits_person(&self, headers: &HeaderMap) -> bool {
+    /// Returns whether a browser's request carries a login cookie.
+    pub(crate) fn check_login(&self, headers: &HeaderMap) -> bool {
         headers
             .get_all(COOKIE)
             .iter()
@@ -67,9 +67,9 @@ impl Lock {
             .any(|(name, value)| name == COOKIE_NAME && self.logins.recognise(value))
     }
 
-    /// Spends a one-time link and returns the cookie for it. `secure` where a TLS proxy is in front.
+    /// Redeems a one-time link and returns the cookie for it. `secure` where a TLS proxy is in front.
     pub(crate) fn log_in(&self, nonce: &str, secure: bool) -> Option<HeaderValue> {
-        let cookie = self.logins.spend(nonce)?;
+        let cookie = self.logins.redeem(nonce)?;
         let age = login::COOKIE_LIFE.as_secs();
         let secure = if secure { "; Secure" } else { "" };
         let text =

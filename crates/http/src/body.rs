@@ -1,4 +1,4 @@
-//! Request bodies: read here, whole, under a size and a time limit, for every route alike.
+//! Request bodies: read whole, under a size and a time limit, for every route.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A handler whose panics are answers.
+//! A handler that answers a panic with an internal error.
 //!
 //! rmcp runs every request in a task of its own: one that panics would leave its client waiting for ever. On a stream
 //! our own service catches it; rmcp's HTTP service takes handlers only, so here the handler is wrapped instead.
@@ -22,11 +22,11 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use crate::mcp::error;
+use adjutant_mcp::error;
 
 /// Answers as the handler inside does, and with an internal error where that one panics.
 #[derive(Debug)]
-pub(crate) struct Caught<H>(pub(crate) H);
+pub(crate) struct CatchPanic<H>(pub(crate) H);
 
 async fn caught<T>(work: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
@@ -51,7 +51,7 @@ macro_rules! notifications {
     )*};
 }
 
-impl<H: ServerHandler> ServerHandler for Caught<H> {
+impl<H: ServerHandler> ServerHandler for CatchPanic<H> {
     requests! {
         ping(context: RequestContext<RoleServer>) -> ();
         initialize(request: InitializeRequestParams, context: RequestContext<RoleServer>) -> InitializeResult;

@@ -1,4 +1,4 @@
-//! The guard in front of every route: it answers only those who know where they are.
+//! The guard of every route: rejects requests with a foreign `Host` or `Origin`.
 //!
 //! A page on another site can make a browser send requests to this listener: by DNS rebinding (then `Host` is the
 //! other site's name), or plainly across origins (then `Origin`, or `Sec-Fetch-Site`, tells). All three are

@@ -1,19 +1,20 @@
-//! The HTTP door: `/mcp` for agents, the console for people, one guard in front of both.
+//! The HTTP interface: `/mcp` for clients, the console for users, one guard for both.
 //!
-//! In the order of a request: the connection is bounded in number and time ([`listen`]), Host and Origin are checked
-//! ([`guard`]), the body is read whole under its limit ([`body`]), the caller shows a token or a login ([`auth`]), and
-//! only then a route answers: an MCP server ([`mount`], with its [`sessions`]) or the console's pages.
+//! In the order of a request: the connection is bounded in number and time ([`listener`]), Host and Origin are checked
+//! ([`host_guard`]), the body is read whole under its limit ([`body`]), the caller shows a token or a login ([`auth`]), and
+//! only then a route answers: an MCP server ([`mcp_endpoint`], with its [`sessions`]) or the console's pages.
 
-mod answer;
 mod auth;
 mod body;
-mod callers;
-mod caught;
-mod guard;
-mod listen;
-mod mount;
-mod replay;
+mod catch_panic;
+mod host_guard;
+mod listener;
+mod mcp_endpoint;
+mod replay_server;
+mod responses;
 mod sessions;
+mod stateless_clients;
+mod streams;
 
 use std::io;
 use std::net::SocketAddr;
@@ -29,44 +30,44 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tower_service::Service;
 
-use crate::app::App;
-use crate::config::{Auth, HttpConfig};
-use crate::mcp;
-use crate::web;
-use guard::Names;
-use mount::{Called, Shared};
-pub(crate) use replay::replay;
+use adjutant_app::App;
+use adjutant_base::config::{Auth, HttpConfig};
+use adjutant_mcp as mcp;
+use adjutant_web as web;
+use host_guard::Names;
+use mcp_endpoint::{HandlerContext, Shared};
+pub use replay_server::replay;
 use sessions::Registry;
 
-/// Why the door does not open.
+/// A listener that cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("cannot listen on {address}: {source}")]
     Bind { address: SocketAddr, source: io::Error },
     #[error(
         "{address} can be reached by other machines; it needs a token and a TLS-terminating proxy in front"
     )]
     Exposed { address: SocketAddr },
-    #[error("no token for the HTTP door: {0}")]
+    #[error("the token for HTTP cannot be read or created: {0}")]
     Token(#[source] io::Error),
 }
 
-/// A bound listener and what it asks of callers.
+/// A bound listener with the authentication that it requires.
 #[derive(Debug)]
-pub(crate) struct Door {
-    listener: TcpListener,
+pub struct BoundListener {
+    tcp: TcpListener,
     address: SocketAddr,
     names: Names,
-    lock: Option<auth::Lock>,
+    authenticator: Option<auth::Authenticator>,
     proxied: bool,
     /// Agents are not asked for the token; people log in all the same.
-    agents_pass: bool,
+    unauthenticated_agents: bool,
 }
 
-impl Door {
+impl BoundListener {
     /// Binds `address`. Without a token only loopback is served; other addresses also need the names under which a
     /// TLS-terminating proxy serves them.
-    pub(crate) async fn open(
+    pub async fn open(
         address: SocketAddr,
         config: &HttpConfig,
         home: &std::path::Path,
@@ -79,7 +80,7 @@ impl Door {
     }
 
     /// The same with a listener that was bound before this process began.
-    pub(crate) fn handed(
+    pub fn from_listener(
         listener: std::net::TcpListener,
         config: &HttpConfig,
         home: &std::path::Path,
@@ -98,42 +99,42 @@ impl Door {
         config: &HttpConfig,
         home: &std::path::Path,
     ) -> Result<Self, Error> {
-        let lock = match config.auth {
-            Auth::Token => Some(auth::Lock::open(home).map_err(Error::Token)?),
+        let authenticator = match config.auth {
+            Auth::Token => Some(auth::Authenticator::open(home).map_err(Error::Token)?),
             Auth::None => None,
         };
         let names = Names::new(address, &config.behind_tls_proxy);
         Ok(Self {
-            listener,
+            tcp: listener,
             address,
             names,
-            lock,
+            authenticator,
             proxied: !config.behind_tls_proxy.is_empty(),
-            agents_pass: false,
+            unauthenticated_agents: false,
         })
     }
 
-    /// Lets agents on this machine in without the token, as the contract of the popups asks. The console still takes
+    /// Lets agents on this machine in without the token, as the contract of the questions asks. The console still takes
     /// a login: whoever asks must not be able to answer.
-    pub(crate) fn letting_agents_pass(mut self) -> Self {
-        self.agents_pass = self.address.ip().is_loopback();
+    pub fn allow_unauthenticated_agents(mut self) -> Self {
+        self.unauthenticated_agents = self.address.ip().is_loopback();
         self
     }
 
     /// The bound address, so port 0 is already a real port.
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The console's origin as a browser names it.
-    pub(crate) fn console(&self) -> &str {
+    pub fn console(&self) -> &str {
         self.names.console()
     }
 
     /// Returns what makes links to the console: each logs one browser in, once, within two minutes; where nobody is
     /// asked it is the plain address. `None` is a failure of the random source.
-    pub(crate) fn links(&self) -> impl Fn() -> Option<String> + Send + Sync + 'static {
-        let logins = self.lock.as_ref().map(|lock| lock.logins().clone());
+    pub fn links(&self) -> impl Fn() -> Option<String> + Send + Sync + 'static {
+        let logins = self.authenticator.as_ref().map(|authenticator| authenticator.logins().clone());
         let console = self.console().to_owned();
         move || match &logins {
             Some(logins) => logins.issue().ok().map(|path| format!("{console}{path}")),
@@ -152,51 +153,55 @@ fn allowed(address: SocketAddr, config: &HttpConfig) -> Result<(), Error> {
 }
 
 /// Serves the product until `app.shutdown` is cancelled and what was in flight has ended or its grace is over.
-pub(crate) async fn serve(app: Arc<App>, door: Door) {
+pub async fn serve(app: Arc<App>, listener: BoundListener) {
     let servers = [
-        ("/mcp", mcp::Server::All),
-        ("/mcp/agents", mcp::Server::Agents),
-        ("/mcp/assistant", mcp::Server::Assistant),
-        ("/mcp/popup", mcp::Server::Popup),
-        ("/mcp/codex", mcp::Server::Codex),
-        ("/mcp/prompts", mcp::Server::Prompts),
+        ("/mcp", mcp::ToolsetSelection::All),
+        ("/mcp/agents", mcp::ToolsetSelection::Agents),
+        ("/mcp/assistant", mcp::ToolsetSelection::Assistant),
+        ("/mcp/questions", mcp::ToolsetSelection::Questions),
+        // The contract's address of the same toolset.
+        ("/mcp/popup", mcp::ToolsetSelection::Questions),
+        ("/mcp/codex", mcp::ToolsetSelection::Codex),
+        ("/mcp/prompts", mcp::ToolsetSelection::Prompts),
     ];
-    serve_these(app, door, &servers).await;
+    serve_these(app, listener, &servers).await;
 }
 
-/// Serves the popups alone: their contract for who asks, and the console for who answers.
-pub(crate) async fn serve_popups(app: Arc<App>, door: Door) {
-    serve_these(app, door, &[("/mcp", mcp::Server::Popup), ("/mcp/popup", mcp::Server::Popup)]).await;
+/// Serves the toolset `questions` alone: its contract for clients that ask, and the console for the user who answers.
+pub async fn serve_questions(app: Arc<App>, listener: BoundListener) {
+    let paths = ["/mcp", "/mcp/questions", "/mcp/popup"];
+    serve_these(app, listener, &paths.map(|path| (path, mcp::ToolsetSelection::Questions))).await;
 }
 
-async fn serve_these(app: Arc<App>, door: Door, servers: &[(&str, mcp::Server)]) {
+async fn serve_these(app: Arc<App>, listener: BoundListener, servers: &[(&str, mcp::ToolsetSelection)]) {
     let shared = share(&app);
     let mut routes = Router::new();
     for &(path, server) in servers {
         let handlers = app.clone();
-        let factory = move |called: Called| {
-            let handler = mcp::Handler::new(handlers.clone(), server, called.connected);
-            let handler = handler.over_http(called.link, called.client);
-            match called.telling {
-                Some(telling) => handler.for_subscription(telling),
+        let factory = move |context: HandlerContext| {
+            let client = mcp::ClientContext::new(handlers.clone(), server, context.connected);
+            let handler = mcp::Handler::new(client.over_http(context.link, context.client));
+            match context.subscriber {
+                Some(state) => handler.for_subscription(state),
                 None => handler,
             }
         };
-        routes = routes.route(path, mount::mcp_service(server.name(), shared.clone(), factory));
+        routes = routes.route(path, mcp_endpoint::mcp_service(server.name(), shared.clone(), factory));
     }
-    run(shared, door, routes.merge(web::router(app))).await;
+    run(shared, listener, routes.merge(web::router(app))).await;
 }
 
 /// Serves handlers of `factory` on `/mcp`, behind the product's own layers.
 #[cfg(feature = "fixture")]
-pub(crate) async fn serve_handler<H, F>(app: Arc<App>, door: Door, factory: F)
+pub async fn serve_handler<H, F>(app: Arc<App>, listener: BoundListener, factory: F)
 where
     H: rmcp::ServerHandler,
-    F: Fn(Called) -> H + Send + Sync + 'static,
+    F: Fn() -> H + Send + Sync + 'static,
 {
     let shared = share(&app);
-    let routes = Router::new().route("/mcp", mount::mcp_service("fixture", shared.clone(), factory));
-    run(shared, door, routes).await;
+    let factory = move |_| factory();
+    let routes = Router::new().route("/mcp", mcp_endpoint::mcp_service("fixture", shared.clone(), factory));
+    run(shared, listener, routes).await;
 }
 
 fn share(app: &Arc<App>) -> Shared {
@@ -210,20 +215,20 @@ fn share(app: &Arc<App>) -> Shared {
     }
 }
 
-async fn run(shared: Shared, door: Door, routes: Router) {
+async fn run(shared: Shared, listener: BoundListener, routes: Router) {
     let app = shared.app.clone();
     let sweeper = {
         let shared = shared.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {
-            shared.registry.sweep(&shared.callers, &shared.streams, &shared.app.popups).await;
+            shared.registry.sweep(&shared.callers, &shared.streams, &shared.app.questions).await;
         }))
     };
     let limit = app.config.http.body_limit;
     let gate = Arc::new(Gate {
-        names: door.names,
-        lock: door.lock,
-        proxied: door.proxied,
-        agents_pass: door.agents_pass,
+        names: listener.names,
+        authenticator: listener.authenticator,
+        proxied: listener.proxied,
+        unauthenticated_agents: listener.unauthenticated_agents,
         limit,
         routes,
     });
@@ -231,17 +236,17 @@ async fn run(shared: Shared, door: Door, routes: Router) {
         let gate = gate.clone();
         async move { gate.answer(request).await }
     };
-    listen::run(door.listener, &app.shutdown, app.config.grace, answer).await;
+    listener::run(listener.tcp, &app.shutdown, app.config.grace, answer).await;
     shared.give_up.cancel();
     drop(sweeper);
 }
 
-/// What stands between a connection and the routes.
+/// The checks between a connection and the routes.
 struct Gate {
     names: Names,
-    lock: Option<auth::Lock>,
+    authenticator: Option<auth::Authenticator>,
     proxied: bool,
-    agents_pass: bool,
+    unauthenticated_agents: bool,
     limit: usize,
     routes: Router,
 }
@@ -257,7 +262,7 @@ impl Gate {
                 Err(fault) => refuse(mcp, fault.status(), fault.message()),
             },
         };
-        guard::harden(response.headers_mut());
+        host_guard::harden(response.headers_mut());
         response
     }
 
@@ -267,9 +272,11 @@ impl Gate {
             return Some(refuse(mcp, refusal.status(), refusal.message()));
         }
         if mcp {
-            let pass = |lock: &auth::Lock| self.agents_pass || lock.admits_agent(&parts.headers);
-            if self.lock.as_ref().is_some_and(|lock| !pass(lock)) {
-                return Some(answer::unauthorized());
+            let pass = |authenticator: &auth::Authenticator| {
+                self.unauthenticated_agents || authenticator.check_token(&parts.headers)
+            };
+            if self.authenticator.as_ref().is_some_and(|authenticator| !pass(authenticator)) {
+                return Some(responses::unauthorized());
             }
             if parts.method == Method::POST && !is_json(&parts.headers) {
                 return Some(refuse(
@@ -284,14 +291,16 @@ impl Gate {
         if web::is_asset(parts.uri.path()) || (web::is_feed(parts.uri.path()) && !self.proxied) {
             return None;
         }
-        let lock = self.lock.as_ref()?;
+        let authenticator = self.authenticator.as_ref()?;
         let nonce = parts.uri.path().strip_prefix("/login/");
         match nonce {
-            Some(nonce) if parts.method == Method::GET => Some(match lock.log_in(nonce, self.proxied) {
-                Some(cookie) => welcome(cookie),
-                None => web::login_needed(web::Login::Spent),
-            }),
-            _ if lock.admits_person(&parts.headers) => None,
+            Some(nonce) if parts.method == Method::GET => {
+                Some(match authenticator.log_in(nonce, self.proxied) {
+                    Some(cookie) => welcome(cookie),
+                    None => web::login_needed(web::Login::Spent),
+                })
+            }
+            _ if authenticator.check_login(&parts.headers) => None,
             _ => Some(web::login_needed(web::Login::Missing)),
         }
     }
@@ -313,7 +322,7 @@ impl Gate {
 
 /// A refusal in the language of the route.
 fn refuse(mcp: bool, status: StatusCode, message: impl Into<String>) -> Response<Body> {
-    if mcp { answer::invalid(status, None, message) } else { answer::plain(status, message) }
+    if mcp { responses::invalid(status, None, message) } else { responses::plain(status, message) }
 }
 
 fn is_mcp(path: &str) -> bool {

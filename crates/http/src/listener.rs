@@ -1,4 +1,4 @@
-//! Connections: how they are accepted, how long they may take, how many there may be, how they end.
+//! Connections: accepted, bounded in number and time, and ended.
 
 use std::convert::Infallible;
 use std::io;
@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::agents::Link;
+use adjutant_agents::TcpConnection;
 
 /// How long a client may take from a connection's start, or from the last answer, to the end of the next head.
 /// It bounds both a head that drips in and a connection that is kept for nothing.
@@ -62,7 +62,7 @@ where
         prepare(&stream);
         match places.clone().try_acquire_owned() {
             Ok(place) => {
-                let link = stream.local_addr().ok().map(|local| Arc::new(Link::new(local, remote)));
+                let link = stream.local_addr().ok().map(|local| Arc::new(TcpConnection::new(local, remote)));
                 let connection = serve(stream, link, stop.clone(), answer.clone());
                 connections.spawn(async move {
                     connection.await;
@@ -89,7 +89,7 @@ fn prepare(stream: &TcpStream) {
     }
 }
 
-async fn serve<A, F>(stream: TcpStream, link: Option<Arc<Link>>, stop: CancellationToken, answer: A)
+async fn serve<A, F>(stream: TcpStream, link: Option<Arc<TcpConnection>>, stop: CancellationToken, answer: A)
 where
     A: Fn(Request<Incoming>) -> F + Send,
     F: Future<Output = Response<Body>> + Send,

@@ -1,15 +1,15 @@
-//! One MCP server on one path: Streamable HTTP as each revision wants it, checked by the same edge as stdio.
+//! One MCP server on one path: Streamable HTTP by protocol version, with the same decoder as stdio.
 //!
 //! A request is read here exactly as on a stream, then handed to rmcp in the words of what was read. Which of two
 //! rmcp services gets it is decided per request: `initialize`, and whatever names a session, belongs to the sessions
 //! of the handshake revisions; everything else stands alone. Standing alone without `_meta` means a client that never
 //! shook hands: it is served as 2024-11-05, with one JSON answer, so that a single `curl` works.
 
-mod alone;
 mod batch;
-mod popups;
-mod record;
-mod within;
+mod in_session;
+mod recording;
+mod stateless;
+mod trigger_popup;
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,23 +26,25 @@ use rmcp::{ErrorData, ServerHandler};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::agents::Link;
-use crate::app::App;
-use crate::app::clients::{Connected, Transport};
-use crate::config::rooms::Room;
-use crate::http::answer;
-use crate::http::callers::Callers;
-use crate::http::caught::Caught;
-use crate::http::sessions::{Denied, IN_FLIGHT, Registry, Session, Sessions};
-use crate::mcp;
-use crate::mcp::assistant::enclosed::enclose;
-use crate::mcp::changes::Telling;
-use crate::mcp::dialect::Revision;
-use crate::mcp::edge::envelope::{self, Envelope};
-use crate::mcp::edge::message;
-use crate::mcp::error::{self, Refusal};
-use crate::recorder::Tape;
-pub(super) use record::head;
+use crate::catch_panic::CatchPanic;
+use crate::responses;
+use crate::sessions::{Denied, MAX_IN_FLIGHT, Registry, Session, Sessions};
+use crate::stateless_clients::Callers;
+use crate::streams::Streams;
+use adjutant_agents::TcpConnection;
+use adjutant_app::App;
+use adjutant_app::client_registry::{ClientHandle, ConnectionKind};
+use adjutant_base::config::toolsets::Toolset;
+use adjutant_host::recorder::Tape;
+use adjutant_mcp as mcp;
+use adjutant_mcp::assistant::http_wrapping::wrap;
+use adjutant_mcp::error::{self, Refusal};
+use adjutant_mcp::protocol_version::Revision;
+use adjutant_mcp::subscriptions::SubscriberState;
+use adjutant_mcp::transport::decode;
+use adjutant_mcp::transport::envelope;
+use adjutant_mcp::transport::envelope::Envelope;
+pub(super) use recording::head;
 
 const SESSION_ID: &str = "mcp-session-id";
 const REVISION: &str = "mcp-protocol-version";
@@ -51,24 +53,23 @@ const BOTH_KINDS: HeaderValue = HeaderValue::from_static("application/json, text
 /// The revision of a client that never said one.
 const FIRST_REVISION: &str = "2024-11-05";
 
-use alone::Modern;
-pub(crate) use popups::Streams;
+use stateless::StatelessRequest;
 
 tokio::task_local! {
-    /// Whose request is being handed over; rmcp asks for a handler without saying for whom.
-    static CALLER: Called;
+    /// The context of the request in dispatch. It is task-local because rmcp asks for a handler without a context.
+    static CALLER: HandlerContext;
 }
 
-/// Who a handler is for.
+/// The client that a handler serves.
 #[derive(Clone, Debug)]
-pub(crate) struct Called {
-    pub(crate) connected: Arc<Connected>,
+pub(crate) struct HandlerContext {
+    pub connected: Arc<ClientHandle>,
     /// The connection that the first request came over.
-    pub(crate) link: Option<Arc<Link>>,
+    pub link: Option<Arc<TcpConnection>>,
     /// What the address adds to the client's name, as `?client=…`.
-    pub(crate) client: Option<String>,
+    pub client: Option<String>,
     /// Of the subscription that is asked for.
-    pub(crate) telling: Option<Arc<Telling>>,
+    pub subscriber: Option<Arc<SubscriberState>>,
 }
 
 #[derive(Deserialize)]
@@ -76,14 +77,14 @@ struct Address {
     client: Option<String>,
 }
 
-impl Called {
-    fn new(connected: Arc<Connected>, uri: &Uri, extensions: &Extensions) -> Self {
+impl HandlerContext {
+    fn new(connected: Arc<ClientHandle>, uri: &Uri, extensions: &Extensions) -> Self {
         let address = Query::<Address>::try_from_uri(uri).ok();
         Self {
             connected,
             link: extensions.get().cloned(),
             client: address.and_then(|Query(address)| address.client),
-            telling: None,
+            subscriber: None,
         }
     }
 }
@@ -91,26 +92,26 @@ impl Called {
 /// What all mounts of one listener share.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
-    pub(crate) app: Arc<App>,
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) callers: Arc<Callers>,
-    /// Of the popups' contract.
-    pub(crate) streams: Arc<Streams>,
+    pub app: Arc<App>,
+    pub registry: Arc<Registry>,
+    pub callers: Arc<Callers>,
+    /// Of the questions' contract.
+    pub streams: Arc<Streams>,
     /// Cancelled when the grace period is over: ends every call and stream.
-    pub(crate) give_up: CancellationToken,
+    pub give_up: CancellationToken,
 }
 
 /// One server, ready to answer.
-struct Mount<H> {
+struct Endpoint<H> {
     name: &'static str,
-    /// Whether the contract of the popups is served here.
+    /// Whether the contract of the questions is served here.
     asks: bool,
     shared: Shared,
     manager: Arc<Sessions>,
     /// Takes what no session has.
     tape: OnceLock<Tape>,
-    sessions: StreamableHttpService<Caught<H>, Sessions>,
-    alone: StreamableHttpService<Caught<H>, NeverSessionManager>,
+    sessions: StreamableHttpService<CatchPanic<H>, Sessions>,
+    stateless: StreamableHttpService<CatchPanic<H>, NeverSessionManager>,
 }
 
 /// The session that a request names.
@@ -121,16 +122,16 @@ enum Named {
     Gone,
 }
 
-/// Mounts the server `name` whose handlers `factory` makes: one for each session, one for each request that stands
-/// alone.
+/// Returns the route of the server `name`. `factory` makes its handlers: one for each session, one for each stateless
+/// request.
 pub(crate) fn mcp_service<H, F>(name: &'static str, shared: Shared, factory: F) -> MethodRouter
 where
     H: ServerHandler,
-    F: Fn(Called) -> H + Send + Sync + 'static,
+    F: Fn(HandlerContext) -> H + Send + Sync + 'static,
 {
     let factory = Arc::new(factory);
-    let make = move || match CALLER.try_with(Called::clone) {
-        Ok(caller) => Ok(Caught(factory(caller))),
+    let make = move || match CALLER.try_with(HandlerContext::clone) {
+        Ok(caller) => Ok(CatchPanic(factory(caller))),
         Err(_) => Err(std::io::Error::other("a handler was asked for outside a request")),
     };
     // The guard in front has checked Host and Origin for every route, and the body's size.
@@ -139,19 +140,20 @@ where
         .with_max_request_body_bytes(usize::MAX)
         .with_cancellation_token(shared.give_up.clone())
         .with_json_response(true);
-    let manager = Arc::new(Sessions { registry: shared.registry.clone(), mount: name });
+    let manager = Arc::new(Sessions { registry: shared.registry.clone(), endpoint: name });
     let sessions = StreamableHttpService::new(make.clone(), manager.clone(), config.clone());
-    let alone = config.with_legacy_session_mode(false);
-    let alone = StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), alone);
-    let asks = mcp::Server::from_name(name).is_some_and(|server| server.has(Room::Popups));
-    let mount = Arc::new(Mount { name, asks, shared, manager, tape: OnceLock::new(), sessions, alone });
+    let stateless = config.with_legacy_session_mode(false);
+    let stateless = StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), stateless);
+    let asks = mcp::ToolsetSelection::from_name(name).is_some_and(|server| server.has(Toolset::Questions));
+    let endpoint =
+        Arc::new(Endpoint { name, asks, shared, manager, tape: OnceLock::new(), sessions, stateless });
     any(move |request: Request| {
-        let mount = mount.clone();
-        async move { mount.recorded(request).await }
+        let endpoint = endpoint.clone();
+        async move { endpoint.recorded(request).await }
     })
 }
 
-impl<H: ServerHandler> Mount<H> {
+impl<H: ServerHandler> Endpoint<H> {
     async fn answer(&self, request: Request) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         if parts.method != Method::POST {
@@ -159,7 +161,7 @@ impl<H: ServerHandler> Mount<H> {
         }
         // The body was read whole before, so this neither waits nor copies.
         let Ok(bytes) = axum::body::to_bytes(body, usize::MAX).await else {
-            return answer::invalid(StatusCode::BAD_REQUEST, None, "the body could not be read");
+            return responses::invalid(StatusCode::BAD_REQUEST, None, "the body could not be read");
         };
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes).trim_ascii();
         let Ok(text) = std::str::from_utf8(bytes) else {
@@ -171,14 +173,14 @@ impl<H: ServerHandler> Mount<H> {
         }
         let opened = envelope::open(text);
         // Whatever session it names: the stateless revision has none.
-        if let Some(asked) = opened.as_ref().ok().and_then(Modern::read) {
-            return self.modern(parts, text, asked).await;
+        if let Some(asked) = opened.as_ref().ok().and_then(StatelessRequest::read) {
+            return self.handle_stateless(parts, text, asked).await;
         }
         let session = match self.session(&parts.headers) {
             Named::Session(session) => Some(session),
             Named::Nothing => None,
             Named::Gone => {
-                return answer::no_session(match opened {
+                return responses::no_session(match opened {
                     Ok(Envelope::Request { id, .. }) => Some(id),
                     _ => None,
                 });
@@ -196,11 +198,11 @@ impl<H: ServerHandler> Mount<H> {
         };
         if self.asks()
             && session.is_none()
-            && let Some((id, params)) = popups::asked(&envelope)
+            && let Some((id, params)) = trigger_popup::asked(&envelope)
         {
-            return popups::post(&self.shared, &parts, id, params).await;
+            return trigger_popup::post(&self.shared, &parts, id, params).await;
         }
-        let message = match message::typed(envelope) {
+        let message = match decode::typed(envelope) {
             Ok(Some(message)) => self.shaped(&parts, message, session.as_deref()).map(Some),
             typed => typed,
         };
@@ -213,30 +215,30 @@ impl<H: ServerHandler> Mount<H> {
 
     /// Refuses in the shape of the server's contract.
     fn refused(&self, parts: &request::Parts, session: Option<&Session>, refusal: Refusal) -> Response<Body> {
-        let error = match (mcp::Server::from_name(self.name), revision(parts, session)) {
+        let error = match (mcp::ToolsetSelection::from_name(self.name), revision(parts, session)) {
             (Some(server), Some(revision)) => error::in_contract(server, revision, refusal.error),
             _ => refusal.error,
         };
         refused(&Refusal { error, ..refusal })
     }
 
-    /// The message as the handler gets it: what the contract of 2024-11-05 answers in its own shape is enclosed.
+    /// The message as the handler gets it: what the contract of 2024-11-05 answers in its own shape is wrapped.
     fn shaped(
         &self,
         parts: &request::Parts,
         message: ClientJsonRpcMessage,
         session: Option<&Session>,
     ) -> Result<ClientJsonRpcMessage, Refusal> {
-        match (mcp::Server::from_name(self.name), revision(parts, session)) {
-            (Some(server), Some(revision)) => enclose(server, revision, message),
+        match (mcp::ToolsetSelection::from_name(self.name), revision(parts, session)) {
+            (Some(server), Some(revision)) => wrap(server, revision, message),
             _ => Ok(message),
         }
     }
 
-    /// Whether the popups' contract is served here now: in the server of all rooms the room may be switched off.
+    /// Whether the questions' contract is served here now: in the server of all toolsets the toolset may be switched off.
     fn asks(&self) -> bool {
-        let switched = self.name == mcp::Server::All.name();
-        self.asks && (!switched || self.shared.app.rooms.has(Room::Popups, ""))
+        let switched = self.name == mcp::ToolsetSelection::All.name();
+        self.asks && (!switched || self.shared.app.toolsets.has(Toolset::Questions, ""))
     }
 
     fn session(&self, headers: &HeaderMap) -> Named {
@@ -265,14 +267,14 @@ impl<H: ServerHandler> Mount<H> {
             }
         };
         if let Some(session) = session {
-            let response = self.within(parts, message, session).await;
-            return answer::readable(response, id).await;
+            let response = self.deliver(parts, message, session).await;
+            return responses::readable(response, id).await;
         }
         let response = match &id {
             Some(id) if initialize => self.open(parts, &message, id).await,
             _ => {
                 if let Some(Err(error)) = named_revision(&parts.headers) {
-                    return answer::refuse(StatusCode::BAD_REQUEST, &Refusal { id, error });
+                    return responses::refuse(StatusCode::BAD_REQUEST, &Refusal { id, error });
                 }
                 parts.headers.entry(REVISION).or_insert(HeaderValue::from_static(FIRST_REVISION));
                 // The one answer is JSON, so a client that knows no event streams may ask.
@@ -280,12 +282,12 @@ impl<H: ServerHandler> Mount<H> {
                     parts.headers.insert(ACCEPT, BOTH_KINDS);
                 }
                 match rewritten(parts, &message) {
-                    Some(request) => self.alone(request, None).await,
-                    None => answer::internal(id.clone()),
+                    Some(request) => self.dispatch_once(request, None).await,
+                    None => responses::internal(id.clone()),
                 }
             }
         };
-        answer::readable(response, id).await
+        responses::readable(response, id).await
     }
 
     /// Opens a session, if there is a place for one.
@@ -296,42 +298,42 @@ impl<H: ServerHandler> Mount<H> {
         id: &RequestId,
     ) -> Response<Body> {
         let opening = async {
-            let connected = self.shared.app.clients.enter(Transport::HttpSession, self.name, None);
+            let connected = self.shared.app.clients.register(ConnectionKind::HttpSession, self.name, None);
             let asks_as = self.shared.app.session_of(connected.id);
-            let called = Called::new(Arc::new(connected), &parts.uri, &parts.extensions);
-            let response = CALLER.scope(called, self.sessions(parts, message)).await;
+            let context = HandlerContext::new(Arc::new(connected), &parts.uri, &parts.extensions);
+            let response = CALLER.scope(context, self.sessions(parts, message)).await;
             if let Named::Session(session) = self.session(response.headers()) {
-                session.asks_as(self.shared.app.popups.clone(), asks_as);
+                session.asks_as(self.shared.app.questions.clone(), asks_as);
             }
             response
         };
         self.shared.registry.with_place(opening).await.unwrap_or_else(|| {
             let refusal = Refusal { id: Some(id.clone()), error: error::sessions_full() };
-            answer::refuse(StatusCode::SERVICE_UNAVAILABLE, &refusal)
+            responses::refuse(StatusCode::SERVICE_UNAVAILABLE, &refusal)
         })
     }
 
     async fn sessions(&self, parts: request::Parts, message: &ClientJsonRpcMessage) -> Response<Body> {
         match rewritten(parts, message) {
             Some(request) => self.sessions.handle(request).await.map(Body::new),
-            None => answer::internal(None),
+            None => responses::internal(None),
         }
     }
 
     /// GET opens a session's event stream, DELETE ends a session; nothing else is served.
     async fn other(&self, mut parts: request::Parts) -> Response<Body> {
-        if self.asks() && popups::opens(&parts) {
-            return popups::get(&self.shared, &parts).await;
+        if self.asks() && trigger_popup::opens(&parts) {
+            return trigger_popup::get(&self.shared, &parts).await;
         }
         if parts.method == Method::GET && any_kind(&parts.headers) {
             parts.headers.insert(ACCEPT, BOTH_KINDS);
         }
         if matches!(self.session(&parts.headers), Named::Gone) {
-            return answer::no_session(None);
+            return responses::no_session(None);
         }
         let request = request::Request::from_parts(parts, Full::new(Bytes::new()));
         let response = self.sessions.handle(request).await.map(Body::new);
-        answer::readable(response, None).await
+        responses::readable(response, None).await
     }
 }
 
@@ -348,7 +350,7 @@ impl Denied {
             Self::Duplicate => {
                 error::invalid_request(format!("request {id} is still in flight; its answer is on the way"))
             }
-            Self::Busy => error::busy(false, IN_FLIGHT),
+            Self::Busy => error::busy(false, MAX_IN_FLIGHT),
         };
         Refusal { id: Some(id), error }
     }
@@ -375,7 +377,7 @@ fn refused(refusal: &Refusal) -> Response<Body> {
         ErrorCode::INVALID_PARAMS => StatusCode::OK,
         _ => StatusCode::BAD_REQUEST,
     };
-    answer::refuse(status, refusal)
+    responses::refuse(status, refusal)
 }
 
 /// The revision of what a client sends: its session's, else what its header says.

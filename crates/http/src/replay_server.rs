@@ -1,4 +1,4 @@
-//! Is the server of a recording of HTTP, on loopback: each request gets what the one like it got then.
+//! A loopback server that replays a recording of HTTP: each request gets the response of the matching recorded request.
 //!
 //! Whoever knows the address may ask, as long as it is reached by its own name: what is played is as confidential as the
 //! recording, so the guard that stands before the hub's routes stands here.
@@ -19,10 +19,11 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::guard::{self, Names};
-use super::mount::head;
-use super::{answer, body, listen};
-use crate::recorder::replay::{Due, Heard, Player};
+use super::host_guard;
+use super::host_guard::Names;
+use super::mcp_endpoint::head;
+use super::{body, listener, responses};
+use adjutant_host::recorder::replay::{Due, Heard, Player};
 
 /// Bytes of a body; a longer one is not compared.
 const LONGEST: usize = 32 << 20;
@@ -44,7 +45,7 @@ struct Cast {
 }
 
 /// Answers until `stop`, and returns the player. `heard` is called after each request.
-pub(crate) async fn replay(
+pub async fn replay(
     listener: TcpListener,
     address: SocketAddr,
     player: Player,
@@ -54,7 +55,7 @@ pub(crate) async fn replay(
     let cast = Cast { player, open: HashMap::new(), heard: Box::new(heard) };
     let stage = Arc::new(Stage { player: Mutex::new(cast), names: Names::new(address, &[]) });
     let answering = stage.clone();
-    listen::run(listener, &stop, GRACE, move |request| {
+    listener::run(listener, &stop, GRACE, move |request| {
         let stage = answering.clone();
         async move { stage.answer(request).await }
     })
@@ -67,12 +68,12 @@ impl Stage {
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let (parts, incoming) = request.into_parts();
         if let Some(refusal) = self.names.refusal(&parts.method, &parts.uri, &parts.headers) {
-            return answer::invalid(refusal.status(), None, refusal.message());
+            return responses::invalid(refusal.status(), None, refusal.message());
         }
         let line = if parts.method == Method::POST {
             match body::read(&parts.headers, incoming, LONGEST).await {
                 Ok(bytes) => bytes.trim_ascii().to_vec(),
-                Err(fault) => return answer::invalid(fault.status(), None, fault.message()),
+                Err(fault) => return responses::invalid(fault.status(), None, fault.message()),
             }
         } else {
             json!({"id": "HTTP", "method": parts.method.as_str()}).to_string().into_bytes()
@@ -93,7 +94,7 @@ impl Stage {
     fn hear(
         &self,
         line: &[u8],
-        head: &crate::recorder::head::Head,
+        head: &adjutant_host::recorder::http_head::Head,
     ) -> Result<UnboundedReceiver<Due>, Option<Vec<u8>>> {
         let mut cast = self.cast();
         let Cast { player, open, heard } = &mut *cast;
@@ -139,7 +140,7 @@ impl Stage {
                 response.headers_mut().append(HeaderName::from_static(name), value);
             }
         }
-        guard::harden(response.headers_mut());
+        host_guard::harden(response.headers_mut());
         response
     }
 

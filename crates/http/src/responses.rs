@@ -1,4 +1,4 @@
-//! Answers that this door gives by itself: refusals, as JSON-RPC on `/mcp` and as plain text elsewhere.
+//! Responses of the HTTP interface itself: refusals, as JSON-RPC on `/mcp` and as plain text elsewhere.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use rmcp::model::RequestId;
 use serde_json::Value;
 
-use crate::mcp::error::{self, Refusal};
+use adjutant_mcp::error::{self, Refusal};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");

@@ -1,10 +1,10 @@
 //! Sessions of the handshake revisions: bounded in number, ended when idle, never in the middle of a call.
 //!
 //! rmcp keeps the sessions; its own clock would end one during a long call, so it is switched off and this module
-//! counts what runs. [`Registry`] knows the sessions of all mounts, [`Sessions`] is one mount's view of it:
-//! a session is served by the mount that opened it and is unknown to the others.
+//! counts what runs. [`Registry`] knows the sessions of all mounts, [`Sessions`] is one endpoint's view of it:
+//! a session is served by the endpoint that opened it and is unknown to the others.
 
-mod wire;
+mod transport;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -21,16 +21,16 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::http::callers::Callers;
-use crate::http::mount::Streams;
-use crate::mcp::Server;
-use crate::mcp::dialect::Revision;
-use crate::popups::Popups;
-use crate::recorder::Tape;
-use wire::Wire;
+use crate::stateless_clients::Callers;
+use crate::streams::Streams;
+use adjutant_host::recorder::Tape;
+use adjutant_mcp::ToolsetSelection;
+use adjutant_mcp::protocol_version::Revision;
+use adjutant_questions::Questions;
+use transport::Wire;
 
 /// Requests in flight in one session; as on a stream.
-pub(crate) const IN_FLIGHT: usize = 512;
+pub(crate) const MAX_IN_FLIGHT: usize = 512;
 
 tokio::task_local! {
     /// The place of the session that is being opened; given back if none is.
@@ -52,12 +52,12 @@ pub(crate) struct Registry {
 #[derive(Debug)]
 pub(crate) struct Session {
     id: SessionId,
-    mount: &'static str,
+    endpoint: &'static str,
     state: Mutex<Use>,
-    /// The desk, and what this session is called there.
-    asks_as: OnceLock<(Popups, String)>,
+    /// The questions of the hub, and this session's name as an asker.
+    asks_as: OnceLock<(Arc<Questions>, String)>,
     /// Takes what its client says and is told, from the handshake on.
-    pub(crate) tape: OnceLock<Tape>,
+    pub tape: OnceLock<Tape>,
 }
 
 /// A session that can be found.
@@ -95,20 +95,20 @@ pub(crate) enum Denied {
 }
 
 impl Session {
-    fn new(id: SessionId, mount: &'static str) -> Self {
+    fn new(id: SessionId, endpoint: &'static str) -> Self {
         let state = Use { in_flight: HashMap::new(), streams: 0, last: Instant::now(), revision: None };
-        Self { id, mount, state: Mutex::new(state), asks_as: OnceLock::new(), tape: OnceLock::new() }
+        Self { id, endpoint, state: Mutex::new(state), asks_as: OnceLock::new(), tape: OnceLock::new() }
     }
 
-    /// Says what this session is called at the desk, so that its end is noticed there.
-    pub(crate) fn asks_as(&self, popups: Popups, name: String) {
+    /// Sets the name under which this session asks, so that its end is recorded with its questions.
+    pub(crate) fn asks_as(&self, questions: Arc<Questions>, name: String) {
         // A session is opened once.
-        let _ = self.asks_as.set((popups, name));
+        let _ = self.asks_as.set((questions, name));
     }
 
     async fn ended(&self) {
-        if let Some((popups, name)) = self.asks_as.get() {
-            popups.gone(name).await;
+        if let Some((questions, name)) = self.asks_as.get() {
+            questions.session_closed(name).await;
         }
     }
 
@@ -127,7 +127,7 @@ impl Session {
         if state.in_flight.contains_key(id) {
             return Err(Denied::Duplicate);
         }
-        if state.in_flight.len() >= IN_FLIGHT {
+        if state.in_flight.len() >= MAX_IN_FLIGHT {
             return Err(Denied::Busy);
         }
         state.in_flight.insert(id.clone(), Call::Other);
@@ -147,7 +147,7 @@ impl Session {
 
     /// Says whether a request that its client cancelled is answered all the same, as the assistant's contract has it.
     pub(crate) fn tells_cancelled(&self) -> bool {
-        Server::from_name(self.mount) == Some(Server::Assistant)
+        ToolsetSelection::from_name(self.endpoint) == Some(ToolsetSelection::Assistant)
             && self.revision() == Some(Revision::V2024_11_05)
     }
 
@@ -202,22 +202,22 @@ impl Drop for OpenStream {
 }
 
 impl Registry {
-    /// At most `most` sessions; one in which nothing ran for `idle` may be ended.
-    pub(crate) fn new(most: usize, idle: Duration, stop: CancellationToken) -> Self {
+    /// Makes a registry of at most `limit` sessions. A session in which nothing ran for `idle` may be ended.
+    pub(crate) fn new(limit: usize, idle: Duration, stop: CancellationToken) -> Self {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = None;
         Self {
             inner,
             live: Mutex::default(),
-            places: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+            places: Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))),
             idle,
             stop,
         }
     }
 
-    /// Finds a session that `mount` opened.
-    pub(crate) fn find(&self, mount: &str, id: &str) -> Option<Arc<Session>> {
-        self.live().get(id).map(|live| &live.session).filter(|session| session.mount == mount).cloned()
+    /// Finds a session that `endpoint` opened.
+    pub(crate) fn find(&self, endpoint: &str, id: &str) -> Option<Arc<Session>> {
+        self.live().get(id).map(|live| &live.session).filter(|session| session.endpoint == endpoint).cloned()
     }
 
     /// Takes a place for the session that `opening` may open, ending the one that has been idle longest if all are
@@ -234,9 +234,8 @@ impl Registry {
         Some(PLACE.scope(Cell::new(Some(place)), opening).await)
     }
 
-    /// Ends idle sessions, forgets callers who were silent for long, and tells the desk whose stream broke off, until
-    /// `stop`.
-    pub(crate) async fn sweep(&self, callers: &Callers, streams: &Streams, popups: &Popups) {
+    /// Ends idle sessions, stateless clients without recent requests, and askers whose streams broke off, until `stop`.
+    pub(crate) async fn sweep(&self, callers: &Callers, streams: &Streams, questions: &Questions) {
         let pause = (self.idle / 4).clamp(Duration::from_millis(50), Duration::from_secs(30));
         loop {
             tokio::select! {
@@ -244,7 +243,7 @@ impl Registry {
                 () = tokio::time::sleep(pause) => {}
             }
             callers.sweep();
-            streams.sweep(popups).await;
+            streams.sweep(questions).await;
             let now = Instant::now();
             let idle: Vec<SessionId> = self
                 .live()
@@ -280,17 +279,17 @@ impl Registry {
     }
 }
 
-/// One mount's sessions.
+/// One endpoint's sessions.
 #[derive(Debug)]
 pub(crate) struct Sessions {
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) mount: &'static str,
+    pub registry: Arc<Registry>,
+    pub(crate) endpoint: &'static str,
 }
 
 impl Sessions {
     fn session(&self, id: &SessionId) -> Result<Arc<Session>, LocalSessionManagerError> {
         self.registry
-            .find(self.mount, id)
+            .find(self.endpoint, id)
             .ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))
     }
 }
@@ -302,7 +301,7 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let (id, transport) = self.registry.inner.create_session().await?;
         let place = PLACE.try_with(Cell::take).ok().flatten();
-        let session = Arc::new(Session::new(id.clone(), self.mount));
+        let session = Arc::new(Session::new(id.clone(), self.endpoint));
         self.registry.live().insert(id.clone(), Live { session: session.clone(), _place: place });
         Ok((id, Wire::new(transport, session)))
     }
@@ -400,7 +399,7 @@ mod tests {
     #[test]
     fn requests_in_flight_are_bounded() {
         let session = Session::new("1".into(), "test");
-        for number in 0..IN_FLIGHT {
+        for number in 0..MAX_IN_FLIGHT {
             session.claim(&RequestId::Number(i64::try_from(number).unwrap())).unwrap().handed_over();
         }
         assert_eq!(session.claim(&RequestId::Number(-1)).unwrap_err(), Denied::Busy);

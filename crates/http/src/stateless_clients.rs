@@ -1,4 +1,4 @@
-//! Who calls without a session: requests that stand alone, gathered into one row per client that names itself.
+//! Clients without a session: stateless requests, grouped into one row per client name and version.
 //!
 //! The console shows who is connected. A stateless client is, for that purpose, connected for a few minutes after
 //! each request; requests under the same name and version are one client, whoever sends them.
@@ -7,24 +7,24 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::app::App;
-use crate::app::clients::{Connected, NAMELESS, Transport};
+use adjutant_app::App;
+use adjutant_app::client_registry::{ClientHandle, ConnectionKind, UNNAMED};
 
 /// How long a client is shown after its last request.
-const LINGER: Duration = Duration::from_mins(5);
+const PRESENCE_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Rows at once; the one that was silent longest makes room.
-const ROWS: usize = 64;
+const MAX_ROWS: usize = 64;
 
 /// Bytes of a name or a version that tell clients apart; a request may hold megabytes.
-const TOLD: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 #[derive(Debug)]
 struct Row {
     server: &'static str,
     name: String,
     version: String,
-    connected: Arc<Connected>,
+    connected: Arc<ClientHandle>,
     last: Instant,
 }
 
@@ -42,7 +42,7 @@ impl Callers {
         name: &str,
         version: &str,
         revision: &str,
-    ) -> Arc<Connected> {
+    ) -> Arc<ClientHandle> {
         let (name, version) = (start(name), start(version));
         let mut rows = self.rows();
         let known =
@@ -51,13 +51,13 @@ impl Callers {
             row.last = Instant::now();
             return row.connected.clone();
         }
-        if rows.len() >= ROWS
+        if rows.len() >= MAX_ROWS
             && let Some(silent) = rows.iter().min_by_key(|(_, row)| row.last).map(|(id, _)| *id)
         {
             rows.remove(&silent);
         }
-        let connected = Arc::new(app.clients.enter(Transport::Http, server, None));
-        let shown = if name.is_empty() { NAMELESS } else { name };
+        let connected = Arc::new(app.clients.register(ConnectionKind::Http, server, None));
+        let shown = if name.is_empty() { UNNAMED } else { name };
         connected.identify(shown, version, revision);
         let row = Row {
             server,
@@ -72,7 +72,7 @@ impl Callers {
 
     /// Forgets those who were silent for long.
     pub(crate) fn sweep(&self) {
-        self.rows().retain(|_, row| row.last.elapsed() < LINGER);
+        self.rows().retain(|_, row| row.last.elapsed() < PRESENCE_TIMEOUT);
     }
 
     fn rows(&self) -> MutexGuard<'_, HashMap<u64, Row>> {
@@ -81,5 +81,5 @@ impl Callers {
 }
 
 fn start(text: &str) -> &str {
-    &text[..text.floor_char_boundary(TOLD)]
+    &text[..text.floor_char_boundary(MAX_NAME_BYTES)]
 }

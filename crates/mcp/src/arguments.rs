@@ -4,21 +4,21 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value};
 
-use crate::mcp::dialect::Revision;
-use crate::mcp::error;
+use crate::error;
+use crate::protocol_version::Revision;
 
 /// A fault of one argument: `{path, validator, validator_value}` and a sentence.
 #[derive(Debug)]
-pub(crate) struct Fault {
-    pub(crate) message: String,
-    pub(crate) path: Vec<String>,
-    pub(crate) validator: &'static str,
-    pub(crate) validator_value: Value,
+pub struct Fault {
+    pub message: String,
+    pub path: Vec<String>,
+    pub validator: &'static str,
+    pub validator_value: Value,
 }
 
 impl Fault {
     /// The same fault, where the argument stands within another one.
-    pub(crate) fn below(mut self, outer: &[&str]) -> Self {
+    pub fn below(mut self, outer: &[&str]) -> Self {
         let outer = outer.iter().map(|step| (*step).to_owned());
         self.message = format!("{} of {}", self.message, outer.clone().collect::<Vec<_>>().join("."));
         self.path.splice(0..0, outer);
@@ -26,7 +26,7 @@ impl Fault {
     }
 
     /// The answer: a protocol error up to 2025-06-18, from 2025-11-25 on a result that the model reads.
-    pub(crate) fn answer(self, revision: Revision) -> Result<CallToolResult, ErrorData> {
+    pub fn answer(self, revision: Revision) -> Result<CallToolResult, ErrorData> {
         if !revision.argument_faults_are_results() {
             return Err(error::invalid_params(
                 self.message,
@@ -43,7 +43,7 @@ impl Fault {
 }
 
 /// Returns a string argument; `Ok(None)` where it may be missing and is.
-pub(crate) fn string<'a>(
+pub fn string<'a>(
     arguments: &'a Map<String, Value>,
     name: &str,
     required: bool,
@@ -62,7 +62,7 @@ pub(crate) fn string<'a>(
 }
 
 /// Returns an object argument, if it is there.
-pub(crate) fn object<'a>(
+pub fn object<'a>(
     arguments: &'a Map<String, Value>,
     name: &str,
 ) -> Result<Option<&'a Map<String, Value>>, Fault> {
@@ -74,7 +74,7 @@ pub(crate) fn object<'a>(
 }
 
 /// Returns a whole number of at least `least`, if it is there.
-pub(crate) fn integer(arguments: &Map<String, Value>, name: &str, least: u64) -> Result<Option<u64>, Fault> {
+pub fn integer(arguments: &Map<String, Value>, name: &str, least: u64) -> Result<Option<u64>, Fault> {
     let Some(value) = arguments.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
     match value.as_u64() {
         Some(number) if number >= least => Ok(Some(number)),
@@ -89,7 +89,7 @@ pub(crate) fn integer(arguments: &Map<String, Value>, name: &str, least: u64) ->
 }
 
 /// Returns a truth value; `false` where it is missing.
-pub(crate) fn boolean(arguments: &Map<String, Value>, name: &str) -> Result<bool, Fault> {
+pub fn boolean(arguments: &Map<String, Value>, name: &str) -> Result<bool, Fault> {
     match arguments.get(name) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(value)) => Ok(*value),
@@ -98,10 +98,7 @@ pub(crate) fn boolean(arguments: &Map<String, Value>, name: &str) -> Result<bool
 }
 
 /// Returns a list, if it is there.
-pub(crate) fn array<'a>(
-    arguments: &'a Map<String, Value>,
-    name: &str,
-) -> Result<Option<&'a Vec<Value>>, Fault> {
+pub fn array<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<Option<&'a Vec<Value>>, Fault> {
     match arguments.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Array(values)) => Ok(Some(values)),
@@ -110,7 +107,7 @@ pub(crate) fn array<'a>(
 }
 
 /// Returns one of `choices` by its name, if it is there.
-pub(crate) fn choice<T: Copy>(
+pub fn choice<T: Copy>(
     arguments: &Map<String, Value>,
     name: &str,
     choices: &[T],

@@ -4,12 +4,12 @@ use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 use serde_json::Value;
 
-use crate::mcp::dialect::Revision;
-use crate::mcp::error;
-use crate::prompts::{ArgumentType, Catalogue};
+use crate::error;
+use crate::protocol_version::Revision;
+use adjutant_prompts::{ArgumentType, Catalogue};
 
 /// Returns the declared choices that start with what was typed. An argument without choices has none to offer.
-pub(crate) fn complete(
+pub fn complete(
     catalogue: &Catalogue,
     revision: Revision,
     request: &CompleteRequestParams,

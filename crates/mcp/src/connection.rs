@@ -1,5 +1,4 @@
-//! What the two halves of one stdio or socket connection share: the edge that reads and writes, and the
-//! service that answers.
+//! State of one stdio or socket connection, which its transport and its service share.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,53 +8,55 @@ use rmcp::ErrorData;
 use rmcp::model::RequestId;
 use tokio::sync::Notify;
 
-use crate::mcp::dialect::Revision;
-use crate::mcp::edge::flight::Flight;
-use crate::mcp::edge::output::Output;
-use crate::mcp::edge::prepared::Prepared;
-use crate::mcp::{Server, error};
+use crate::error;
+use crate::protocol_version::Revision;
+use crate::toolset::ToolsetSelection;
+use crate::transport::in_flight::InFlight;
+use crate::transport::preserialized::RawResult;
+use crate::transport::writer::Output;
 
 /// The shared state of one connection.
 #[derive(Debug, Default)]
-pub(crate) struct Connection {
-    pub(crate) output: Output,
-    /// A request landed.
-    pub(crate) landed: Notify,
-    flight: Mutex<Flight>,
+pub struct Connection {
+    pub output: Output,
+    /// A request completed.
+    pub(crate) completed: Notify,
+    in_flight: Mutex<InFlight>,
     revision: Mutex<Option<Revision>>,
-    prepared: Mutex<HashMap<RequestId, Prepared>>,
+    prepared: Mutex<HashMap<RequestId, RawResult>>,
     ended: AtomicBool,
-    /// Whose contract is kept to a client of 2024-11-05.
-    server: Option<Server>,
+    /// The toolset whose contract a client of 2024-11-05 gets.
+    selection: Option<ToolsetSelection>,
 }
 
 impl Connection {
-    /// The state of a connection to `server`.
-    pub(crate) fn of(server: Server) -> Self {
-        Self { server: Some(server), ..Self::default() }
+    /// Creates the state of a connection that serves `selection`.
+    pub fn of(selection: ToolsetSelection) -> Self {
+        Self { selection: Some(selection), ..Self::default() }
     }
 
-    pub(crate) fn server(&self) -> Option<Server> {
-        self.server
+    /// Returns the toolsets that the connection serves, once they are known.
+    pub fn selection(&self) -> Option<ToolsetSelection> {
+        self.selection
     }
 
     /// Whether a request that its client cancelled is answered all the same, as the assistant's contract has it.
-    pub(crate) fn tells_cancelled(&self) -> bool {
-        self.server == Some(Server::Assistant)
+    pub fn tells_cancelled(&self) -> bool {
+        self.selection == Some(ToolsetSelection::Assistant)
             && self.revision().is_none_or(|revision| revision == Revision::V2024_11_05)
     }
 
-    /// What becomes of an error by the contract of the server.
-    pub(crate) fn in_contract(&self, error: ErrorData) -> ErrorData {
+    /// Returns an error as the contract of the toolset has it.
+    pub fn in_contract(&self, error: ErrorData) -> ErrorData {
         let revision = self.revision().unwrap_or(Revision::V2024_11_05);
-        match self.server {
-            Some(server) => error::in_contract(server, revision, error),
+        match self.selection {
+            Some(selection) => error::in_contract(selection, revision, error),
             None => error,
         }
     }
 
     /// The revision that `initialize` agreed on.
-    pub(crate) fn revision(&self) -> Option<Revision> {
+    pub fn revision(&self) -> Option<Revision> {
         *self.revision.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -63,17 +64,21 @@ impl Connection {
         *self.revision.lock().unwrap_or_else(PoisonError::into_inner) = Some(revision);
     }
 
-    /// Keeps what a tool answers for the moment it is written; rmcp sees an empty result in its place. What was
-    /// cancelled meanwhile is never written, and would wait for another request of the same id.
-    pub(crate) fn prepare(&self, id: RequestId, answer: Prepared) {
-        let flight = self.flight();
+    /// Keeps a tool's result for the moment at which it is written; rmcp gets an empty result instead.
+    ///
+    /// The bytes do not go up through the handler, because rmcp's model would hold a large result as a tree of values
+    /// and copy it several times. They are stored here under the request's id, and the transport's writer splices them
+    /// into the response as it is written. A result of a cancelled request is dropped, because it would never be
+    /// written and would be taken for that of a later request with the same id.
+    pub fn prepare(&self, id: RequestId, answer: RawResult) {
+        let flight = self.in_flight();
         if flight.has(&id) {
             self.prepared().insert(id, answer);
         }
     }
 
-    /// Takes what was prepared for an answer.
-    pub(crate) fn take_prepared(&self, id: &RequestId) -> Option<Prepared> {
+    /// Takes the result that was kept for the response to a request.
+    pub(crate) fn take_raw_result(&self, id: &RequestId) -> Option<RawResult> {
         self.prepared().remove(id)
     }
 
@@ -88,16 +93,17 @@ impl Connection {
     }
 
     /// Whether an `initialize` waits for its answer, and whether the handlers have much to do.
-    pub(crate) fn load(&self) -> (bool, bool) {
-        let flight = self.flight();
+    pub fn load(&self) -> (bool, bool) {
+        let flight = self.in_flight();
         (flight.initializing(), flight.crowded())
     }
 
-    pub(crate) fn flight(&self) -> MutexGuard<'_, Flight> {
-        self.flight.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Locks the requests of this connection that have no answer yet.
+    pub fn in_flight(&self) -> MutexGuard<'_, InFlight> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn prepared(&self) -> MutexGuard<'_, HashMap<RequestId, Prepared>> {
+    fn prepared(&self) -> MutexGuard<'_, HashMap<RequestId, RawResult>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -26,8 +26,8 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, RequestId};
 use serde_json::{Value, json};
 
-use crate::mcp::dialect::Revision;
-use crate::mcp::{Server, changes};
+use crate::protocol_version::Revision;
+use crate::toolset::ToolsetSelection;
 
 const SERVER_BUSY: ErrorCode = ErrorCode(-32000);
 const METHOD_NOT_FOUND: ErrorCode = ErrorCode(-32601);
@@ -35,7 +35,7 @@ const INTERNAL: i32 = -32603;
 /// 2026-07-28 forbids it.
 const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
 
-// The assistant's contract has a code for each way that a tool ends badly; the popups' has the last two of them.
+// The assistant's contract has a code for each way that a tool ends badly; the questions' has the last two of them.
 const NOT_SUPPORTED: ErrorCode = ErrorCode(-32001);
 const TOOL_FAILED: ErrorCode = ErrorCode(-32003);
 const TIMED_OUT: ErrorCode = ErrorCode(-32004);
@@ -43,14 +43,14 @@ const CANCELLED: ErrorCode = ErrorCode(-32005);
 
 /// An error and the request it answers; `None` is `"id": null`.
 #[derive(Debug)]
-pub(crate) struct Refusal {
-    pub(crate) id: Option<RequestId>,
-    pub(crate) error: ErrorData,
+pub struct Refusal {
+    pub id: Option<RequestId>,
+    pub error: ErrorData,
 }
 
 impl Refusal {
     /// The refusal as one JSON-RPC message. An unreadable id is `null`, as JSON-RPC 2.0 section 5 asks.
-    pub(crate) fn to_json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         json!({
             "jsonrpc": "2.0",
             "id": self.id.clone().map_or(Value::Null, RequestId::into_json_value),
@@ -60,12 +60,12 @@ impl Refusal {
 }
 
 /// The bytes are not one JSON text in UTF-8.
-pub(crate) fn not_json(reason: &str) -> ErrorData {
+pub fn not_json(reason: &str) -> ErrorData {
     ErrorData::parse_error(format!("not JSON: {reason}"), None)
 }
 
 /// The JSON is not a JSON-RPC 2.0 message that can be served.
-pub(crate) fn invalid_request(reason: impl Into<String>) -> ErrorData {
+pub fn invalid_request(reason: impl Into<String>) -> ErrorData {
     ErrorData::invalid_request(reason.into(), None)
 }
 
@@ -85,12 +85,12 @@ pub(crate) fn validation(path: &[String], validator: &str, value: &Value) -> Val
 }
 
 /// A method that is not there. A long name is not repeated whole.
-pub(crate) fn unknown_method(method: &str) -> ErrorData {
+pub fn unknown_method(method: &str) -> ErrorData {
     ErrorData::new(METHOD_NOT_FOUND, format!("unknown method `{}`", clip(method)), None)
 }
 
 /// A revision that is not served here.
-pub(crate) fn unknown_revision(asked: &str) -> ErrorData {
+pub fn unknown_revision(asked: &str) -> ErrorData {
     let asked = clip(asked);
     let message = format!("unsupported protocol version `{asked}`");
     let data = json!({"requested": asked, "supported": Revision::ALL.map(Revision::as_str)});
@@ -99,8 +99,8 @@ pub(crate) fn unknown_revision(asked: &str) -> ErrorData {
 
 /// What the assistant's contract makes of an error at `revision`: there each one says what was wrong by `path`, `validator`
 /// and `validator_value`, also where it is about no argument.
-pub(crate) fn in_contract(server: Server, revision: Revision, error: ErrorData) -> ErrorData {
-    if server != Server::Assistant || revision != Revision::V2024_11_05 || error.data.is_some() {
+pub fn in_contract(selection: ToolsetSelection, revision: Revision, error: ErrorData) -> ErrorData {
+    if selection != ToolsetSelection::Assistant || revision != Revision::V2024_11_05 || error.data.is_some() {
         return error;
     }
     let validator = match error.code {
@@ -129,7 +129,7 @@ pub(crate) fn unknown_name(revision: Revision, message: String) -> ErrorData {
 }
 
 /// More requests in flight than one client may have.
-pub(crate) fn busy(modern: bool, limit: usize) -> ErrorData {
+pub fn busy(modern: bool, limit: usize) -> ErrorData {
     let message = format!("busy: {limit} requests are in flight; wait for an answer before sending more");
     if modern {
         // 2026-07-28 leaves no code below -32000 to servers.
@@ -140,7 +140,7 @@ pub(crate) fn busy(modern: bool, limit: usize) -> ErrorData {
 }
 
 /// A question of the raw method that ended without an answer; `data` says how.
-pub(crate) fn unanswered(timed_out: bool, message: String, data: Value) -> ErrorData {
+pub fn unanswered(timed_out: bool, message: String, data: Value) -> ErrorData {
     ErrorData::new(if timed_out { TIMED_OUT } else { CANCELLED }, message, Some(data))
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn link_required(message: String, elicitation: &Value) -> ErrorData {
 }
 
 /// More sessions open than one listener keeps, and all of them at work.
-pub(crate) fn sessions_full() -> ErrorData {
+pub fn sessions_full() -> ErrorData {
     ErrorData::new(SERVER_BUSY, "busy: all sessions are in use; end one, or try again later", None)
 }
 
@@ -174,9 +174,9 @@ pub(crate) fn resource_not_found(revision: Revision, uri: &str) -> ErrorData {
     }
 }
 
-/// More resources watched than one connection may.
-pub(crate) fn too_many_watched() -> ErrorData {
-    let message = format!("{} resources are watched; unsubscribe from one first", changes::MOST);
+/// More resources watched than the limit of one connection.
+pub(crate) fn too_many_watched(limit: usize) -> ErrorData {
+    let message = format!("{limit} resources are watched; unsubscribe from one first");
     ErrorData::invalid_params(message, None)
 }
 
@@ -219,7 +219,7 @@ pub(crate) fn tool_timed_out(
 }
 
 /// What a client of the assistant's contract is told about a request that it cancelled.
-pub(crate) fn cancelled() -> ErrorData {
+pub fn cancelled() -> ErrorData {
     let data = validation(&[], "cancelled", &Value::Null);
     ErrorData::new(CANCELLED, "the request was cancelled", Some(data))
 }
@@ -231,7 +231,7 @@ fn told(message: String, data: Value) -> CallToolResult {
 }
 
 /// A fault of ours. The reason stays in the log.
-pub(crate) fn internal() -> ErrorData {
+pub fn internal() -> ErrorData {
     ErrorData::internal_error("internal error; the log of the server names the reason", None)
 }
 
@@ -241,13 +241,13 @@ pub(crate) fn given_up(why: &str) -> ErrorData {
 }
 
 /// A task whose work was lost with the process that did it.
-pub(crate) fn lost(message: String) -> ErrorData {
+pub fn lost(message: String) -> ErrorData {
     ErrorData::internal_error(message, None)
 }
 
 /// What a relay answers for a request that was with the hub when the hub went away.
 /// `id` is the request's id as it stood on the wire.
-pub(crate) fn hub_gone(id: &str, reason: &str) -> String {
+pub fn hub_gone(id: &str, reason: &str) -> String {
     let message = Value::from(reason);
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{INTERNAL},"message":{message}}}}}"#)
 }

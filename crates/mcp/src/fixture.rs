@@ -5,90 +5,31 @@
 //! for and what stands here can be laid side by side.
 #![expect(deprecated, reason = "the suite still asks for what 2026-07-28 deprecates")]
 
-mod asks;
+mod input_required;
 mod prompts;
 mod resources;
-mod rounds;
+mod server_requests;
+mod shape;
+mod state;
 mod tools;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData,
     GetPromptRequestParams, GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, RequestStateCodec, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
-    SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    ReadResourceResponse, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
+    Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::broadcast;
 
-/// A list that changed while clients watch it.
-#[derive(Clone, Copy, Debug)]
-enum Change {
-    Tools,
-    Prompts,
-}
-
-/// What all connections of one fixture share.
-#[derive(Debug)]
-struct Shared {
-    /// Sixteen are enough: the suite changes a list once and waits for the news.
-    changes: broadcast::Sender<Change>,
-    extra_tool: AtomicBool,
-    extra_prompt: AtomicBool,
-    states: RequestStateCodec,
-}
-
-/// One connection's handler.
-#[derive(Clone, Debug)]
-pub(crate) struct Fixture {
-    shared: Arc<Shared>,
-}
-
-impl Fixture {
-    /// Makes a fixture; clones of it share what changes. `key` seals the states of multi-round requests and is at
-    /// least 32 random bytes.
-    pub(crate) fn new(key: &[u8]) -> Result<Self, rmcp::model::RequestStateError> {
-        let shared = Shared {
-            changes: broadcast::channel(16).0,
-            extra_tool: AtomicBool::new(false),
-            extra_prompt: AtomicBool::new(false),
-            states: RequestStateCodec::try_new(key)?,
-        };
-        Ok(Self { shared: Arc::new(shared) })
-    }
-
-    /// Adds the spare item to a list, or takes it away again, and tells who watches.
-    fn toggle(&self, change: Change) {
-        match change {
-            Change::Tools => self.shared.extra_tool.fetch_xor(true, Ordering::SeqCst),
-            Change::Prompts => self.shared.extra_prompt.fetch_xor(true, Ordering::SeqCst),
-        };
-        // Nobody watches: that is no error.
-        let _ = self.shared.changes.send(change);
-    }
-}
-
-/// Reads a value of the protocol out of JSON that this module wrote.
-fn shape<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
-    serde_json::from_value(value)
-        .map_err(|error| ErrorData::internal_error(format!("the fixture's own JSON is wrong: {error}"), None))
-}
-
-/// Like [`shape`], for a result that is complete; rmcp takes the mark off where a revision does not know it.
-fn complete<T: DeserializeOwned>(mut result: Value) -> Result<T, ErrorData> {
-    result["resultType"] = json!("complete");
-    shape(result)
-}
-
-/// A PNG of one red pixel, in base64.
-const PNG: &str =
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+use shape::{complete, shape};
+use state::Change;
+pub use state::Fixture;
 
 impl ServerHandler for Fixture {
     fn get_info(&self) -> ServerConfig {

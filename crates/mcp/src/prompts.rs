@@ -1,6 +1,6 @@
 //! The protocol's own prompts: `prompts/list` and `prompts/get` from the same files as the tools.
 
-mod rounds;
+mod argument_form;
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -8,17 +8,19 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use crate::mcp::dialect::Revision;
-use crate::mcp::tools::prompts::{expanded, refused};
-use crate::mcp::{Handler, error};
-use crate::prompts::{self, Catalogue, Error, Inputs};
-pub(crate) use rounds::missing;
+use crate::client_context::ClientContext;
+use crate::error;
+use crate::protocol_version::Revision;
+use crate::tools::prompts::{expanded, refused};
+use adjutant_prompts as prompts;
+use adjutant_prompts::{Catalogue, Error, Inputs};
+pub use argument_form::missing;
 
 /// Prompts on one page of `prompts/list`.
 const PAGE: usize = 1000;
 
 /// Returns the page behind `cursor`, which is the last name of the page before.
-pub(crate) fn list(catalogue: &Catalogue, revision: Revision, cursor: Option<&str>) -> ListPromptsResult {
+pub fn list(catalogue: &Catalogue, revision: Revision, cursor: Option<&str>) -> ListPromptsResult {
     use std::ops::Bound::{Excluded, Unbounded};
     let from = cursor.map_or(Unbounded, Excluded);
     let mut rest = catalogue.prompts.range::<str, _>((from, Unbounded)).map(|(_, prompt)| prompt);
@@ -47,12 +49,12 @@ fn entry(prompt: &prompts::Prompt, revision: Revision) -> Prompt {
 
 /// Expands a prompt for `prompts/get`. The revision of 2024-11-05 of the prompts contract knows no `prompts/get`;
 /// the specification's shape is served then too.
-pub(crate) async fn get(
-    handler: &Handler,
+pub async fn get(
+    client: &ClientContext,
     revision: Revision,
     request: &GetPromptRequestParams,
 ) -> Result<GetPromptResult, ErrorData> {
-    let catalogue = handler.catalogue().await;
+    let catalogue = client.prompts().await;
     let mut named = request.arguments.clone().unwrap_or_default();
     let declared = catalogue.find(&request.name).is_some_and(|prompt| prompt.declares("input"));
     // `input` is the text behind the command unless the prompt declares an argument of that name itself.
@@ -64,14 +66,14 @@ pub(crate) async fn get(
         _ => String::new(),
     };
     let inputs = Inputs { text: &text, named: Some(&named).filter(|named| !named.is_empty()) };
-    match handler.app().prompts.expand(&catalogue, &request.name, inputs) {
+    match client.app.prompts.expand(&catalogue, &request.name, inputs) {
         Ok(expansion) => {
-            expanded(handler, &expansion.prompt.name, expansion.text.len());
+            expanded(client, &expansion.prompt.name, expansion.text.len());
             let message = PromptMessage::new_text(Role::User, expansion.text);
             Ok(GetPromptResult::new(vec![message]).with_description(expansion.prompt.description.clone()))
         }
         Err(error) => {
-            refused(handler, &request.name, &error);
+            refused(client, &request.name, &error);
             Err(match error {
                 Error::Unknown { .. } => error::unknown_name(revision, error.to_string()),
                 Error::Argument { message, path, validator, validator_value } => {

@@ -9,12 +9,12 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 
-use crate::config::rooms::Room;
-use crate::mcp::Server;
+use crate::toolset::ToolsetSelection;
+use adjutant_base::config::toolsets::Toolset;
 
 /// A revision of the Model Context Protocol, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Revision {
+pub enum Revision {
     V2024_11_05,
     V2025_03_26,
     V2025_06_18,
@@ -24,10 +24,12 @@ pub(crate) enum Revision {
 }
 
 impl Revision {
-    pub(crate) const ALL: [Self; 5] =
+    /// Every supported version, the oldest first.
+    pub const ALL: [Self; 5] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
 
-    pub(crate) fn as_str(self) -> &'static str {
+    /// Returns the version as it is written on the wire.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
             Self::V2025_03_26 => "2025-03-26",
@@ -37,12 +39,13 @@ impl Revision {
         }
     }
 
-    pub(crate) fn parse(name: &str) -> Option<Self> {
+    /// Reads a version from the wire; `None` for an unsupported one.
+    pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| revision.as_str() == name)
     }
 
     /// The revision of a request: what its `_meta` says, else what `initialize` agreed on, else 2024-11-05.
-    pub(crate) fn of(context: &RequestContext<RoleServer>) -> Self {
+    pub fn of(context: &RequestContext<RoleServer>) -> Self {
         context
             .protocol_version()
             .and_then(|version| Self::parse(version.as_str()))
@@ -73,47 +76,49 @@ pub(crate) fn is_stateless(meta: &RequestMetaObject) -> bool {
 
 /// How long a list may be taken for fresh without asking again, in milliseconds: not longer than a person waits to see
 /// a file that they wrote. Who listens is told of every change at once.
-const FRESH: u64 = 10_000;
+const LIST_TTL_MS: u64 = 10_000;
 
 /// The `ttlMs` of a list at `revision`; the revisions before have none. What is listed is this client's alone.
-pub(crate) fn fresh(revision: Revision) -> Option<u64> {
-    (revision == Revision::V2026_07_28).then_some(FRESH)
+pub fn fresh(revision: Revision) -> Option<u64> {
+    (revision == Revision::V2026_07_28).then_some(LIST_TTL_MS)
 }
 
 /// Puts who answers into the `_meta` of a result, as 2026-07-28 asks of each one.
-pub(crate) fn sign(server: Server, revision: Revision, meta: &mut Option<MetaObject>) {
+pub fn sign(selection: ToolsetSelection, revision: Revision, meta: &mut Option<MetaObject>) {
     if revision == Revision::V2026_07_28 {
-        let name = json!(server_info(server));
+        let name = json!(server_info(selection));
         meta.get_or_insert_default().0.insert(SERVER_INFO.to_owned(), name);
     }
 }
 
-/// Whether rmcp's types have no room for it in the answer to `method`, and it is put into the JSON.
-pub(crate) fn signs_json(method: &str) -> bool {
+/// Whether rmcp's type for the response to `method` has no `_meta`, so that [`sign_json`] is needed.
+pub fn signs_json(method: &str) -> bool {
     matches!(method, "resources/read" | "tasks/cancel" | "tasks/update")
 }
 
 /// The same for a result that is JSON already.
-pub(crate) fn sign_json(server: Server, result: &mut Value) {
-    result["_meta"][SERVER_INFO] = json!(server_info(server));
+pub fn sign_json(selection: ToolsetSelection, result: &mut Value) {
+    result["_meta"][SERVER_INFO] = json!(server_info(selection));
 }
 
 /// Where a result says who answers.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// Who we say we are.
-pub(crate) fn server_info(server: Server) -> Implementation {
-    match server {
-        Server::Prompts | Server::Agents => Implementation::new("codex-subagents", "0.1.0"),
-        Server::Assistant => Implementation::new("assistant-mcp-server", "1.0.0"),
-        Server::All | Server::Codex | Server::Popup => {
+pub(crate) fn server_info(selection: ToolsetSelection) -> Implementation {
+    match selection {
+        ToolsetSelection::Prompts | ToolsetSelection::Agents => {
+            Implementation::new("codex-subagents", "0.1.0")
+        }
+        ToolsetSelection::Assistant => Implementation::new("assistant-mcp-server", "1.0.0"),
+        ToolsetSelection::All | ToolsetSelection::Codex | ToolsetSelection::Questions => {
             Implementation::new("adjutant", env!("CARGO_PKG_VERSION"))
         }
     }
 }
 
 /// What we say we can. 2024-11-05 is told what the contract tells and no more.
-pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabilities {
+pub fn capabilities(selection: ToolsetSelection, revision: Revision) -> ServerCapabilities {
     let mut members = Map::new();
     let contract = revision == Revision::V2024_11_05;
     let stateless = revision == Revision::V2026_07_28;
@@ -123,16 +128,19 @@ pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabili
     };
     if stateless {
         let mut extensions = Map::new();
-        if server.has(Room::Prompts) {
+        if selection.has(Toolset::Prompts) {
             extensions.insert("io.modelcontextprotocol/skills".to_owned(), json!({}));
         }
-        if [Room::Agents, Room::Codex, Room::Popups].into_iter().any(|room| server.has(room)) {
+        if [Toolset::Agents, Toolset::Codex, Toolset::Questions]
+            .into_iter()
+            .any(|toolset| selection.has(toolset))
+        {
             extensions.insert(TASKS_EXTENSION_ID.to_owned(), json!({}));
         }
         can("extensions", Value::Object(extensions));
     }
     // The contract of the prompts server knows tools alone.
-    if server.has(Room::Prompts) && !(contract && server == Server::Prompts) {
+    if selection.has(Toolset::Prompts) && !(contract && selection == ToolsetSelection::Prompts) {
         if !contract {
             can("completions", json!({}));
         }
@@ -140,7 +148,7 @@ pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabili
         // The contract's answer has no word of single resources.
         can("resources", if contract { json!({"listChanged": true}) } else { watched() });
     }
-    if server == Server::Assistant {
+    if selection == ToolsetSelection::Assistant {
         can("prompts", json!({"listChanged": false}));
         let none = json!({"subscribe": false, "listChanged": false});
         can("resources", if contract { none } else { watched() });
@@ -148,12 +156,15 @@ pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabili
     // What delegating may do, and so its annotations, changes with the agents.
     can(
         "tools",
-        match server {
-            Server::All | Server::Agents if !contract => json!({"listChanged": true}),
-            Server::Assistant => json!({"listChanged": false}),
+        match selection {
+            ToolsetSelection::All | ToolsetSelection::Agents if !contract => json!({"listChanged": true}),
+            ToolsetSelection::Assistant => json!({"listChanged": false}),
             // As Codex said it, though the two tools never change.
-            Server::Codex => json!({"listChanged": true}),
-            Server::All | Server::Agents | Server::Popup | Server::Prompts => json!({}),
+            ToolsetSelection::Codex => json!({"listChanged": true}),
+            ToolsetSelection::All
+            | ToolsetSelection::Agents
+            | ToolsetSelection::Questions
+            | ToolsetSelection::Prompts => json!({}),
         },
     );
     let value = Value::Object(members);
@@ -163,24 +174,26 @@ pub(crate) fn capabilities(server: Server, revision: Revision) -> ServerCapabili
 
 /// The `initialize` result as the contract of `server` shows it, if it differs from the specification's: the
 /// contracts of `prompts` and `agents` echo the client's description of itself, the one of `assistant` has an order.
-pub(crate) fn contract_initialize(
-    server: Server,
+pub fn contract_initialize(
+    selection: ToolsetSelection,
     revision: Revision,
     result: &InitializeResult,
     client_info: &Implementation,
 ) -> Option<Value> {
-    if matches!(server, Server::All | Server::Popup) || revision != Revision::V2024_11_05 {
+    if matches!(selection, ToolsetSelection::All | ToolsetSelection::Questions)
+        || revision != Revision::V2024_11_05
+    {
         return None;
     }
     let mut value = serde_json::to_value(result).ok()?;
     let members = value.as_object_mut()?;
-    match server {
-        Server::All | Server::Codex | Server::Popup => {}
-        Server::Agents | Server::Prompts => {
+    match selection {
+        ToolsetSelection::All | ToolsetSelection::Codex | ToolsetSelection::Questions => {}
+        ToolsetSelection::Agents | ToolsetSelection::Prompts => {
             members.insert("clientInfo".to_owned(), serde_json::to_value(client_info).ok()?);
         }
         // The same capabilities in the order that the contract shows.
-        Server::Assistant => {
+        ToolsetSelection::Assistant => {
             let capabilities = members.get_mut("capabilities")?.as_object_mut()?;
             for name in ["tools", "resources", "prompts"] {
                 if let Some(capability) = capabilities.shift_remove(name) {

@@ -11,22 +11,22 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 /// How long a person may take for one round.
-const PATIENCE: Duration = Duration::from_hours(24);
+const TIME_TO_LIVE: Duration = Duration::from_hours(24);
 
 /// A key that lives as long as the process; `None` where the system has no randomness.
-static OF_THE_PROCESS: LazyLock<Option<[u8; 32]>> = LazyLock::new(|| {
+static PROCESS_KEY: LazyLock<Option<[u8; 32]>> = LazyLock::new(|| {
     let mut key = [0; 32];
     getrandom::fill(&mut key).ok().map(|()| key)
 });
 
 /// A key, and what is sealed with it: which call of whom.
 #[derive(Debug)]
-pub(crate) struct Seal {
+pub(crate) struct StateSealer {
     codec: RequestStateCodec,
     about: [u8; 32],
 }
 
-impl Seal {
+impl StateSealer {
     /// Seals with `key` for what `parts` say together; `None` for a key that is too short.
     pub(crate) fn new(key: &[u8], parts: &[&str]) -> Option<Self> {
         let mut about = Sha256::new();
@@ -38,22 +38,22 @@ impl Seal {
     }
 
     /// Seals for as long as this process lives.
-    pub(crate) fn of_the_process(parts: &[&str]) -> Option<Self> {
-        Self::new(OF_THE_PROCESS.as_ref()?, parts)
+    pub(crate) fn ephemeral(parts: &[&str]) -> Option<Self> {
+        Self::new(PROCESS_KEY.as_ref()?, parts)
     }
 
     /// Returns `state` as the client is to bring it back, for a day.
-    pub(crate) fn close(&self, state: &str) -> String {
-        self.close_for(state, PATIENCE)
+    pub(crate) fn seal(&self, state: &str) -> String {
+        self.seal_for(state, TIME_TO_LIVE)
     }
 
-    fn close_for(&self, state: &str, patience: Duration) -> String {
+    fn seal_for(&self, state: &str, patience: Duration) -> String {
         let options = SealOptions::new().associated_data(&self.about).ttl(patience);
         self.codec.seal_with(state.as_bytes(), &options)
     }
 
     /// Returns what was sealed; `None` for anything else, without saying what is wrong with it.
-    pub(crate) fn open(&self, sealed: &str) -> Option<String> {
+    pub(crate) fn unseal(&self, sealed: &str) -> Option<String> {
         let opened = self.codec.open_with(sealed, &self.about);
         let opened =
             opened.inspect_err(|error| tracing::info!(%error, "a requestState was not taken")).ok()?;
@@ -75,35 +75,35 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::{Seal, canonical};
+    use super::{StateSealer, canonical};
 
     const KEY: [u8; 32] = [7; 32];
 
-    fn seal(parts: &[&str]) -> Seal {
-        Seal::new(&KEY, parts).unwrap()
+    fn seal(parts: &[&str]) -> StateSealer {
+        StateSealer::new(&KEY, parts).unwrap()
     }
 
     #[test]
     fn a_state_is_good_for_what_it_was_sealed_for() {
-        let sealed = seal(&["ann", "triggerPopup", "{}"]).close("q1");
-        assert_eq!(seal(&["ann", "triggerPopup", "{}"]).open(&sealed).as_deref(), Some("q1"));
+        let sealed = seal(&["ann", "triggerPopup", "{}"]).seal("q1");
+        assert_eq!(seal(&["ann", "triggerPopup", "{}"]).unseal(&sealed).as_deref(), Some("q1"));
         for others in
             [&["bob", "triggerPopup", "{}"][..], &["ann", "ask_form", "{}"], &["ann", "triggerPopup{}"]]
         {
-            assert_eq!(seal(others).open(&sealed), None, "{others:?}");
+            assert_eq!(seal(others).unseal(&sealed), None, "{others:?}");
         }
-        assert_eq!(Seal::new(&[8; 32], &["ann", "triggerPopup", "{}"]).unwrap().open(&sealed), None);
+        assert_eq!(StateSealer::new(&[8; 32], &["ann", "triggerPopup", "{}"]).unwrap().unseal(&sealed), None);
         // Where one part ends and the next begins is a part of it.
-        assert_eq!(seal(&["ab", "c"]).open(&seal(&["a", "bc"]).close("x")), None);
-        assert!(Seal::new(b"short", &[]).is_none());
+        assert_eq!(seal(&["ab", "c"]).unseal(&seal(&["a", "bc"]).seal("x")), None);
+        assert!(StateSealer::new(b"short", &[]).is_none());
     }
 
     #[test]
     fn a_state_ends_in_time() {
         let seal = seal(&["ann"]);
-        let sealed = seal.close_for("q1", Duration::from_millis(1));
+        let sealed = seal.seal_for("q1", Duration::from_millis(1));
         let end = Instant::now() + Duration::from_secs(10);
-        while seal.open(&sealed).is_some() {
+        while seal.unseal(&sealed).is_some() {
             assert!(Instant::now() < end, "it never ends");
         }
     }
@@ -122,16 +122,16 @@ mod tests {
         #[test]
         fn a_changed_state_is_none(at in any::<prop::sample::Index>(), to in "[A-Za-z0-9_.-]") {
             let seal = seal(&["ann"]);
-            let sealed = seal.close("q0123456789abcdef");
+            let sealed = seal.seal("q0123456789abcdef");
             let at = at.index(sealed.len());
             let changed = format!("{}{to}{}", &sealed[..at], &sealed[at + 1..]);
             prop_assume!(changed != sealed);
-            prop_assert_eq!(seal.open(&changed), None);
+            prop_assert_eq!(seal.unseal(&changed), None);
         }
 
         #[test]
         fn nonsense_is_no_state(text in "\\PC{0,200}") {
-            prop_assert_eq!(seal(&["ann"]).open(&text), None);
+            prop_assert_eq!(seal(&["ann"]).unseal(&text), None);
         }
     }
 }

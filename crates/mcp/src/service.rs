@@ -11,20 +11,23 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 
-use crate::mcp::changes::Telling;
-use crate::mcp::connection::Connection;
-use crate::mcp::dialect::{self, Revision};
-use crate::mcp::{Handler, assistant, error};
+use crate::connection::Connection;
+use crate::handler::Handler;
+use crate::protocol_version;
+use crate::protocol_version::Revision;
+use crate::subscriptions::SubscriberState;
+use crate::{assistant, error};
 
 /// The service of one stdio or socket connection.
 #[derive(Debug)]
-pub(crate) struct Service {
+pub struct Service {
     handler: Handler,
     connection: Arc<Connection>,
 }
 
 impl Service {
-    pub(crate) fn new(handler: Handler, connection: Arc<Connection>) -> Self {
+    /// Serves `connection` with `handler`.
+    pub fn new(handler: Handler, connection: Arc<Connection>) -> Self {
         Self { handler, connection }
     }
 
@@ -38,23 +41,24 @@ impl Service {
             _ => None,
         };
         if let Some(answer) =
-            assistant::contract(&self.handler, &request, Revision::of(&context), &context.meta).await
+            assistant::contract(self.handler.client(), &request, Revision::of(&context), &context.meta).await
         {
             return answer.map(|value| ServerResult::CustomResult(CustomResult(value)));
         }
         let unsigned =
-            Revision::of(&context) == Revision::V2026_07_28 && dialect::signs_json(request.method());
+            Revision::of(&context) == Revision::V2026_07_28 && protocol_version::signs_json(request.method());
         let listening = match &request {
             ClientRequest::SubscriptionsListenRequest(request) => {
-                let telling = Telling::begin(&self.handler, &request.params.notifications).await;
-                Some(self.handler.clone().for_subscription(Arc::new(telling)))
+                let state =
+                    SubscriberState::begin(self.handler.client(), &request.params.notifications).await;
+                Some(self.handler.clone().for_subscription(Arc::new(state)))
             }
             _ => None,
         };
         let handler = listening.as_ref().unwrap_or(&self.handler);
         let result = rmcp::Service::handle_request(handler, request, context).await?;
         if unsigned && let Ok(mut result) = serde_json::to_value(&result) {
-            dialect::sign_json(self.handler.server(), &mut result);
+            protocol_version::sign_json(self.handler.client().selection, &mut result);
             return Ok(ServerResult::CustomResult(CustomResult(result)));
         }
         Ok(match (asked, result) {
@@ -72,7 +76,12 @@ impl Service {
             return ServerResult::InitializeResult(result);
         };
         self.connection.negotiated(revision);
-        match dialect::contract_initialize(self.handler.server(), revision, &result, &asked.client_info) {
+        match protocol_version::contract_initialize(
+            self.handler.client().selection,
+            revision,
+            &result,
+            &asked.client_info,
+        ) {
             Some(value) => ServerResult::CustomResult(CustomResult(value)),
             None => ServerResult::InitializeResult(result),
         }
@@ -92,7 +101,7 @@ impl rmcp::Service<RoleServer> for Service {
             tracing::error!(request.id = %id, "a handler panicked");
             Err(error::internal())
         });
-        answer.map_err(|error| error::in_contract(self.handler.server(), revision, error))
+        answer.map_err(|error| error::in_contract(self.handler.client().selection, revision, error))
     }
 
     async fn handle_notification(

@@ -6,16 +6,16 @@ use rmcp::model::{
     Skill, SkillFrontmatter, SkillResource, SkillResources,
 };
 
-use crate::mcp::error;
-use crate::prompts::Catalogue;
-use crate::prompts::skills;
+use crate::error;
+use adjutant_prompts::Catalogue;
+use adjutant_prompts::skills;
 
 /// Skills on one page.
 const PAGE: usize = 500;
 const MARKDOWN: &str = "text/markdown";
 
 /// Returns the page behind `cursor`, which is the last name of the page before.
-pub(crate) fn list(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListSkillsResult, ErrorData> {
+pub fn list(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListSkillsResult, ErrorData> {
     let (page, next) = page(catalogue, cursor)?;
     let mut result = ListSkillsResult::with_all_items(page.iter().map(skill).collect());
     result.next_cursor = next;
@@ -23,7 +23,7 @@ pub(crate) fn list(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListSk
 }
 
 /// Returns one skill by the URI of its `SKILL.md`.
-pub(crate) fn get(catalogue: &Catalogue, uri: &str) -> Result<GetSkillResult, ErrorData> {
+pub fn get(catalogue: &Catalogue, uri: &str) -> Result<GetSkillResult, ErrorData> {
     Ok(GetSkillResult::new(skill(find(catalogue, uri)?)))
 }
 
@@ -45,19 +45,19 @@ pub(crate) fn resources(
 }
 
 /// Returns the text of one `SKILL.md`.
-pub(crate) fn read(catalogue: &Catalogue, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub fn read(catalogue: &Catalogue, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let skill = find(catalogue, uri)?;
     let text = ResourceContents::text(skill.text.clone(), skill.uri.clone()).with_mime_type(MARKDOWN);
     Ok(ReadResourceResult::new(vec![text]))
 }
 
 /// Whether an address is one of a `SKILL.md` of ours, be it there or not.
-pub(crate) fn is_ours(uri: &str) -> bool {
+pub fn is_ours(uri: &str) -> bool {
     uri.strip_prefix(skills::BASE).is_some_and(|rest| rest.ends_with("/SKILL.md"))
 }
 
 /// Returns the digest of one `SKILL.md`; `None` where there is none.
-pub(crate) fn digest(catalogue: &Catalogue, uri: &str) -> Option<String> {
+pub fn digest(catalogue: &Catalogue, uri: &str) -> Option<String> {
     all(catalogue).iter().find(|skill| skill.uri == uri).map(|skill| skill.digest.clone())
 }
 

@@ -2,7 +2,7 @@
 
 use rmcp::model::RequestMetaObject;
 
-use crate::trace::Trace;
+use adjutant_base::trace_context::Trace;
 
 /// Returns the trace of a call, if it says one.
 pub(crate) fn of(meta: &RequestMetaObject) -> Option<Trace> {

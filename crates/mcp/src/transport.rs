@@ -1,15 +1,15 @@
-//! The protocol edge: newline-delimited JSON-RPC on any byte stream, as rmcp's `Transport`.
+//! Transport of newline-delimited JSON-RPC on any byte stream, as rmcp's `Transport`.
 //!
 //! Every accepted request gets exactly one answer, whatever the client sends. rmcp's own stdio transport drops
 //! bad lines in silence, takes work without bound and ends on a notification before `initialize`; what this one
-//! does instead stands in `tests/it/edge.rs`, line by line.
+//! does instead is listed in the transport tests of `tests/it`, line by line.
 
-pub(crate) mod envelope;
-pub(crate) mod flight;
-pub(crate) mod lines;
-pub(crate) mod message;
-pub(crate) mod output;
-pub(crate) mod prepared;
+pub mod decode;
+pub mod envelope;
+pub mod in_flight;
+pub mod lines;
+pub(crate) mod preserialized;
+pub mod writer;
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -30,19 +30,20 @@ use tokio::io::AsyncRead;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::mcp::connection::Connection;
-use crate::mcp::dialect::{self, Revision};
-use crate::mcp::error::{self, Refusal};
-use flight::{Kind, Landing, NotTaken};
+use crate::connection::Connection;
+use crate::error::{self, Refusal};
+use crate::protocol_version;
+use crate::protocol_version::Revision;
+use in_flight::{Completion, Rejection, RequestKind};
 use lines::{Line, Lines};
-use prepared::Prepared;
+use preserialized::RawResult;
 
 /// How long the reader waits for the handlers when many requests are in flight.
-const MOMENT: Duration = Duration::from_millis(1);
+const CROWDED_PAUSE: Duration = Duration::from_millis(1);
 
 /// The reading half, and rmcp's way to the writing half.
 #[derive(Debug)]
-pub(crate) struct Edge<R> {
+pub struct StreamTransport<R> {
     lines: Lines<R>,
     connection: Arc<Connection>,
     /// Messages that were read and not handed to rmcp yet.
@@ -55,14 +56,9 @@ pub(crate) struct Edge<R> {
     first: bool,
 }
 
-impl<R: AsyncRead + Unpin + Send> Edge<R> {
+impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
     /// `grace` is how long requests in flight may go on after the end of the input.
-    pub(crate) fn new(
-        input: R,
-        connection: Arc<Connection>,
-        grace: Duration,
-        stop: CancellationToken,
-    ) -> Self {
+    pub fn new(input: R, connection: Arc<Connection>, grace: Duration, stop: CancellationToken) -> Self {
         Self {
             lines: Lines::new(input),
             connection,
@@ -111,7 +107,7 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
     }
 
     fn accept_batch(&mut self, members: &[String]) {
-        let number = self.connection.flight().open_batch();
+        let number = self.connection.in_flight().open_batch();
         for text in members {
             let taken = match read(text) {
                 Ok(Some(JsonRpcMessage::Request(request)))
@@ -127,10 +123,10 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
                 Err(refusal) => Err(refusal),
             };
             if let Err(refusal) = taken {
-                self.connection.flight().refuse_in_batch(number, refusal.to_json());
+                self.connection.in_flight().refuse_in_batch(number, refusal.to_json());
             }
         }
-        let answers = self.connection.flight().seal_batch(number);
+        let answers = self.connection.in_flight().seal_batch(number);
         self.write_batch(answers);
     }
 
@@ -144,19 +140,19 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
         match &message {
             JsonRpcMessage::Request(request) => {
                 let kind = match &request.request {
-                    ClientRequest::InitializeRequest(_) => Kind::Initialize,
-                    ClientRequest::SubscriptionsListenRequest(_) => Kind::Listen,
-                    _ => Kind::Plain,
+                    ClientRequest::InitializeRequest(_) => RequestKind::Initialize,
+                    ClientRequest::SubscriptionsListenRequest(_) => RequestKind::Listen,
+                    _ => RequestKind::Plain,
                 };
-                let taken = self.connection.flight().take(&request.id, kind, bytes, batch);
+                let taken = self.connection.in_flight().admit(&request.id, kind, bytes, batch);
                 if let Err(reason) = taken {
-                    let modern = dialect::is_stateless(request.request.get_meta());
+                    let modern = protocol_version::is_stateless(request.request.get_meta());
                     let error = match reason {
-                        NotTaken::Duplicate => error::invalid_request(format!(
+                        Rejection::Duplicate => error::invalid_request(format!(
                             "request {} is still in flight; its answer is on the way",
                             request.id
                         )),
-                        NotTaken::Full => error::busy(modern, flight::MAX_IN_FLIGHT),
+                        Rejection::Full => error::busy(modern, in_flight::MAX_IN_FLIGHT),
                     };
                     return Err(Refusal { id: Some(request.id.clone()), error });
                 }
@@ -165,18 +161,19 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    let initializing = self.connection.flight().ids(Some(Kind::Initialize)).contains(id);
+                    let initializing =
+                        self.connection.in_flight().ids(Some(RequestKind::Initialize)).contains(id);
                     if initializing {
                         return Ok(());
                     }
-                    let in_flight = self.connection.flight().ids(None).contains(id);
-                    let answers = self.connection.flight().cancel(id);
+                    let in_flight = self.connection.in_flight().ids(None).contains(id);
+                    let answers = self.connection.in_flight().cancel(id);
                     self.write_batch(answers);
                     if in_flight && self.connection.tells_cancelled() {
                         self.refuse(Refusal { id: Some(id.clone()), error: error::cancelled() });
                     }
-                    self.connection.take_prepared(id);
-                    self.connection.landed.notify_one();
+                    self.connection.take_raw_result(id);
+                    self.connection.completed.notify_one();
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -202,17 +199,17 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
     async fn wind_down(&mut self) -> Option<ClientJsonRpcMessage> {
         self.connection.end_input();
         let until = *self.until.get_or_insert_with(|| Instant::now() + self.grace);
-        let listening = self.connection.flight().ids(Some(Kind::Listen)).pop();
+        let listening = self.connection.in_flight().ids(Some(RequestKind::Listen)).pop();
         if let Some(id) = listening {
             return Some(self.end_subscription(id));
         }
         loop {
-            let landed = self.connection.landed.notified();
-            if self.connection.flight().is_empty() {
+            let completed = self.connection.completed.notified();
+            if self.connection.in_flight().is_empty() {
                 return None;
             }
-            if timeout_at(until, landed).await.is_err() {
-                let running = self.connection.flight().ids(None).pop();
+            if timeout_at(until, completed).await.is_err() {
+                let running = self.connection.in_flight().ids(None).pop();
                 return running.map(|id| self.give_up(id));
             }
         }
@@ -230,8 +227,8 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
             JsonRpcMessage::notification(ServerNotification::CancelledNotification(told));
         let _ = put(&self.connection, &told);
         let mut result = SubscriptionsListenResult::complete(id.clone());
-        if let Some(server) = self.connection.server() {
-            result.meta.set_server_info(dialect::server_info(server));
+        if let Some(selection) = self.connection.selection() {
+            result.meta.set_server_info(protocol_version::server_info(selection));
         }
         let result = ServerResult::SubscriptionsListenResult(result);
         self.instead(id.clone(), &JsonRpcMessage::response(result, id))
@@ -262,15 +259,15 @@ impl<R: AsyncRead + Unpin + Send> Edge<R> {
 /// Waits until the next line may be read: no handshake is open, the client reads its answers, and the
 /// handlers keep up. Cancels and answers to our own requests come on the same stream, so long calls in flight
 /// delay the reader by a moment and no more.
-async fn admit(connection: &Connection) {
-    connection.output.room().await;
+async fn wait_for_capacity(connection: &Connection) {
+    connection.output.wait_for_capacity().await;
     loop {
-        let landed = connection.landed.notified();
+        let completed = connection.completed.notified();
         let (initializing, crowded) = connection.load();
         if initializing {
-            landed.await;
+            completed.await;
         } else if crowded {
-            let _ = tokio::time::timeout(MOMENT, landed).await;
+            let _ = tokio::time::timeout(CROWDED_PAUSE, completed).await;
             return;
         } else {
             return;
@@ -279,11 +276,11 @@ async fn admit(connection: &Connection) {
 }
 
 /// Reads one message out of its text.
-pub(crate) fn read(text: &str) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
-    message::typed(envelope::open(text)?)
+pub fn read(text: &str) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    decode::typed(envelope::open(text)?)
 }
 
-impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Edge<R> {
+impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for StreamTransport<R> {
     type Error = serde_json::Error;
 
     /// Puts the message into the output at once, in the order of the calls; only a slow client makes this wait.
@@ -295,7 +292,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Edge<R> {
         let connection = self.connection.clone();
         async move {
             written?;
-            connection.output.room().await;
+            connection.output.wait_for_capacity().await;
             Ok(())
         }
     }
@@ -310,7 +307,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Edge<R> {
             }
             let lines = &mut self.lines;
             let next = async {
-                admit(&self.connection).await;
+                wait_for_capacity(&self.connection).await;
                 lines.next().await
             };
             let line = tokio::select! {
@@ -348,26 +345,26 @@ fn put(connection: &Connection, item: &ServerJsonRpcMessage) -> Result<(), serde
     let Some(id) = id else {
         return connection.output.line(|bytes| serde_json::to_writer(bytes, item));
     };
-    let prepared = connection.take_prepared(id);
-    let landing = connection.flight().land(id);
-    let result = match (landing, prepared) {
-        (Landing::Nobody, _) => Ok(()),
-        (Landing::Line, None) => connection.output.line(|bytes| serde_json::to_writer(bytes, item)),
-        (Landing::Line, Some(prepared)) => connection.output.line(|bytes| splice(bytes, item, &prepared)),
-        (Landing::Batch(number), prepared) => {
+    let prepared = connection.take_raw_result(id);
+    let completion = connection.in_flight().complete(id);
+    let result = match (completion, prepared) {
+        (Completion::Nobody, _) => Ok(()),
+        (Completion::Line, None) => connection.output.line(|bytes| serde_json::to_writer(bytes, item)),
+        (Completion::Line, Some(prepared)) => connection.output.line(|bytes| splice(bytes, item, &prepared)),
+        (Completion::Batch(number), prepared) => {
             let mut bytes = Vec::new();
             match &prepared {
                 None => serde_json::to_writer(&mut bytes, item)?,
                 Some(prepared) => splice(&mut bytes, item, prepared)?,
             }
-            let answers = connection.flight().answer_in_batch(number, serde_json::from_slice(&bytes)?);
+            let answers = connection.in_flight().answer_in_batch(number, serde_json::from_slice(&bytes)?);
             match answers {
                 Some(answers) => connection.output.line(|bytes| serde_json::to_writer(bytes, &answers)),
                 None => Ok(()),
             }
         }
     };
-    connection.landed.notify_one();
+    connection.completed.notify_one();
     result
 }
 
@@ -375,7 +372,7 @@ fn put(connection: &Connection, item: &ServerJsonRpcMessage) -> Result<(), serde
 fn splice(
     bytes: &mut Vec<u8>,
     item: &ServerJsonRpcMessage,
-    prepared: &Prepared,
+    prepared: &RawResult,
 ) -> Result<(), serde_json::Error> {
     let JsonRpcMessage::Response(response) = item else { return serde_json::to_writer(bytes, item) };
     bytes.reserve(prepared.size_hint());

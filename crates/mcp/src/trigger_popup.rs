@@ -1,37 +1,32 @@
 //! The contract's own method, `triggerPopup`: a request without a handshake, answered by what the person chose.
 
-use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
+use rmcp::ErrorData;
 use serde_json::{Map, Value, json};
 
-use crate::mcp::arguments::Fault;
-use crate::mcp::tools::popups::{draft, fault_of, wait_for, word};
-use crate::mcp::{Handler, error};
-use crate::popups::{Draft, Error, Given, Kind, Outcome, Question, State};
+use crate::arguments::Fault;
+use crate::call_context::CallContext;
+use crate::error;
+use crate::tools::questions::{draft, fault_of, wait_for, word};
+use adjutant_questions::{Draft, Error, FieldValue, Outcome, OutcomeKind, Question, State};
 
 /// The method's name; the tool has the same.
-pub(crate) const METHOD: &str = "triggerPopup";
+pub const METHOD: &str = "triggerPopup";
 
 /// Asks, waits for as long as it takes, and returns the contract's result.
-pub(crate) async fn trigger(
-    handler: &Handler,
-    params: Option<Value>,
-    context: &RequestContext<RoleServer>,
-) -> Result<Value, ErrorData> {
+pub(crate) async fn trigger(call: &CallContext<'_>, params: Option<Value>) -> Result<Value, ErrorData> {
     let draft = read(params)?;
-    let asker = handler.asker();
-    let popups = &handler.app().popups;
-    let question = popups.ask(asker.clone(), draft).await.map_err(|fault| refused(&fault))?;
-    let question =
-        wait_for(handler, context, &question.ticket, None).await.map_err(|fault| refused(&fault))?;
-    if question.state.outcome().is_some() && !context.ct.is_cancelled() {
-        popups.delivered(&asker.key, &question.ticket).await;
+    let asker = call.client.asker();
+    let questions = &call.client.app.questions;
+    let question = questions.ask(asker.clone(), draft).await.map_err(|fault| refused(&fault))?;
+    let question = wait_for(call, &question.ticket, None).await.map_err(|fault| refused(&fault))?;
+    if question.state.outcome().is_some() && !call.request.ct.is_cancelled() {
+        questions.mark_delivered(&asker.key, &question.ticket).await;
     }
     result(&question)
 }
 
 /// Reads the params of a request.
-pub(crate) fn read(params: Option<Value>) -> Result<Draft, ErrorData> {
+pub fn read(params: Option<Value>) -> Result<Draft, ErrorData> {
     let arguments = match params {
         Some(Value::Object(arguments)) => arguments,
         Some(_) => {
@@ -52,7 +47,7 @@ fn fault(fault: Fault) -> ErrorData {
 }
 
 /// A question that was not asked, as the request's error.
-pub(crate) fn refused(refusal: &Error) -> ErrorData {
+pub fn refused(refusal: &Error) -> ErrorData {
     if let Some(invalid) = fault_of(refusal) {
         return fault(invalid);
     }
@@ -75,7 +70,7 @@ pub(crate) fn refused(refusal: &Error) -> ErrorData {
 }
 
 /// The result of a decided question: `selectedValue`, or the error that says why there is none.
-pub(crate) fn result(question: &Question) -> Result<Value, ErrorData> {
+pub fn result(question: &Question) -> Result<Value, ErrorData> {
     let outcome = match &question.state {
         State::Decided(outcome) => outcome,
         State::Pending | State::Held { .. } => {
@@ -85,14 +80,14 @@ pub(crate) fn result(question: &Question) -> Result<Value, ErrorData> {
         }
     };
     let selected = match (outcome.kind, &outcome.answer) {
-        (Kind::Answered, Some(answer)) => answer.0.first().map(|(_, given)| given),
+        (OutcomeKind::Answered, Some(answer)) => answer.0.first().map(|(_, given)| given),
         _ => return Err(unanswered(outcome)),
     };
     let selected = selected.map(|given| match given {
-        Given::Choices(values) => values.first().cloned().unwrap_or_default(),
-        Given::Other(text) | Given::Text(text) | Given::Date(text) => text.clone(),
-        Given::Number(number) => number.to_string(),
-        Given::YesNo(yes) => yes.to_string(),
+        FieldValue::Choices(values) => values.first().cloned().unwrap_or_default(),
+        FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text) => text.clone(),
+        FieldValue::Number(number) => number.to_string(),
+        FieldValue::YesNo(yes) => yes.to_string(),
     });
     let mut result = json!({"selectedValue": selected.unwrap_or_default()});
     if let Some(note) = &outcome.note {
@@ -111,11 +106,11 @@ fn unanswered(outcome: &Outcome) -> ErrorData {
         data["note"] = Value::from(note.as_str());
         message = format!("{message}: {note}");
     }
-    error::unanswered(outcome.kind == Kind::TimedOut, message, data)
+    error::unanswered(outcome.kind == OutcomeKind::TimedOut, message, data)
 }
 
 /// The whole response of a request whose id is `id`, as JSON; for streams that carry responses of earlier requests.
-pub(crate) fn response(id: &str, question: &Question) -> Value {
+pub fn response(id: &str, question: &Question) -> Value {
     let id: Value = serde_json::from_str(id).unwrap_or_default();
     match result(question) {
         Ok(result) => json!({"jsonrpc": "2.0", "result": result, "id": id}),

@@ -1,21 +1,22 @@
-//! Links to the console's pages that a client of 2025-11-25 was given for its person. The client is told when what a link
-//! is about has come to an end (`notifications/elicitation/complete`), so that it need not ask.
+//! URL elicitations that a client of 2025-11-25 was sent.
+//!
+//! The client gets `notifications/elicitation/complete` when the question of a link is decided, so that it need not poll.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, broadcast};
 
-use crate::app::App;
-use crate::events::Event;
-use crate::popups::Ticket;
+use adjutant_app::App;
+use adjutant_base::events::Event;
+use adjutant_questions::Ticket;
 
-/// Links of one connection that are open; of more, the oldest are not told of.
-const MOST: usize = 64;
+/// Most URL elicitations of one connection that are remembered; the oldest are dropped first.
+const MAX_OPEN: usize = 64;
 
 /// The open links of one connection. Each is about a question.
 #[derive(Debug, Default)]
-pub(crate) struct Links {
+pub struct UrlElicitations {
     open: Mutex<Open>,
     offered: Notify,
 }
@@ -27,13 +28,13 @@ struct Open {
     links: VecDeque<(String, Ticket)>,
 }
 
-impl Links {
+impl UrlElicitations {
     /// Enters a link, and returns its name on the wire (`elicitationId`).
-    pub(crate) fn offer(&self, ticket: &Ticket) -> String {
+    pub fn offer(&self, ticket: &Ticket) -> String {
         let mut open = self.open();
         open.number += 1;
         let id = format!("{ticket}-{}", open.number);
-        if open.links.len() >= MOST {
+        if open.links.len() >= MAX_OPEN {
             open.links.pop_front();
         }
         open.links.push_back((id.clone(), ticket.clone()));
@@ -44,7 +45,7 @@ impl Links {
 
     /// Waits until a question is decided that a link is about, and returns the link's name. Nothing is lost when it is
     /// dropped.
-    pub(crate) async fn completed(&self, app: &App) -> String {
+    pub async fn completed(&self, app: &App) -> String {
         let mut events = app.events.subscribe();
         loop {
             let links: Vec<_> = self.open().links.iter().cloned().collect();
@@ -53,8 +54,8 @@ impl Links {
                 continue;
             }
             for (id, ticket) in links {
-                let question = app.popups.get(&ticket).await;
-                // One that nobody knows any more is over, too.
+                let question = app.questions.get(&ticket).await;
+                // A question that is not in the store any longer is over, too.
                 if question.is_ok_and(|question| question.state.outcome().is_none()) {
                     continue;
                 }
@@ -82,7 +83,7 @@ async fn questions_changed(events: &mut broadcast::Receiver<Event>) {
         match events.recv().await {
             Ok(Event::QuestionsChanged) | Err(broadcast::error::RecvError::Lagged(_)) => return,
             Ok(_) => {}
-            // The application goes.
+            // The application is shutting down.
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }
     }

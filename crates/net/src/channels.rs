@@ -1,4 +1,4 @@
-//! Ways to a person who looks at no screen of ours: the desktop's notifications, and a phone through ntfy.
+//! Channels outside the hub: desktop notifications, and a phone through ntfy.
 //!
 //! A channel carries [`Notice`]s and knows nothing of what they are about. It is a doorbell, never the only way: it
 //! may be slow, broken or absent, so nothing waits for it longer than it says here.
@@ -6,30 +6,30 @@
 mod desktop;
 mod ntfy;
 
-pub(crate) use desktop::Desktop;
-pub(crate) use ntfy::Ntfy;
+pub use desktop::Desktop;
+pub use ntfy::Ntfy;
 
 /// Buttons on one notice: as many as ntfy shows.
-pub(crate) const MOST_ACTIONS: usize = 3;
+pub const MOST_ACTIONS: usize = 3;
 
 /// What a person is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Notice {
+pub struct Notice {
     /// A new notice takes the place of the one with the same key, where the channel can do that.
-    pub(crate) key: String,
-    pub(crate) title: String,
-    pub(crate) body: String,
-    pub(crate) urgent: bool,
+    pub key: String,
+    pub title: String,
+    pub body: String,
+    pub urgent: bool,
     /// At most [`MOST_ACTIONS`]; a channel without buttons leaves them out.
-    pub(crate) actions: Vec<Action>,
+    pub actions: Vec<Action>,
 }
 
 /// A button.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Action {
-    pub(crate) label: String,
+pub struct Action {
+    pub label: String,
     /// What comes back when it is pressed: unguessable, and good for one press.
-    pub(crate) nonce: String,
+    pub nonce: String,
 }
 
 impl std::fmt::Debug for Action {
@@ -40,14 +40,14 @@ impl std::fmt::Debug for Action {
 
 /// Why a notice was not delivered.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("there is no notification service: {0}")]
     NoService(String),
     #[error("the notification service did not take it: {0}")]
     NotTaken(String),
     #[error("it did not answer in time")]
     Slow,
-    #[error("earlier notices still wait for it")]
+    #[error("earlier notifications are still waiting for it")]
     Stuck,
     #[error("the server cannot be reached: {0}")]
     Unreachable(String),

@@ -1,4 +1,4 @@
-//! Language models behind a server that speaks `OpenAI`'s chat completions: one talk in, the next words out.
+//! Language models with `OpenAI`'s chat completions API: a conversation in, its next message out.
 //!
 //! What a model says is text and nothing more. Whoever asked holds it against a schema of theirs.
 
@@ -7,32 +7,33 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::config::assistant::{Endpoint, KeyFault};
-use crate::outbound::{self, Call, Token};
+use crate::http_client;
+use crate::http_client::{Call, Token};
+use adjutant_base::config::assistant::{Endpoint, KeyFault};
 
 /// The largest answer, in bytes. A model that writes more has not understood the question.
-const LARGEST: usize = 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 
 /// A talk with a model so far.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Talk<'a> {
+pub struct Conversation<'a> {
     /// Who the model is, and what it may answer.
-    pub(crate) system: &'a str,
+    pub system: &'a str,
     /// What was said by turns: ours first, then the model's, ours last.
-    pub(crate) turns: &'a [String],
+    pub turns: &'a [String],
     /// A JSON Schema that the server is asked to hold the model to, and the schema's name.
-    pub(crate) schema: (&'a str, &'a Value),
+    pub schema: (&'a str, &'a Value),
     /// For the whole answer.
-    pub(crate) patience: Duration,
+    pub patience: Duration,
 }
 
 /// Why the model said nothing. No text of the server's or the model's is repeated, nor the key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("{0}")]
     Key(#[from] KeyFault),
     #[error("{0}")]
-    Outbound(#[from] outbound::Error),
+    Outbound(#[from] http_client::Error),
     #[error("the model's server refuses with status {0}{hint}", hint = hint(*.0))]
     Refused(u16),
     #[error("the model's server answers with something else than a chat completion")]
@@ -54,7 +55,7 @@ fn hint(status: u16) -> &'static str {
 ///
 /// # Errors
 /// Fails where no whole answer comes in time, or one without words.
-pub(crate) async fn answer(endpoint: &Endpoint, talk: Talk<'_>) -> Result<String, Error> {
+pub async fn answer(endpoint: &Endpoint, talk: Conversation<'_>) -> Result<String, Error> {
     let key = endpoint.key.read()?.map(Token);
     let (name, schema) = talk.schema;
     let format = json!({
@@ -72,7 +73,7 @@ pub(crate) async fn answer(endpoint: &Endpoint, talk: Talk<'_>) -> Result<String
 async fn ask(
     endpoint: &Endpoint,
     key: Option<&Token>,
-    talk: Talk<'_>,
+    talk: Conversation<'_>,
     format: Option<Value>,
 ) -> Result<String, Error> {
     let turns = talk.turns.iter().zip(["user", "assistant"].into_iter().cycle());
@@ -83,7 +84,7 @@ async fn ask(
     if let Some(format) = format {
         body["response_format"] = format;
     }
-    let answer = outbound::send(Call {
+    let answer = http_client::send(Call {
         method: "POST",
         url: &format!("{}/chat/completions", endpoint.base_url),
         headers: vec![
@@ -93,7 +94,7 @@ async fn ask(
         login: None,
         token: key,
         body: body.to_string(),
-        largest: LARGEST,
+        largest: MAX_BYTES,
         patience: talk.patience,
     })
     .await?;

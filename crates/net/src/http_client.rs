@@ -1,4 +1,4 @@
-//! Requests to other people's servers: the only place that opens a connection outwards over HTTP.
+//! HTTP requests to other servers. The only place that opens an outgoing HTTP connection.
 //!
 //! Every request has a deadline and every answer a size; a redirect never takes a password to another host. Proxies of
 //! the environment are not used: what this program speaks to is what its configuration names.
@@ -11,7 +11,8 @@ use futures::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Client, Method, Url, redirect};
 
-use crate::trace::{self, Trace};
+use adjutant_base::trace_context;
+use adjutant_base::trace_context::Trace;
 
 /// How long a server may take to be reached.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -20,28 +21,28 @@ const MOST_REDIRECTS: usize = 5;
 
 /// A request.
 #[derive(Debug)]
-pub(crate) struct Call<'a> {
+pub struct Call<'a> {
     /// `GET`, `POST`, `PROPFIND` …
-    pub(crate) method: &'a str,
+    pub method: &'a str,
     /// `http` or `https`.
-    pub(crate) url: &'a str,
-    pub(crate) headers: Vec<(&'static str, String)>,
+    pub url: &'a str,
+    pub headers: Vec<(&'static str, String)>,
     /// Sent as HTTP's Basic authentication.
-    pub(crate) login: Option<&'a Login>,
+    pub login: Option<&'a Login>,
     /// Sent as HTTP's Bearer authentication.
-    pub(crate) token: Option<&'a Token>,
-    pub(crate) body: String,
+    pub token: Option<&'a Token>,
+    pub body: String,
     /// Bytes of the answer's body at most.
-    pub(crate) largest: usize,
+    pub largest: usize,
     /// From the first byte sent to the last one received.
-    pub(crate) patience: Duration,
+    pub patience: Duration,
 }
 
 /// A name and a password. The password is never shown.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Login {
-    pub(crate) name: String,
-    pub(crate) password: String,
+pub struct Login {
+    pub name: String,
+    pub password: String,
 }
 
 impl std::fmt::Debug for Login {
@@ -52,7 +53,7 @@ impl std::fmt::Debug for Login {
 
 /// A secret that a server gave out. It is never shown.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Token(pub(crate) String);
+pub struct Token(pub String);
 
 impl std::fmt::Debug for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -62,28 +63,28 @@ impl std::fmt::Debug for Token {
 
 /// What a server answered, whatever the status.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
+pub struct Answer {
+    pub status: u16,
     /// The server's name of this version of the resource.
-    pub(crate) etag: Option<String>,
-    pub(crate) body: Vec<u8>,
+    pub etag: Option<String>,
+    pub body: Vec<u8>,
 }
 
 impl Answer {
     /// Tells whether the server did what it was asked.
-    pub(crate) fn is_good(&self) -> bool {
+    pub fn is_good(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
     /// The body as text; bytes that are none are replaced.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
 
 /// Why there is no answer. `host` is all that is said of the address: the rest may hold a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("the address is not one of a web server (http:// or https://)")]
     Address,
     #[error("{host} cannot be reached")]
@@ -102,7 +103,7 @@ pub(crate) enum Error {
 ///
 /// # Errors
 /// Fails where there is no whole answer in time; a status that says no is an answer.
-pub(crate) async fn send(call: Call<'_>) -> Result<Answer, Error> {
+pub async fn send(call: Call<'_>) -> Result<Answer, Error> {
     let Begun { status, headers, mut body } = begin(call).await?;
     let etag = headers.into_iter().find(|(name, _)| name == "etag").map(|(_, value)| value);
     let mut answer = Answer { status, etag, body: Vec::new() };
@@ -113,19 +114,19 @@ pub(crate) async fn send(call: Call<'_>) -> Result<Answer, Error> {
 }
 
 /// An answer whose body is on its way.
-pub(crate) struct Begun {
-    pub(crate) status: u16,
+pub struct Begun {
+    pub status: u16,
     /// By their names in small letters, those that are text.
-    pub(crate) headers: Vec<(String, String)>,
+    pub headers: Vec<(String, String)>,
     /// As it comes; an error is its end.
-    pub(crate) body: BoxStream<'static, Result<Vec<u8>, Error>>,
+    pub body: BoxStream<'static, Result<Vec<u8>, Error>>,
 }
 
 /// Sends a request and reads the head of the answer.
 ///
 /// # Errors
 /// Fails where there is no head in time; a status that says no is an answer.
-pub(crate) async fn begin(call: Call<'_>) -> Result<Begun, Error> {
+pub async fn begin(call: Call<'_>) -> Result<Begun, Error> {
     let Call { method, url, headers, login, token, body, largest, patience } = call;
     let url = Url::parse(url).map_err(|_| Error::Address)?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -138,7 +139,7 @@ pub(crate) async fn begin(call: Call<'_>) -> Result<Begun, Error> {
     for (name, value) in headers {
         request = request.header(name, value);
     }
-    for (name, value) in trace::current().iter().flat_map(Trace::headers) {
+    for (name, value) in trace_context::current().iter().flat_map(Trace::headers) {
         request = request.header(name, value);
     }
     if let Some(Login { name, password }) = login {

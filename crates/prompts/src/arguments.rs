@@ -1,10 +1,10 @@
 //! Arguments of a prompt: what front matter declares, and whether what a caller gives fits.
 
 pub(super) mod bind;
-pub(super) mod declare;
-mod words;
+pub(super) mod declaration;
+mod tokenize;
 
-pub(super) use words::{pairs, words};
+pub(super) use tokenize::{pairs, words};
 
 use std::borrow::Cow;
 
@@ -120,7 +120,7 @@ pub(super) fn clipped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::clipped;
-    use crate::prompts::{Argument, ArgumentType, Error};
+    use crate::{Argument, ArgumentType, Error};
     use serde_json::{Value, json};
 
     fn argument(kind: ArgumentType) -> Argument {

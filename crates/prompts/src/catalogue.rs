@@ -1,11 +1,49 @@
-//! From what the roots hold to one catalogue: who wins, who is hidden, what an alias means.
+//! Catalogue of the prompts below all roots: precedence, hidden prompts, aliases, and lookup by name.
 
 use std::collections::{BTreeMap, btree_map};
 use std::sync::Arc;
 
-use super::files::Item;
-use super::{Catalogue, Limits, Problem, Prompt, Root, Source};
-use crate::folders::{Found, Scan};
+use super::{ArgumentType, Catalogue, Error, Limits, Problem, Prompt, Root, Source};
+use adjutant_host::files::{Found, Scan};
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    Prompt(Arc<Prompt>),
+    /// A part for Jinja templates: its text.
+    Partial(Arc<str>),
+}
+
+impl Catalogue {
+    /// Returns the prompt of that name or alias.
+    pub fn find(&self, name: &str) -> Option<&Arc<Prompt>> {
+        self.prompts.get(name).or_else(|| self.prompts.get(self.aliases.get(name)?))
+    }
+
+    /// Returns why there is no prompt of a name: its file is faulty, or there is none.
+    pub fn missing(&self, name: &str) -> Error {
+        super::expand::missing(self, name)
+    }
+}
+
+impl Prompt {
+    /// Whether the front matter declares an argument of that name.
+    pub fn declares(&self, argument: &str) -> bool {
+        self.arguments.iter().any(|declared| declared.name == argument)
+    }
+}
+
+impl ArgumentType {
+    /// The JSON Schema name of the type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+        }
+    }
+}
 
 /// Joins the roots' scans, which stand in the order of precedence.
 pub(super) fn catalogue(roots: &[Root], scans: &[&Scan<Item>], limits: Limits, generation: u64) -> Catalogue {
@@ -30,7 +68,7 @@ fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Item>, left: &mut usi
         };
         let problem = |message| Problem { source: source(), message };
         if *left == 0 {
-            let message = "there are too many files; this one and those behind it are left out".to_owned();
+            let message = "there are too many files; this one and those after it are left out".to_owned();
             catalogue.problems.push(problem(message));
             break;
         }
@@ -63,7 +101,7 @@ fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Item>, left: &mut usi
             btree_map::Entry::Vacant(place) => {
                 place.insert(prompt);
             }
-            btree_map::Entry::Occupied(_) => catalogue.shadowed.push(prompt),
+            btree_map::Entry::Occupied(_) => catalogue.overridden.push(prompt),
         }
     }
 }
@@ -88,7 +126,7 @@ fn add_aliases(catalogue: &mut Catalogue) {
             let taken = if prompts.contains_key(alias) {
                 Some(format!("alias `{alias}` cannot be reached: it is the name of a prompt"))
             } else if let Some(other) = aliases.get(alias).filter(|other| *other != name) {
-                Some(format!("alias `{alias}` cannot be reached: it stands for `{other}` already"))
+                Some(format!("alias `{alias}` cannot be reached: it is an alias of `{other}` already"))
             } else {
                 aliases.insert(alias.clone(), name.clone());
                 None

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use super::arguments::bind::{Bound, MOST_WORDS, bind};
+use super::arguments::declaration::ALL;
 use super::arguments::{clipped, text_of, words};
-use super::engine::{ALL, Template, jinja};
+use super::template::{Template, jinja};
 use super::{Catalogue, Engine, Error, Expansion, Inputs, Prompt};
-use crate::names::near_names;
+use adjutant_base::text::suggest::near_names;
 
 /// Expands a prompt of `catalogue` by name or alias, to at most `limit` bytes.
 pub(super) fn expand(

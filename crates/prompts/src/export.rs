@@ -5,21 +5,22 @@ use std::sync::Arc;
 
 use super::formats::{self, Format};
 use super::{Prompt, skills};
-use crate::folders::place::{self, Change};
-use crate::names::own_name;
+use adjutant_base::text::suggest::own_name;
+use adjutant_host::files::atomic_write;
+use adjutant_host::files::atomic_write::Change;
 
 /// One prompt and what becomes of it.
 #[derive(Debug)]
-pub(crate) struct Step {
-    pub(crate) prompt: Arc<Prompt>,
-    pub(crate) outcome: Outcome,
+pub struct Step {
+    pub prompt: Arc<Prompt>,
+    pub outcome: Outcome,
     /// What the format has no place for, a sentence fragment each.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// What becomes of a prompt.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// `text` goes to `to`; `change` says what is there now.
     Place { to: PathBuf, text: String, change: Change },
     /// The format cannot express it, for a reason.
@@ -29,7 +30,7 @@ pub(crate) enum Outcome {
 }
 
 /// Plans the files of `prompts` in the folder that `format` has below `to`. Writes nothing.
-pub(crate) fn plan(prompts: Vec<Arc<Prompt>>, format: Format, to: &Path) -> Vec<Step> {
+pub fn plan(prompts: Vec<Arc<Prompt>>, format: Format, to: &Path) -> Vec<Step> {
     let folder = folder(to, format);
     let names = names(&prompts, format);
     let steps = prompts.into_iter().zip(names).map(|(prompt, name)| {
@@ -42,7 +43,7 @@ pub(crate) fn plan(prompts: Vec<Arc<Prompt>>, format: Format, to: &Path) -> Vec<
                 }
                 notes.extend(exported.notes);
                 let to = folder.join(format!("{name}{}", format.suffix()));
-                match place::compare(&to, &exported.text) {
+                match atomic_write::compare(&to, &exported.text) {
                     Ok(change) => Outcome::Place { to, text: exported.text, change },
                     Err(reason) => Outcome::Bad(reason),
                 }

@@ -8,19 +8,19 @@ mod codex;
 mod copilot;
 mod cursor;
 mod fabric;
-mod own;
-pub(crate) mod placeholders;
+mod native;
+pub mod placeholders;
 
 use placeholders::{Place, Slot};
 use serde_json::{Map, Value};
 
-use crate::names::own_name;
-use crate::prompts::{Argument, ArgumentType, Engine, Prompt};
-use crate::yaml::front_matter;
+use crate::{Argument, ArgumentType, Engine, Prompt};
+use adjutant_base::text::front_matter;
+use adjutant_base::text::suggest::own_name;
 
 /// A kind of foreign prompt file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Format {
+pub enum Format {
     /// `.claude/commands/**/*.md`.
     Claude,
     /// `.claude/skills/NAME/SKILL.md`, and the same below `.agents/skills`.
@@ -37,11 +37,11 @@ pub(crate) enum Format {
 
 impl Format {
     /// Every format, in the order in which help and messages list them.
-    pub(crate) const ALL: [Self; 6] =
+    pub const ALL: [Self; 6] =
         [Self::Claude, Self::ClaudeSkill, Self::Codex, Self::Copilot, Self::Cursor, Self::Fabric];
 
     /// The word that names the format on the command line.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Claude => "claude",
             Self::ClaudeSkill => "claude-skill",
@@ -53,7 +53,7 @@ impl Format {
     }
 
     /// What a person calls files of this format.
-    pub(crate) fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Claude => "Claude command",
             Self::ClaudeSkill => "Claude skill",
@@ -65,7 +65,7 @@ impl Format {
     }
 
     /// The folders below a workspace or a home where such files live; the first is where they are exported to.
-    pub(crate) fn folders(self) -> &'static [&'static str] {
+    pub fn folders(self) -> &'static [&'static str] {
         match self {
             Self::Claude => &[".claude/commands"],
             Self::ClaudeSkill => &[".claude/skills", ".agents/skills"],
@@ -77,7 +77,7 @@ impl Format {
     }
 
     /// How the name of a file of this format ends; the part before it is the prompt's name.
-    pub(crate) fn suffix(self) -> &'static str {
+    pub fn suffix(self) -> &'static str {
         match self {
             Self::Claude | Self::Codex | Self::Cursor => ".md",
             Self::Copilot => ".prompt.md",
@@ -97,43 +97,43 @@ impl Format {
 
 /// A foreign file, read from disk and not understood yet.
 #[derive(Clone, Debug)]
-pub(crate) struct Foreign {
+pub struct Foreign {
     /// The name that its path gives it, `/` for subfolders; not yet one of our names.
-    pub(crate) name: String,
-    pub(crate) text: String,
+    pub name: String,
+    pub text: String,
     /// The text of a second file that belongs to it: fabric's `user.md`.
-    pub(crate) second: Option<String>,
+    pub second: Option<String>,
 }
 
 /// A prompt of ours that came from a foreign file and is not written yet.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Draft {
-    pub(crate) name: String,
-    pub(crate) description: String,
-    pub(crate) arguments: Vec<Argument>,
-    pub(crate) engine: Engine,
-    pub(crate) body: String,
+pub struct Draft {
+    pub name: String,
+    pub description: String,
+    pub arguments: Vec<Argument>,
+    pub engine: Engine,
+    pub body: String,
     /// What could not be carried over, a sentence fragment each.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 impl Draft {
     /// Returns the text of the prompt file.
-    pub(crate) fn text(&self) -> String {
-        own::write(self)
+    pub fn text(&self) -> String {
+        native::write(self)
     }
 }
 
 /// A foreign file made from a prompt of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Exported {
-    pub(crate) text: String,
+pub struct Exported {
+    pub text: String,
     /// What the format has no place for, a sentence fragment each.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Reads a foreign file into a draft. The error is a sentence fragment that says why there is none.
-pub(crate) fn read(format: Format, foreign: &Foreign) -> Result<Draft, String> {
+pub fn read(format: Format, foreign: &Foreign) -> Result<Draft, String> {
     let name = own_name(&foreign.name);
     if name.is_empty() {
         return Err(format!("its name `{}` has no letter or digit to make a prompt name of", foreign.name));
@@ -154,14 +154,14 @@ pub(crate) fn read(format: Format, foreign: &Foreign) -> Result<Draft, String> {
     }
     draft.name = name;
     if draft.description.is_empty() {
-        draft.description = own::derived_description(&draft.body);
+        draft.description = native::derived_description(&draft.body);
     }
     Ok(draft)
 }
 
 /// Writes a prompt of ours as a foreign file called `name` there. The error is a sentence fragment that says why it
 /// cannot be done.
-pub(crate) fn write(format: Format, prompt: &Prompt, name: &str) -> Result<Exported, String> {
+pub fn write(format: Format, prompt: &Prompt, name: &str) -> Result<Exported, String> {
     if prompt.engine == Engine::Jinja {
         return Err(format!("it uses the jinja engine, which a {} cannot express", format.label()));
     }
@@ -267,7 +267,7 @@ fn argument(name: &str, description: &str, required: bool) -> Argument {
 
 /// Returns the text of a `SKILL.md` with nothing but what the Agent Skills specification asks for.
 pub(crate) fn skill_document(name: &str, description: &str, body: &str) -> String {
-    own::document(&[("name", name), ("description", description)], body)
+    native::document(&[("name", name), ("description", description)], body)
 }
 
 /// Adds a note once.

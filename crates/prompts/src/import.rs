@@ -1,6 +1,7 @@
 //! Import: finds foreign prompt files below a path, reads each into a draft, and says what would happen to it.
 
-mod find;
+mod discover;
+mod error;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -8,24 +9,27 @@ use std::path::{Path, PathBuf};
 
 use super::Limits;
 use super::formats::{self, Foreign, Format};
-use crate::folders::place::{self, Change};
-use crate::folders::read_text;
-pub(crate) use find::{Error, find, format_of};
-pub(crate) use walk::Found;
+use adjutant_host::files::atomic_write;
+use adjutant_host::files::atomic_write::Change;
+use adjutant_host::files::read_text;
+pub use discover::find;
+pub(crate) use discover::format_of;
+pub use error::Error;
+pub use walk::Found;
 
 /// One foreign file and what becomes of it.
 #[derive(Debug)]
-pub(crate) struct Step {
-    pub(crate) from: PathBuf,
-    pub(crate) format: Format,
-    pub(crate) outcome: Outcome,
+pub struct Step {
+    pub from: PathBuf,
+    pub format: Format,
+    pub outcome: Outcome,
     /// What could not be carried over, a sentence fragment each.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// What becomes of a foreign file.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// `text` goes to `to`, as prompt `name`; `change` says what is there now.
     Place { name: String, to: PathBuf, text: String, change: Change },
     /// Another file of the same import has the same prompt name and other content.
@@ -35,7 +39,7 @@ pub(crate) enum Outcome {
 }
 
 /// Reads every file that was found and plans where it goes below `into`. Writes nothing.
-pub(crate) fn plan(found: Vec<Found>, into: &Path, limits: Limits) -> Vec<Step> {
+pub fn plan(found: Vec<Found>, into: &Path, limits: Limits) -> Vec<Step> {
     let mut names: BTreeMap<String, (PathBuf, String)> = BTreeMap::new();
     let mut steps = Vec::with_capacity(found.len());
     for Found { file, format, name, fault } in found {
@@ -47,7 +51,7 @@ pub(crate) fn plan(found: Vec<Found>, into: &Path, limits: Limits) -> Vec<Step> 
                 let text = draft.text();
                 notes = draft.notes;
                 let to = into.join(format!("{}.md", draft.name));
-                match (names.get(&draft.name), place::compare(&to, &text)) {
+                match (names.get(&draft.name), atomic_write::compare(&to, &text)) {
                     (Some((by, other)), _) if *other != text => {
                         Outcome::Taken { name: draft.name, by: by.clone() }
                     }
@@ -75,7 +79,7 @@ fn draft(file: &Path, format: Format, name: String, limits: Limits) -> Result<fo
     };
     let mut draft = formats::read(format, &Foreign { name, text, second })?;
     if format == Format::ClaudeSkill {
-        let others = find::others(folder);
+        let others = discover::others(folder);
         if others > 0 {
             draft.notes.push(format!(
                 "left behind in its folder: {others} other {}",

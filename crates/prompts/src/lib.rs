@@ -6,38 +6,37 @@
 
 mod arguments;
 mod bundled;
-pub(crate) mod commands;
-mod engine;
+mod catalogue;
 mod expand;
-pub(crate) mod export;
-mod files;
-pub(crate) mod formats;
-pub(crate) mod import;
-mod index;
-pub(crate) mod lint;
-mod lookup;
-pub(crate) mod parse;
+pub mod export;
+pub mod formats;
+pub mod import;
+pub mod lint;
+mod loader;
+pub mod mentions;
+pub mod parse;
 mod search;
-pub(crate) mod skills;
+pub mod skills;
+mod template;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
-use crate::config::folders::Root;
-use crate::config::prompts::Limits;
-use crate::folders::Folders;
-pub(crate) use crate::folders::{Problem, Source};
+use adjutant_base::config::folders::Root;
+use adjutant_base::config::prompts::Limits;
+use adjutant_host::files::FileCatalogue;
+pub use adjutant_host::files::{Problem, Source};
 
-pub(crate) use bundled::bundled_text;
-use engine::Template;
-use files::PromptFiles;
-pub(crate) use search::Search;
+pub use bundled::bundled_text;
+use loader::PromptFiles;
+pub use search::Search;
+use template::Template;
 
 /// How a body is filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Engine {
+pub enum Engine {
     /// `{{input}}` and `{{argument}}` are replaced in one pass; the contract's rule.
     Literal,
     /// `$ARGUMENTS`, `$1`, `${input:x}`, `KEY=value`: what imported files use.
@@ -48,7 +47,7 @@ pub(crate) enum Engine {
 
 /// The type of a declared argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ArgumentType {
+pub enum ArgumentType {
     String,
     Integer,
     Number,
@@ -57,49 +56,49 @@ pub(crate) enum ArgumentType {
 
 /// An argument declared in a prompt's front matter.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Argument {
-    pub(crate) name: String,
-    pub(crate) description: String,
-    pub(crate) kind: ArgumentType,
-    pub(crate) required: bool,
-    pub(crate) default: Option<Value>,
+pub struct Argument {
+    pub name: String,
+    pub description: String,
+    pub kind: ArgumentType,
+    pub required: bool,
+    pub default: Option<Value>,
     /// The only values allowed; empty means any.
-    pub(crate) choices: Vec<Value>,
+    pub choices: Vec<Value>,
     /// A regular expression that a string must match (JSON Schema `pattern`).
-    pub(crate) pattern: Option<String>,
+    pub pattern: Option<String>,
 }
 
 /// One prompt command, parsed and checked.
 #[derive(Clone, Debug)]
-pub(crate) struct Prompt {
+pub struct Prompt {
     /// The path below the root without extension, `/` for subfolders.
-    pub(crate) name: String,
-    pub(crate) title: Option<String>,
-    pub(crate) description: String,
-    pub(crate) arguments: Vec<Argument>,
-    pub(crate) aliases: Vec<String>,
-    pub(crate) engine: Engine,
+    pub name: String,
+    pub title: Option<String>,
+    pub description: String,
+    pub arguments: Vec<Argument>,
+    pub aliases: Vec<String>,
+    pub engine: Engine,
     /// The template, trimmed.
-    pub(crate) body: String,
+    pub body: String,
     /// `sha256:` and the hex digest of the file's bytes.
-    pub(crate) digest: String,
-    pub(crate) source: Source,
+    pub digest: String,
+    pub source: Source,
     /// The text between the `---` lines as it stands in the file; empty if there is none.
-    pub(crate) front_matter: String,
+    pub front_matter: String,
     /// What is odd about the file, though it is served; sentence fragments.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     template: Template,
 }
 
 impl Prompt {
     /// Returns the declared argument of a name.
-    pub(crate) fn argument(&self, name: &str) -> Option<&Argument> {
+    pub fn argument(&self, name: &str) -> Option<&Argument> {
         self.arguments.iter().find(|argument| argument.name == name)
     }
 
     /// Says whether text behind the command has a place of its own, besides the declared arguments: the template
     /// names it, or it is put behind a template without arguments.
-    pub(crate) fn takes_input(&self) -> bool {
+    pub fn takes_input(&self) -> bool {
         !self.declares("input") && (self.arguments.is_empty() || self.template.places_input())
     }
 }
@@ -109,46 +108,46 @@ type Partials = BTreeMap<String, Arc<str>>;
 
 /// Everything that was found at one moment.
 #[derive(Debug, Default)]
-pub(crate) struct Catalogue {
+pub struct Catalogue {
     /// Grows with every change; what is derived from a catalogue is cached by it.
-    pub(crate) generation: u64,
+    pub generation: u64,
     /// By name.
-    pub(crate) prompts: BTreeMap<String, Arc<Prompt>>,
+    pub prompts: BTreeMap<String, Arc<Prompt>>,
     /// Alias to name.
-    pub(crate) aliases: BTreeMap<String, String>,
+    pub aliases: BTreeMap<String, String>,
     /// Prompts hidden by one of the same name in an earlier root.
-    pub(crate) shadowed: Vec<Arc<Prompt>>,
+    pub overridden: Vec<Arc<Prompt>>,
     /// Files left out, or served with a fault.
-    pub(crate) problems: Vec<Problem>,
+    pub problems: Vec<Problem>,
     /// What a door rendered of this catalogue, kept as long as the catalogue is.
-    pub(crate) listing: OnceLock<Arc<str>>,
+    pub listing: OnceLock<Arc<str>>,
     /// The same in the contract's shape.
-    pub(crate) contract_listing: OnceLock<Arc<str>>,
+    pub contract_listing: OnceLock<Arc<str>>,
     /// The prompts as skills, made when somebody first asks.
-    pub(crate) skills: OnceLock<Vec<skills::Skill>>,
+    pub skills: OnceLock<Vec<skills::Skill>>,
     /// Parts for Jinja templates: by root, by path below it.
     partials: BTreeMap<String, Arc<Partials>>,
 }
 
 /// What a caller puts into a prompt.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Inputs<'a> {
+pub struct Inputs<'a> {
     /// The text behind the command, as the contract's `input`.
-    pub(crate) text: &'a str,
+    pub text: &'a str,
     /// Values by argument name.
-    pub(crate) named: Option<&'a Map<String, Value>>,
+    pub named: Option<&'a Map<String, Value>>,
 }
 
 /// A prompt with its inputs put in.
 #[derive(Clone, Debug)]
-pub(crate) struct Expansion {
-    pub(crate) prompt: Arc<Prompt>,
-    pub(crate) text: String,
+pub struct Expansion {
+    pub prompt: Arc<Prompt>,
+    pub text: String,
 }
 
 /// Why there is no expansion.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("unknown prompt `{name}`{}", near_hint(.near))]
     Unknown { name: String, near: Vec<String> },
     /// An argument is missing or not as declared: the members of the contract's error data.
@@ -175,44 +174,39 @@ fn near_hint(near: &[String]) -> String {
 
 /// The room.
 #[derive(Debug)]
-pub(crate) struct Prompts {
-    folders: Folders<PromptFiles>,
+pub struct Prompts {
+    folders: FileCatalogue<PromptFiles>,
     limits: Limits,
 }
 
 impl Prompts {
     /// Does no I/O: the files are read when they are first asked for.
-    pub(crate) fn new(roots: Vec<Root>, limits: Limits) -> Self {
-        Self { folders: Folders::new(PromptFiles::new(limits), roots, limits.folders()), limits }
+    pub fn new(roots: Vec<Root>, limits: Limits) -> Self {
+        Self { folders: FileCatalogue::new(PromptFiles::new(limits), roots, limits.folders()), limits }
     }
 
     /// Returns the catalogue if it is known to be fresh; never blocks. `None` means [`Self::load`] is due.
-    pub(crate) fn ready(&self) -> Option<Arc<Catalogue>> {
+    pub fn ready(&self) -> Option<Arc<Catalogue>> {
         self.folders.ready()
     }
 
     /// Returns a fresh catalogue, reading what is new or changed. Blocks on the disk.
-    pub(crate) fn load(&self) -> Arc<Catalogue> {
+    pub fn load(&self) -> Arc<Catalogue> {
         self.folders.load()
     }
 
     /// Returns a receiver of the catalogue's generation, which grows when somebody reads something new.
-    pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
+    pub fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
         self.folders.changes()
     }
 
     /// Starts watching the folders, if nobody did yet: changes are read without anybody asking.
-    pub(crate) fn watch(&self) {
+    pub fn watch(&self) {
         self.folders.watch();
     }
 
     /// Expands a prompt of `catalogue` by name or alias.
-    pub(crate) fn expand(
-        &self,
-        catalogue: &Catalogue,
-        name: &str,
-        inputs: Inputs<'_>,
-    ) -> Result<Expansion, Error> {
+    pub fn expand(&self, catalogue: &Catalogue, name: &str, inputs: Inputs<'_>) -> Result<Expansion, Error> {
         expand::expand(catalogue, name, inputs, self.limits.expansion)
     }
 }

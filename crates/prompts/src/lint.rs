@@ -3,49 +3,49 @@
 //! Every finding has a rule with an id that never changes its meaning, so that it can be cited and filtered.
 
 mod body;
+mod cross_file;
 mod front_matter;
 mod rules;
-pub(crate) mod sarif;
+pub mod sarif;
 mod skill;
-mod together;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::import::{Error, find, format_of};
 use super::{Limits, Prompt, Prompts, Root, Source};
-use crate::folders::{Severity, read_text};
-pub(crate) use rules::Rule;
+use adjutant_host::files::{Severity, read_text};
+pub use rules::Rule;
 
 /// One thing that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) rule: &'static Rule,
+pub struct Finding {
+    pub rule: &'static Rule,
     /// The rule's severity, unless the place makes it milder.
-    pub(crate) severity: Severity,
-    pub(crate) file: PathBuf,
+    pub severity: Severity,
+    pub file: PathBuf,
     /// From 1.
-    pub(crate) line: usize,
+    pub line: usize,
     /// From 1, in characters.
-    pub(crate) column: usize,
+    pub column: usize,
     /// A lower-case sentence fragment that names the fault.
-    pub(crate) message: String,
+    pub message: String,
     /// What to do about it, as a sentence fragment.
-    pub(crate) hint: Option<String>,
+    pub hint: Option<String>,
 }
 
 /// What lint looked at and found.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
+pub struct Report {
     /// By file, line and column.
-    pub(crate) findings: Vec<Finding>,
+    pub findings: Vec<Finding>,
     /// How many files were looked at.
-    pub(crate) files: usize,
+    pub files: usize,
 }
 
 impl Report {
     /// Returns how many findings have a severity.
-    pub(crate) fn count(&self, severity: Severity) -> usize {
+    pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
 }
@@ -99,10 +99,10 @@ impl File<'_> {
 
 /// Lints the prompts of `roots`: each file by itself, and all of them together. The bundled prompts are ours to
 /// check, and are only looked at for names that hide them.
-pub(crate) fn roots(roots: Vec<Root>, limits: Limits) -> Report {
+pub fn roots(roots: Vec<Root>, limits: Limits) -> Report {
     let catalogue = Prompts::new(roots, limits).load();
     let mut report = Report::default();
-    let served = || catalogue.prompts.values().chain(&catalogue.shadowed);
+    let served = || catalogue.prompts.values().chain(&catalogue.overridden);
     for prompt in served() {
         let Some(file) = &prompt.source.file else { continue };
         report.files += 1;
@@ -113,16 +113,16 @@ pub(crate) fn roots(roots: Vec<Root>, limits: Limits) -> Report {
         findings.extend(warnings.map(|warning| whole_file(&rules::FAULT, file, warning.clone())));
         report.findings.append(&mut findings);
     }
-    together::aliases(&catalogue, &mut report.findings);
-    together::shadowed(&catalogue, &mut report.findings);
-    together::problems(&catalogue, limits, &mut report);
+    cross_file::aliases(&catalogue, &mut report.findings);
+    cross_file::overridden(&catalogue, &mut report.findings);
+    cross_file::problems(&catalogue, limits, &mut report);
     finish(&mut report);
     report
 }
 
 /// Lints files and folders that a person names. A folder of another program's prompts is checked by what is common
 /// to all formats.
-pub(crate) fn paths(paths: &[PathBuf], limits: Limits) -> Result<Report, Error> {
+pub fn paths(paths: &[PathBuf], limits: Limits) -> Result<Report, Error> {
     let mut report = Report::default();
     for path in paths {
         let kind = std::fs::metadata(path)
@@ -165,7 +165,7 @@ fn text_of_file(path: &Path, limits: Limits, prompt: Option<&Arc<Prompt>>) -> Ve
     };
     let mut file = File { path, text: &text, findings: Vec::new() };
     let foreign = format_of(path);
-    let parsed = match crate::yaml::front_matter::parse(&text) {
+    let parsed = match adjutant_base::text::front_matter::parse(&text) {
         Ok(parsed) => parsed,
         Err(reason) => {
             file.add(&rules::NOT_SERVED, 0, reason, None);

@@ -1,10 +1,11 @@
-//! What the files below the roots are: prompts, and parts for Jinja templates.
+//! Loader of the files below the roots: prompts, and partials for Jinja templates.
 
 use std::sync::Arc;
 
 use super::bundled::BUNDLED;
-use super::{Catalogue, Limits, Prompt, Root, Source, index, parse};
-use crate::folders::{Kind, Scan};
+use super::catalogue::Item;
+use super::{Catalogue, Limits, Root, Source, catalogue, parse};
+use adjutant_host::files::{FileFormat, Scan};
 
 /// Prompts as a kind of file.
 #[derive(Debug)]
@@ -18,15 +19,7 @@ impl PromptFiles {
     }
 }
 
-/// What a file turned out to be.
-#[derive(Clone, Debug)]
-pub(super) enum Item {
-    Prompt(Arc<Prompt>),
-    /// A part for Jinja templates: its text.
-    Partial(Arc<str>),
-}
-
-impl Kind for PromptFiles {
+impl FileFormat for PromptFiles {
     type Item = Item;
     type Catalogue = Catalogue;
     const PLURAL: &'static str = "prompts";
@@ -55,7 +48,7 @@ impl Kind for PromptFiles {
     }
 
     fn catalogue(&self, roots: &[Root], scans: &[&Scan<Item>], generation: u64) -> Catalogue {
-        index::catalogue(roots, scans, self.limits, generation)
+        catalogue::catalogue(roots, scans, self.limits, generation)
     }
 
     fn generation(catalogue: &Catalogue) -> u64 {

@@ -7,20 +7,20 @@ const MOST: usize = 8;
 
 /// One command and the text that goes with it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Command<'a> {
-    pub(crate) name: &'a str,
+pub struct Command<'a> {
+    pub name: &'a str,
     /// What follows, up to the next command, without white space around it.
-    pub(crate) input: &'a str,
+    pub input: &'a str,
 }
 
 /// Whether a message may hold a command: cheap, so that nothing need be read for those that do not.
-pub(crate) fn may_hold_any(message: &str) -> bool {
+pub fn may_hold_any(message: &str) -> bool {
     words(message).next().is_some()
 }
 
 /// Finds the commands of a message. `is_known` says which names there are; anything else that begins with a colon is
 /// ordinary text, and so is everything in code.
-pub(crate) fn find(message: &str, is_known: impl Fn(&str) -> bool) -> Vec<Command<'_>> {
+pub fn find(message: &str, is_known: impl Fn(&str) -> bool) -> Vec<Command<'_>> {
     let known: Vec<_> =
         words(message).filter(|word| is_known(&message[word.start + 1..word.end])).take(MOST).collect();
     let ends = known.iter().skip(1).map(|next| next.start).chain([message.len()]);

@@ -2,16 +2,17 @@
 
 use serde_json::{Map, Value};
 
-use super::arguments::{clipped, declare, text_of};
-use super::engine::Template;
+use super::arguments::{clipped, declaration, text_of};
+use super::template::Template;
 use super::{Engine, Prompt, Source};
-use crate::yaml::front_matter::{self, Parsed};
+use adjutant_base::text::front_matter;
+use adjutant_base::text::front_matter::Parsed;
 
 /// The keys that mean something here. Others are kept in the front matter and named by lint.
 pub(crate) const KNOWN_KEYS: [&str; 5] = ["description", "title", "arguments", "aliases", "engine"];
 
 /// Makes a prompt of a file's text. The error says why the file is not served, as a fragment.
-pub(crate) fn prompt(name: &str, source: Source, text: &str, digest: String) -> Result<Prompt, String> {
+pub fn prompt(name: &str, source: Source, text: &str, digest: String) -> Result<Prompt, String> {
     let Parsed { front_matter, mut values, invalid, body } = front_matter::parse(text)?;
     if body.is_empty() {
         return Err("the file has no text besides its front matter".to_owned());
@@ -26,7 +27,7 @@ pub(crate) fn prompt(name: &str, source: Source, text: &str, digest: String) -> 
         }
         warnings.push(warning);
     }
-    let (mut arguments, unknown) = declare::declared(values.get("arguments").unwrap_or(&Value::Null))?;
+    let (mut arguments, unknown) = declaration::declared(values.get("arguments").unwrap_or(&Value::Null))?;
     warnings.extend(unknown);
     let engine = engine(&values)?;
     let description = one_text(&values, "description", &mut warnings).unwrap_or_default();
@@ -48,7 +49,7 @@ pub(crate) fn prompt(name: &str, source: Source, text: &str, digest: String) -> 
 }
 
 fn are_names(line: &str) -> bool {
-    !line.is_empty() && line.split_whitespace().all(declare::is_name)
+    !line.is_empty() && line.split_whitespace().all(declaration::is_name)
 }
 
 fn engine(values: &Map<String, Value>) -> Result<Engine, String> {

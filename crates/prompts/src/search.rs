@@ -5,20 +5,20 @@ use super::Prompt;
 /// What a person typed to find a prompt: words that all have to stand somewhere in what a list shows of it. A word
 /// with a colon in front is the beginning of a name or an alias.
 #[derive(Debug)]
-pub(crate) struct Search {
+pub struct Search {
     words: Vec<String>,
 }
 
 impl Search {
     /// Reads what was typed; letter case does not matter.
-    pub(crate) fn new(typed: &str) -> Self {
+    pub fn new(typed: &str) -> Self {
         Self { words: typed.split_whitespace().map(str::to_lowercase).collect() }
     }
 
     /// Returns how close a prompt is, the best first, or `None` if it is not meant: 0 for a name or an alias as it
     /// was typed, 1 for the beginning of a part of one, 2 for a piece of one, 3 for the title, 4 for the description.
     /// With several words the farthest counts; without any, everything is 0.
-    pub(crate) fn rank(&self, prompt: &Prompt) -> Option<u8> {
+    pub fn rank(&self, prompt: &Prompt) -> Option<u8> {
         self.words.iter().try_fold(0, |farthest, word| Some(farthest.max(place(word, prompt)?)))
     }
 }
@@ -51,7 +51,7 @@ fn within(word: &str, name: &str) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::Search;
-    use crate::prompts::{Source, parse};
+    use crate::{Source, parse};
 
     #[test]
     fn ranks_what_is_meant() {

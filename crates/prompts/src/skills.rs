@@ -15,28 +15,28 @@ pub(crate) const LONGEST_NAME: usize = 64;
 /// Most characters of a skill's description (Agent Skills specification).
 pub(crate) const LONGEST_DESCRIPTION: usize = 1024;
 /// What every skill's URI begins with.
-pub(crate) const BASE: &str = "skill://prompts/";
+pub const BASE: &str = "skill://prompts/";
 
 /// One prompt as a skill.
 #[derive(Clone, Debug)]
-pub(crate) struct Skill {
+pub struct Skill {
     /// `[a-z0-9-]`, at most 64 characters, unique among the skills of one catalogue.
-    pub(crate) name: String,
+    pub name: String,
     /// `skill://prompts/NAME/SKILL.md`.
-    pub(crate) uri: String,
+    pub uri: String,
     /// Never empty, at most 1024 characters.
-    pub(crate) description: String,
+    pub description: String,
     /// The whole `SKILL.md`.
-    pub(crate) text: String,
+    pub text: String,
     /// `sha256:` and the hex digest of `text`.
-    pub(crate) digest: String,
+    pub digest: String,
     /// Bytes of `text`.
-    pub(crate) size: usize,
+    pub size: usize,
 }
 
 /// Returns the skills of a catalogue by prompt name. The work grows with the bytes of all prompts, so keep the
 /// result as long as the catalogue's generation stays.
-pub(crate) fn skills(catalogue: &Catalogue) -> Vec<Skill> {
+pub fn skills(catalogue: &Catalogue) -> Vec<Skill> {
     let names = names(catalogue.prompts.keys().map(String::as_str));
     catalogue.prompts.values().zip(names).map(|(prompt, name)| skill(prompt, name)).collect()
 }
@@ -104,7 +104,7 @@ fn what(argument: &Argument) -> String {
 }
 
 /// Returns a skill name for each prompt name, in the same order, all different.
-pub(crate) fn names<'a>(prompts: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+pub fn names<'a>(prompts: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
     distinct(prompts, |name| {
         let mut skill = String::new();
         for c in name.chars().flat_map(char::to_lowercase) {
@@ -155,8 +155,8 @@ mod tests {
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
     use super::{Skill, names, skills};
-    use crate::prompts::{Catalogue, Source, parse};
-    use crate::yaml::front_matter;
+    use crate::{Catalogue, Source, parse};
+    use adjutant_base::text::front_matter;
 
     fn of(files: &[(&str, &str)]) -> Vec<Skill> {
         let mut catalogue = Catalogue::default();

@@ -1,15 +1,14 @@
 //! How a body becomes a prompt: it is prepared once, when it is loaded. Text that was put in is never looked at
 //! again.
 
-mod args;
+mod dollar;
 pub(super) mod jinja;
 mod literal;
-mod pieces;
+mod segments;
 
 use super::{Argument, Engine};
-pub(super) use args::ALL;
 pub(super) use jinja::Jinja;
-pub(super) use pieces::Pieces;
+pub(super) use segments::Pieces;
 
 /// A body, ready to be filled.
 #[derive(Clone, Debug)]
@@ -25,7 +24,7 @@ impl Template {
         match engine {
             Engine::Literal => Ok(Self::Pieces(literal::compile(body, declared))),
             Engine::Args => {
-                let (pieces, implied) = args::compile(body, declared);
+                let (pieces, implied) = dollar::compile(body, declared);
                 declared.extend(implied);
                 Ok(Self::Pieces(pieces))
             }
@@ -50,7 +49,7 @@ impl Template {
 #[cfg(test)]
 mod tests {
     use super::Template;
-    use crate::prompts::Engine;
+    use crate::Engine;
     use proptest::prelude::{prop_assert_eq, proptest};
 
     fn literal(body: &str, input: &str, limit: usize) -> Result<String, usize> {

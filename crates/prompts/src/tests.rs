@@ -7,14 +7,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Catalogue, Error, Inputs, Limits, Prompts};
-use crate::config::folders::Root;
+use adjutant_base::config::folders::Root;
+use adjutant_base::config::prompts::PromptsConfig;
 
 fn root(label: &str, folder: &Path) -> Root {
     Root { label: label.to_owned(), ..Root::named(folder.to_owned()) }
 }
 
 fn room(folder: &Path) -> Prompts {
-    Prompts::new(vec![root("here", folder)], Limits::default())
+    Prompts::new(vec![root("here", folder)], PromptsConfig::default().limits())
 }
 
 fn write(folder: &Path, relative: &str, text: impl AsRef<[u8]>) {
@@ -54,7 +55,7 @@ fn expand(room: &Prompts, name: &str, text: &str) -> Result<String, Error> {
 
 #[test]
 fn bundled_prompts_follow_the_contract() {
-    let room = Prompts::new(vec![Root::bundled()], Limits::default());
+    let room = Prompts::new(vec![Root::bundled()], PromptsConfig::default().limits());
     let catalogue = room.load();
     assert_eq!(catalogue.problems, []);
     let described = |name: &str| catalogue.prompts[name].description.clone();
@@ -91,15 +92,15 @@ fn earlier_roots_win() {
     write(user.path(), "c.md", "usual");
     write(user.path(), "c.MD", "odd");
     let roots = vec![root("project", project.path()), root("user", user.path())];
-    let catalogue = Prompts::new(roots, Limits::default()).load();
+    let catalogue = Prompts::new(roots, PromptsConfig::default().limits()).load();
     assert_eq!(names(&catalogue), ["B", "a", "b", "c"]);
     assert_eq!(
         (catalogue.prompts["a"].body.as_str(), catalogue.prompts["c"].body.as_str()),
         ("project", "usual")
     );
-    let shadowed: Vec<_> =
-        catalogue.shadowed.iter().map(|p| (p.name.as_str(), p.source.root.as_str())).collect();
-    assert_eq!(shadowed, [("a", "user")]);
+    let overridden: Vec<_> =
+        catalogue.overridden.iter().map(|p| (p.name.as_str(), p.source.root.as_str())).collect();
+    assert_eq!(overridden, [("a", "user")]);
     assert_eq!(
         problems(&catalogue),
         [
@@ -120,7 +121,7 @@ fn aliases_lead_to_their_prompt() {
         problems(&room.load()),
         [
             "a.md: alias `b` cannot be reached: it is the name of a prompt",
-            "b.md: alias `same` cannot be reached: it stands for `a` already"
+            "b.md: alias `same` cannot be reached: it is an alias of `a` already"
         ]
     );
 }
@@ -225,7 +226,7 @@ fn a_file_past_the_limit_is_left_out() {
     for number in 0..20 {
         write(folder.path(), &format!("{number:02}.md"), "Body");
     }
-    let limits = Limits { files: 10, ..Limits::default() };
+    let limits = Limits { files: 10, ..PromptsConfig::default().limits() };
     let catalogue = Prompts::new(vec![root("here", folder.path())], limits).load();
     assert_eq!(names(&catalogue).len(), 10);
     assert_eq!(problems(&catalogue), [": there are more than 10 files; the rest is left out"]);
@@ -295,7 +296,7 @@ fn without_a_watch_the_clock_serves() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
     let room = room(folder.path());
-    room.folders.blind();
+    room.folders.disable_watching();
     assert_eq!(names(&room.load()), ["a"]);
     assert!(room.ready().is_some(), "an answer lasts for a while");
     write(folder.path(), "team/b.md", "new");
@@ -336,7 +337,7 @@ fn the_watching_thread_ends_with_the_room() {
     let room = room(folder.path());
     room.load();
     watched(&room);
-    let keeper = room.folders.life();
+    let keeper = room.folders.weak();
     drop(room);
     let deadline = Instant::now() + Duration::from_secs(2);
     while keeper.strong_count() > 0 {

@@ -1,14 +1,14 @@
-//! Whether the person takes questions now.
+//! The user's availability: whether new questions are accepted now.
 
 use serde::{Deserialize, Serialize};
 
-use crate::clock;
-use crate::store::Millis;
+use adjutant_base::text::timefmt;
+use adjutant_store::Millis;
 
 /// What the person set for the desk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Availability {
+pub enum Availability {
     #[default]
     Here,
     /// Until that instant, or until it is changed.
@@ -22,7 +22,7 @@ pub(crate) enum Availability {
 
 impl Availability {
     /// Returns what holds at `now`: what has run out is [`Self::Here`].
-    pub(crate) fn at(self, now: Millis) -> Self {
+    pub fn at(self, now: Millis) -> Self {
         match self.until() {
             Some(until) if until <= now => Self::Here,
             _ => self,
@@ -30,7 +30,7 @@ impl Availability {
     }
 
     /// Returns when it ends by itself.
-    pub(crate) fn until(self) -> Option<Millis> {
+    pub fn until(self) -> Option<Millis> {
         match self {
             Self::Here => None,
             Self::DoNotDisturb { until } | Self::Away { until } => until,
@@ -38,7 +38,7 @@ impl Availability {
     }
 
     /// Returns the word that agents read.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Here => "here",
             Self::DoNotDisturb { .. } => "do_not_disturb",
@@ -47,14 +47,14 @@ impl Availability {
     }
 
     /// Says it in a sentence fragment.
-    pub(crate) fn sentence(self) -> String {
+    pub fn sentence(self) -> String {
         let what = match self {
-            Self::Here => "the person is here",
-            Self::DoNotDisturb { .. } => "the person does not want to be disturbed",
-            Self::Away { .. } => "the person is away",
+            Self::Here => "the user is here",
+            Self::DoNotDisturb { .. } => "the user does not want to be disturbed",
+            Self::Away { .. } => "the user is away",
         };
         match self.until() {
-            Some(until) => format!("{what} until {}", clock::stamp(clock::instant(until))),
+            Some(until) => format!("{what} until {}", timefmt::stamp(timefmt::instant(until))),
             None => what.to_owned(),
         }
     }

@@ -1,49 +1,77 @@
-//! How questions end: what a person does with one, what its asker may, and the one compare and set behind all of it.
+//! Decisions: answers, refusals, snoozes and cancels, through one compare-and-set of the row.
 
+use super::Questions;
 use super::answer::Answer;
-use super::desk::Desk;
 use super::error::Error;
-use super::outcome::{By, Kind, Outcome, Presenter, Proof, State};
-use super::question::{Level, Question, Ticket, Unanswered};
+use super::outcome::{Channel, DecidedBy, Outcome, OutcomeKind, Proof, State};
+use super::question::{Level, Question, Ticket};
 use super::rows;
-use crate::store::Millis;
-use crate::store::popups::{self, Decision};
+use adjutant_store::Millis;
+use adjutant_store::questions;
+use adjutant_store::questions::Decision;
 
-impl Desk {
-    pub(super) async fn answer(
+impl Questions {
+    /// Answers a pending question. The outcome is on disk when this returns; it becomes final, and reaches who asked,
+    /// when the undo window of the settings is over (see [`State::Held`]).
+    pub async fn answer(
         &self,
         ticket: &Ticket,
         proof: Proof,
         answer: Answer,
         note: Option<String>,
-        presenter: Presenter,
+        channel: Channel,
     ) -> Result<Outcome, Error> {
         let question = self.undecided(ticket).await?;
         let note = self.note(note)?;
         let answer = answer.fit(&question.fields, self.settings.largest_answer)?;
         if question.level == Level::High {
-            self.prove(ticket, proof, presenter).await?;
+            self.prove(ticket, proof, channel).await?;
         }
         let outcome = Outcome {
-            kind: Kind::Answered,
+            kind: OutcomeKind::Answered,
             answer: Some(answer),
             note,
             ask_differently: false,
-            by: By::Person,
-            through: presenter,
+            by: DecidedBy::User,
+            through: channel,
             at: self.clock.now(),
             seen_ms: question.seen_ms,
         };
         self.decide(ticket, outcome).await
     }
 
-    pub(super) async fn refuse(
+    /// Declines the question as a whole.
+    pub async fn decline(
         &self,
         ticket: &Ticket,
-        kind: Kind,
+        note: Option<String>,
+        channel: Channel,
+    ) -> Result<Outcome, Error> {
+        self.reject(ticket, OutcomeKind::Declined, false, note, channel).await
+    }
+
+    /// Closes the question without an answer.
+    pub async fn dismiss(
+        &self,
+        ticket: &Ticket,
+        note: Option<String>,
+        channel: Channel,
+    ) -> Result<Outcome, Error> {
+        self.reject(ticket, OutcomeKind::Dismissed, false, note, channel).await
+    }
+
+    /// Declines the question and asks the agent, in the note, to ask differently.
+    pub async fn redirect(&self, ticket: &Ticket, note: String, channel: Channel) -> Result<Outcome, Error> {
+        self.reject(ticket, OutcomeKind::Declined, true, Some(note), channel).await
+    }
+
+    async fn reject(
+        &self,
+        ticket: &Ticket,
+        kind: OutcomeKind,
         ask_differently: bool,
         note: Option<String>,
-        presenter: Presenter,
+        channel: Channel,
     ) -> Result<Outcome, Error> {
         let question = self.undecided(ticket).await?;
         let note = self.note(note)?;
@@ -55,8 +83,8 @@ impl Desk {
             answer: None,
             note,
             ask_differently,
-            by: By::Person,
-            through: presenter,
+            by: DecidedBy::User,
+            through: channel,
             at: self.clock.now(),
             seen_ms: question.seen_ms,
         };
@@ -88,26 +116,28 @@ impl Desk {
             id: id.to_owned(),
             kind: outcome.kind.as_str().to_owned(),
             outcome: rows::outcome(outcome),
-            event: if outcome.by == By::Default { "default" } else { outcome.kind.as_str() }.to_owned(),
+            event: if outcome.by == DecidedBy::Default { "default" } else { outcome.kind.as_str() }
+                .to_owned(),
             who: outcome.through.as_str().to_owned(),
             now: outcome.at,
             held_until,
         };
-        let done = popups::decide(&self.store, decision).await?;
+        let done = questions::decide(&self.store, decision).await?;
         if done {
             if held_until.is_none() {
-                self.decided_now(id).await?;
+                self.record_decided(id).await?;
             }
-            self.changed(id);
+            self.notify_changed(id);
             self.wake.notify_one();
         }
         Ok(done)
     }
 
-    pub(super) async fn take_back(&self, ticket: &Ticket, presenter: Presenter) -> Result<(), Error> {
+    /// Takes an answer back within its undo window; the question is pending again.
+    pub async fn take_back(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
         let now = self.clock.now();
-        if popups::take_back(&self.store, ticket.as_str(), presenter.as_str(), now).await? {
-            self.changed(ticket.as_str());
+        if questions::take_back(&self.store, ticket.as_str(), channel.as_str(), now).await? {
+            self.notify_changed(ticket.as_str());
             self.wake.notify_one();
             return Ok(());
         }
@@ -117,44 +147,34 @@ impl Desk {
         }
     }
 
-    pub(super) async fn snooze(
-        &self,
-        ticket: &Ticket,
-        minutes: u32,
-        presenter: Presenter,
-    ) -> Result<Millis, Error> {
+    /// Puts the question off for 1 to 60 minutes; its deadline moves by as much. Returns when it comes back.
+    pub async fn snooze(&self, ticket: &Ticket, minutes: u32, channel: Channel) -> Result<Millis, Error> {
         if !(1..=60).contains(&minutes) {
             return Err(Error::Snooze);
         }
         self.undecided(ticket).await?;
         let now = self.clock.now();
         let until = now.saturating_add(i64::from(minutes) * 60_000);
-        if !popups::snooze(&self.store, ticket.as_str(), presenter.as_str(), now, until).await? {
+        if !questions::snooze(&self.store, ticket.as_str(), channel.as_str(), now, until).await? {
             return Err(Error::Final);
         }
-        self.changed(ticket.as_str());
+        self.notify_changed(ticket.as_str());
         self.wake.notify_one();
         Ok(until)
     }
 
-    pub(super) async fn cancel(&self, asker: &str, ticket: &Ticket) -> Result<State, Error> {
+    /// Withdraws what `asker` (by its key) asked; the question goes when nobody else waits for it.
+    pub async fn cancel(&self, asker: &str, ticket: &Ticket) -> Result<State, Error> {
         let question = self.get_as(asker, ticket).await?;
         let now = self.clock.now();
-        let outcome = nobody(Kind::Cancelled, now, question.seen_ms);
-        if popups::withdraw(&self.store, ticket.as_str(), asker, &rows::outcome(&outcome), now).await? {
-            self.changed(ticket.as_str());
+        let outcome = nobody(OutcomeKind::Cancelled, now, question.seen_ms);
+        if questions::withdraw(&self.store, ticket.as_str(), asker, &rows::outcome(&outcome), now).await? {
+            self.notify_changed(ticket.as_str());
         }
         Ok(self.get(ticket).await?.state)
     }
 
-    pub(super) async fn unanswered(&self, ticket: &Ticket, how: Unanswered) -> Result<(), Error> {
-        let who = Presenter::Client.as_str();
-        popups::note(&self.store, ticket.as_str(), how.as_str(), who, self.clock.now()).await?;
-        self.changed(ticket.as_str());
-        Ok(())
-    }
-
-    async fn prove(&self, ticket: &Ticket, proof: Proof, presenter: Presenter) -> Result<(), Error> {
+    async fn prove(&self, ticket: &Ticket, proof: Proof, channel: Channel) -> Result<(), Error> {
         if !self.passphrase.is_set() {
             return Err(Error::NoPassphrase);
         }
@@ -164,7 +184,7 @@ impl Desk {
         let checked = tokio::task::spawn_blocking(move || passphrase.check(&given, now)).await;
         let checked = checked.map_err(|_| Error::Passphrase("it was not checked".to_owned()))?;
         if let Err(Error::WrongPassphrase) = &checked {
-            popups::note(&self.store, ticket.as_str(), "refused", presenter.as_str(), now).await?;
+            questions::note(&self.store, ticket.as_str(), "refused", channel.as_str(), now).await?;
         }
         checked
     }
@@ -190,14 +210,14 @@ impl Desk {
 }
 
 /// An end that nobody chose.
-pub(super) fn nobody(kind: Kind, at: Millis, seen_ms: Millis) -> Outcome {
+pub(super) fn nobody(kind: OutcomeKind, at: Millis, seen_ms: Millis) -> Outcome {
     Outcome {
         kind,
         answer: None,
         note: None,
         ask_differently: false,
-        by: By::Nobody,
-        through: Presenter::None,
+        by: DecidedBy::Nobody,
+        through: Channel::None,
         at,
         seen_ms,
     }

@@ -1,4 +1,4 @@
-//! When two questions are the same one: asked by the same agent, about the same workspace, in the same words.
+//! The fingerprint that identical questions share: the same agent, the same workspace, the same words.
 
 use std::fmt::Write as _;
 

@@ -1,30 +1,32 @@
-//! How outcomes reach who asked, and who of them is still there.
+//! Delivery of outcomes to askers, and the presence of askers.
 
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use super::desk::Desk;
+use super::Questions;
 use super::error::Error;
 use super::question::{Asker, Delivery, Question, Ticket};
 use super::rows;
-use crate::events::Event;
-use crate::store::popups;
+use adjutant_base::events::Event;
+use adjutant_store::questions;
 
-impl Desk {
-    pub(super) async fn here(
+impl Questions {
+    /// Notes that `asker` is back at a question that it asked before, in its present session. One that has none is
+    /// expected again within `lease`; `None` stands for as long as its call lasts.
+    pub async fn mark_waiting(
         &self,
         asker: &Asker,
         ticket: &Ticket,
         lease: Option<Duration>,
     ) -> Result<(), Error> {
-        let here = popups::Here {
+        let here = questions::Here {
             question: ticket.to_string(),
             asker: asker.key.clone(),
             session: asker.session.clone(),
             now: self.clock.now(),
             lease: lease.map(rows::millis),
         };
-        if popups::here(&self.store, here).await? {
+        if questions::here(&self.store, here).await? {
             self.events.send(Event::QuestionsChanged);
         }
         if lease.is_some() {
@@ -33,9 +35,11 @@ impl Desk {
         Ok(())
     }
 
-    pub(super) async fn lets_go(&self, asker: &Asker, ticket: &Ticket, lease: Duration) {
+    /// Notes that an asker whose end nobody can see has ended its call, or has no stream open, and is expected again
+    /// within `lease`. When it stays silent the person is shown that; the question stays.
+    pub async fn start_lease(&self, asker: &Asker, ticket: &Ticket, lease: Duration) {
         let until = self.clock.now().saturating_add(rows::millis(lease));
-        match popups::lets_go(&self.store, ticket.as_str(), &asker.key, &asker.route.stream, until).await {
+        match questions::lets_go(&self.store, ticket.as_str(), &asker.key, &asker.route.stream, until).await {
             Ok(()) => self.wake.notify_one(),
             Err(error) => {
                 tracing::warn!(%error, %ticket, "when a caller is expected again could not be noted");
@@ -43,8 +47,10 @@ impl Desk {
         }
     }
 
-    pub(super) async fn left(&self, asker: &str, ticket: &Ticket) {
-        match popups::left(&self.store, ticket.as_str(), asker, self.clock.now()).await {
+    /// Notes that `asker` (by its key) took back the call that waited. The question stays for a grace, as after
+    /// [`Self::session_closed`]: clients take calls back because of their own clocks, and come again.
+    pub async fn abandon(&self, asker: &str, ticket: &Ticket) {
+        match questions::left(&self.store, ticket.as_str(), asker, self.clock.now()).await {
             Ok(()) => {
                 self.events.send(Event::QuestionsChanged);
                 self.wake.notify_one();
@@ -54,22 +60,24 @@ impl Desk {
     }
 
     /// Remembers who has an outcome to fetch.
-    pub(super) async fn decided_now(&self, id: &str) -> Result<(), Error> {
-        for (asker, stream) in popups::askers(&self.store, id).await? {
+    pub(super) async fn record_decided(&self, id: &str) -> Result<(), Error> {
+        for (asker, stream) in questions::askers(&self.store, id).await? {
             if stream.is_empty() {
-                self.late.lock().unwrap_or_else(PoisonError::into_inner).insert(asker);
+                self.undelivered_askers.lock().unwrap_or_else(PoisonError::into_inner).insert(asker);
             } else {
-                self.wake_waiters(&stream);
+                self.waiters.notify(&stream);
             }
         }
         Ok(())
     }
 
-    pub(super) async fn gone(&self, session: &str) {
+    /// Notes that a client's session has ended. Its questions stay for the grace of the settings, so that it may come
+    /// back and ask again; then they end as [`ClientGone`](super::outcome::OutcomeKind::ClientGone).
+    pub async fn session_closed(&self, session: &str) {
         if session.is_empty() {
             return;
         }
-        match popups::gone(&self.store, session, self.clock.now()).await {
+        match questions::gone(&self.store, session, self.clock.now()).await {
             Ok(0) => {}
             Ok(_) => {
                 self.events.send(Event::QuestionsChanged);
@@ -79,9 +87,10 @@ impl Desk {
         }
     }
 
-    pub(super) async fn withdraw(&self, session: &str) {
+    /// Withdraws everything that a session asked and was not told, for one that nobody comes back for.
+    pub async fn withdraw(&self, session: &str) {
         let withdrawn = async {
-            for (ticket, asker) in popups::asked_in(&self.store, session).await? {
+            for (ticket, asker) in questions::asked_in(&self.store, session).await? {
                 if let Some(ticket) = Ticket::parse(&ticket) {
                     self.cancel(&asker, &ticket).await?;
                 }
@@ -90,34 +99,41 @@ impl Desk {
         };
         if let Err(error) = withdrawn.await {
             tracing::warn!(%error, "what a script asked could not be withdrawn");
-            self.gone(session).await;
+            self.session_closed(session).await;
         }
     }
 
-    pub(super) async fn back(&self, session: &str) {
-        match popups::back(&self.store, session).await {
+    /// Notes that a client is there again, under the name that its session had when it went.
+    pub async fn session_resumed(&self, session: &str) {
+        match questions::back(&self.store, session).await {
             Ok(0) => {}
             Ok(_) => self.events.send(Event::QuestionsChanged),
             Err(error) => tracing::warn!(%error, "a client's return could not be noted beside its questions"),
         }
     }
 
-    pub(super) async fn undelivered(&self, asker: &str, limit: u32) -> Result<Vec<Question>, Error> {
+    /// Returns decided questions whose outcome `asker` (by its key) did not get and nobody waits for now, oldest
+    /// first; of a tool's calls only.
+    pub async fn undelivered(&self, asker: &str, limit: u32) -> Result<Vec<Question>, Error> {
         // Forgotten before the look, so that what is decided meanwhile is remembered again.
-        let late = self.late.lock().unwrap_or_else(PoisonError::into_inner).remove(asker);
+        let late = self.undelivered_askers.lock().unwrap_or_else(PoisonError::into_inner).remove(asker);
         if !late && !self.store.is_shared() {
             return Ok(Vec::new());
         }
-        let rows = popups::undelivered(&self.store, asker, limit).await?;
+        let rows = questions::undelivered(&self.store, asker, limit).await?;
         if !rows.is_empty() {
-            self.late.lock().unwrap_or_else(PoisonError::into_inner).insert(asker.to_owned());
+            self.undelivered_askers.lock().unwrap_or_else(PoisonError::into_inner).insert(asker.to_owned());
         }
         let questions = rows.into_iter().map(rows::question).collect::<Result<Vec<_>, _>>()?;
-        Ok(questions.into_iter().filter(|question| !self.is_watched(&question.ticket)).collect())
+        Ok(questions
+            .into_iter()
+            .filter(|question| !self.waiters.has_subscriber(question.ticket.as_str()))
+            .collect())
     }
 
-    pub(super) async fn delivered(&self, asker: &str, ticket: &Ticket) -> bool {
-        match popups::delivered(&self.store, ticket.as_str(), asker, self.clock.now()).await {
+    /// Notes that the outcome reached `asker`; call it once the answer is on its way. False when it had before.
+    pub async fn mark_delivered(&self, asker: &str, ticket: &Ticket) -> bool {
+        match questions::delivered(&self.store, ticket.as_str(), asker, self.clock.now()).await {
             Ok(first) => first,
             Err(error) => {
                 tracing::warn!(%error, %ticket, "a fetched outcome could not be noted as fetched");
@@ -126,21 +142,19 @@ impl Desk {
         }
     }
 
-    pub(super) async fn due(&self, stream: &str, after: Option<i64>) -> Result<Vec<Delivery>, Error> {
-        let due = popups::due(&self.store, stream, after).await?;
+    /// Returns the deliveries of an event stream in their order. With `after`, all behind that event, also those that
+    /// were sent before; without, those that were not.
+    pub async fn stream_deliveries(&self, stream: &str, after: Option<i64>) -> Result<Vec<Delivery>, Error> {
+        let due = questions::due(&self.store, stream, after).await?;
         due.into_iter()
             .map(|(event, request, row)| Ok(Delivery { event, request, question: rows::question(row)? }))
             .collect()
     }
 
-    pub(super) async fn sent(&self, stream: &str, event: i64) {
-        if let Err(error) = popups::sent(&self.store, stream, event, self.clock.now()).await {
+    /// Notes that an event of a stream was written to its client.
+    pub async fn mark_sent(&self, stream: &str, event: i64) {
+        if let Err(error) = questions::sent(&self.store, stream, event, self.clock.now()).await {
             tracing::warn!(%error, "an event that was written could not be noted as written");
         }
-    }
-
-    fn is_watched(&self, ticket: &Ticket) -> bool {
-        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        changes.get(ticket.as_str()).is_some_and(|sender| !sender.is_closed())
     }
 }

@@ -1,14 +1,14 @@
-//! Why a question, or what was done with one, was refused.
+//! Errors of questions: a rejected question, or a rejected action on a question.
 
 use serde_json::Value;
 
-use super::outcome::{By, Kind, Presenter};
-use crate::popups::Availability;
-use crate::store;
+use super::outcome::{Channel, DecidedBy, OutcomeKind};
+use crate::Availability;
+use adjutant_store as store;
 
-/// A sentence fragment for the person or the model; it names nothing but what they gave.
+/// An error, displayed as a sentence fragment for the user or the model. It names only values that they gave.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// A fault of the question itself; `path` leads to it within the question.
     #[error("{message}")]
     Invalid { message: String, path: Vec<String>, validator: &'static str, expected: Value },
@@ -23,7 +23,7 @@ pub(crate) enum Error {
     #[error("unknown question `{ticket}`")]
     Unknown { ticket: String },
     #[error("the question was {} before{}", .kind.as_str(), place(*.through))]
-    AlreadyDecided { kind: Kind, by: By, through: Presenter },
+    AlreadyDecided { kind: OutcomeKind, by: DecidedBy, through: Channel },
     #[error("the answer can no longer be taken back")]
     Final,
     #[error("field `{field}`: {reason}")]
@@ -32,19 +32,19 @@ pub(crate) enum Error {
     Note { bytes: usize, limit: usize },
     #[error("say in a sentence how the question should be asked")]
     EmptyNote,
-    #[error("a question can be put off for 1 to 60 minutes")]
+    #[error("a question can be snoozed for 1 to 60 minutes")]
     Snooze,
-    #[error("this question needs the desk passphrase")]
+    #[error("this question needs the approval passphrase")]
     NeedsPassphrase,
-    #[error("no desk passphrase is set; set one in a terminal with: adjutant passphrase")]
+    #[error("no approval passphrase is set; set one in a terminal with: adjutant passphrase")]
     NoPassphrase,
-    #[error("that is not the desk passphrase")]
+    #[error("that is not the approval passphrase")]
     WrongPassphrase,
     #[error("too many wrong passphrases; try again in {seconds} s")]
     Locked { seconds: u64 },
-    #[error("a desk passphrase has between 8 and 1024 characters")]
+    #[error("a approval passphrase has between 8 and 1024 characters")]
     WeakPassphrase,
-    #[error("the desk passphrase cannot be read or kept: {0}")]
+    #[error("the approval passphrase cannot be read or kept: {0}")]
     Passphrase(String),
     #[error("the system gives no random numbers")]
     Random,
@@ -53,13 +53,13 @@ pub(crate) enum Error {
     Store(#[from] store::Error),
 }
 
-fn place(presenter: Presenter) -> &'static str {
-    match presenter {
-        Presenter::Browser => " in the browser",
-        Presenter::Terminal => " in the terminal",
-        Presenter::Notification => " through a notification",
-        Presenter::Phone => " on the phone",
-        Presenter::Client => " in the client itself",
-        Presenter::None => "",
+fn place(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Browser => " in the browser",
+        Channel::Terminal => " in the terminal",
+        Channel::Notification => " through a notification",
+        Channel::Phone => " on the phone",
+        Channel::Client => " in the client itself",
+        Channel::None => "",
     }
 }

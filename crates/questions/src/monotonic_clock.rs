@@ -1,4 +1,4 @@
-//! The desk's own time: milliseconds since 1970 that never jump.
+//! The clock of questions: milliseconds since 1970 that never jump.
 //!
 //! Deadlines are kept as instants, but a wall clock that somebody sets would let every question fall due at once, or
 //! none. So the wall clock is read once, at the start, and from there on the steps are those of the monotonic clock,
@@ -6,7 +6,7 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use crate::store::Millis;
+use adjutant_store::Millis;
 
 #[derive(Debug)]
 pub(super) struct Clock {

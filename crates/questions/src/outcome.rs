@@ -1,13 +1,13 @@
-//! How a question ended, who decided, and through which presenter.
+//! The outcome of a question: its kind, who decided it, and through which channel.
 
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
-use crate::store::Millis;
+use adjutant_store::Millis;
 
-/// Where a question stands.
+/// The state of a question.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum State {
+pub enum State {
     Pending,
     /// Decided, and the decision may still be taken back until then; nobody else may decide meanwhile.
     Held {
@@ -19,7 +19,7 @@ pub(crate) enum State {
 
 impl State {
     /// Returns the outcome, once it is final.
-    pub(crate) fn outcome(&self) -> Option<&Outcome> {
+    pub fn outcome(&self) -> Option<&Outcome> {
         match self {
             Self::Pending | Self::Held { .. } => None,
             Self::Decided(outcome) => Some(outcome),
@@ -27,10 +27,10 @@ impl State {
     }
 }
 
-/// The six ends.
+/// The six kinds of outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub enum OutcomeKind {
     Answered,
     Declined,
     Dismissed,
@@ -39,12 +39,13 @@ pub(crate) enum Kind {
     ClientGone,
 }
 
-impl Kind {
-    pub(crate) const ALL: [Self; 6] =
+impl OutcomeKind {
+    /// Every kind of outcome.
+    pub const ALL: [Self; 6] =
         [Self::Answered, Self::Declined, Self::Dismissed, Self::TimedOut, Self::Cancelled, Self::ClientGone];
 
     /// Returns the word that agents and rows read.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Answered => "answered",
             Self::Declined => "declined",
@@ -56,36 +57,37 @@ impl Kind {
     }
 
     /// Reads that word.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 
-/// Who decided.
+/// The party that decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum By {
-    Person,
+pub enum DecidedBy {
+    User,
     /// The default that the asker named, after the question was seen for as long as the asker said.
     Default,
     /// Nobody: time was over, or the asker gave up.
     Nobody,
 }
 
-impl By {
-    pub(crate) fn as_str(self) -> &'static str {
+impl DecidedBy {
+    /// Returns the word for it in the database and in JSON.
+    pub fn as_str(self) -> &'static str {
         match self {
-            Self::Person => "person",
+            Self::User => "user",
             Self::Default => "default",
             Self::Nobody => "nobody",
         }
     }
 }
 
-/// Through what the person saw or decided it.
+/// The channel that the user saw or decided the question on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Presenter {
+pub enum Channel {
     Browser,
     Terminal,
     Notification,
@@ -95,8 +97,9 @@ pub(crate) enum Presenter {
     None,
 }
 
-impl Presenter {
-    pub(crate) fn as_str(self) -> &'static str {
+impl Channel {
+    /// Returns the word for it in the database and in JSON.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Browser => "browser",
             Self::Terminal => "terminal",
@@ -108,37 +111,37 @@ impl Presenter {
     }
 }
 
-/// What shows that a person answers.
+/// The proof that the user answers.
 #[derive(Clone)]
-pub(crate) enum Proof {
-    /// The door is a person's own: enough for [`super::Level::Normal`].
-    Door,
-    /// The desk passphrase, for [`super::Level::High`].
+pub enum Proof {
+    /// The interface belongs to the user: enough for [`super::Level::Normal`].
+    Interface,
+    /// The approval passphrase, for [`super::Level::High`].
     Passphrase(String),
 }
 
 impl std::fmt::Debug for Proof {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
-            Self::Door => "Door",
+            Self::Interface => "Interface",
             Self::Passphrase(_) => "Passphrase(…)",
         })
     }
 }
 
-/// The one end of a question.
+/// The outcome of a question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Outcome {
-    pub(crate) kind: Kind,
-    /// With [`Kind::Answered`].
-    pub(crate) answer: Option<Answer>,
+pub struct Outcome {
+    pub kind: OutcomeKind,
+    /// With [`OutcomeKind::Answered`].
+    pub answer: Option<Answer>,
     /// A sentence of the person's beside it.
-    pub(crate) note: Option<String>,
+    pub note: Option<String>,
     /// The person wants the question asked in another way, as the note says.
-    pub(crate) ask_differently: bool,
-    pub(crate) by: By,
-    pub(crate) through: Presenter,
-    pub(crate) at: Millis,
-    /// For how long presenters had shown it by then.
-    pub(crate) seen_ms: Millis,
+    pub ask_differently: bool,
+    pub by: DecidedBy,
+    pub through: Channel,
+    pub at: Millis,
+    /// For how long channels had shown it by then.
+    pub seen_ms: Millis,
 }

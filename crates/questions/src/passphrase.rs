@@ -1,4 +1,4 @@
-//! The desk passphrase: what an answer to a question of level `high` has to show.
+//! The approval passphrase, which an answer to a question of level `high` must prove.
 //!
 //! The home keeps an argon2id verifier, never the passphrase. Wrong ones cost time, so that nobody tries many. What
 //! this resists and what not stands in SECURITY.md: it is a door's lock, and a process of the same user that rewrites
@@ -15,14 +15,14 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 
 use super::error::Error;
-use crate::store::Millis;
+use adjutant_store::Millis;
 
 /// Wrong passphrases that cost nothing but themselves; each one after doubles a pause, up to the longest.
-const FREE: u32 = 3;
-const LONGEST_PAUSE: Millis = 15 * 60 * 1000;
+const FREE_TRIES: u32 = 3;
+const MAX_PAUSE: Millis = 15 * 60 * 1000;
 
 /// Bytes of a verifier file at most.
-const LARGEST: u64 = 4096;
+const MAX_FILE_BYTES: u64 = 4096;
 
 #[derive(Debug)]
 pub(super) struct Passphrase {
@@ -61,9 +61,9 @@ impl Passphrase {
             return Ok(());
         }
         wrong.count += 1;
-        if wrong.count >= FREE {
-            let pause = 5000_i64.saturating_mul(1 << (wrong.count - FREE).min(20));
-            wrong.locked_until = now.saturating_add(pause.min(LONGEST_PAUSE));
+        if wrong.count >= FREE_TRIES {
+            let pause = 5000_i64.saturating_mul(1 << (wrong.count - FREE_TRIES).min(20));
+            wrong.locked_until = now.saturating_add(pause.min(MAX_PAUSE));
         }
         Err(Error::WrongPassphrase)
     }
@@ -89,7 +89,7 @@ impl Passphrase {
         let Some(file) = self.file.as_deref() else { return Ok(None) };
         match fs::metadata(file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Ok(found) if found.is_file() && found.len() <= LARGEST => {}
+            Ok(found) if found.is_file() && found.len() <= MAX_FILE_BYTES => {}
             _ => return Err(Error::Passphrase("the verifier is no small file".to_owned())),
         }
         let text = fs::read_to_string(file).map_err(|error| Error::Passphrase(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! A question as the room's callers see it.
+//! Values of a question: the draft, the fields, the asker and the stored question.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use super::outcome::State;
-use crate::store::Millis;
+use adjutant_store::Millis;
 
 /// The name of a question: unguessable, short enough to be typed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Ticket(String);
+pub struct Ticket(String);
 
 /// Letters and digits that are not mistaken for each other.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -21,7 +21,7 @@ const LENGTH: usize = 20;
 
 impl Ticket {
     /// Makes a new one from the system's randomness.
-    pub(crate) fn new() -> Result<Self, getrandom::Error> {
+    pub fn new() -> Result<Self, getrandom::Error> {
         let mut bytes = [0_u8; LENGTH];
         getrandom::fill(&mut bytes)?;
         let name = bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)]));
@@ -29,13 +29,14 @@ impl Ticket {
     }
 
     /// Takes what somebody wrote; `None` when no question can have that name.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_lowercase();
         let name = text.strip_prefix('q')?;
         (name.len() == LENGTH && name.bytes().all(|byte| LETTERS.contains(&byte))).then_some(Self(text))
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    /// Returns it as text.
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -46,46 +47,47 @@ impl fmt::Display for Ticket {
     }
 }
 
-/// Who asks, as the door it came through knows it; nothing of it is an argument of the agent's.
+/// The asker as the interface knows it; none of this comes from the agent's arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asker {
+pub struct Asker {
     /// What ownership is decided by: the same for the same client after a reconnect; not empty.
-    pub(crate) key: String,
+    pub key: String,
     /// What the client calls itself, for people; empty where it did not say.
-    pub(crate) client: String,
+    pub client: String,
     /// The connection or session, so that its end is noticed; empty where there is none.
-    pub(crate) session: String,
+    pub session: String,
     /// Where the answer goes, when it is not a tool's answer.
-    pub(crate) route: Route,
+    pub route: Route,
 }
 
 impl Asker {
     /// Whether nobody can see this one's end: it has no session, or reads a stream that may open later.
-    pub(crate) fn is_unseen(&self) -> bool {
+    pub fn is_unseen(&self) -> bool {
         self.session.is_empty()
     }
 }
 
 /// Where an answer goes that is a response of its own: an event stream, and the request's id as JSON. Both empty for
 /// a tool's call.
-#[derive(Clone, Debug, std::default::Default, PartialEq, Eq, Hash)]
-pub(crate) struct Route {
-    pub(crate) stream: String,
-    pub(crate) request: String,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Route {
+    pub stream: String,
+    pub request: String,
 }
 
-/// How much an answer has to prove.
+/// The proof that an answer needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Level {
+pub enum Level {
     #[default]
     Normal,
-    /// An answer needs the desk passphrase.
+    /// An answer needs the approval passphrase.
     High,
 }
 
 impl Level {
-    pub(crate) fn as_str(self) -> &'static str {
+    /// Returns it as text.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "normal",
             Self::High => "high",
@@ -93,47 +95,47 @@ impl Level {
     }
 }
 
-/// What a client wants to know; checked by [`super::Popups::ask`].
+/// What a client wants to know; checked by [`crate::Questions::ask`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Draft {
-    pub(crate) title: String,
+pub struct Draft {
+    pub title: String,
     /// Markdown; shown without raw HTML and without remote images.
-    pub(crate) message: String,
+    pub message: String,
     /// The workspace it is about, as the agent named it; empty where it did not.
-    pub(crate) workspace: String,
+    pub workspace: String,
     /// At least one.
-    pub(crate) fields: Vec<Field>,
-    pub(crate) level: Level,
+    pub fields: Vec<Field>,
+    pub level: Level,
     /// How long the question waits for the person; `None` is the desk's usual time.
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) default: Option<Default>,
+    pub timeout: Option<Duration>,
+    pub default: Option<DefaultAnswer>,
 }
 
 /// The answer that silence gives, once the question was seen for so long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Default {
-    pub(crate) answer: Answer,
-    /// Time that the question was visible in some presenter.
-    pub(crate) after: Duration,
+pub struct DefaultAnswer {
+    pub answer: Answer,
+    /// Time that the question was visible in some channel.
+    pub after: Duration,
 }
 
 /// One thing to fill in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Field {
+pub struct Field {
     /// The member of the answer; unique in its question.
-    pub(crate) name: String,
+    pub name: String,
     /// What the person reads; empty where title and message say it.
-    pub(crate) label: String,
+    pub label: String,
     /// More about it; may be empty.
-    pub(crate) description: String,
-    pub(crate) required: bool,
-    pub(crate) input: Input,
+    pub description: String,
+    pub required: bool,
+    pub input: Input,
 }
 
 /// What a field takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum Input {
+pub enum Input {
     /// Between `min` and `max` of the options; with `max` 1 one excludes the others. `other` lets the person write
     /// instead. `list` is an answer that its asker reads as a list, though it may hold one value at most.
     Choice {
@@ -166,14 +168,14 @@ pub(crate) enum Input {
 /// What a text has to be, of the formats that MCP's elicitation has for texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Format {
+pub enum Format {
     Email,
     Uri,
 }
 
 impl Format {
     /// Returns the name that it has in a schema.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Email => "email",
             Self::Uri => "uri",
@@ -181,7 +183,7 @@ impl Format {
     }
 
     /// Says in a sentence fragment what is asked for.
-    pub(crate) fn wanted(self) -> &'static str {
+    pub fn wanted(self) -> &'static str {
         match self {
             Self::Email => "a mail address like ann@example.org",
             Self::Uri => "an address with its scheme like https://example.org",
@@ -208,103 +210,105 @@ impl Format {
 
 /// One option of a choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Choice {
-    pub(crate) label: String,
-    pub(crate) value: String,
+pub struct Choice {
+    pub label: String,
+    pub value: String,
 }
 
-/// What [`super::Popups::ask`] gives: durable before it returns.
+/// What [`crate::Questions::ask`] gives: durable before it returns.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    pub(crate) ticket: Ticket,
+pub struct AskResult {
+    pub ticket: Ticket,
     /// Whether it joined a question, or an answer, that was there.
-    pub(crate) merged: bool,
-    pub(crate) state: State,
+    pub merged: bool,
+    pub state: State,
 }
 
-/// A question on the desk, or one that was.
+/// A question, pending or decided.
 #[derive(Clone, Debug)]
-pub(crate) struct Question {
-    pub(crate) ticket: Ticket,
+pub struct Question {
+    pub ticket: Ticket,
     /// Grows with every question: the key of pages.
-    pub(crate) seq: i64,
+    pub seq: i64,
     /// What the client that asked first calls itself.
-    pub(crate) client: String,
+    pub client: String,
     /// As the agent named it; may be empty, or no folder at all.
-    pub(crate) workspace: String,
-    pub(crate) title: String,
+    pub workspace: String,
+    pub title: String,
     /// Markdown as the agent wrote it, with whatever control characters it holds.
-    pub(crate) message: String,
-    pub(crate) fields: Vec<Field>,
-    pub(crate) level: Level,
-    pub(crate) default: Option<Default>,
-    pub(crate) asked_at: Millis,
-    pub(crate) deadline: Millis,
-    /// When a presenter showed it first, and for how long presenters showed it.
-    pub(crate) seen_at: Option<Millis>,
-    pub(crate) seen_ms: Millis,
-    pub(crate) snoozed_until: Option<Millis>,
+    pub message: String,
+    pub fields: Vec<Field>,
+    pub level: Level,
+    pub default: Option<DefaultAnswer>,
+    pub asked_at: Millis,
+    pub deadline: Millis,
+    /// When a channel showed it first, and for how long channels showed it.
+    pub seen_at: Option<Millis>,
+    pub seen_ms: Millis,
+    pub snoozed_until: Option<Millis>,
     /// How many requests get the outcome.
-    pub(crate) deliveries: u32,
-    pub(crate) waits: Waits,
-    pub(crate) state: State,
+    pub deliveries: u32,
+    pub presence: AskerPresence,
+    pub state: State,
 }
 
-/// Whether somebody is there for the outcome. It is kept and handed over in any case.
+/// Whether an asker is connected for the outcome. The outcome is kept and delivered in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Waits {
-    /// At least one of those who asked.
-    Here,
-    /// Nobody can be seen to have gone, but those who said they would ask again have not.
+pub enum AskerPresence {
+    /// At least one asker is connected.
+    #[serde(rename = "here")]
+    Connected,
+    /// No asker is known to have disconnected, but the askers that poll have stopped.
     Silent,
-    /// All of them are gone.
-    Away,
+    /// All askers have disconnected.
+    #[serde(rename = "away")]
+    Disconnected,
 }
 
-impl Waits {
-    /// Says why nobody is there, as a fragment of a sentence; `None` where somebody is.
-    pub(crate) fn why_not(self) -> Option<&'static str> {
+impl AskerPresence {
+    /// Returns why no asker is connected, as a sentence fragment; `None` if one is.
+    pub fn absence_reason(self) -> Option<&'static str> {
         match self {
-            Self::Here => None,
+            Self::Connected => None,
             Self::Silent => Some("its client asks for it no more"),
-            Self::Away => Some("its client is away"),
+            Self::Disconnected => Some("its client is away"),
         }
     }
 }
 
 /// A page of questions.
 #[derive(Clone, Debug)]
-pub(crate) struct Page {
-    pub(crate) questions: Vec<Question>,
+pub struct Page {
+    pub questions: Vec<Question>,
     /// How many there are on all pages.
-    pub(crate) total: u64,
+    pub total: u64,
     /// The key of the next page; `None` on the last.
-    pub(crate) next: Option<i64>,
+    pub next: Option<i64>,
 }
 
 /// The queue as it is seen from one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Queue {
+pub struct Queue {
     /// The place of this one among those that wait, 1 for the oldest; means nothing once it is decided.
-    pub(crate) place: u64,
+    pub place: u64,
     /// How many wait.
-    pub(crate) total: u64,
+    pub total: u64,
     /// The one to turn to next, if there is another that is not put off.
-    pub(crate) next: Option<Ticket>,
+    pub next: Option<Ticket>,
 }
 
 /// Which of the decided questions; the default is all.
-#[derive(Clone, Debug, std::default::Default)]
-pub(crate) struct Filter {
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
     /// Stands in the title, message, workspace, client or outcome, in any case (beyond ASCII, as written).
-    pub(crate) text: Option<String>,
-    pub(crate) kind: Option<super::Kind>,
+    pub text: Option<String>,
+    pub kind: Option<super::outcome::OutcomeKind>,
 }
 
-/// Why a form or a link in the client itself brought no answer.
+/// A form or a link in the client itself that brought no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unanswered {
+pub enum ElicitationFailure {
     /// The person closed it, or the client did not draw it: the question is not shown there again.
     Closed,
     /// It was sent without an answer that fits.
@@ -315,9 +319,9 @@ pub(crate) enum Unanswered {
     NoForm,
 }
 
-impl Unanswered {
-    /// Returns the event that stands for it in [`Happened::kind`].
-    pub(crate) fn as_str(self) -> &'static str {
+impl ElicitationFailure {
+    /// Returns the event that stands for it in [`AuditEntry::kind`].
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Closed => "form_closed",
             Self::Unfit => "unfit",
@@ -327,23 +331,23 @@ impl Unanswered {
     }
 }
 
-/// Something that happened to a question.
+/// One event in the life of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Happened {
-    pub(crate) at: Millis,
+pub struct AuditEntry {
+    pub at: Millis,
     /// `asked`, `asked_again`, `rung`, `seen`, `snoozed`, `answered`, `taken_back`, `default`, `declined`, `dismissed`,
     /// `timed_out`, `cancelled`, `client_gone`, `final`, `refused` (a wrong passphrase), `form_closed`, `unfit`,
-    /// `link_followed` and `no_form` (see [`Unanswered`]), `silent` and `heard` (see [`Waits`]), `delivered`.
-    pub(crate) kind: String,
-    /// Through which presenter, or to whom; may be empty.
-    pub(crate) who: String,
+    /// `link_followed` and `no_form` (see [`ElicitationFailure`]), `silent` and `heard` (see [`AskerPresence`]), `delivered`.
+    pub kind: String,
+    /// Through which channel, or to whom; may be empty.
+    pub who: String,
 }
 
 /// An outcome on its way to an event stream.
 #[derive(Clone, Debug)]
-pub(crate) struct Delivery {
-    pub(crate) event: i64,
+pub struct Delivery {
+    pub event: i64,
     /// The id of the request, as JSON.
-    pub(crate) request: String,
-    pub(crate) question: Question,
+    pub request: String,
+    pub question: Question,
 }

@@ -1,4 +1,4 @@
-//! Between rows of the store and the room's values.
+//! Conversion between rows of the store and values of the domain.
 
 use std::time::Duration;
 
@@ -6,17 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 use super::outcome::{Outcome, State};
-use super::question::{Default, Field, Level, Question, Ticket, Waits};
-use crate::store::{self, popups};
+use super::question::{AskerPresence, DefaultAnswer, Field, Level, Question, Ticket};
+use adjutant_store as store;
+use adjutant_store::questions;
 
 /// The `form` of a row.
 #[derive(Debug, Serialize, Deserialize)]
 struct Form {
     fields: Vec<Field>,
-    default: Option<Default>,
+    default: Option<DefaultAnswer>,
 }
 
-pub(super) fn form(fields: &[Field], default: Option<&Default>) -> String {
+pub(super) fn form(fields: &[Field], default: Option<&DefaultAnswer>) -> String {
     json(&Form { fields: fields.to_vec(), default: default.cloned() })
 }
 
@@ -34,7 +35,7 @@ pub(super) fn json(value: &impl Serialize) -> String {
 }
 
 /// Reads a row. One that cannot be read is a fault of the store.
-pub(super) fn question(row: popups::Question) -> Result<Question, Error> {
+pub(super) fn question(row: questions::Question) -> Result<Question, Error> {
     let broken = || Error::Store(store::Error::Broken { what: "question", id: row.id.clone() });
     let form: Form = serde_json::from_str(&row.form).map_err(|_| broken())?;
     let outcome = match &row.outcome {
@@ -42,12 +43,12 @@ pub(super) fn question(row: popups::Question) -> Result<Question, Error> {
         None => None,
     };
     let state = match (row.state, outcome) {
-        (popups::State::Pending, _) => State::Pending,
-        (popups::State::Held, Some(outcome)) => {
+        (questions::State::Pending, _) => State::Pending,
+        (questions::State::Held, Some(outcome)) => {
             State::Held { until: row.held_until.unwrap_or_default(), outcome }
         }
-        (popups::State::Decided, Some(outcome)) => State::Decided(outcome),
-        (popups::State::Held | popups::State::Decided, None) => return Err(broken()),
+        (questions::State::Decided, Some(outcome)) => State::Decided(outcome),
+        (questions::State::Held | questions::State::Decided, None) => return Err(broken()),
     };
     Ok(Question {
         ticket: Ticket::parse(&row.id).ok_or_else(broken)?,
@@ -65,10 +66,10 @@ pub(super) fn question(row: popups::Question) -> Result<Question, Error> {
         seen_ms: row.seen_ms,
         snoozed_until: row.snoozed_until,
         deliveries: u32::try_from(row.deliveries).unwrap_or(u32::MAX),
-        waits: match (row.present, row.heard) {
-            (0, _) => Waits::Away,
-            (_, 0) => Waits::Silent,
-            _ => Waits::Here,
+        presence: match (row.present, row.heard) {
+            (0, _) => AskerPresence::Disconnected,
+            (_, 0) => AskerPresence::Silent,
+            _ => AskerPresence::Connected,
         },
         state,
     })

@@ -1,29 +1,30 @@
-//! What the desk promises, told on a store in memory with a clock of its own.
+//! Behaviour of questions on a store in memory, with a clock that the tests move.
 
 mod silent;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::{
-    Answer, Asker, Availability, By, Choice, Default, Draft, Error, Field, Filter, Given, Input, Kind, Level,
-    Outcome, Popups, Presenter, Proof, State, Ticket, Waits,
+    Answer, Asker, AskerPresence, Availability, Channel, Choice, DecidedBy, DefaultAnswer, Draft, Error,
+    Field, FieldValue, Filter, Input, Level, Outcome, OutcomeKind, Proof, Questions, State, Ticket,
 };
-use crate::config::Database;
-use crate::config::popups::PopupsConfig;
-use crate::events::Events;
-use crate::store::Store;
+use adjutant_base::config::Database;
+use adjutant_base::config::questions::QuestionsConfig;
+use adjutant_base::events::Events;
+use adjutant_store::Store;
 
 const MINUTE: i64 = 60_000;
 
-fn desk(settings: PopupsConfig) -> Popups {
-    Popups::new(settings, Store::new(Database::Memory), Events::new())
+fn open(settings: QuestionsConfig) -> Arc<Questions> {
+    Arc::new(Questions::new(settings, Store::new(Database::Memory), Events::new()))
 }
 
-fn at_once() -> PopupsConfig {
-    PopupsConfig { undo: Duration::ZERO, ..PopupsConfig::default() }
+fn at_once() -> QuestionsConfig {
+    QuestionsConfig { undo: Duration::ZERO, ..QuestionsConfig::default() }
 }
 
 fn asker(name: &str) -> Asker {
@@ -59,223 +60,243 @@ fn yes_or_no(title: &str) -> Draft {
 }
 
 fn choose(value: &str) -> Answer {
-    Answer::one("answer", Given::Choices(vec![value.to_owned()]))
+    Answer::one("answer", FieldValue::Choices(vec![value.to_owned()]))
 }
 
-async fn answer(desk: &Popups, ticket: &Ticket, value: &str) -> Result<Outcome, Error> {
-    desk.answer(ticket, Proof::Door, choose(value), None, Presenter::Browser).await
+async fn answer(questions: &Questions, ticket: &Ticket, value: &str) -> Result<Outcome, Error> {
+    questions.answer(ticket, Proof::Interface, choose(value), None, Channel::Browser).await
 }
 
-fn kind(state: &State) -> Option<Kind> {
+fn kind(state: &State) -> Option<OutcomeKind> {
     state.outcome().map(|outcome| outcome.kind)
 }
 
 #[tokio::test]
 async fn the_first_answer_wins_and_reaches_who_asked_once() {
-    let desk = desk(at_once());
-    let asked = desk.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
+    let questions = open(at_once());
+    let asked = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
     assert!(!asked.merged);
-    let waiting = desk.wait(&asked.ticket, Duration::from_secs(20));
-    let (state, outcome) = tokio::join!(waiting, answer(&desk, &asked.ticket, "yes"));
+    let waiting = questions.wait(&asked.ticket, Duration::from_secs(20));
+    let (state, outcome) = tokio::join!(waiting, answer(&questions, &asked.ticket, "yes"));
     let outcome = outcome.unwrap();
     assert_eq!(state.unwrap(), State::Decided(outcome.clone()));
-    assert_eq!((outcome.by, outcome.through), (By::Person, Presenter::Browser));
+    assert_eq!((outcome.by, outcome.through), (DecidedBy::User, Channel::Browser));
     assert_eq!(outcome.answer, Some(choose("yes")));
-    let late = desk.decline(&asked.ticket, None, Presenter::Terminal).await;
+    let late = questions.decline(&asked.ticket, None, Channel::Terminal).await;
     assert!(
-        matches!(late, Err(Error::AlreadyDecided { kind: Kind::Answered, through: Presenter::Browser, .. })),
+        matches!(
+            late,
+            Err(Error::AlreadyDecided { kind: OutcomeKind::Answered, through: Channel::Browser, .. })
+        ),
         "{late:?}"
     );
     // Nobody told the caller yet: it is handed over once, or joined by asking again.
     let key = asker("codex").key;
-    assert_eq!(desk.undelivered(&key, 9).await.unwrap().len(), 1);
-    let again = desk.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
-    assert!(again.merged && again.ticket == asked.ticket && kind(&again.state) == Some(Kind::Answered));
-    assert!(desk.delivered(&key, &asked.ticket).await);
-    assert!(!desk.delivered(&key, &asked.ticket).await);
-    assert!(desk.undelivered(&key, 9).await.unwrap().is_empty());
-    let anew = desk.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
+    assert_eq!(questions.undelivered(&key, 9).await.unwrap().len(), 1);
+    let again = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
+    assert!(
+        again.merged && again.ticket == asked.ticket && kind(&again.state) == Some(OutcomeKind::Answered)
+    );
+    assert!(questions.mark_delivered(&key, &asked.ticket).await);
+    assert!(!questions.mark_delivered(&key, &asked.ticket).await);
+    assert!(questions.undelivered(&key, 9).await.unwrap().is_empty());
+    let anew = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
     assert!(!anew.merged && anew.ticket != asked.ticket);
 }
 
 #[tokio::test]
 async fn one_answer_serves_all_who_asked_the_same_and_nobody_else() {
-    let desk = desk(at_once());
-    let first = desk.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
+    let questions = open(at_once());
+    let first = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
     let mut second = asker("codex");
     second.key = "socket:codex:/elsewhere".to_owned();
-    let joined = desk.ask(second.clone(), yes_or_no(" Deploy ")).await.unwrap();
+    let joined = questions.ask(second.clone(), yes_or_no(" Deploy ")).await.unwrap();
     assert_eq!((joined.ticket.clone(), joined.merged), (first.ticket.clone(), true));
-    let other = desk.ask(asker("copilot"), yes_or_no("Deploy")).await.unwrap();
+    let other = questions.ask(asker("copilot"), yes_or_no("Deploy")).await.unwrap();
     assert_ne!(other.ticket, first.ticket);
-    assert_eq!(desk.get(&first.ticket).await.unwrap().deliveries, 2);
-    answer(&desk, &first.ticket, "no").await.unwrap();
+    assert_eq!(questions.get(&first.ticket).await.unwrap().deliveries, 2);
+    answer(&questions, &first.ticket, "no").await.unwrap();
     for key in [&asker("codex").key, &second.key] {
-        assert_eq!(desk.undelivered(key, 9).await.unwrap().len(), 1);
-        assert!(desk.delivered(key, &first.ticket).await);
+        assert_eq!(questions.undelivered(key, 9).await.unwrap().len(), 1);
+        assert!(questions.mark_delivered(key, &first.ticket).await);
     }
-    assert!(matches!(desk.get_as(&asker("copilot").key, &first.ticket).await, Err(Error::Unknown { .. })));
-    assert_eq!(desk.get(&other.ticket).await.unwrap().state, State::Pending);
+    assert!(matches!(
+        questions.get_as(&asker("copilot").key, &first.ticket).await,
+        Err(Error::Unknown { .. })
+    ));
+    assert_eq!(questions.get(&other.ticket).await.unwrap().state, State::Pending);
 }
 
 #[tokio::test]
 async fn an_answer_is_held_until_it_can_no_longer_be_taken_back() {
-    let desk = desk(PopupsConfig::default());
-    let asked = desk.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
-    answer(&desk, &asked.ticket, "yes").await.unwrap();
-    let state = desk.wait(&asked.ticket, Duration::ZERO).await.unwrap();
+    let questions = open(QuestionsConfig::default());
+    let asked = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
+    answer(&questions, &asked.ticket, "yes").await.unwrap();
+    let state = questions.wait(&asked.ticket, Duration::ZERO).await.unwrap();
     assert!(matches!(state, State::Held { .. }), "{state:?}");
-    assert_eq!(desk.pending(None, 9).await.unwrap().total, 0, "other presenters withdraw it at once");
-    assert!(matches!(answer(&desk, &asked.ticket, "no").await, Err(Error::AlreadyDecided { .. })));
-    desk.take_back(&asked.ticket, Presenter::Browser).await.unwrap();
-    assert_eq!(desk.get(&asked.ticket).await.unwrap().state, State::Pending);
-    answer(&desk, &asked.ticket, "no").await.unwrap();
-    desk.0.clock.skip(3_001);
-    desk.0.look().await.unwrap();
-    assert!(matches!(desk.take_back(&asked.ticket, Presenter::Browser).await, Err(Error::Final)));
-    let State::Decided(outcome) = desk.get(&asked.ticket).await.unwrap().state else { panic!("not final") };
+    assert_eq!(questions.pending(None, 9).await.unwrap().total, 0, "other channels withdraw it at once");
+    assert!(matches!(answer(&questions, &asked.ticket, "no").await, Err(Error::AlreadyDecided { .. })));
+    questions.take_back(&asked.ticket, Channel::Browser).await.unwrap();
+    assert_eq!(questions.get(&asked.ticket).await.unwrap().state, State::Pending);
+    answer(&questions, &asked.ticket, "no").await.unwrap();
+    questions.clock.skip(3_001);
+    questions.run_due().await.unwrap();
+    assert!(matches!(questions.take_back(&asked.ticket, Channel::Browser).await, Err(Error::Final)));
+    let State::Decided(outcome) = questions.get(&asked.ticket).await.unwrap().state else {
+        panic!("not final")
+    };
     assert_eq!(outcome.answer, Some(choose("no")));
-    let happened = desk.happened(&asked.ticket).await.unwrap();
+    let happened = questions.audit(&asked.ticket).await.unwrap();
     let kinds: Vec<_> = happened.iter().map(|event| event.kind.as_str()).collect();
     assert_eq!(kinds, ["asked", "answered", "taken_back", "answered", "final"]);
 }
 
 #[tokio::test]
 async fn silence_decides_only_what_was_seen_for_long_enough() {
-    let desk = desk(at_once());
+    let questions = open(at_once());
     let with_default = |title: &str| Draft {
-        default: Some(Default { answer: choose("no"), after: Duration::from_secs(20) }),
+        default: Some(DefaultAnswer { answer: choose("no"), after: Duration::from_secs(20) }),
         timeout: Some(Duration::from_hours(200)),
         ..yes_or_no(title)
     };
-    let unseen = desk.ask(asker("a"), with_default("Unseen")).await.unwrap().ticket;
-    let glanced = desk.ask(asker("b"), with_default("Glanced")).await.unwrap().ticket;
-    let read = desk.ask(asker("c"), with_default("Read")).await.unwrap().ticket;
-    desk.seen(&glanced, Presenter::Terminal).await.unwrap();
+    let unseen = questions.ask(asker("a"), with_default("Unseen")).await.unwrap().ticket;
+    let glanced = questions.ask(asker("b"), with_default("Glanced")).await.unwrap().ticket;
+    let read = questions.ask(asker("c"), with_default("Read")).await.unwrap().ticket;
+    questions.mark_seen(&glanced, Channel::Terminal).await.unwrap();
     for _ in 0..4 {
-        desk.seen(&read, Presenter::Browser).await.unwrap();
-        desk.0.clock.skip(6_000);
-        desk.0.look().await.unwrap();
-        assert_eq!(desk.get(&read).await.unwrap().state, State::Pending);
+        questions.mark_seen(&read, Channel::Browser).await.unwrap();
+        questions.clock.skip(6_000);
+        questions.run_due().await.unwrap();
+        assert_eq!(questions.get(&read).await.unwrap().state, State::Pending);
     }
     // Between two looks an hour apart nobody was there.
-    desk.0.clock.skip(60 * MINUTE);
-    desk.seen(&read, Presenter::Browser).await.unwrap();
-    desk.0.look().await.unwrap();
-    assert_eq!(desk.get(&read).await.unwrap().state, State::Pending);
-    desk.0.clock.skip(6_000);
-    desk.seen(&read, Presenter::Browser).await.unwrap();
-    desk.0.look().await.unwrap();
-    let State::Decided(outcome) = desk.get(&read).await.unwrap().state else { panic!("the default is due") };
+    questions.clock.skip(60 * MINUTE);
+    questions.mark_seen(&read, Channel::Browser).await.unwrap();
+    questions.run_due().await.unwrap();
+    assert_eq!(questions.get(&read).await.unwrap().state, State::Pending);
+    questions.clock.skip(6_000);
+    questions.mark_seen(&read, Channel::Browser).await.unwrap();
+    questions.run_due().await.unwrap();
+    let State::Decided(outcome) = questions.get(&read).await.unwrap().state else {
+        panic!("the default is due")
+    };
     assert_eq!(
         (outcome.by, outcome.through, outcome.answer),
-        (By::Default, Presenter::None, Some(choose("no")))
+        (DecidedBy::Default, Channel::None, Some(choose("no")))
     );
-    // A week without a presenter decides nothing.
+    // A week without a channel decides nothing.
     for _ in 0..7 * 24 {
-        desk.0.clock.skip(60 * MINUTE);
-        desk.0.look().await.unwrap();
+        questions.clock.skip(60 * MINUTE);
+        questions.run_due().await.unwrap();
     }
-    let history = desk.history(&Filter::default(), None, 9).await.unwrap();
+    let history = questions.history(&Filter::default(), None, 9).await.unwrap();
     for question in history.questions.iter().filter(|question| question.ticket != read) {
         let State::Decided(outcome) = &question.state else { panic!("history is of decided questions") };
-        assert_eq!((outcome.kind, outcome.by), (Kind::TimedOut, By::Nobody));
+        assert_eq!((outcome.kind, outcome.by), (OutcomeKind::TimedOut, DecidedBy::Nobody));
     }
-    assert_eq!(desk.wait(&unseen, Duration::ZERO).await.unwrap().outcome().map(|end| end.seen_ms), Some(0));
-    assert_eq!(kind(&desk.get(&glanced).await.unwrap().state), Some(Kind::TimedOut));
+    assert_eq!(
+        questions.wait(&unseen, Duration::ZERO).await.unwrap().outcome().map(|end| end.seen_ms),
+        Some(0)
+    );
+    assert_eq!(kind(&questions.get(&glanced).await.unwrap().state), Some(OutcomeKind::TimedOut));
 }
 
 #[tokio::test]
 async fn a_client_that_comes_back_finds_its_question_and_one_that_stays_away_loses_it() {
-    let desk = desk(at_once());
-    let asked = desk.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
-    desk.gone("s-codex").await;
-    assert_eq!(desk.get(&asked.ticket).await.unwrap().waits, Waits::Away);
-    desk.0.clock.skip(9 * MINUTE);
-    desk.0.look().await.unwrap();
-    let again = desk.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
+    let questions = open(at_once());
+    let asked = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
+    questions.session_closed("s-codex").await;
+    assert_eq!(questions.get(&asked.ticket).await.unwrap().presence, AskerPresence::Disconnected);
+    questions.clock.skip(9 * MINUTE);
+    questions.run_due().await.unwrap();
+    let again = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
     assert!(again.merged && again.ticket == asked.ticket);
-    desk.0.clock.skip(9 * MINUTE);
-    desk.0.look().await.unwrap();
-    assert_eq!(desk.get(&asked.ticket).await.unwrap().state, State::Pending);
-    desk.gone("s-codex").await;
-    desk.0.clock.skip(11 * MINUTE);
-    desk.0.look().await.unwrap();
-    assert_eq!(kind(&desk.get(&asked.ticket).await.unwrap().state), Some(Kind::ClientGone));
-    assert!(desk.undelivered(&asker("codex").key, 9).await.unwrap().is_empty());
+    questions.clock.skip(9 * MINUTE);
+    questions.run_due().await.unwrap();
+    assert_eq!(questions.get(&asked.ticket).await.unwrap().state, State::Pending);
+    questions.session_closed("s-codex").await;
+    questions.clock.skip(11 * MINUTE);
+    questions.run_due().await.unwrap();
+    assert_eq!(kind(&questions.get(&asked.ticket).await.unwrap().state), Some(OutcomeKind::ClientGone));
+    assert!(questions.undelivered(&asker("codex").key, 9).await.unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn a_snooze_moves_the_deadline_and_a_cancel_ends_the_question() {
-    let desk = desk(at_once());
+    let questions = open(at_once());
     let draft = Draft { timeout: Some(Duration::from_mins(10)), ..yes_or_no("Deploy") };
-    let asked = desk.ask(asker("codex"), draft).await.unwrap();
-    let deadline = desk.get(&asked.ticket).await.unwrap().deadline;
-    assert!(matches!(desk.snooze(&asked.ticket, 61, Presenter::Browser).await, Err(Error::Snooze)));
-    let until = desk.snooze(&asked.ticket, 30, Presenter::Browser).await.unwrap();
-    let question = desk.get(&asked.ticket).await.unwrap();
+    let asked = questions.ask(asker("codex"), draft).await.unwrap();
+    let deadline = questions.get(&asked.ticket).await.unwrap().deadline;
+    assert!(matches!(questions.snooze(&asked.ticket, 61, Channel::Browser).await, Err(Error::Snooze)));
+    let until = questions.snooze(&asked.ticket, 30, Channel::Browser).await.unwrap();
+    let question = questions.get(&asked.ticket).await.unwrap();
     assert_eq!(question.snoozed_until, Some(until));
     assert!((question.deadline - deadline - 30 * MINUTE).abs() < 1_000);
-    desk.0.clock.skip(31 * MINUTE);
-    desk.0.look().await.unwrap();
-    let question = desk.get(&asked.ticket).await.unwrap();
+    questions.clock.skip(31 * MINUTE);
+    questions.run_due().await.unwrap();
+    let question = questions.get(&asked.ticket).await.unwrap();
     assert_eq!((question.snoozed_until, question.state), (None, State::Pending));
-    let cancelled = desk.cancel(&asker("codex").key, &asked.ticket).await.unwrap();
-    assert_eq!(kind(&cancelled), Some(Kind::Cancelled));
-    let stranger = desk.cancel("nobody", &asked.ticket).await;
+    let cancelled = questions.cancel(&asker("codex").key, &asked.ticket).await.unwrap();
+    assert_eq!(kind(&cancelled), Some(OutcomeKind::Cancelled));
+    let stranger = questions.cancel("nobody", &asked.ticket).await;
     assert!(matches!(stranger, Err(Error::Unknown { .. })), "{stranger:?}");
 }
 
 #[tokio::test]
 async fn a_high_question_takes_the_passphrase_and_guesses_cost_time() {
     let home = tempfile::tempdir().unwrap();
-    let desk = desk(PopupsConfig { passphrase: Some(home.path().join("desk-passphrase")), ..at_once() });
-    let asked = desk.ask(asker("codex"), Draft { level: Level::High, ..yes_or_no("Pay") }).await.unwrap();
-    let with =
-        async |proof: Proof| desk.answer(&asked.ticket, proof, choose("yes"), None, Presenter::Browser).await;
+    let questions = open(QuestionsConfig { passphrase: Some(home.path().join("passphrase")), ..at_once() });
+    let asked =
+        questions.ask(asker("codex"), Draft { level: Level::High, ..yes_or_no("Pay") }).await.unwrap();
+    let with = async |proof: Proof| {
+        questions.answer(&asked.ticket, proof, choose("yes"), None, Channel::Browser).await
+    };
     assert!(matches!(with(Proof::Passphrase("anything".to_owned())).await, Err(Error::NoPassphrase)));
-    assert!(matches!(desk.set_passphrase(None, "short".to_owned()).await, Err(Error::WeakPassphrase)));
-    desk.set_passphrase(None, "correct horse".to_owned()).await.unwrap();
-    assert!(matches!(desk.set_passphrase(None, "of an agent".to_owned()).await, Err(Error::NeedsPassphrase)));
-    assert!(matches!(with(Proof::Door).await, Err(Error::NeedsPassphrase)));
+    assert!(matches!(questions.set_passphrase(None, "short".to_owned()).await, Err(Error::WeakPassphrase)));
+    questions.set_passphrase(None, "correct horse".to_owned()).await.unwrap();
+    assert!(matches!(
+        questions.set_passphrase(None, "of an agent".to_owned()).await,
+        Err(Error::NeedsPassphrase)
+    ));
+    assert!(matches!(with(Proof::Interface).await, Err(Error::NeedsPassphrase)));
     for _ in 0..3 {
         let wrong = with(Proof::Passphrase("battery staple".to_owned())).await;
         assert!(matches!(wrong, Err(Error::WrongPassphrase)), "{wrong:?}");
     }
     let locked = with(Proof::Passphrase("correct horse".to_owned())).await;
     assert!(matches!(locked, Err(Error::Locked { .. })), "{locked:?}");
-    desk.0.clock.skip(6_000);
+    questions.clock.skip(6_000);
     with(Proof::Passphrase("correct horse".to_owned())).await.unwrap();
-    let refused = desk.happened(&asked.ticket).await.unwrap();
+    let refused = questions.audit(&asked.ticket).await.unwrap();
     assert_eq!(refused.iter().filter(|event| event.kind == "refused").count(), 3);
 }
 
 #[tokio::test]
 async fn who_is_away_is_asked_nothing_new_and_gets_what_was_asked() {
-    let desk = desk(at_once());
-    let before = desk.ask(asker("codex"), yes_or_no("Before")).await.unwrap();
-    let until = desk.0.clock.now() + 5 * MINUTE;
-    desk.set_availability(Availability::Away { until: Some(until) }).await.unwrap();
-    let refused = desk.ask(asker("codex"), yes_or_no("Deploy")).await;
+    let questions = open(at_once());
+    let before = questions.ask(asker("codex"), yes_or_no("Before")).await.unwrap();
+    let until = questions.clock.now() + 5 * MINUTE;
+    questions.set_availability(Availability::Away { until: Some(until) }).await.unwrap();
+    let refused = questions.ask(asker("codex"), yes_or_no("Deploy")).await;
     let Err(Error::NotNow(Availability::Away { until: said })) = refused else { panic!("{refused:?}") };
     assert_eq!(said, Some(until));
-    assert!(desk.ask(asker("codex"), yes_or_no("Before")).await.unwrap().merged);
-    answer(&desk, &before.ticket, "yes").await.unwrap();
-    desk.0.clock.skip(6 * MINUTE);
-    desk.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
+    assert!(questions.ask(asker("codex"), yes_or_no("Before")).await.unwrap().merged);
+    answer(&questions, &before.ticket, "yes").await.unwrap();
+    questions.clock.skip(6 * MINUTE);
+    questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
 }
 
 #[tokio::test]
 async fn what_is_too_much_or_means_nothing_is_refused_with_its_place() {
-    let desk = desk(PopupsConfig { pending_per_client: 2, pending: 3, ..at_once() });
+    let questions = open(QuestionsConfig { pending_per_client: 2, pending: 3, ..at_once() });
     for (client, title) in [("a", "One"), ("a", "Two"), ("b", "Three")] {
-        desk.ask(asker(client), yes_or_no(title)).await.unwrap();
+        questions.ask(asker(client), yes_or_no(title)).await.unwrap();
     }
-    let own = desk.ask(asker("a"), yes_or_no("More")).await;
+    let own = questions.ask(asker("a"), yes_or_no("More")).await;
     assert!(matches!(own, Err(Error::TooMany { pending: 2, own: true })), "{own:?}");
-    let all = desk.ask(asker("c"), yes_or_no("More")).await;
+    let all = questions.ask(asker("c"), yes_or_no("More")).await;
     assert!(matches!(all, Err(Error::TooMany { pending: 3, own: false })), "{all:?}");
-    let refused = async |draft: Draft| match desk.ask(asker("d"), draft).await {
+    let refused = async |draft: Draft| match questions.ask(asker("d"), draft).await {
         Err(Error::Invalid { path, validator, .. }) => (path.join("."), validator),
         other => panic!("{other:?}"),
     };
@@ -335,9 +356,9 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// The desk, and what is known of it from outside.
+/// The questions, and what is known of them from outside.
 struct World {
-    desk: Popups,
+    questions: Arc<Questions>,
     tickets: HashMap<u8, Ticket>,
     ends: HashMap<Ticket, Outcome>,
     fetched: Vec<(String, Ticket)>,
@@ -345,29 +366,29 @@ struct World {
 
 impl World {
     async fn act(&mut self, act: Act) {
-        let desk = self.desk.clone();
+        let questions = self.questions.clone();
         let who = |client: u8| asker(["ann", "bob"][usize::from(client)]);
         match act {
             Act::Ask(question, client) => {
                 let draft = Draft {
-                    default: Some(Default { answer: choose("no"), after: Duration::from_secs(20) }),
+                    default: Some(DefaultAnswer { answer: choose("no"), after: Duration::from_secs(20) }),
                     timeout: Some(Duration::from_mins(30)),
                     ..yes_or_no(&format!("Question {question}"))
                 };
                 // Both clients are sessions of one agent, so they ask as one.
                 let who = Asker { client: "codex".to_owned(), ..who(client) };
-                let ticket = desk.ask(who, draft).await.unwrap().ticket;
+                let ticket = questions.ask(who, draft).await.unwrap().ticket;
                 self.tickets.insert(question, ticket);
             }
             Act::Wait(seconds) => {
-                desk.0.clock.skip(i64::from(seconds) * 1_000);
-                desk.0.look().await.unwrap();
+                questions.clock.skip(i64::from(seconds) * 1_000);
+                questions.run_due().await.unwrap();
             }
-            Act::Gone(client) => desk.gone(&who(client).session).await,
+            Act::Gone(client) => questions.session_closed(&who(client).session).await,
             Act::Fetch(client) => {
                 let key = who(client).key;
-                for question in desk.undelivered(&key, 9).await.unwrap() {
-                    assert!(desk.delivered(&key, &question.ticket).await);
+                for question in questions.undelivered(&key, 9).await.unwrap() {
+                    assert!(questions.mark_delivered(&key, &question.ticket).await);
                     let fetched = (key.clone(), question.ticket);
                     assert!(!self.fetched.contains(&fetched), "an outcome is handed over once");
                     self.fetched.push(fetched);
@@ -380,23 +401,23 @@ impl World {
             | Act::Seen(q)
             | Act::Cancel(q, _) => {
                 let Some(ticket) = self.tickets.get(&q).cloned() else { return };
-                let before = desk.get(&ticket).await.unwrap().state;
+                let before = questions.get(&ticket).await.unwrap().state;
                 let pending = before == State::Pending;
                 match act {
-                    Act::Answer(_) => assert_eq!(answer(&desk, &ticket, "yes").await.is_ok(), pending),
+                    Act::Answer(_) => assert_eq!(answer(&questions, &ticket, "yes").await.is_ok(), pending),
                     Act::Refuse(_) => {
-                        assert_eq!(desk.decline(&ticket, None, Presenter::Phone).await.is_ok(), pending);
+                        assert_eq!(questions.decline(&ticket, None, Channel::Phone).await.is_ok(), pending);
                     }
                     Act::TakeBack(_) => {
-                        let back = desk.take_back(&ticket, Presenter::Browser).await.is_ok();
+                        let back = questions.take_back(&ticket, Channel::Browser).await.is_ok();
                         assert!(back || before.outcome().is_some() || matches!(before, State::Held { .. }));
                     }
                     Act::Snooze(_) => {
-                        assert_eq!(desk.snooze(&ticket, 5, Presenter::Browser).await.is_ok(), pending);
+                        assert_eq!(questions.snooze(&ticket, 5, Channel::Browser).await.is_ok(), pending);
                     }
-                    Act::Seen(_) => desk.seen(&ticket, Presenter::Browser).await.unwrap(),
+                    Act::Seen(_) => questions.mark_seen(&ticket, Channel::Browser).await.unwrap(),
                     // Who never asked it may not.
-                    Act::Cancel(_, client) => drop(desk.cancel(&who(client).key, &ticket).await),
+                    Act::Cancel(_, client) => drop(questions.cancel(&who(client).key, &ticket).await),
                     _ => {}
                 }
             }
@@ -404,17 +425,17 @@ impl World {
     }
 
     /// Holds every question against what it was.
-    async fn look(&mut self) {
-        let pending = self.desk.pending(None, 99).await.unwrap();
+    async fn check_invariants(&mut self) {
+        let pending = self.questions.pending(None, 99).await.unwrap();
         for question in &pending.questions {
             assert!(!self.ends.contains_key(&question.ticket), "what has ended is asked again: {question:?}");
         }
-        for question in self.desk.history(&Filter::default(), None, 99).await.unwrap().questions {
+        for question in self.questions.history(&Filter::default(), None, 99).await.unwrap().questions {
             let State::Decided(outcome) = question.state else { panic!("history is of decided questions") };
-            if outcome.by == By::Default {
+            if outcome.by == DecidedBy::Default {
                 assert!(question.seen_at.is_some() && outcome.seen_ms >= 20_000, "{outcome:?}");
             }
-            assert_eq!(outcome.answer.is_some(), outcome.kind == Kind::Answered);
+            assert_eq!(outcome.answer.is_some(), outcome.kind == OutcomeKind::Answered);
             let first = self.ends.entry(question.ticket).or_insert_with(|| outcome.clone());
             assert_eq!(*first, outcome, "an end stays");
         }
@@ -428,23 +449,23 @@ proptest! {
     fn every_question_has_one_end_whatever_happens(acts in prop::collection::vec(act(), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let desk = desk(PopupsConfig::default());
+            let questions = open(QuestionsConfig::default());
             let mut world = World {
-                desk,
+                questions,
                 tickets: HashMap::new(),
                 ends: HashMap::new(),
                 fetched: Vec::new(),
             };
             for act in acts {
                 world.act(act).await;
-                world.look().await;
+                world.check_invariants().await;
             }
             // In the end everything has one.
             for _ in 0..200 {
                 world.act(Act::Wait(900)).await;
             }
-            world.look().await;
-            let left = world.desk.pending(None, 9).await.unwrap();
+            world.check_invariants().await;
+            let left = world.questions.pending(None, 9).await.unwrap();
             assert_eq!(left.total, 0, "every question ends");
         });
     }
@@ -453,23 +474,23 @@ proptest! {
 #[tokio::test]
 async fn the_history_keeps_what_its_settings_say_and_no_pending_question_goes() {
     let keep = Duration::from_hours(24);
-    let desk = desk(PopupsConfig { keep, ..at_once() });
-    let old = desk.ask(asker("codex"), yes_or_no("Old")).await.unwrap();
-    let waits = desk
-        .ask(asker("codex"), Draft { timeout: Some(Duration::from_hours(100)), ..yes_or_no("Waits") })
+    let questions = open(QuestionsConfig { keep, ..at_once() });
+    let old = questions.ask(asker("codex"), yes_or_no("Old")).await.unwrap();
+    let waits = questions
+        .ask(asker("codex"), Draft { timeout: Some(Duration::from_hours(100)), ..yes_or_no("AskerPresence") })
         .await
         .unwrap();
-    answer(&desk, &old.ticket, "yes").await.unwrap();
-    desk.0.clock.skip(24 * 60 * MINUTE - MINUTE);
-    let young = desk.ask(asker("codex"), yes_or_no("Young")).await.unwrap();
-    answer(&desk, &young.ticket, "yes").await.unwrap();
-    desk.0.prune().await.unwrap();
-    assert_eq!(desk.history(&Filter::default(), None, 9).await.unwrap().total, 2, "one more minute");
-    desk.0.clock.skip(2 * MINUTE);
-    desk.0.prune().await.unwrap();
-    let left = desk.history(&Filter::default(), None, 9).await.unwrap();
+    answer(&questions, &old.ticket, "yes").await.unwrap();
+    questions.clock.skip(24 * 60 * MINUTE - MINUTE);
+    let young = questions.ask(asker("codex"), yes_or_no("Young")).await.unwrap();
+    answer(&questions, &young.ticket, "yes").await.unwrap();
+    questions.prune().await.unwrap();
+    assert_eq!(questions.history(&Filter::default(), None, 9).await.unwrap().total, 2, "one more minute");
+    questions.clock.skip(2 * MINUTE);
+    questions.prune().await.unwrap();
+    let left = questions.history(&Filter::default(), None, 9).await.unwrap();
     assert_eq!(left.questions.iter().map(|q| q.title.as_str()).collect::<Vec<_>>(), ["Young"]);
-    assert!(matches!(desk.get(&old.ticket).await, Err(Error::Unknown { .. })));
-    assert!(desk.happened(&old.ticket).await.unwrap().is_empty(), "its audit goes with it");
-    assert_eq!(desk.get(&waits.ticket).await.unwrap().state, State::Pending);
+    assert!(matches!(questions.get(&old.ticket).await, Err(Error::Unknown { .. })));
+    assert!(questions.audit(&old.ticket).await.unwrap().is_empty(), "its audit goes with it");
+    assert_eq!(questions.get(&waits.ticket).await.unwrap().state, State::Pending);
 }

@@ -1,50 +1,51 @@
-//! What time does to questions: answers become final, defaults and deadlines fall due, clients that stay away are gone.
+//! Timers: finalize answers, apply defaults and deadlines, expire questions of clients that stay away.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::decide::nobody;
-use super::desk::Desk;
+use super::Questions;
+use super::decisions::nobody;
 use super::error::Error;
-use super::outcome::{By, Kind, Outcome};
+use super::outcome::{DecidedBy, Outcome, OutcomeKind};
 use super::rows;
-use crate::store::{Millis, popups};
+use adjutant_store::{Millis, questions};
 
-/// Questions that one look takes up at most; the next look follows at once.
-const AT_ONCE: u32 = 100;
-/// The longest that nobody looks, for what another hub entered.
-const LONGEST: Duration = Duration::from_mins(1);
-/// How often old questions are looked for.
-const PRUNE_EVERY: Duration = Duration::from_hours(1);
-/// How long the desk waits for a store that did not answer.
-const RETRY: Duration = Duration::from_secs(1);
+/// Maximum number of due questions of one run; the next run follows at once.
+const BATCH_SIZE: u32 = 100;
+/// Longest pause between two runs, because another hub may have added questions.
+const MAX_PAUSE: Duration = Duration::from_mins(1);
+/// Interval between two removals of old questions.
+const PRUNE_INTERVAL: Duration = Duration::from_hours(1);
+/// Pause after an error of the store.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-impl Desk {
-    pub(super) async fn work(&self, stop: CancellationToken) {
+impl Questions {
+    /// Runs until `stop`: finalizes answers, applies defaults, deadlines and graces.
+    pub async fn run_timers(&self, stop: CancellationToken) {
         if !self.store.is_shared()
-            && let Err(error) = self.all_gone().await
+            && let Err(error) = self.disconnect_all().await
         {
             tracing::warn!(%error, "the clients of the last hub could not be noted as gone");
         }
-        if let Err(error) = self.decided_now("").await {
+        if let Err(error) = self.record_decided("").await {
             tracing::warn!(%error, "who waits for an outcome could not be read");
         }
         let mut prune_at = Instant::now();
         loop {
             if Instant::now() >= prune_at {
-                prune_at = Instant::now() + PRUNE_EVERY;
+                prune_at = Instant::now() + PRUNE_INTERVAL;
                 if let Err(error) = self.prune().await {
                     tracing::warn!(%error, "old questions could not be removed");
                 }
             }
             let woken = self.wake.notified();
-            let pause = match self.look().await {
+            let pause = match self.run_due().await {
                 Ok(pause) => pause,
                 Err(error) => {
-                    tracing::warn!(%error, "what is due at the desk could not be read");
-                    RETRY
+                    tracing::warn!(%error, "due questions could not be read");
+                    RETRY_INTERVAL
                 }
             };
             tokio::select! {
@@ -55,70 +56,70 @@ impl Desk {
         }
     }
 
-    async fn all_gone(&self) -> Result<(), Error> {
+    async fn disconnect_all(&self) -> Result<(), Error> {
         let now = self.clock.now();
         let leased = now.saturating_add(rows::millis(self.settings.silent));
-        Ok(popups::all_gone(&self.store, now, leased).await?)
+        Ok(questions::all_gone(&self.store, now, leased).await?)
     }
 
     /// Removes what was decided longer ago than the settings keep it.
     pub(super) async fn prune(&self) -> Result<(), Error> {
         let since = self.clock.now().saturating_sub(rows::millis(self.settings.keep));
-        while popups::prune(&self.store, since).await? > 0 {}
+        while questions::prune(&self.store, since).await? > 0 {}
         Ok(())
     }
 
     /// Does what is due now; returns how long nothing else is.
-    pub(super) async fn look(&self) -> Result<Duration, Error> {
+    pub(super) async fn run_due(&self) -> Result<Duration, Error> {
         let now = self.clock.now();
         let grace = rows::millis(self.settings.gone_grace);
         let before = now.saturating_sub(grace);
-        let due = popups::due_now(&self.store, now, before, AT_ONCE).await?;
-        let more = due.is_full(AT_ONCE);
+        let due = questions::due_now(&self.store, now, before, BATCH_SIZE).await?;
+        let more = due.is_full(BATCH_SIZE);
         for id in &due.held {
-            if popups::make_final(&self.store, id, now).await? {
-                self.decided_now(id).await?;
-                self.changed(id);
+            if questions::make_final(&self.store, id, now).await? {
+                self.record_decided(id).await?;
+                self.notify_changed(id);
             }
         }
         for id in &due.snoozed {
-            if popups::wake(&self.store, id, now).await? {
-                self.changed(id);
+            if questions::wake(&self.store, id, now).await? {
+                self.notify_changed(id);
             }
         }
         for row in due.defaults {
             let question = rows::question(row)?;
             let Some(default) = question.default else { continue };
             let outcome = Outcome {
-                kind: Kind::Answered,
+                kind: OutcomeKind::Answered,
                 answer: Some(default.answer),
-                by: By::Default,
-                ..nobody(Kind::Answered, now, question.seen_ms)
+                by: DecidedBy::Default,
+                ..nobody(OutcomeKind::Answered, now, question.seen_ms)
             };
             self.settle(question.ticket.as_str(), &outcome, None).await?;
         }
         for (id, seen_ms) in &due.timed_out {
-            self.settle(id, &nobody(Kind::TimedOut, now, *seen_ms), None).await?;
+            self.settle(id, &nobody(OutcomeKind::TimedOut, now, *seen_ms), None).await?;
         }
         for (id, seen_ms) in &due.gone {
-            let outcome = nobody(Kind::ClientGone, now, *seen_ms);
-            if popups::leave(&self.store, id, &rows::outcome(&outcome), before, now).await? {
-                self.changed(id);
+            let outcome = nobody(OutcomeKind::ClientGone, now, *seen_ms);
+            if questions::leave(&self.store, id, &rows::outcome(&outcome), before, now).await? {
+                self.notify_changed(id);
             }
         }
         for id in &due.silent {
-            if popups::silent(&self.store, id, now).await? {
-                self.changed(id);
+            if questions::silent(&self.store, id, now).await? {
+                self.notify_changed(id);
             }
         }
         if more {
             return Ok(Duration::ZERO);
         }
-        let next = popups::next_due(&self.store, now, grace).await?;
-        Ok(next.map_or(LONGEST, |next| pause(next, now)))
+        let next = questions::next_due(&self.store, now, grace).await?;
+        Ok(next.map_or(MAX_PAUSE, |next| pause(next, now)))
     }
 }
 
 fn pause(next: Millis, now: Millis) -> Duration {
-    Duration::from_millis(u64::try_from(next - now).unwrap_or(0)).min(LONGEST)
+    Duration::from_millis(u64::try_from(next - now).unwrap_or(0)).min(MAX_PAUSE)
 }

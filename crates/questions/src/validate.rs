@@ -1,15 +1,15 @@
-//! Whether a question can be asked: its form and its sizes. Nothing is cut short, for a person who reads less than was
+//! Validation of questions and answers: form and sizes. Nothing is truncated, because a user who reads less than was
 //! written would answer another question.
 
 use serde_json::Value;
 
-use super::answer::Answer;
+use super::answer::{Answer, FieldValue};
 use super::error::Error;
 use super::question::{Choice, Draft, Field, Input, Level};
-use crate::config::popups::PopupsConfig;
+use adjutant_base::config::questions::QuestionsConfig;
 
 /// Checks a draft; its default, if it has one, comes back in the order of the fields.
-pub(super) fn check(draft: Draft, settings: &PopupsConfig) -> Result<Draft, Error> {
+pub(super) fn check(draft: Draft, settings: &QuestionsConfig) -> Result<Draft, Error> {
     text(&draft.title, &["title"], settings.largest_title)?;
     if draft.title.trim().is_empty() {
         return Err(fault("the title is empty", &["title"], "minLength", 1));
@@ -27,7 +27,7 @@ pub(super) fn check(draft: Draft, settings: &PopupsConfig) -> Result<Draft, Erro
         check_field(field, settings)?;
         if draft.fields[..at].iter().any(|other| other.name == field.name) {
             return Err(fault(
-                &format!("field `{}` stands twice", field.name),
+                &format!("field `{}` is there twice", field.name),
                 &["fields"],
                 "uniqueItems",
                 true,
@@ -37,7 +37,7 @@ pub(super) fn check(draft: Draft, settings: &PopupsConfig) -> Result<Draft, Erro
     let Some(mut default) = draft.default else { return Ok(draft) };
     if draft.level == Level::High {
         // Anybody can pretend that the question was seen, and silence is no passphrase.
-        let message = "a question marked high has no default: only the person can answer it";
+        let message = "a question marked high has no default: only the user can answer it";
         return Err(fault(message, &["default"], "not", "high"));
     }
     let fitting = default.answer.fit(&draft.fields, settings.largest_answer);
@@ -50,7 +50,7 @@ pub(super) fn check(draft: Draft, settings: &PopupsConfig) -> Result<Draft, Erro
     Ok(Draft { default: Some(default), ..draft })
 }
 
-fn check_field(field: &Field, settings: &PopupsConfig) -> Result<(), Error> {
+fn check_field(field: &Field, settings: &QuestionsConfig) -> Result<(), Error> {
     let here = [field.name.as_str()];
     text(&field.name, &["fields"], 200)?;
     if field.name.is_empty() {
@@ -80,7 +80,7 @@ fn check_field(field: &Field, settings: &PopupsConfig) -> Result<(), Error> {
     Ok(())
 }
 
-fn check_options(options: &[Choice], settings: &PopupsConfig) -> Result<(), Error> {
+fn check_options(options: &[Choice], settings: &QuestionsConfig) -> Result<(), Error> {
     if options.is_empty() {
         return Err(fault("a choice has no options", &["options"], "minItems", 1));
     }
@@ -131,5 +131,105 @@ fn fault(message: &str, path: &[&str], validator: &'static str, expected: impl I
         path: path.iter().map(|step| (*step).to_owned()).collect(),
         validator,
         expected: expected.into(),
+    }
+}
+
+impl Answer {
+    /// Checks the answer against the fields, puts it into their order and returns it. `largest` is the number of
+    /// bytes that a text may have.
+    pub fn fit(self, fields: &[Field], largest: usize) -> Result<Self, Error> {
+        if let Some((name, _)) =
+            self.0.iter().find(|(name, _)| fields.iter().all(|field| field.name != *name))
+        {
+            return Err(Error::Answer {
+                field: name.clone(),
+                reason: "the question has no such field".to_owned(),
+            });
+        }
+        let mut fitting = Vec::with_capacity(fields.len());
+        for field in fields {
+            let fault = |reason: String| Error::Answer { field: field.name.clone(), reason };
+            let mut given = self.0.iter().filter(|(name, _)| *name == field.name).map(|(_, given)| given);
+            match (given.next(), given.next()) {
+                (Some(_), Some(_)) => return Err(fault("it is answered twice".to_owned())),
+                (Some(given), None) => {
+                    fits(field, given, largest).map_err(fault)?;
+                    fitting.push((field.name.clone(), given.clone()));
+                }
+                (None, _) if field.required => return Err(fault("an answer is needed".to_owned())),
+                (None, _) => {}
+            }
+        }
+        Ok(Self(fitting))
+    }
+}
+
+/// Says why a value does not fit its field.
+fn fits(field: &Field, given: &FieldValue, largest: usize) -> Result<(), String> {
+    let short = |text: &str| {
+        if text.contains('\0') {
+            Err("it holds a NUL character".to_owned())
+        } else if text.len() > largest {
+            Err(format!("it has {} bytes, over the limit of {largest}", text.len()))
+        } else {
+            Ok(())
+        }
+    };
+    match (&field.input, given) {
+        (Input::Choice { options, min, max, .. }, FieldValue::Choices(values)) => {
+            if let Some(value) =
+                values.iter().find(|value| options.iter().all(|option| option.value != **value))
+            {
+                return Err(format!("`{value}` is none of its options"));
+            }
+            let twice = |(at, value): (usize, &String)| values[..at].contains(value);
+            if values.iter().enumerate().any(twice) {
+                return Err("an option is chosen twice".to_owned());
+            }
+            let least = if field.required { (*min).max(1) } else { *min };
+            if values.len() < least || values.len() > *max {
+                return Err(format!(
+                    "{} are chosen, and between {least} and {max} are asked for",
+                    values.len()
+                ));
+            }
+            Ok(())
+        }
+        (Input::Choice { other: true, .. }, FieldValue::Other(text)) if !text.trim().is_empty() => {
+            short(text)
+        }
+        (Input::Text { min, max, format, .. }, FieldValue::Text(text)) => {
+            short(text)?;
+            if let Some(format) = format.filter(|format| !format.takes(text)) {
+                return Err(format!("it is not {}", format.wanted()));
+            }
+            let count = text.chars().count();
+            let least = if field.required { (*min).max(1) } else { *min };
+            if count < least || count > *max {
+                return Err(format!(
+                    "it has {count} characters, and between {least} and {max} are asked for"
+                ));
+            }
+            Ok(())
+        }
+        (Input::Number { whole, min, max }, FieldValue::Number(number)) => {
+            if !number.is_finite() || (*whole && number.fract() != 0.0) {
+                return Err(format!("{number} is not a {}number", if *whole { "whole " } else { "" }));
+            }
+            if min.is_some_and(|min| *number < min) || max.is_some_and(|max| *number > max) {
+                return Err(format!("{number} is out of range"));
+            }
+            Ok(())
+        }
+        (Input::Date { time: false }, FieldValue::Date(text)) => match text.parse::<jiff::civil::Date>() {
+            Ok(date) if date.to_string() == *text => Ok(()),
+            _ => Err("a date looks like 2026-11-21".to_owned()),
+        },
+        (Input::Date { time: true }, FieldValue::Date(text)) => match text.parse::<jiff::Timestamp>() {
+            Ok(_) => Ok(()),
+            Err(_) => Err("an instant looks like 2026-11-21T09:30:00+01:00".to_owned()),
+        },
+        (Input::YesNo, FieldValue::YesNo(_)) => Ok(()),
+        _ => Err("the value is of another kind than the field".to_owned()),
     }
 }

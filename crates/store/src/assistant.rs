@@ -3,24 +3,24 @@
 //! A change of an event and what it means for the notifications planned for it are one transaction. A notification
 //! goes from planned to sending under a lease; every later change repeats the state and the attempt it starts from.
 
-pub(crate) mod audit;
-pub(crate) mod calendars;
-pub(crate) mod events;
-pub(crate) mod feeds;
-mod many;
-pub(crate) mod notifications;
-pub(crate) mod outbox;
-mod packed;
-pub(crate) mod plans;
-pub(crate) mod rules;
-pub(crate) mod users;
+pub mod audit;
+mod bulk_insert;
+pub mod calendars;
+pub mod events;
+pub mod feeds;
+pub mod notifications;
+pub mod outbox;
+mod packed_rows;
+pub mod plans;
+pub mod rules;
+pub mod users;
 
 /// Defines a row: its struct, how it is read by position, and a macro that starts the statements which read it.
 macro_rules! row {
     ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $field:ident: $kind:ty),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
-        pub(crate) struct $name { $($(#[$of])* pub(crate) $field: $kind),* }
+        pub struct $name { $($(#[$of])* pub $field: $kind),* }
 
         impl<'r> sqlx::FromRow<'r, sqlx::any::AnyRow> for $name {
             fn from_row(row: &'r sqlx::any::AnyRow) -> Result<Self, sqlx::Error> {

@@ -1,79 +1,79 @@
 //! Threads of Codex, their turns and their items; turns that were handed out as tasks.
 
-mod cut;
-pub(crate) mod handles;
+mod append;
+mod orphaned_turns;
 mod read;
-mod record;
+pub mod turn_handles;
 
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row as _};
 
 use super::Millis;
-pub(crate) use cut::{Cut, alive, cut_off, silent};
-pub(crate) use read::{Query, items, thread, threads};
-pub(crate) use record::record;
+pub use append::record;
+pub use orphaned_turns::{Cut, alive, cut_off, silent};
+pub use read::{Query, items, thread, threads};
 
 /// A thread that begins, or that a new process took up.
 #[derive(Clone, Debug)]
-pub(crate) struct NewThread {
+pub struct NewThread {
     /// Codex's own.
-    pub(crate) id: String,
-    pub(crate) back: String,
-    pub(crate) version: String,
-    pub(crate) cwd: String,
-    pub(crate) model: String,
-    pub(crate) title: String,
+    pub id: String,
+    pub backend: String,
+    pub version: String,
+    pub cwd: String,
+    pub model: String,
+    pub title: String,
     /// JSON of the room's own: what it was started with.
-    pub(crate) settings: String,
-    pub(crate) at: Millis,
+    pub settings: String,
+    pub at: Millis,
 }
 
 /// One row of `codex_threads`, and how its last turn ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Thread {
-    pub(crate) id: String,
-    pub(crate) back: String,
-    pub(crate) version: String,
-    pub(crate) cwd: String,
-    pub(crate) model: String,
-    pub(crate) title: String,
-    pub(crate) settings: String,
-    pub(crate) tokens: i64,
-    pub(crate) created_at: Millis,
-    pub(crate) updated_at: Millis,
+pub struct Thread {
+    pub id: String,
+    pub backend: String,
+    pub version: String,
+    pub cwd: String,
+    pub model: String,
+    pub title: String,
+    pub settings: String,
+    pub tokens: i64,
+    pub created_at: Millis,
+    pub updated_at: Millis,
     /// `completed`, `interrupted` or `failed`; nothing while it runs, or where nobody saw its end.
-    pub(crate) last_end: Option<String>,
-    pub(crate) last_failure: Option<String>,
+    pub last_end: Option<String>,
+    pub last_failure: Option<String>,
 }
 
 /// An item that has ended.
 #[derive(Clone, Debug)]
-pub(crate) struct NewItem {
-    pub(crate) thread: String,
-    pub(crate) id: String,
-    pub(crate) turn: String,
-    pub(crate) kind: String,
-    pub(crate) text: String,
-    pub(crate) body: String,
-    pub(crate) at: Millis,
+pub struct NewItem {
+    pub thread: String,
+    pub id: String,
+    pub turn: String,
+    pub kind: String,
+    pub text: String,
+    pub body: String,
+    pub at: Millis,
 }
 
 /// One row of `codex_items`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Item {
-    pub(crate) seq: i64,
-    pub(crate) id: String,
-    pub(crate) turn: String,
-    pub(crate) kind: String,
-    pub(crate) body: String,
-    pub(crate) at: Millis,
+pub struct Item {
+    pub seq: i64,
+    pub id: String,
+    pub turn: String,
+    pub kind: String,
+    pub body: String,
+    pub at: Millis,
 }
 
 impl FromRow<'_, AnyRow> for Thread {
     fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         Ok(Self {
             id: row.try_get("id")?,
-            back: row.try_get("back")?,
+            backend: row.try_get("backend")?,
             version: row.try_get("version")?,
             cwd: row.try_get("cwd")?,
             model: row.try_get("model")?,
@@ -103,7 +103,7 @@ impl FromRow<'_, AnyRow> for Item {
 
 /// What is to be kept. What belongs to a thread that is not there is left out.
 #[derive(Clone, Debug)]
-pub(crate) enum Change {
+pub enum Change {
     Thread(NewThread),
     TurnStarted {
         thread: String,
@@ -125,4 +125,4 @@ pub(crate) enum Change {
 /// Every statement of this folder, for the test that has both engines read them.
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&[&str]] =
-    &[cut::STATEMENTS, handles::STATEMENTS, read::STATEMENTS, record::STATEMENTS];
+    &[orphaned_turns::STATEMENTS, turn_handles::STATEMENTS, read::STATEMENTS, append::STATEMENTS];

@@ -1,4 +1,4 @@
-//! From a place to connections: pools, modes of files, and what every SQLite connection is told first.
+//! Connections: pools, modes of files, and the settings of every connection.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
@@ -14,24 +14,24 @@ use sqlx::{ConnectOptions as _, Executor as _};
 
 use super::writer::{Engine, Writer};
 use super::{Error, Opened, migrations};
-use crate::config::Database;
+use adjutant_base::config::Database;
 
 /// Connections that read at the same time; SQLite has a thread for each.
 const READERS: u32 = 4;
 /// How long a verb waits for a connection before it says that there is none.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a file that another process holds is tried, and how often: as long as `busy_timeout` in [`PRAGMAS`].
-const HELD: Duration = Duration::from_secs(5);
-const AGAIN: Duration = Duration::from_millis(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// A reader that nobody needed for so long ends, and its memory is free.
-const IDLE: Duration = Duration::from_mins(1);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Said to every SQLite connection. FULL makes a commit wait for the disk; in WAL mode readers never wait for the
 /// writer; another process that holds the file is waited for.
 const PRAGMAS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000";
 
 /// Said to every PostgreSQL connection: a hub that froze in the middle of a transaction does not stop the others.
-const PATIENCE_OF_POSTGRES: &str = "SET idle_in_transaction_session_timeout = '10s'";
+const POSTGRES_SETTINGS: &str = "SET idle_in_transaction_session_timeout = '10s'";
 
 /// Connects, brings the tables up to date, and starts the writer.
 pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
@@ -54,12 +54,12 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
     }
     // A file does not go away between two questions, so a connection to it is not tried before each.
     let tried = engine == Engine::Postgres;
-    let pool = AnyPoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(tried);
+    let pool = AnyPoolOptions::new().acquire_timeout(CONNECTION_TIMEOUT).test_before_acquire(tried);
     let pool = pool.after_connect(move |connection, _| {
         Box::pin(async move {
             match engine {
                 Engine::Sqlite => connection.execute(PRAGMAS).await.map(drop),
-                Engine::Postgres => connection.execute(PATIENCE_OF_POSTGRES).await.map(drop),
+                Engine::Postgres => connection.execute(POSTGRES_SETTINGS).await.map(drop),
             }
         })
     });
@@ -74,7 +74,7 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
     let readers = match database {
         Database::Memory => writers.clone(),
         Database::File(_) | Database::Postgres(_) => {
-            pool.max_connections(READERS).idle_timeout(IDLE).connect_lazy_with(options)
+            pool.max_connections(READERS).idle_timeout(IDLE_TIMEOUT).connect_lazy_with(options)
         }
     };
     Ok(Opened { readers, writer: Writer::start(writers, engine) })
@@ -83,11 +83,11 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
 /// Opens the file once. Whoever finds it held waits as [`PRAGMAS`] say, but for those who make a new one at the same
 /// moment: SQLite turns all but one of them away at once.
 async fn try_file(options: &AnyConnectOptions) -> Result<(), Error> {
-    let end = Instant::now() + HELD;
+    let end = Instant::now() + LOCK_TIMEOUT;
     loop {
         let tried = async { options.connect().await?.execute(PRAGMAS).await.map(drop) };
         match tried.await.map_err(unopened) {
-            Err(Error::Held(_)) if Instant::now() < end => tokio::time::sleep(AGAIN).await,
+            Err(Error::Held(_)) if Instant::now() < end => tokio::time::sleep(LOCK_POLL_INTERVAL).await,
             done => return done,
         }
     }

@@ -3,14 +3,14 @@
 //! One SQL text serves both: TEXT and BIGINT columns only, booleans are 0 and 1, instants are epoch milliseconds.
 //! What a verb acknowledges is on disk first. The store names no room: rooms map its rows to their own values.
 
-pub(crate) mod assistant;
-pub(crate) mod codex;
+pub mod assistant;
+pub mod codex;
 mod connect;
-mod faults;
+mod integrity;
 mod migrations;
-pub(crate) mod popups;
-pub(crate) mod tasks;
-pub(crate) mod timeline;
+pub mod questions;
+pub mod tasks;
+pub mod timeline;
 mod writer;
 
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use std::sync::Arc;
 use sqlx::{Any, AnyPool};
 use tokio::sync::OnceCell;
 
-use crate::config::Database;
-pub(crate) use faults::faults;
+use adjutant_base::config::Database;
+pub use integrity::faults;
 use writer::Writer;
 
 /// An instant: milliseconds since 1970 in UTC. The caller reads the clock; the store has none.
-pub(crate) type Millis = i64;
+pub type Millis = i64;
 
-/// A handle to one database, cheap to clone. It is opened by the first verb, or by [`Store::open`].
+/// A handle to one database, cheap to clone. The first verb opens it.
 #[derive(Clone, Debug)]
-pub(crate) struct Store(Arc<Inner>);
+pub struct Store(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -44,7 +44,7 @@ struct Opened {
 
 /// Why a verb did nothing. The words are for anybody; what the log must know is the source.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// A task with this id is there already.
     #[error("task `{id}` is in the store already")]
     Exists { id: String },
@@ -64,6 +64,12 @@ pub(crate) enum Error {
     Damaged(#[source] Arc<sqlx::Error>),
     #[error("the database was written by a newer adjutant; start that one, or choose another database")]
     Newer,
+    /// A database of a build before the first release, whose tables had other names.
+    #[error(
+        "the database was made by a build before the first release, whose tables cannot be converted; move its file \
+         away and start again, or choose another database"
+    )]
+    BeforeFirstRelease,
     #[error("the database's tables were not made by this adjutant; choose another database")]
     Foreign(#[source] Arc<sqlx::migrate::MigrateError>),
     #[error("the database did not carry it out, and nothing of it was kept")]
@@ -80,29 +86,29 @@ impl From<sqlx::Error> for Error {
 
 impl Store {
     /// Returns a handle; touches nothing yet.
-    pub(crate) fn new(database: Database) -> Self {
+    pub fn new(database: Database) -> Self {
         Self(Arc::new(Inner { database, opened: OnceCell::new() }))
     }
 
     /// Connects and brings the tables up to date, so that a wrong place is known at the start.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the check of the database asks it"))]
+    #[cfg(test)]
     pub(crate) async fn open(&self) -> Result<(), Error> {
         self.opened().await.map(drop)
     }
 
     /// Tells whether other hubs may use the same database at the same time.
-    pub(crate) fn is_shared(&self) -> bool {
+    pub fn is_shared(&self) -> bool {
         matches!(self.0.database, Database::Postgres(_))
     }
 
     /// Returns a number that is another one after each change that this process made; nothing where other processes
     /// may change rows too.
-    pub(crate) fn written(&self) -> Option<u64> {
+    pub fn written(&self) -> Option<u64> {
         (!self.is_shared()).then(|| self.0.opened.get().map_or(0, |opened| opened.writer.done()))
     }
 
     /// Carries out what was accepted, then ends the connections. Verbs after it fail with [`Error::Closed`].
-    pub(crate) async fn close(&self) {
+    pub async fn close(&self) {
         if let Some(opened) = self.0.opened.get() {
             opened.writer.close().await;
             opened.readers.close().await;
@@ -132,6 +138,22 @@ impl Store {
     }
 }
 
+/// Makes a [`writer::Verb`] of a closure's text: arguments by reference in, a result out, both boxed for the writer.
+///
+/// It is a function pointer and no closure, because a verb may be run again after its transaction was undone.
+macro_rules! verb {
+    (|$connection:ident, $arguments:tt: &$type:ty| -> $result:ty $body:block) => {{
+        fn verb<'a>(
+            $connection: &'a mut sqlx::AnyConnection,
+            $arguments: &'a $type,
+        ) -> futures::future::BoxFuture<'a, $result> {
+            Box::pin(async move $body)
+        }
+        verb
+    }};
+}
+use verb;
+
 /// Returns the pattern for `LIKE … ESCAPE '!'` that finds `text` as it is in what was put in lower case, and nothing for
 /// no text. Beyond ASCII it is found as written, for engines differ there.
 fn pattern(text: &str) -> String {
@@ -143,4 +165,4 @@ fn pattern(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod testing;
+mod tests;

@@ -1,7 +1,7 @@
-//! How the tables came to be: files that are added, never edited, and recorded in the database with their checksums.
+//! The schema's history: files that are added, never edited, and recorded in the database with their checksums.
 //!
-//! sqlx's own migrator does it, on either engine: it takes an advisory lock on PostgreSQL, runs each file in a
-//! transaction, and refuses a database whose record differs from these files.
+//! sqlx's own migrator applies them on either engine: it takes an advisory lock on PostgreSQL, runs each file in a
+//! transaction, and rejects a database whose record differs from these files.
 
 use std::sync::Arc;
 
@@ -10,27 +10,36 @@ use sqlx::{AnyConnection, SqlSafeStr as _};
 
 use super::Error;
 
-/// Every migration, oldest first.
-const FILES: &[(i64, &str, &str)] = &[
-    (1, "tasks", include_str!("../../migrations/0001_tasks.sql")),
-    (2, "popups", include_str!("../../migrations/0002_popups.sql")),
-    (3, "assistant", include_str!("../../migrations/0003_assistant.sql")),
-    (4, "codex", include_str!("../../migrations/0004_codex.sql")),
-    (5, "feeds", include_str!("../../migrations/0005_feeds.sql")),
-    (6, "codex handles", include_str!("../../migrations/0006_codex_handles.sql")),
-    (7, "silent", include_str!("../../migrations/0007_silent.sql")),
-    (8, "turns alive", include_str!("../../migrations/0008_turns_alive.sql")),
-];
+/// The name of the first migration.
+const FIRST: &str = "schema";
 
-/// Returns the version that the tables have once all files were applied.
-pub(super) fn newest() -> i64 {
-    FILES.last().map_or(0, |(version, ..)| *version)
+/// Every migration, oldest first.
+const FILES: &[(i64, &str, &str)] = &[(1, FIRST, include_str!("../migrations/0001_schema.sql"))];
+
+/// The name of the migration with which a database began; no row if the database is new.
+const BEGINNING: &str = "SELECT description FROM _sqlx_migrations WHERE version = 1";
+
+const NEWEST: &str = "SELECT MAX(version) FROM _sqlx_migrations";
+
+/// Fails if the tables are those of a build before the first release, or of a newer one. Reads only.
+pub(super) async fn check(connection: &mut AnyConnection) -> Result<(), Error> {
+    // Without the table of migrations the database is new.
+    let beginning: Result<Option<String>, _> =
+        sqlx::query_scalar(BEGINNING).fetch_optional(&mut *connection).await;
+    if beginning.ok().flatten().is_some_and(|name| name != FIRST) {
+        return Err(Error::BeforeFirstRelease);
+    }
+    let newest: Result<Option<i64>, _> = sqlx::query_scalar(NEWEST).fetch_one(connection).await;
+    let known = FILES.last().map_or(0, |(version, ..)| *version);
+    if newest.ok().flatten().is_some_and(|version| version > known) { Err(Error::Newer) } else { Ok(()) }
 }
 
 /// Brings the tables up to date, also while another process does the same.
 pub(super) async fn run(connection: &mut AnyConnection) -> Result<(), Error> {
+    check(connection).await?;
     let mut done = once(connection).await;
-    // SQLite has no lock for it: who lost the race for one file finds its tables made, and goes on with the next.
+    // SQLite has no lock for it: the process that lost the race for one file finds its tables made, and continues with
+    // the next.
     for _ in FILES {
         if !matches!(done, Err(MigrateError::ExecuteMigration(..) | MigrateError::Execute(_))) {
             break;

@@ -1,4 +1,4 @@
-//! Questions for the person: rows, their states, and the verbs that move them.
+//! Questions for the user: rows, their states, and the verbs that move them.
 //!
 //! pending → held → decided, held → pending while the answer may be taken back, pending → decided. Every change
 //! repeats the state it starts from in its `WHERE`, so of those who would decide a question exactly one does.
@@ -10,8 +10,8 @@ macro_rules! select_questions {
             "SELECT q.id, q.seq, q.client, q.workspace, q.title, q.level, q.state, q.asked_at, q.deadline, ",
             "q.seen_at, q.seen_ms, q.snoozed_until, q.held_until, q.outcome, b.message, b.form, ",
             "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id), ",
-            "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.gone_at IS NULL), ",
-            "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.gone_at IS NULL ",
+            "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.disconnected_at IS NULL), ",
+            "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.disconnected_at IS NULL ",
             "AND c.silent_at IS NULL) ",
             "FROM questions q JOIN question_bodies b ON b.question = q.id ",
             $rest
@@ -19,28 +19,28 @@ macro_rules! select_questions {
     };
 }
 
-mod ask;
 mod audit;
 mod decide;
-mod deliver;
-mod desk;
+mod deliveries;
 mod due;
+mod insert;
 mod prune;
 mod read;
-mod show;
+mod settings;
+mod views;
 
-pub(crate) use ask::{Entered, Limits, NewQuestion, ask};
-pub(crate) use audit::{events, note};
-pub(crate) use decide::{Decision, decide, leave, make_final, take_back, withdraw};
-pub(crate) use deliver::{
+pub use audit::{events, note};
+pub use decide::{Decision, decide, leave, make_final, take_back, withdraw};
+pub use deliveries::{
     Here, all_gone, asked_in, askers, back, delivered, due, gone, here, is_delivery, left, lets_go, sent,
     silent, undelivered,
 };
-pub(crate) use desk::{desk, set_desk};
-pub(crate) use due::{due_now, next_due};
-pub(crate) use prune::prune;
-pub(crate) use read::{count_history, count_pending, get, history, next, pending, place};
-pub(crate) use show::{Seen, seen, snooze, wake};
+pub use due::{due_now, next_due};
+pub use insert::{Entered, Limits, NewQuestion, ask};
+pub use prune::prune;
+pub use read::{count_history, count_pending, get, history, next, pending, place};
+pub use settings::{desk, set_desk};
+pub use views::{Seen, seen, snooze, wake};
 
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row as _};
@@ -49,7 +49,7 @@ use super::Millis;
 
 /// Where a question stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub enum State {
     Pending,
     Held,
     Decided,
@@ -57,30 +57,30 @@ pub(crate) enum State {
 
 /// One row of `questions`, with its body and its deliveries counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Question {
-    pub(crate) id: String,
-    pub(crate) seq: i64,
-    pub(crate) client: String,
-    pub(crate) workspace: String,
-    pub(crate) title: String,
-    pub(crate) level: String,
-    pub(crate) state: State,
-    pub(crate) asked_at: Millis,
-    pub(crate) deadline: Millis,
-    pub(crate) seen_at: Option<Millis>,
-    pub(crate) seen_ms: Millis,
-    pub(crate) snoozed_until: Option<Millis>,
-    pub(crate) held_until: Option<Millis>,
+pub struct Question {
+    pub id: String,
+    pub seq: i64,
+    pub client: String,
+    pub workspace: String,
+    pub title: String,
+    pub level: String,
+    pub state: State,
+    pub asked_at: Millis,
+    pub deadline: Millis,
+    pub seen_at: Option<Millis>,
+    pub seen_ms: Millis,
+    pub snoozed_until: Option<Millis>,
+    pub held_until: Option<Millis>,
     /// JSON of the room's own.
-    pub(crate) outcome: Option<String>,
-    pub(crate) message: String,
+    pub outcome: Option<String>,
+    pub message: String,
     /// JSON of the room's own.
-    pub(crate) form: String,
-    pub(crate) deliveries: i64,
+    pub form: String,
+    pub deliveries: i64,
     /// Those of them whose client has not gone.
-    pub(crate) present: i64,
+    pub present: i64,
     /// Those of them that did not fall silent either.
-    pub(crate) heard: i64,
+    pub heard: i64,
 }
 
 impl<'r> FromRow<'r, AnyRow> for Question {
@@ -119,13 +119,13 @@ impl<'r> FromRow<'r, AnyRow> for Question {
 /// Every statement of this folder, for the test that has both engines read them.
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&[&str]] = &[
-    ask::STATEMENTS,
+    insert::STATEMENTS,
     audit::STATEMENTS,
     decide::STATEMENTS,
-    deliver::STATEMENTS,
-    desk::STATEMENTS,
+    deliveries::STATEMENTS,
+    settings::STATEMENTS,
     due::STATEMENTS,
     prune::STATEMENTS,
     read::STATEMENTS,
-    show::STATEMENTS,
+    views::STATEMENTS,
 ];

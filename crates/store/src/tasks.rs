@@ -23,18 +23,18 @@ mod enqueue;
 mod events;
 mod finish;
 mod lease;
+mod outcomes;
 mod prune;
 mod read;
-mod results;
 
-pub(crate) use claim::{Claim, Slots, claim};
-pub(crate) use enqueue::{QueueLimits, enqueue};
-pub(crate) use events::{append_events, events, events_before};
-pub(crate) use finish::{Cancelled, cancel, finish};
-pub(crate) use lease::{extend, move_to_runner, running_of_dead_hubs, take_over};
-pub(crate) use prune::{Keep, prune};
-pub(crate) use read::{Filter, count, get, ids, list, position};
-pub(crate) use results::{mark_delivered, outcome, undelivered};
+pub use claim::{Claim, Slots, claim};
+pub use enqueue::{QueueLimits, enqueue};
+pub use events::{append_events, events, events_before};
+pub use finish::{Cancelled, cancel, finish};
+pub use lease::{expired_leases, extend, move_to_runner, take_over};
+pub use outcomes::{mark_delivered, outcome, undelivered};
+pub use prune::{Keep, prune};
+pub use read::{Filter, count, get, ids, list, position};
 
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row as _};
@@ -43,7 +43,7 @@ use super::Millis;
 
 /// Where a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum State {
+pub enum State {
     Queued,
     Running,
     Ended(Ending),
@@ -51,7 +51,7 @@ pub(crate) enum State {
 
 /// How a task ended; it stays so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Ending {
+pub enum Ending {
     Succeeded,
     Failed,
     Cancelled,
@@ -61,95 +61,95 @@ pub(crate) enum Ending {
 
 /// A task that somebody asks for.
 #[derive(Clone, Debug)]
-pub(crate) struct NewTask {
+pub struct NewTask {
     /// Unique, chosen by the caller of the store; no meaning is read from it.
-    pub(crate) id: String,
+    pub id: String,
     /// Who asks: the key of fairness and of ownership.
-    pub(crate) caller: String,
-    pub(crate) agent: String,
+    pub caller: String,
+    pub agent: String,
     /// The runner it waits for; limits are counted by it.
-    pub(crate) runner: String,
-    pub(crate) text: String,
-    pub(crate) workdir: String,
+    pub runner: String,
+    pub text: String,
+    pub workdir: String,
     /// Higher goes first, among the tasks of one caller.
-    pub(crate) priority: i64,
+    pub priority: i64,
     /// The task whose agent asked for this one, if one did.
-    pub(crate) parent: Option<String>,
+    pub parent: Option<String>,
     /// The first task of the tree; the task itself where there is no parent.
-    pub(crate) root: String,
+    pub root: String,
     /// 0 for a task of a client, one more for each delegation below it.
-    pub(crate) depth: i64,
+    pub depth: i64,
     /// JSON of the room's own: timeout, schema, checks, isolation, permission.
-    pub(crate) options: String,
-    pub(crate) created_at: Millis,
+    pub options: String,
+    pub created_at: Millis,
 }
 
 /// One row of `tasks`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Task {
-    pub(crate) id: String,
+pub struct Task {
+    pub id: String,
     /// Grows with every task of the store: the age, and the key of pages.
-    pub(crate) seq: i64,
-    pub(crate) caller: String,
-    pub(crate) agent: String,
+    pub seq: i64,
+    pub caller: String,
+    pub agent: String,
     /// The runner it waits for, then the one it runs on.
-    pub(crate) runner: String,
-    pub(crate) text: String,
-    pub(crate) workdir: String,
-    pub(crate) priority: i64,
-    pub(crate) parent: Option<String>,
-    pub(crate) root: String,
-    pub(crate) depth: i64,
-    pub(crate) options: String,
-    pub(crate) state: State,
+    pub runner: String,
+    pub text: String,
+    pub workdir: String,
+    pub priority: i64,
+    pub parent: Option<String>,
+    pub root: String,
+    pub depth: i64,
+    pub options: String,
+    pub state: State,
     /// 0 while queued; 1 from the claim on, one more for each runner after the first.
-    pub(crate) attempt: i64,
+    pub attempt: i64,
     /// Grows with each claim and take-over; a verb with an older one is refused.
-    pub(crate) fence: i64,
+    pub fence: i64,
     /// The hub that holds or held it.
-    pub(crate) hub: Option<String>,
-    pub(crate) lease_until: Option<Millis>,
+    pub hub: Option<String>,
+    pub lease_until: Option<Millis>,
     /// The folder of its run, for the hub that takes it up again and for who removes it.
-    pub(crate) spool: Option<String>,
+    pub spool: Option<String>,
     /// When somebody asked to cancel it while it ran.
-    pub(crate) cancel_requested_at: Option<Millis>,
+    pub cancel_requested_at: Option<Millis>,
     /// The class of its failure, as the room names it.
-    pub(crate) failure: Option<String>,
-    pub(crate) created_at: Millis,
-    pub(crate) started_at: Option<Millis>,
-    pub(crate) ended_at: Option<Millis>,
+    pub failure: Option<String>,
+    pub created_at: Millis,
+    pub started_at: Option<Millis>,
+    pub ended_at: Option<Millis>,
 }
 
 impl Task {
     /// Returns the lease with which the hub that claimed this row speaks for it.
-    pub(crate) fn lease(&self) -> Lease {
+    pub fn lease(&self) -> Lease {
         Lease { task: self.id.clone(), fence: self.fence }
     }
 }
 
 /// The right to speak for a running task, until another hub takes it over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lease {
-    pub(crate) task: String,
-    pub(crate) fence: i64,
+pub struct Lease {
+    pub task: String,
+    pub fence: i64,
 }
 
 /// Something that happened in a task's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NewEvent {
-    pub(crate) at: Millis,
-    pub(crate) kind: String,
+pub struct NewEvent {
+    pub at: Millis,
+    pub kind: String,
     /// JSON of the room's own.
-    pub(crate) data: String,
+    pub data: String,
 }
 
 /// One row of `task_events`; `seq` counts from 1 in each task, without a gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TaskEvent {
-    pub(crate) seq: i64,
-    pub(crate) at: Millis,
-    pub(crate) kind: String,
-    pub(crate) data: String,
+pub struct TaskEvent {
+    pub seq: i64,
+    pub at: Millis,
+    pub kind: String,
+    pub data: String,
 }
 
 impl<'r> FromRow<'r, AnyRow> for Task {
@@ -187,7 +187,7 @@ impl<'r> FromRow<'r, AnyRow> for Task {
 
 impl State {
     /// Every state, in the order of a task's life.
-    pub(crate) const ALL: [Self; 6] = [
+    pub const ALL: [Self; 6] = [
         Self::Queued,
         Self::Running,
         Self::Ended(Ending::Succeeded),
@@ -197,7 +197,7 @@ impl State {
     ];
 
     /// Returns the word that stands in the row.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
             Self::Running => "running",
@@ -206,19 +206,19 @@ impl State {
     }
 
     /// Reads the word of a row; nothing for a word that is none.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == name)
     }
 
     /// Tells whether nothing can happen to it any more.
-    pub(crate) fn is_ended(self) -> bool {
+    pub fn is_ended(self) -> bool {
         matches!(self, Self::Ended(_))
     }
 }
 
 impl Ending {
     /// Returns the word that stands in the row.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
@@ -238,5 +238,5 @@ pub(super) const STATEMENTS: &[&[&str]] = &[
     lease::STATEMENTS,
     prune::STATEMENTS,
     read::STATEMENTS,
-    results::STATEMENTS,
+    outcomes::STATEMENTS,
 ];

@@ -4,8 +4,8 @@ mod assistant;
 mod codex;
 mod durability;
 mod machine;
-mod popups;
 mod postgres;
+mod questions;
 mod story;
 
 use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::tasks::{Claim, NewTask, QueueLimits, STATEMENTS, Slots};
 use super::{Error, Store};
-use crate::config::Database;
+use adjutant_base::config::Database;
 use postgres::Postgres;
 
 const ROOMY: QueueLimits = QueueLimits { each_caller: 10_000, total: 10_000 };
@@ -54,8 +54,10 @@ fn file_store() -> (TempDir, Store) {
 
 async fn prepare_all(store: &Store) {
     let mut connection = store.read().await.unwrap();
-    let rooms =
-        super::assistant::STATEMENTS.iter().chain(super::codex::STATEMENTS).chain(super::popups::STATEMENTS);
+    let rooms = super::assistant::STATEMENTS
+        .iter()
+        .chain(super::codex::STATEMENTS)
+        .chain(super::questions::STATEMENTS);
     for sql in STATEMENTS.iter().chain(rooms).chain(super::timeline::STATEMENTS).copied().flatten() {
         let prepared = connection.prepare(AssertSqlSafe(*sql).into_sql_str()).await;
         assert!(prepared.is_ok(), "{:?}\n{sql}", prepared.err());
@@ -184,6 +186,10 @@ async fn a_database_of_another_version_is_left_alone() {
     )
     .await;
     assert!(matches!(place(&folder).open().await, Err(Error::Newer)));
+
+    let (folder, store) = file_store();
+    tamper(&store, "UPDATE _sqlx_migrations SET description = 'tasks'").await;
+    assert!(matches!(place(&folder).open().await, Err(Error::BeforeFirstRelease)));
 
     let (folder, store) = file_store();
     tamper(&store, "UPDATE _sqlx_migrations SET checksum = X'00'").await;

@@ -1,4 +1,4 @@
-//! What happened in all rooms, newest first: one question over the tables of each. Nothing is written for it.
+//! The timeline of all toolsets, newest first: one query over the tables of each.
 
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row as _};
@@ -7,20 +7,20 @@ use super::{Error, Millis, Store, pattern};
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Moment {
-    pub(crate) happened_at: Millis,
+pub struct Moment {
+    pub happened_at: Millis,
     /// Among those of one instant, the key of pages.
-    pub(crate) place: String,
-    /// The room's name, as in `config.toml`.
-    pub(crate) room: String,
-    /// What it was, in the words of the room's rows.
-    pub(crate) kind: String,
+    pub place: String,
+    /// The toolset's name, as in `config.toml`.
+    pub toolset: String,
+    /// What it was, in the words of the toolset's rows.
+    pub kind: String,
     /// The task, question, notification, thread or subject that it was about.
-    pub(crate) id: String,
+    pub id: String,
     /// An agent, a client, a user or whoever acted; may be empty.
-    pub(crate) who: String,
+    pub who: String,
     /// The beginning of its text.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 impl FromRow<'_, AnyRow> for Moment {
@@ -28,7 +28,7 @@ impl FromRow<'_, AnyRow> for Moment {
         Ok(Self {
             happened_at: row.try_get(0)?,
             place: row.try_get(1)?,
-            room: row.try_get(2)?,
+            toolset: row.try_get(2)?,
             kind: row.try_get(3)?,
             id: row.try_get(4)?,
             who: row.try_get(5)?,
@@ -39,19 +39,19 @@ impl FromRow<'_, AnyRow> for Moment {
 
 /// Which moments are asked for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Search {
+pub struct Search {
     /// Stands in the text, in who or what it was, in any case (beyond ASCII, as written); empty means all.
-    pub(crate) text: String,
-    /// One room; empty means all.
-    pub(crate) room: String,
+    pub text: String,
+    /// One toolset; empty means all.
+    pub toolset: String,
     /// Only what is older than this instant and place.
-    pub(crate) before: Option<(Millis, String)>,
+    pub before: Option<(Millis, String)>,
 }
 
 /// The moments of one kind: when, which, how named, of whom, and where they stand. Each part is cut by itself, so that
 /// no more rows are put in order than can be shown.
 macro_rules! part {
-    ($room:literal, $mark:literal, $at:literal, $kind:literal, $id:literal, $who:literal, $text:literal, $from:literal) => {
+    ($toolset:literal, $mark:literal, $at:literal, $kind:literal, $id:literal, $who:literal, $text:literal, $from:literal) => {
         concat!(
             "SELECT * FROM (SELECT ",
             $at,
@@ -60,8 +60,8 @@ macro_rules! part {
             "' || ",
             $id,
             " AS place, '",
-            $room,
-            "' AS room, ",
+            $toolset,
+            "' AS toolset, ",
             $kind,
             " AS kind, ",
             $id,
@@ -73,7 +73,7 @@ macro_rules! part {
             "FROM ",
             $from,
             " AND ($4 = '' OR $4 = '",
-            $room,
+            $toolset,
             "') ",
             "AND (",
             $at,
@@ -108,9 +108,9 @@ const READ: &str = concat!(
     part!("agents", "b", "t.ended_at", "t.state", "t.id", "t.agent", "i.text",
         "tasks t JOIN task_inputs i ON i.task = t.id WHERE t.ended_at IS NOT NULL"),
     " UNION ALL ",
-    part!("popups", "c", "q.asked_at", "'asked'", "q.id", "q.client", "q.title", "questions q WHERE 1 = 1"),
+    part!("questions", "c", "q.asked_at", "'asked'", "q.id", "q.client", "q.title", "questions q WHERE 1 = 1"),
     " UNION ALL ",
-    part!("popups", "d", "q.decided_at", "q.kind", "q.id", "q.client", "q.title", "questions q WHERE q.state = 'decided'"),
+    part!("questions", "d", "q.decided_at", "q.kind", "q.id", "q.client", "q.title", "questions q WHERE q.state = 'decided'"),
     " UNION ALL ",
     part!("assistant", "e", "n.updated_at", "n.status", "n.id", "u.name", "e.title",
         "notifications n JOIN users u ON u.id = n.user_id JOIN events e ON e.id = n.event_id \
@@ -127,11 +127,11 @@ const READ: &str = concat!(
 );
 
 /// Returns at most `limit` moments, the newest first.
-pub(crate) async fn read(store: &Store, search: &Search, limit: u32) -> Result<Vec<Moment>, Error> {
+pub async fn read(store: &Store, search: &Search, limit: u32) -> Result<Vec<Moment>, Error> {
     let mut connection = store.read().await?;
     let (at, place) = search.before.clone().unwrap_or((Millis::MAX, String::new()));
     let query = sqlx::query_as(READ).bind(at).bind(place).bind(pattern(&search.text));
-    let query = query.bind(&search.room).bind(i64::from(limit));
+    let query = query.bind(&search.toolset).bind(i64::from(limit));
     Ok(query.fetch_all(&mut *connection).await?)
 }
 

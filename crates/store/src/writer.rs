@@ -1,4 +1,4 @@
-//! One writer: verbs that come at the same time share a transaction, and so one wait for the disk.
+//! The one writer: verbs that come at the same time share a transaction, and so one wait for the disk.
 //!
 //! Each caller is answered after the commit. When a verb of a batch fails, the batch is undone and each of its verbs
 //! is carried out alone, so that nobody pays for somebody else's fault.
@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 use super::Error;
 
 /// Verbs in one transaction at most: the longest that one of them waits for the others.
-const BATCH: usize = 128;
+const BATCH_SIZE: usize = 128;
 /// Verbs that wait; one more makes its caller wait.
-const WAITING: usize = 1024;
+const MAX_QUEUED: usize = 1024;
 /// How often a verb is carried out that lost against another hub, before its caller is told.
-const TRIES: usize = 5;
+const MAX_TRIES: usize = 5;
 
 /// Hubs that share a PostgreSQL write one after the other, as processes that share an SQLite file do: no deadlock, no
 /// number given twice, and a batch is short. The number means nothing but this lock.
@@ -57,7 +57,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Starts the task, which ends with [`Writer::close`], or when the writer is dropped.
     pub(super) fn start(pool: AnyPool, engine: Engine) -> Self {
-        let (jobs, queue) = mpsc::channel(WAITING);
+        let (jobs, queue) = mpsc::channel(MAX_QUEUED);
         let stop = CancellationToken::new();
         let task = tokio::spawn(run(pool, engine, queue, stop.clone()));
         Self { jobs, done: AtomicU64::new(0), stop, task: Mutex::new(Some(task)) }
@@ -104,11 +104,11 @@ impl Writer {
 }
 
 async fn run(pool: AnyPool, engine: Engine, mut queue: mpsc::Receiver<Job>, stop: CancellationToken) {
-    let mut batch = Vec::with_capacity(BATCH);
+    let mut batch = Vec::with_capacity(BATCH_SIZE);
     loop {
         tokio::select! {
             () = stop.cancelled(), if !queue.is_closed() => queue.close(),
-            taken = queue.recv_many(&mut batch, BATCH) => if taken == 0 { break },
+            taken = queue.recv_many(&mut batch, BATCH_SIZE) => if taken == 0 { break },
         }
         // Who went away before its verb began does not want it any more.
         batch.retain(|job| !job.answer.is_closed());
@@ -148,7 +148,7 @@ async fn alone(pool: &AnyPool, engine: Engine, step: &Step) -> Result<(), Error>
     let mut tries = 1;
     loop {
         match carry_out(pool, engine, std::iter::once(step)).await {
-            Err(Error::Failed(error)) if tries < TRIES && is_passing(&error) => tries += 1,
+            Err(Error::Failed(error)) if tries < MAX_TRIES && is_passing(&error) => tries += 1,
             done => return done,
         }
     }

@@ -11,9 +11,9 @@
 mod client;
 mod envelope;
 mod hub;
-mod line;
+mod lines;
 mod session;
-mod shared;
+mod state;
 
 use std::fs::File;
 use std::io;
@@ -21,26 +21,26 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config;
 use crate::socket::{self, Connection, Hello, Start};
-use shared::Shared;
+use adjutant_base::config;
+use state::Shared;
 
 /// What the command line asks for.
 #[derive(Clone, Debug)]
-pub(crate) struct Options {
-    pub(crate) home: PathBuf,
+pub struct Options {
+    pub home: PathBuf,
     /// The project that the client works in, where it has prompts of its own.
-    pub(crate) workspace: Option<PathBuf>,
+    pub workspace: Option<PathBuf>,
     /// The server's name, as the hub knows it.
-    pub(crate) server: String,
-    pub(crate) start: Start,
+    pub server: String,
+    pub start: Start,
     /// Called before anything is logged: a log that is not needed is not started.
-    pub(crate) speak: fn(),
+    pub init_logging: fn(),
 }
 
 /// Why there is nothing to relay to.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error(transparent)]
     Socket(#[from] socket::Error),
     #[error(transparent)]
@@ -51,7 +51,7 @@ pub(crate) enum Error {
 
 impl Error {
     /// Says what to do about it.
-    pub(crate) fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> Option<String> {
         match self {
             Self::Socket(error) => error.hint(),
             Self::Settings(error) => Some(error.hint().to_owned()),
@@ -61,12 +61,12 @@ impl Error {
 }
 
 /// Relays until the client closes its end. Fails when no hub can be reached at the start.
-pub(crate) fn run(options: Options) -> Result<(), Error> {
+pub fn run(options: Options) -> Result<(), Error> {
     let connection = reach(&options, options.start)?;
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let home = options.home.clone();
-    let shared = Arc::new(Shared::new(output, connection.input.get_ref().try_clone()?, options.speak));
+    let shared = Arc::new(Shared::new(output, connection.input.get_ref().try_clone()?, options.init_logging));
     let (of_client, of_hub) = (shared.clone(), shared.clone());
     // Both threads end with the process: one of them may wait for a peer that says nothing more.
     std::thread::spawn(move || client::relay(&of_client, input));
@@ -80,21 +80,21 @@ pub(crate) fn run(options: Options) -> Result<(), Error> {
 fn reach(options: &Options, start: Start) -> Result<Connection, Error> {
     let hello = Hello::relay(&options.server, options.workspace.as_deref());
     // A hub that runs is found without config.toml, and reading that would be a fifth of what a relay weighs.
-    let usual = config::usual_socket(&options.home);
-    let connection = match socket::find(&options.home, &usual, &hello) {
+    let default_socket = config::default_socket(&options.home);
+    let connection = match socket::connect_running(&options.home, &default_socket, &hello) {
         Err(none @ socket::Error::NoHub { .. }) => {
             let place = config::hub(&options.home)?.socket;
             // There is no other place to look, and nothing to start.
-            if start == Start::Never && place.as_ref() == Some(&usual) {
+            if start == Start::Never && place.as_ref() == Some(&default_socket) {
                 return Err(none.into());
             }
-            socket::reach(&options.home, place.as_deref(), &hello, start)?
+            socket::connect_or_start(&options.home, place.as_deref(), &hello, start)?
         }
         found => found?,
     };
-    let hub = &connection.welcome;
+    let hub = &connection.reply;
     if hub.adjutant != env!("CARGO_PKG_VERSION") {
-        (options.speak)();
+        (options.init_logging)();
         tracing::warn!(
             hub.version = %hub.adjutant,
             hub.pid = hub.pid,

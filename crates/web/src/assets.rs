@@ -27,15 +27,15 @@ pub(super) struct Asset {
 }
 
 /// The style sheet, as it stands in a page.
-pub(super) const STYLE: &str = include_str!("../../static/style.css");
+pub(super) const STYLE: &str = include_str!("../static/style.css");
 /// The source of style that a page's policy allows: this very sheet (Content Security Policy 3, section 2.3.1).
 pub(super) static STYLE_SOURCE: LazyLock<String> =
     LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(STYLE))));
 pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("app", "js", "text/javascript; charset=utf-8", include_str!("../../static/app.js"))
+    Asset::new("app", "js", "text/javascript; charset=utf-8", include_str!("../static/app.js"))
 });
 pub(super) static ICON: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", include_str!("../../static/icon.svg")));
+    LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", include_str!("../static/icon.svg")));
 
 impl Asset {
     fn new(stem: &str, extension: &str, kind: &'static str, text: &'static str) -> Self {

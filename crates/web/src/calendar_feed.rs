@@ -1,5 +1,5 @@
-//! `/feeds/SECRET.ics`: somebody's calendar for the calendar programs of this machine. Such a program knows no login:
-//! the address is the secret, which `adjutant users feed` prints and takes back.
+//! `/feeds/SECRET.ics`: a user's calendar for calendar programs on this machine. Such a program cannot log in, so the
+//! address is the secret; `adjutant users feed` prints and revokes it.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 
-use crate::app::App;
-use crate::assistant::feed::digest;
+use adjutant_app::App;
+use adjutant_assistant::feed::digest;
 
 /// Under which all feeds lie.
 pub(super) const FOLDER: &str = "/feeds/";
@@ -21,12 +21,12 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Response {
     let unknown = || (StatusCode::NOT_FOUND, "there is no such feed\n").into_response();
-    let failed = |error: crate::assistant::Error| {
-        tracing::error!(%error, "a feed cannot be told");
-        (StatusCode::INTERNAL_SERVER_ERROR, "the feed cannot be told now\n").into_response()
+    let failed = |error: adjutant_assistant::Error| {
+        tracing::error!(%error, "a feed cannot be written");
+        (StatusCode::INTERNAL_SERVER_ERROR, "the feed is not available now\n").into_response()
     };
     let Some(secret) = file.strip_suffix(".ics") else { return unknown() };
-    let user = match app.assistant.fed_by(secret).await {
+    let user = match app.assistant.user_for_secret(secret).await {
         Ok(Some(user)) => user,
         Ok(None) => return unknown(),
         Err(error) => return failed(error),

@@ -1,4 +1,4 @@
-//! The token that stands in every form that does something: a page of another site cannot read it.
+//! The CSRF token of every form that changes something: a page of another site cannot read it.
 //!
 //! The guard refuses foreign origins already, and the login cookie is `SameSite=Strict`; this is the lock behind
 //! those two. The token is a random number of this process: it says that the form came out of one of our pages,

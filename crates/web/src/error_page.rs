@@ -1,82 +1,11 @@
-//! What a browser gets when there is no page: statuses live here alone.
-
-use std::fmt::Display;
+//! The error page: the only place that maps failures to HTTP statuses.
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use minijinja::{Value, context};
 
+use super::error::{Failure, Login};
 use super::page::{self, Place};
-
-/// Why a browser is asked to log in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Login {
-    /// It shows no login. One that has it keeps it to itself when it is sent here from elsewhere, so the page is
-    /// offered again.
-    Missing,
-    /// The link that it opened is worth nothing any more.
-    Spent,
-}
-
-/// Why there is no page.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// There is no prompt of this name; the names that are close to it.
-    NoPrompt {
-        name: String,
-        near: Vec<String>,
-    },
-    /// The prompt's file is there, but it cannot be served.
-    BrokenPrompt {
-        name: String,
-        reason: String,
-    },
-    /// There is no agent of this name; the names that are close to it.
-    NoAgent {
-        name: String,
-        near: Vec<String>,
-    },
-    /// The agent's file is there, but it cannot be served.
-    BrokenAgent {
-        name: String,
-        reason: String,
-    },
-    /// There is no question of this name.
-    NoQuestion {
-        ticket: String,
-    },
-    /// There is no task of this name.
-    NoTask {
-        id: String,
-    },
-    /// There is no thread of this name.
-    NoThread {
-        id: String,
-    },
-    NoPage,
-    /// The form is not one of this hub's pages, or the page is older than the hub.
-    Stale,
-    /// The browser has not shown a login.
-    LoginNeeded(Login),
-    /// The request itself is wrong; the sentence says how.
-    BadRequest(&'static str),
-    /// The path exists for another method.
-    WrongMethod,
-    /// The body is over the limit.
-    TooLarge,
-    /// Too many live streams at once.
-    Busy,
-    /// Our fault; the log has the detail.
-    Internal,
-}
-
-impl Failure {
-    /// Logs an error that the reader cannot do anything about.
-    pub(super) fn internal(error: impl Display) -> Self {
-        tracing::error!(error = %error, "page failed");
-        Self::Internal
-    }
-}
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
@@ -95,10 +24,10 @@ impl IntoResponse for Failure {
             Self::Stale => (
                 StatusCode::FORBIDDEN,
                 "Nothing was done",
-                Some("This form is older than the running hub. Go back, reload the page, and do it again."),
+                Some("This form is older than the running hub. Go back, reload the page, and send it again."),
             ),
             Self::NoPage => {
-                (StatusCode::NOT_FOUND, "No such page", Some("The address leads nowhere in this console."))
+                (StatusCode::NOT_FOUND, "No such page", Some("The console has no page at this address."))
             }
             Self::LoginNeeded(login) => {
                 let text = match login {
@@ -116,7 +45,7 @@ impl IntoResponse for Failure {
             Self::TooLarge => (
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "Too much at once",
-                Some("The form holds more than the hub takes in one request."),
+                Some("The form is larger than the hub accepts in one request."),
             ),
             Self::Busy => (
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -126,7 +55,7 @@ impl IntoResponse for Failure {
             Self::Internal => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Something went wrong here",
-                Some("The hub's log says what happened."),
+                Some("The hub's log has the error."),
             ),
         };
         let (kind, name, near): (_, _, &[String]) = match &self {
@@ -148,14 +77,4 @@ impl IntoResponse for Failure {
         page::bare(status, place, "error.html", values)
             .unwrap_or_else(|_| (status, [(header::CACHE_CONTROL, "no-store")], title).into_response())
     }
-}
-
-/// Answers a path that no route has.
-pub(super) async fn no_such_page() -> Failure {
-    Failure::NoPage
-}
-
-/// Answers a route's path asked with another method.
-pub(super) async fn wrong_method() -> Failure {
-    Failure::WrongMethod
 }

@@ -1,8 +1,8 @@
-//! Long text in a page: its beginning, and how much is left out.
+//! Excerpts of long text: its beginning, and the length of the rest.
 
 use minijinja::{Value, context};
 
-use crate::visible;
+use adjutant_base::text::escape_invisible;
 
 /// Bytes that are shown of one text. A task may have a megabyte, and nobody reads it on a page.
 const SHOWN: usize = 64 * 1024;
@@ -15,5 +15,5 @@ pub(super) fn beginning(text: &str) -> &str {
 /// Returns a text for the template `sheet.html`.
 pub(super) fn of(text: &str) -> Value {
     let part = beginning(text);
-    context! { text => part, bytes => text.len(), clipped => part.len() < text.len(), hidden => visible::count(part) }
+    context! { text => part, bytes => text.len(), clipped => part.len() < text.len(), hidden => escape_invisible::count(part) }
 }

@@ -1,8 +1,8 @@
-//! Strangers' text as HTML: what a reader would not see is marked, see `crate::visible`.
+//! Untrusted text as HTML: invisible characters are marked, see `adjutant_base::text::escape_invisible`.
 
 use std::fmt::Write as _;
 
-use crate::visible::is_hidden;
+use adjutant_base::text::escape_invisible::is_hidden;
 
 /// Returns HTML: the text escaped, each hidden character as a mark with its code. The script's copy button
 /// turns a mark back into its character.
@@ -83,7 +83,7 @@ mod tests {
     use proptest::prelude::{any, proptest};
 
     use super::marked;
-    use crate::visible::is_hidden;
+    use adjutant_base::text::escape_invisible::is_hidden;
 
     proptest! {
         #[test]

@@ -4,18 +4,19 @@
 //! nothing here decides who may look.
 
 mod assets;
-mod calm;
+mod calendar_feed;
 mod csrf;
+mod early_submit;
 mod error;
+mod error_page;
 mod excerpt;
-mod feed;
-mod form;
-mod live;
+mod highlight;
 mod markdown;
-mod marked;
 mod page;
 mod pages;
-mod when;
+mod prompt_form;
+mod sse;
+mod timefmt;
 
 use std::sync::Arc;
 
@@ -24,12 +25,12 @@ use axum::extract::DefaultBodyLimit;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
-use crate::app::App;
+use adjutant_app::App;
 use error::Failure;
-pub(crate) use error::Login;
+pub use error::Login;
 
 /// Returns every route of the console. It has its own fallback, which answers with a page.
-pub(crate) fn router(app: Arc<App>) -> Router {
+pub fn router(app: Arc<App>) -> Router {
     let body_limit = app.config.http.body_limit;
     Router::new()
         .route("/", get(pages::overview::show))
@@ -41,11 +42,11 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/calendar/notification", post(pages::calendar::notification))
         .route("/calendar/plan", post(pages::calendar::plan))
         .route("/calendar/preferences", post(pages::calendar::change))
-        .route("/feeds/{file}", get(feed::show))
+        .route("/feeds/{file}", get(calendar_feed::show))
         .route("/tasks", get(pages::tasks::list))
         .route("/tasks/{id}", get(pages::task::show))
         .route("/tasks/{id}/cancel", post(pages::task::cancel))
-        .route("/codex", get(pages::threads::list).post(pages::threads::begin))
+        .route("/codex", get(pages::threads::list).post(pages::threads::start))
         .route("/codex/{thread}", get(pages::thread::show).post(pages::thread::act))
         .route("/questions", get(pages::questions::list))
         .route("/questions/availability", post(pages::questions::set_availability))
@@ -54,10 +55,10 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/questions/{ticket}/seen", post(pages::question::seen))
         .route("/timeline", get(pages::timeline::list))
         .route("/settings", get(pages::settings::show))
-        .route("/find", get(pages::find::show))
+        .route("/find", get(pages::search::show))
         .route("/history", get(pages::history::list))
         .route("/history/{file}", get(pages::history::export))
-        .route("/events", get(live::events))
+        .route("/events", get(sse::events))
         .with_state(app)
         .merge(assets::router())
         .fallback(error::no_such_page)
@@ -66,16 +67,16 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 }
 
 /// Whether a path is a file that every page needs, also the one that asks for a login. They hold nothing private.
-pub(crate) fn is_asset(path: &str) -> bool {
+pub fn is_asset(path: &str) -> bool {
     path.starts_with(assets::FOLDER)
 }
 
 /// Whether a path is a calendar for other programs, whose address is the secret that it asks for.
-pub(crate) fn is_feed(path: &str) -> bool {
-    path.starts_with(feed::FOLDER)
+pub fn is_feed(path: &str) -> bool {
+    path.starts_with(calendar_feed::FOLDER)
 }
 
 /// Returns the page for a browser that has not logged in.
-pub(crate) fn login_needed(login: Login) -> Response {
+pub fn login_needed(login: Login) -> Response {
     Failure::LoginNeeded(login).into_response()
 }

@@ -1,4 +1,4 @@
-//! An agent's Markdown as HTML that can do nothing: no raw HTML, nothing remote, every link with its whole address.
+//! Markdown of agents as safe HTML: no raw HTML, no remote images, every link with its whole address.
 //!
 //! The text is a stranger's, and a person decides by it. So what Markdown would hide is shown: HTML stands there as
 //! text, an image as its words and its address, a link with where it leads. Headings are strong words, so that a
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::marked::{diff, marked};
+use super::highlight::{diff, marked};
 
 /// Returns a message as HTML. A unified diff that stands in it, fenced or bare, is shown as a diff.
 pub(super) fn html(message: &str) -> String {
@@ -198,7 +198,7 @@ mod tests {
     use proptest::prelude::{any, proptest};
 
     use super::html;
-    use crate::visible::is_hidden;
+    use adjutant_base::text::escape_invisible::is_hidden;
 
     #[test]
     fn nothing_of_a_message_acts() {
@@ -223,7 +223,7 @@ mod tests {
             assert!(shown.contains("<span class=\"added\">+new</span>"), "{shown}");
             assert!(shown.contains("<strong>Good?</strong>"), "{shown}");
         }
-        assert!(!html("- a\n- b\n\n---\n+ c").contains("diff"), "a list is no diff");
+        assert!(!html("- a\n- b\n\n---\n+ c").contains("diff"), "a list is not a diff");
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! From a template and its values to a response: the one layout, and the headers every page carries.
+//! Rendering of templates to responses: the layout and the headers of every page.
 
 use std::sync::LazyLock;
 
@@ -12,16 +12,16 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::assets;
 use super::error::Failure;
-use super::marked::marked;
-use crate::app::App;
-use crate::config::env;
-use crate::visible::{is_hidden, plain};
+use super::highlight::marked;
+use adjutant_app::App;
+use adjutant_base::config::env;
+use adjutant_base::text::escape_invisible::{is_hidden, plain};
 
-/// The rooms of the navigation, in its order: label and path.
-pub(super) const ROOMS: [(&str, &str); 10] = [
+/// The sections of the navigation, in its order: label and path.
+pub(super) const SECTIONS: [(&str, &str); 10] = [
     ("Overview", "/"),
     ("Timeline", "/timeline"),
-    ("Questions", QUESTIONS),
+    ("Inbox", QUESTIONS),
     ("History", "/history"),
     ("Calendar", "/calendar"),
     ("Tasks", "/tasks"),
@@ -58,27 +58,27 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         .add_filter("exact", |text: &str| Value::from_safe_string(minijinja::HtmlEscape(text).to_string()));
     templates.add_filter("url", |name: &str| Value::from_safe_string(path(name)));
     for (name, source) in [
-        ("layout.html", include_str!("../../templates/layout.html")),
-        ("parts.html", include_str!("../../templates/parts.html")),
-        ("overview.html", include_str!("../../templates/overview.html")),
-        ("prompts.html", include_str!("../../templates/prompts.html")),
-        ("prompt.html", include_str!("../../templates/prompt.html")),
-        ("questions.html", include_str!("../../templates/questions.html")),
-        ("question.html", include_str!("../../templates/question.html")),
-        ("find.html", include_str!("../../templates/find.html")),
-        ("settings.html", include_str!("../../templates/settings.html")),
-        ("timeline.html", include_str!("../../templates/timeline.html")),
-        ("history.html", include_str!("../../templates/history.html")),
-        ("calendar.html", include_str!("../../templates/calendar.html")),
-        ("agents.html", include_str!("../../templates/agents.html")),
-        ("agent.html", include_str!("../../templates/agent.html")),
-        ("tasks.html", include_str!("../../templates/tasks.html")),
-        ("task.html", include_str!("../../templates/task.html")),
-        ("threads.html", include_str!("../../templates/threads.html")),
-        ("thread.html", include_str!("../../templates/thread.html")),
-        ("lines.html", include_str!("../../templates/lines.html")),
-        ("try.html", include_str!("../../templates/try.html")),
-        ("error.html", include_str!("../../templates/error.html")),
+        ("layout.html", include_str!("../templates/layout.html")),
+        ("macros.html", include_str!("../templates/macros.html")),
+        ("overview.html", include_str!("../templates/overview.html")),
+        ("prompts.html", include_str!("../templates/prompts.html")),
+        ("prompt.html", include_str!("../templates/prompt.html")),
+        ("questions.html", include_str!("../templates/questions.html")),
+        ("question.html", include_str!("../templates/question.html")),
+        ("search.html", include_str!("../templates/search.html")),
+        ("settings.html", include_str!("../templates/settings.html")),
+        ("timeline.html", include_str!("../templates/timeline.html")),
+        ("history.html", include_str!("../templates/history.html")),
+        ("calendar.html", include_str!("../templates/calendar.html")),
+        ("agents.html", include_str!("../templates/agents.html")),
+        ("agent.html", include_str!("../templates/agent.html")),
+        ("tasks.html", include_str!("../templates/tasks.html")),
+        ("task.html", include_str!("../templates/task.html")),
+        ("threads.html", include_str!("../templates/threads.html")),
+        ("thread.html", include_str!("../templates/thread.html")),
+        ("task_lines.html", include_str!("../templates/task_lines.html")),
+        ("prompt_preview.html", include_str!("../templates/prompt_preview.html")),
+        ("error.html", include_str!("../templates/error.html")),
     ] {
         templates.add_template(name, source)?;
     }
@@ -99,11 +99,11 @@ pub(super) fn headers() -> [(HeaderName, &'static str); 5] {
     ]
 }
 
-/// Where a page stands.
+/// The place of a page in the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In the room with this path of the navigation.
-    Room(&'static str),
+    /// In the section with this path of the navigation.
+    Section(&'static str),
     /// In none of them.
     Nowhere,
     /// Before the login: there is nowhere to go yet.
@@ -118,12 +118,12 @@ pub(super) async fn page(
     values: Value,
 ) -> Result<Response, Failure> {
     // A store that does not answer takes away a number, not the page.
-    let waiting = app.popups.count_pending().await.unwrap_or_else(|error| {
+    let waiting = app.questions.count_pending().await.unwrap_or_else(|error| {
         tracing::error!(%error, "the waiting questions could not be counted");
         0
     });
     let hub = context! {
-        home => env::short(&app.config.home),
+        home => env::abbreviate(&app.config.home),
         http => app.listening.http.get().map(ToString::to_string),
     };
     fragment(template, context! { ..context! { layout => layout(place, &hub, waiting) }, ..values })
@@ -163,18 +163,18 @@ pub(super) fn fields(
 }
 
 fn layout(place: Place, hub: &Value, waiting: u64) -> Value {
-    let rooms: Vec<Value> = match place {
+    let sections: Vec<Value> = match place {
         Place::Outside => Vec::new(),
-        Place::Room(_) | Place::Nowhere => ROOMS
+        Place::Section(_) | Place::Nowhere => SECTIONS
             .into_iter()
             .map(|(label, path)| {
                 let badge = (path == QUESTIONS).then_some(waiting);
-                context! { label, path, here => place == Place::Room(path), badge }
+                context! { label, path, here => place == Place::Section(path), badge }
             })
             .collect(),
     };
     context! {
-        rooms,
+        sections,
         hub,
         version => env!("CARGO_PKG_VERSION"),
         style => STYLE.clone(),

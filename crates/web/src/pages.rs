@@ -3,13 +3,13 @@
 pub(super) mod agent;
 pub(super) mod agents;
 pub(super) mod calendar;
-pub(super) mod find;
 pub(super) mod history;
 pub(super) mod overview;
 pub(super) mod prompt;
 pub(super) mod prompts;
 pub(super) mod question;
 pub(super) mod questions;
+pub(super) mod search;
 pub(super) mod settings;
 pub(super) mod task;
 pub(super) mod tasks;
@@ -19,10 +19,10 @@ pub(super) mod timeline;
 
 use std::sync::Arc;
 
-use crate::agents::catalogue::Catalogue as Definitions;
-use crate::app::App;
-use crate::prompts::Catalogue;
-use crate::web::error::Failure;
+use crate::error::Failure;
+use adjutant_agents::catalogue::Catalogue as AgentCatalogue;
+use adjutant_app::App;
+use adjutant_prompts::Catalogue;
 
 /// Returns a fresh catalogue. Reading the folders blocks, so it happens off the runtime's own threads.
 async fn catalogue(app: &Arc<App>) -> Result<Arc<Catalogue>, Failure> {
@@ -34,10 +34,10 @@ async fn catalogue(app: &Arc<App>) -> Result<Arc<Catalogue>, Failure> {
 }
 
 /// Returns a fresh catalogue of the hub's own agents, as [`catalogue`] does for prompts.
-async fn definitions(app: &Arc<App>) -> Result<Arc<Definitions>, Failure> {
-    if let Some(ready) = app.agents.definitions().ready() {
+async fn definitions(app: &Arc<App>) -> Result<Arc<AgentCatalogue>, Failure> {
+    if let Some(ready) = app.agents.registry().ready() {
         return Ok(ready);
     }
     let app = Arc::clone(app);
-    tokio::task::spawn_blocking(move || app.agents.definitions().load()).await.map_err(Failure::internal)
+    tokio::task::spawn_blocking(move || app.agents.registry().load()).await.map_err(Failure::internal)
 }

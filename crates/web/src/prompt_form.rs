@@ -1,9 +1,9 @@
-//! A form made from a prompt's declared arguments, and its answers read back as typed values.
+//! The form of a prompt's declared arguments, and its submitted values as typed values.
 
 use minijinja::{Value as Shown, context};
 use serde_json::{Map, Number, Value};
 
-use crate::prompts::{Argument, ArgumentType, Prompt};
+use adjutant_prompts::{Argument, ArgumentType, Prompt};
 
 /// Declared arguments are sent under this prefix, so that none can be taken for a field of the page itself.
 const PREFIX: &str = "arg.";

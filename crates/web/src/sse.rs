@@ -1,5 +1,5 @@
-//! One stream of server-sent events per open page: it says which sections changed, the script asks again. A page
-//! about one task also gets the task's lines, as they are written.
+//! One stream of server-sent events per open page: it names the sections that changed, and the script reloads them. A
+//! page about one task also gets the task's lines as they are written.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -20,9 +20,9 @@ use tokio::time::Instant;
 
 use super::error::Failure;
 use super::pages;
-use crate::agents::{TaskId, Viewer};
-use crate::app::App;
-use crate::events::Event;
+use adjutant_agents::{TaskId, Viewer};
+use adjutant_app::App;
+use adjutant_base::events::Event;
 
 /// Streams at once: far more tabs than a person reads, few enough to cost nothing.
 static SEATS: Semaphore = Semaphore::const_new(1024);
@@ -46,7 +46,7 @@ const SILENCE: Duration = Duration::from_hours(1);
 /// A part of a page that shows something live; the name stands in the page's `data-live`.
 type Section = &'static str;
 const ALL: [Section; 9] =
-    ["activity", "agenda", "agents", "clients", "codex", "prompts", "questions", "rooms", "tasks"];
+    ["activity", "agenda", "agents", "clients", "codex", "prompts", "questions", "toolsets", "tasks"];
 
 #[derive(Deserialize)]
 pub(super) struct Wanted {
@@ -161,8 +161,8 @@ async fn until(due: Option<Instant>) {
 /// will follow. Dropping it loses nothing. Without a task it waits for ever.
 async fn lines(app: &App, followed: Option<&(TaskId, i64)>) -> Option<(String, i64)> {
     let Some((task, after)) = followed else { return std::future::pending().await };
-    app.agents.changed(task, *after, SILENCE).await;
-    let lines = app.agents.happened(&Viewer::Person, task, *after, LINES).await.ok()?;
+    app.agents.wait_for_event(task, *after, SILENCE).await;
+    let lines = app.agents.events(&Viewer::User, task, *after, LINES).await.ok()?;
     let last = lines.last()?.seq;
     Some((pages::task::items(&lines).ok()?, last))
 }
@@ -180,7 +180,7 @@ fn touched(event: Event) -> &'static [Section] {
         Event::TasksChanged => &["tasks"],
         Event::CalendarChanged | Event::NotificationsChanged => &["agenda"],
         Event::QuestionsChanged | Event::FolderSeen => &["questions"],
-        Event::RoomsChanged => &["rooms"],
+        Event::ToolsetsChanged => &["toolsets"],
         Event::CodexChanged => &["codex"],
     }
 }

@@ -1,10 +1,11 @@
-//! Instants as a page shows them: a span in words, and the exact moment beside it.
+//! Instants on a page: a span in words, with the exact time.
 
 use std::time::{Duration, SystemTime};
 
 use minijinja::{Value, context};
 
-use crate::clock::{self, stamp};
+use adjutant_base::text::timefmt;
+use adjutant_base::text::timefmt::stamp;
 
 /// Returns the instant for a `<time>` element: `stamp` in RFC 3339 (UTC, whole seconds) and `ago` in words.
 pub(super) fn time(at: SystemTime, now: SystemTime) -> Value {
@@ -26,7 +27,7 @@ pub(super) fn clock(at: SystemTime) -> Value {
 pub(super) fn length(length: Duration) -> String {
     match length.as_millis() {
         millis @ 0..10_000 => format!("{}.{} s", millis / 1000, millis / 100 % 10),
-        _ => clock::span(length),
+        _ => timefmt::span(length),
     }
 }
 
@@ -41,5 +42,5 @@ pub(super) fn size(bytes: u64) -> String {
 
 /// Returns the time between two instants in its largest unit; a clock that went back counts as no time.
 pub(super) fn span(from: SystemTime, to: SystemTime) -> String {
-    clock::span(to.duration_since(from).unwrap_or_default())
+    timefmt::span(to.duration_since(from).unwrap_or_default())
 }

@@ -5,7 +5,7 @@
 const page = document.documentElement;
 page.classList.add("scripted");
 
-// A narrow window shows a part of the rooms; the one that this page is in is among them.
+// A narrow window shows a part of the navigation; the entry of this page is in that part.
 const here = document.querySelector(".top nav [aria-current]");
 if (here) here.closest("nav").scrollLeft = here.offsetLeft - here.closest("nav").offsetLeft - 48;
 
@@ -439,7 +439,7 @@ if (pulse && document.querySelector("[data-live]")) {
       if (version && version !== event.data) return location.reload();
       show("live", "Live");
       // What changed between the page and its stream was told to nobody.
-      touch(["activity", "agenda", "agents", "clients", "codex", "prompts", "questions", "rooms", "tasks"]);
+      touch(["activity", "agenda", "agents", "clients", "codex", "prompts", "questions", "toolsets", "tasks"]);
     });
     stream.addEventListener("changed", (event) => touch(event.data.split(" ")));
     stream.addEventListener("error", () => {

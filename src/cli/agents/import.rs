@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::super::Common;
+use super::super::file_report;
+use super::super::file_report::{Done, Handling, Row};
 use super::super::output::Failure;
-use super::super::report::{self, Done, Handling, Row};
-use super::super::sources::shown;
-use crate::agents::definition::Program;
-use crate::agents::import::{self, Error, Outcome};
-use crate::config::Roots;
+use super::super::source_files::shown;
+use adjutant_agents::definition::Program;
+use adjutant_agents::import::{self, Error, Outcome};
+use adjutant_base::config::Roots;
 
 /// Arguments of `adjutant agents import`.
 #[derive(Debug, Args)]
@@ -19,7 +20,7 @@ pub(super) struct ImportArgs {
     /// A file, a folder of agents, or a workspace or home that has such folders
     #[arg(value_name = "FROM")]
     path: PathBuf,
-    /// Whose files they are, where their place does not say it
+    /// Format of the files, if their path does not determine it
     #[arg(long, value_name = "FORMAT", value_parser = super::program())]
     from: Option<Program>,
     /// Put the agents into this folder instead of the user's own
@@ -33,7 +34,7 @@ pub(super) struct ImportArgs {
 pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
     let into = args.into.unwrap_or_else(|| config.home.join("agents"));
-    let found = import::find(&args.path, args.from, false, config.agents.limits);
+    let found = import::find(&args.path, args.from, false, config.agents.limits());
     let found = found.map_err(|error| failure(&error))?;
     let base = std::env::current_dir()?;
     let shown = |path: &Path| shown(path, &base);
@@ -42,7 +43,7 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
         let stem = step.from.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let (name, done, to, reason) = match step.outcome {
             Outcome::Place { name, to, text, change } => {
-                let (done, reason) = report::write(&to, &text, change, args.handling);
+                let (done, reason) = file_report::write(&to, &text, change, args.handling);
                 (name, done, Some(shown(&to)), reason)
             }
             Outcome::Taken { name, by } => {
@@ -54,7 +55,7 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
         let format = step.program.or(args.from).map_or("unknown", Program::name);
         rows.push(Row { done, name, from: shown(&step.from), format, to, reason, notes: step.notes });
     }
-    report::print(&rows, args.handling)
+    file_report::print(&rows, args.handling)
 }
 
 /// Says why nothing is found, and what to do.

@@ -8,21 +8,21 @@ use serde_json::{Value, json};
 
 use super::super::Common;
 use super::super::output::{self, Failure};
-use super::super::sources::shown;
+use super::super::source_files::shown;
 use super::Folders;
-use crate::agents::catalogue::Definitions;
-use crate::agents::definition::{Agent, Fate};
-use crate::agents::import::{self, Found};
-use crate::agents::lint::{self, Finding, Report, Told};
-use crate::agents::runner::Form;
-use crate::agents::select::Selector;
-use crate::folders::Severity;
-use crate::visible::plain;
+use adjutant_agents::CommandVariant;
+use adjutant_agents::definition::{Agent, FieldSupport};
+use adjutant_agents::import::{self, Found};
+use adjutant_agents::lint::{self, AgentReport, Finding, Report};
+use adjutant_agents::registry::Registry;
+use adjutant_agents::selector::Selector;
+use adjutant_base::text::escape_invisible::plain;
+use adjutant_host::files::Severity;
 
 /// Arguments of `adjutant agents lint`.
 #[derive(Debug, Args)]
 pub(super) struct LintArgs {
-    /// Check these files and folders instead of the agents that there are
+    /// Check these files and folders instead of the agents that are served
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Print JSON
@@ -36,27 +36,27 @@ pub(super) struct LintArgs {
 pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = args.folders.config(common)?;
     let base = std::env::current_dir()?;
-    let selector = Selector::new(&config.runners, None, Form::Own).map_err(Failure::new)?;
-    let definitions = Definitions::new(&config.agents);
+    let selector = Selector::new(&config.runners, None, CommandVariant::Native).map_err(Failure::new)?;
+    let definitions = Registry::new(&config.agents);
     let (mut found, mut hidden) = (Found::default(), Vec::new());
     if args.paths.is_empty() {
         let catalogue = definitions.load();
-        found.agents = catalogue.agents.values().chain(&catalogue.shadowed).cloned().collect();
+        found.agents = catalogue.agents.values().chain(&catalogue.overridden).cloned().collect();
         found.problems.clone_from(&catalogue.problems);
-        for agent in &catalogue.shadowed {
+        for agent in &catalogue.overridden {
             if let Some(winner) = catalogue.agents.get(&agent.name) {
                 hidden.push((agent.clone(), winner.source.root.clone()));
             }
         }
     }
     for path in &args.paths {
-        let mut more = import::find(path, None, true, config.agents.limits)
+        let mut more = import::find(path, None, true, config.agents.limits())
             .map_err(|error| super::import::failure(&error))?;
         found.agents.append(&mut more.agents);
         found.problems.append(&mut more.problems);
     }
     let untrusted = |agent: &Agent| !definitions.trusted(agent);
-    let most = config.agents.limits.file;
+    let most = config.agents.limits().file;
     let report = lint::lint(found, &hidden, untrusted, selector.candidates(), &base, most);
     if args.json {
         output::json(&as_json(&report))?;
@@ -68,17 +68,17 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
 
 fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
     let line = |text: &str| output::data(&plain(text));
-    for Told { agent, runners } in &report.agents {
+    for AgentReport { agent, runners } in &report.agents {
         let file = agent.source.file.as_deref().unwrap_or_else(|| Path::new(""));
         line(&format!("{}: {} `{}`", shown(file, base), agent.program.label(), agent.name))?;
-        let honoured = agent.fields.iter().filter(|field| field.fate == Fate::Honoured);
+        let honoured = agent.fields.iter().filter(|field| field.support == FieldSupport::Supported);
         let honoured: Vec<&str> = honoured.map(|field| field.key.as_str()).collect();
         if !honoured.is_empty() {
             line(&format!("  honoured   {}", honoured.join(", ")))?;
         }
         for field in &agent.fields {
-            if let Fate::Mapped(what) | Fate::CannotBe(what) = &field.fate {
-                line(&format!("  {:9}  {}: {what}", field.fate.name(), field.key))?;
+            if let FieldSupport::Mapped(what) | FieldSupport::Unsupported(what) = &field.support {
+                line(&format!("  {:9}  {}: {what}", field.support.name(), field.key))?;
             }
         }
         let able = runners.iter().filter(|(_, refusal)| refusal.is_none()).map(|(name, _)| name.as_str());
@@ -101,13 +101,13 @@ fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
 }
 
 fn as_json(report: &Report) -> Value {
-    let agents = report.agents.iter().map(|Told { agent, runners }| {
+    let agents = report.agents.iter().map(|AgentReport { agent, runners }| {
         let fields = agent.fields.iter().map(|field| {
-            let what = match &field.fate {
-                Fate::Mapped(what) | Fate::CannotBe(what) => Some(what),
-                Fate::Honoured | Fate::Unknown => None,
+            let what = match &field.support {
+                FieldSupport::Mapped(what) | FieldSupport::Unsupported(what) => Some(what),
+                FieldSupport::Supported | FieldSupport::Unknown => None,
             };
-            json!({ "key": field.key, "fate": field.fate.name(), "what": what })
+            json!({ "key": field.key, "fate": field.support.name(), "what": what })
         });
         let runners = runners.iter().map(|(name, refusal)| json!({ "runner": name, "refusal": refusal }));
         json!({

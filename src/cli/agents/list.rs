@@ -6,18 +6,18 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::output::{self, Failure};
-use super::super::{Common, sources};
+use super::super::{Common, source_files};
 use super::Folders;
-use crate::agents::catalogue::Definitions;
-use crate::agents::definition::Agent;
-use crate::visible::line;
+use adjutant_agents::definition::Agent;
+use adjutant_agents::registry::Registry;
+use adjutant_base::text::escape_invisible::line;
 
 /// Arguments of `adjutant agents list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
     /// Only agents with these words in their name or description
     query: Option<String>,
-    /// Show also agents that one of the same name hides
+    /// Show overridden agents too
     #[arg(long)]
     all: bool,
     /// Print JSON
@@ -36,12 +36,12 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
         let text = format!("{} {}", agent.name, agent.description).to_lowercase();
         words.iter().all(|word| text.contains(word))
     };
-    let hidden = catalogue.shadowed.iter().filter(|_| args.all).map(|agent| (agent, true));
+    let hidden = catalogue.overridden.iter().filter(|_| args.all).map(|agent| (agent, true));
     let all = catalogue.agents.values().map(|agent| (agent, false)).chain(hidden);
     let mut agents: Vec<_> = all.filter(|(agent, _)| matches(agent)).collect();
     agents.sort_by_key(|(agent, hidden)| (&agent.name, *hidden));
     if args.json {
-        let problems = sources::problems_json(&catalogue.problems);
+        let problems = source_files::problems_json(&catalogue.problems);
         let agents = agents.iter().map(|(agent, hidden)| entry(agent, *hidden, &definitions));
         output::json(&json!({ "agents": agents.collect::<Vec<_>>(), "problems": problems }))?;
         return Ok(ExitCode::SUCCESS);
@@ -62,11 +62,11 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
         });
         output::table(["NAME", "DESCRIPTION", "SOURCE"], 1, &rows.collect::<Vec<_>>())?;
     }
-    sources::note_problems(&catalogue.problems, "adjutant agents lint");
+    source_files::note_problems(&catalogue.problems, "adjutant agents lint");
     Ok(ExitCode::SUCCESS)
 }
 
-fn entry(agent: &Agent, hidden: bool, definitions: &Definitions) -> Value {
+fn entry(agent: &Agent, hidden: bool, definitions: &Registry) -> Value {
     json!({
         "name": agent.name,
         "description": agent.description,
@@ -76,6 +76,6 @@ fn entry(agent: &Agent, hidden: bool, definitions: &Definitions) -> Value {
         "format": agent.program.name(),
         "hidden": hidden,
         "trusted": definitions.trusted(agent),
-        "source": sources::as_json(&agent.source),
+        "source": source_files::as_json(&agent.source),
     })
 }

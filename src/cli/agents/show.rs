@@ -7,12 +7,12 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::output::{self, Failure};
-use super::super::{Common, sources};
+use super::super::{Common, source_files};
 use super::{Folders, find};
-use crate::agents::bundled::bundled_text;
-use crate::agents::catalogue::Catalogue;
-use crate::agents::definition::{Agent, Isolation, OnHubExit, Program};
-use crate::visible::plain;
+use adjutant_agents::bundled::bundled_text;
+use adjutant_agents::catalogue::Catalogue;
+use adjutant_agents::definition::{Agent, Isolation, OnHubExit, Program};
+use adjutant_base::text::escape_invisible::plain;
 
 /// Arguments of `adjutant agents show`.
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
     let trusted = definitions.trusted(agent);
     if args.source {
         let bundled = bundled_text(&agent.source.relative).unwrap_or(&agent.persona);
-        output::text(sources::text(&agent.source, bundled)?.trim_end_matches('\n'))?;
+        output::text(source_files::text(&agent.source, bundled)?.trim_end_matches('\n'))?;
     } else if args.json {
         output::json(&as_json(agent, trusted, &catalogue))?;
     } else {
@@ -46,21 +46,21 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
 }
 
 fn hides<'a>(agent: &Agent, catalogue: &'a Catalogue) -> Vec<&'a Arc<Agent>> {
-    catalogue.shadowed.iter().filter(|hidden| hidden.name == agent.name).collect()
+    catalogue.overridden.iter().filter(|hidden| hidden.name == agent.name).collect()
 }
 
 fn as_text(agent: &Agent, trusted: bool, catalogue: &Catalogue) -> String {
     let mut lines = vec![agent.name.clone(), String::new(), agent.description.clone(), String::new()];
     let mut line = |key: &str, value: &str| lines.push(format!("{key:11} {value}"));
-    line("source", &sources::file(&agent.source));
+    line("source", &source_files::file(&agent.source));
     for hidden in hides(agent, catalogue) {
-        line("hides", &sources::place(&hidden.source));
+        line("hides", &source_files::place(&hidden.source));
     }
     if agent.program != Program::Adjutant {
         line("format", agent.program.label());
     }
     line("model", agent.model.as_deref().unwrap_or("the runner's own choice"));
-    line("runner", agent.runner.as_deref().unwrap_or("the first that can"));
+    line("runner", agent.runner.as_deref().unwrap_or("the first that supports the agent"));
     line("permission", agent.permission.name());
     if let Some(timeout) = agent.timeout {
         line("timeout", &format!("{} s", timeout.as_secs()));
@@ -110,8 +110,8 @@ fn as_json(agent: &Agent, trusted: bool, catalogue: &Catalogue) -> Value {
         "format": agent.program.name(),
         "trusted": trusted,
         "digest": agent.digest,
-        "source": sources::as_json(&agent.source),
-        "hides": hides(agent, catalogue).iter().map(|hidden| sources::as_json(&hidden.source)).collect::<Vec<_>>(),
+        "source": source_files::as_json(&agent.source),
+        "hides": hides(agent, catalogue).iter().map(|hidden| source_files::as_json(&hidden.source)).collect::<Vec<_>>(),
         "persona": agent.persona,
     })
 }

@@ -6,9 +6,9 @@ use clap::Args;
 use serde_json::json;
 
 use super::super::output::{self, Failure};
-use super::super::{Common, person, sources};
+use super::super::{Common, hub_client, source_files};
 use super::{Folders, find};
-use crate::config::Roots;
+use adjutant_base::config::Roots;
 
 /// Arguments of `adjutant agents trust`.
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub(super) struct TrustArgs {
 
 /// Notes that the person trusts the agent's file as it is now.
 pub(super) fn run(args: TrustArgs, common: Common) -> Result<ExitCode, Failure> {
-    person::check(&common.clone().config(Roots::User)?)?;
+    hub_client::check(&common.clone().config(Roots::User)?)?;
     let (definitions, catalogue) = args.folders.load(common)?;
     let agent = find(&catalogue, &args.name)?;
     let before = definitions.trusted(agent);
@@ -40,12 +40,15 @@ pub(super) fn run(args: TrustArgs, common: Common) -> Result<ExitCode, Failure> 
         output::note(format!(
             "`{}` is not of a project and needs no trust ({})",
             agent.name,
-            sources::place(&agent.source)
+            source_files::place(&agent.source)
         ));
     } else if before {
         output::note(format!("`{}` is trusted already, as it is now", agent.name));
     } else {
-        output::note(format!("`{}` is trusted as it is now; a change in its file asks again", agent.name));
+        output::note(format!(
+            "`{}` is trusted in its current version; after a change it has to be trusted again",
+            agent.name
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,9 +6,9 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::output::{self, Failure};
-use crate::codex::approval::Decision;
-use crate::socket::person::Person;
-use crate::visible::line;
+use adjutant_base::text::escape_invisible::line;
+use adjutant_codex::approval::Decision;
+use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant codex approvals`.
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ pub(super) struct ApprovalsArgs {
 pub(super) struct ApproveArgs {
     /// The approval, as `adjutant codex approvals` shows it
     approval: String,
-    /// Also the same again in this session
+    /// Approve the same request for the rest of the session
     #[arg(long)]
     for_session: bool,
 }
@@ -33,17 +33,17 @@ pub(super) struct ApproveArgs {
 pub(super) struct DenyArgs {
     /// The approval, as `adjutant codex approvals` shows it
     approval: String,
-    /// Why; the agent is told where its version can be told
+    /// Reason, which Codex gets if its version supports it
     why: Option<String>,
 }
 
 /// Prints what Codex waits for.
-pub(super) fn list(args: &ApprovalsArgs, person: &mut Person) -> Result<ExitCode, Failure> {
-    let approvals = person.codex_approvals()?;
+pub(super) fn list(args: &ApprovalsArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+    let approvals = client.codex_approvals()?;
     if args.json {
         output::json(&json!({ "approvals": approvals }))?;
     } else if approvals.is_empty() {
-        output::note("Codex waits for nothing");
+        output::note("Codex has no pending approvals");
     } else {
         let rows: Vec<[String; 3]> = approvals
             .into_iter()
@@ -55,16 +55,16 @@ pub(super) fn list(args: &ApprovalsArgs, person: &mut Person) -> Result<ExitCode
 }
 
 /// Says yes.
-pub(super) fn approve(args: &ApproveArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+pub(super) fn approve(args: &ApproveArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let decision = if args.for_session { Decision::ApproveForSession } else { Decision::Approve };
-    person.decide_codex(&args.approval, decision)?;
+    client.decide_codex(&args.approval, decision)?;
     output::note(format!("approved {}", args.approval));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Says no, and why.
-pub(super) fn deny(args: DenyArgs, person: &mut Person) -> Result<ExitCode, Failure> {
-    person.decide_codex(&args.approval, Decision::Deny { note: args.why })?;
+pub(super) fn deny(args: DenyArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+    client.decide_codex(&args.approval, Decision::Deny { note: args.why })?;
     output::note(format!("denied {}", args.approval));
     Ok(ExitCode::SUCCESS)
 }

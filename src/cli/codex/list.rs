@@ -6,18 +6,18 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::output::{self, Failure};
-use crate::clock;
-use crate::socket::person::Person;
-use crate::visible::line;
+use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::timefmt;
+use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant codex list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Only threads in which something like this was said
+    /// Only threads that contain this text
     query: Option<String>,
-    /// Threads that were not begun here: on Codex's own screen, by `codex exec`, in an editor; `--thread` takes one up
+    /// Threads that Codex started without Adjutant, such as by `codex exec` or in an editor; `--thread` adopts one
     #[arg(long, conflicts_with = "query")]
-    elsewhere: bool,
+    external: bool,
     /// Show at most this many
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
@@ -27,17 +27,17 @@ pub(super) struct ListArgs {
 }
 
 /// Prints the threads, the last used first.
-pub(super) fn run(args: &ListArgs, person: &mut Person) -> Result<ExitCode, Failure> {
-    if args.elsewhere {
-        return elsewhere(args, person);
+pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+    if args.external {
+        return external(args, client);
     }
     let query = args.query.as_deref().unwrap_or_default();
-    let threads = person.codex_threads(query, args.limit)?;
+    let threads = client.codex_threads(query, args.limit)?;
     if args.json {
         output::json(&json!({ "threads": threads }))?;
     } else if threads.is_empty() {
         output::note(if query.is_empty() {
-            "there are no threads yet; `adjutant codex PROMPT` begins one"
+            "there are no threads yet; `adjutant codex PROMPT` starts one"
         } else {
             "no thread is like that"
         });
@@ -45,7 +45,7 @@ pub(super) fn run(args: &ListArgs, person: &mut Person) -> Result<ExitCode, Fail
         let rows: Vec<[String; 3]> = threads
             .into_iter()
             .map(|thread| {
-                let at = clock::stamp(clock::instant(thread.updated_at));
+                let at = timefmt::stamp(timefmt::instant(thread.updated_at));
                 let end = thread.last_end.map(|end| format!(", {end}")).unwrap_or_default();
                 [thread.thread, line(&thread.title), format!("{}{end}  {at}", thread.state)]
             })
@@ -55,17 +55,17 @@ pub(super) fn run(args: &ListArgs, person: &mut Person) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-fn elsewhere(args: &ListArgs, person: &mut Person) -> Result<ExitCode, Failure> {
-    let threads = person.codex_elsewhere(args.limit)?;
+fn external(args: &ListArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+    let threads = client.codex_elsewhere(args.limit)?;
     if args.json {
         output::json(&json!({ "threads": threads }))?;
     } else if threads.is_empty() {
-        output::note("Codex has no threads that were not begun here");
+        output::note("Codex has no threads that were started without Adjutant");
     } else {
         let rows: Vec<[String; 3]> = threads
             .into_iter()
             .map(|thread| {
-                let at = clock::stamp(clock::instant(thread.updated_at));
+                let at = timefmt::stamp(timefmt::instant(thread.updated_at));
                 [thread.thread, line(&thread.title), format!("{}  {at}", line(&thread.source))]
             })
             .collect();

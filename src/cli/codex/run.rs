@@ -7,17 +7,17 @@ use serde_json::{Map, Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use super::{PromptArgs, prompt, whole};
+use super::{PromptArgs, prompt, resolve_full_id};
+use crate::cli::hub_client;
 use crate::cli::output::{self, Failure};
-use crate::cli::person;
-use crate::codex::console;
-use crate::codex::happened::End;
-use crate::codex::settings::Start as Begin;
-use crate::config::Config;
-use crate::socket::Start;
-use crate::socket::person::codex::{Ended, Order, Told};
-use crate::tui;
-use crate::visible::line;
+use adjutant_base::config::Config;
+use adjutant_base::text::escape_invisible::line;
+use adjutant_codex::event::End;
+use adjutant_codex::text_log;
+use adjutant_codex::thread_options::ThreadOptions;
+use adjutant_terminal::socket::Start;
+use adjutant_terminal::socket::control::codex::{Ended, Progress, Prompt};
+use adjutant_terminal::tui;
 
 /// What a shell says of a command that an interrupt ended.
 const INTERRUPTED: u8 = 130;
@@ -27,7 +27,7 @@ const BACKLOG: usize = 256;
 
 /// What the threads that talk to the hub tell.
 enum News {
-    Told(Told),
+    Progress(Progress),
     Ended(Result<Ended, Failure>),
     /// Whether the hub was asked to end the turn.
     Interrupting(Result<(), Failure>),
@@ -40,7 +40,7 @@ pub(super) fn run(args: PromptArgs, config: Config) -> Result<ExitCode, Failure>
     args.prompt = Some(prompt(args.prompt.take())?);
     let (thread, start) = order(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ended = runtime.block_on(watch(config, Order { thread, start }, json));
+    let ended = runtime.block_on(watch(config, Prompt { thread, start }, json));
     // The threads that talk to the hub end with the process.
     runtime.shutdown_background();
     let Some(ended) = ended? else { return Ok(ExitCode::from(INTERRUPTED)) };
@@ -61,7 +61,7 @@ pub(super) fn run(args: PromptArgs, config: Config) -> Result<ExitCode, Failure>
     }
 }
 
-/// Shows the sessions on the whole terminal until the person leaves.
+/// Shows the sessions on the whole terminal until the user leaves.
 pub(super) fn view(args: PromptArgs, config: &Config) -> Result<ExitCode, Failure> {
     let mut args = args;
     if args.prompt.as_deref() == Some("-") {
@@ -69,33 +69,33 @@ pub(super) fn view(args: PromptArgs, config: &Config) -> Result<ExitCode, Failur
     }
     let (mut thread, start) = order(args)?;
     if let Some(begin) = &thread {
-        thread = Some(whole(&mut person::reach(config, Start::IfNeeded)?, begin)?);
+        thread = Some(resolve_full_id(&mut hub_client::connect(config, Start::IfNeeded)?, begin)?);
     }
     let hub = tui::Hub { home: config.home.clone(), socket: config.socket.clone(), start: Start::IfNeeded };
     let theme = tui::Theme { colour: output::colour(&std::io::stdout()) };
     if let Some(thread) = tui::codex::run(&hub, theme, tui::codex::Opening { thread, start })? {
-        output::note(format!("adjutant codex --thread {thread} goes on there"));
+        output::note(format!("adjutant codex --thread {thread} continues it"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the thread that the command line names, and with what a new one begins.
-fn order(args: PromptArgs) -> Result<(Option<String>, Begin), Failure> {
+fn order(args: PromptArgs) -> Result<(Option<String>, ThreadOptions), Failure> {
     let PromptArgs { prompt, thread, cwd, model, sandbox, approval_policy, config, .. } = args;
-    let start = Begin {
+    let start = ThreadOptions {
         prompt: prompt.unwrap_or_default(),
         cwd: Some(folder(cwd.as_deref())?),
         model,
         sandbox,
         approval_policy,
         config: settings(&config)?,
-        ..Begin::default()
+        ..ThreadOptions::default()
     };
     Ok((thread, start))
 }
 
 /// Returns how the turn ended; nothing when the person left before.
-async fn watch(config: Config, order: Order, json: bool) -> Result<Option<Ended>, Failure> {
+async fn watch(config: Config, order: Prompt, json: bool) -> Result<Option<Ended>, Failure> {
     let (news, mut told) = mpsc::channel(BACKLOG);
     let mut interrupts = signal(SignalKind::interrupt())?;
     let mut interrupted = false;
@@ -103,13 +103,13 @@ async fn watch(config: Config, order: Order, json: bool) -> Result<Option<Ended>
     std::thread::spawn({
         let (news, config) = (news.clone(), config.clone());
         move || {
-            let ended = person::reach(&config, Start::IfNeeded).and_then(|mut person| {
+            let ended = hub_client::connect(&config, Start::IfNeeded).and_then(|mut client| {
                 let mut order = order;
                 if let Some(begin) = &order.thread {
-                    order.thread = Some(whole(&mut person, begin)?);
+                    order.thread = Some(resolve_full_id(&mut client, begin)?);
                 }
                 // Nobody listens any more when the person has left.
-                Ok(person.run_codex(order, |told| drop(news.blocking_send(News::Told(told))))?)
+                Ok(client.run_codex(order, |told| drop(news.blocking_send(News::Progress(told))))?)
             });
             let _ = news.blocking_send(News::Ended(ended));
         }
@@ -117,8 +117,8 @@ async fn watch(config: Config, order: Order, json: bool) -> Result<Option<Ended>
     loop {
         tokio::select! {
             told = told.recv() => match told {
-                Some(News::Told(told)) => {
-                    if let Told::Thread { thread: name } = &told {
+                Some(News::Progress(told)) => {
+                    if let Progress::Thread { thread: name } = &told {
                         thread = Some(name.clone());
                     }
                     show(told, json)?;
@@ -133,8 +133,8 @@ async fn watch(config: Config, order: Order, json: bool) -> Result<Option<Ended>
                 interrupted = true;
                 let (news, config) = (news.clone(), config.clone());
                 std::thread::spawn(move || {
-                    let asked = person::reach(&config, Start::Never)
-                        .and_then(|mut person| Ok(person.interrupt_codex(&thread)?));
+                    let asked = hub_client::connect(&config, Start::Never)
+                        .and_then(|mut client| Ok(client.interrupt_codex(&thread)?));
                     let _ = news.blocking_send(News::Interrupting(asked));
                 });
             }
@@ -142,15 +142,17 @@ async fn watch(config: Config, order: Order, json: bool) -> Result<Option<Ended>
     }
 }
 
-fn show(told: Told, json: bool) -> Result<(), Failure> {
+fn show(told: Progress, json: bool) -> Result<(), Failure> {
     match told {
-        Told::Thread { thread } if json => output::data(&json!({"thread": thread}).to_string()),
-        Told::Thread { .. } => Ok(()),
-        Told::Entry { heard, seq, at } if json => {
-            output::data(&json!({"seq": seq, "at": at, "heard": heard}).to_string())
+        Progress::Thread { thread } if json => output::data(&json!({"thread": thread}).to_string()),
+        Progress::Thread { .. } => Ok(()),
+        Progress::Entry { batch, seq, at } if json => {
+            output::data(&json!({"seq": seq, "at": at, "batch": batch}).to_string())
         }
-        Told::Entry { heard, .. } => console::lines(&heard).iter().try_for_each(|line| output::data(line)),
-        Told::Missed { entries } => {
+        Progress::Entry { batch, .. } => {
+            text_log::lines(&batch).iter().try_for_each(|line| output::data(line))
+        }
+        Progress::Missed { entries } => {
             output::note(format!("{entries} events came faster than they were read"));
             Ok(())
         }
@@ -160,9 +162,8 @@ fn show(told: Told, json: bool) -> Result<(), Failure> {
 fn folder(given: Option<&Path>) -> Result<String, Failure> {
     let folder = std::path::absolute(given.unwrap_or(Path::new(".")))?;
     if !folder.is_dir() {
-        return Err(
-            Failure::usage(format!("{} is no folder", folder.display())).hint("name the folder with --cwd")
-        );
+        return Err(Failure::usage(format!("{} is not a folder", folder.display()))
+            .hint("name the folder with --cwd"));
     }
     let shown = folder.display().to_string();
     folder.into_os_string().into_string().map_err(|_| Failure::usage(format!("{shown} is not UTF-8")))
@@ -172,7 +173,7 @@ fn folder(given: Option<&Path>) -> Result<String, Failure> {
 fn settings(all: &[String]) -> Result<Map<String, Value>, Failure> {
     let one = |text: &String| {
         let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-            Failure::usage(format!("--config {text} is no setting")).hint("write it as NAME=VALUE")
+            Failure::usage(format!("--config {text} is not a setting")).hint("write it as NAME=VALUE")
         })?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
         Ok((name.to_owned(), value))

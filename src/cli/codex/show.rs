@@ -5,21 +5,21 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::{MOST, whole};
+use super::{MOST, resolve_full_id};
 use crate::cli::output::{self, Failure};
-use crate::clock::{instant, stamp};
-use crate::codex::approval::Settled;
-use crate::codex::happened::{Item, Kind};
-use crate::socket::person::Person;
-use crate::socket::person::codex::Shown;
-use crate::visible::{line, plain};
+use adjutant_base::text::escape_invisible::{line, plain};
+use adjutant_base::text::timefmt::{instant, stamp};
+use adjutant_codex::approval::ResolvedApproval;
+use adjutant_codex::event::{Item, ItemKind};
+use adjutant_terminal::socket::control::ControlClient;
+use adjutant_terminal::socket::control::codex::ThreadView;
 
 /// Arguments of `adjutant codex show`.
 #[derive(Debug, Args)]
 pub(super) struct ShowArgs {
     /// The thread's id, or enough of its beginning
     thread: String,
-    /// Show so many of its newest items
+    /// Show at most this many of the newest items
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     items: u32,
     /// Print JSON
@@ -28,14 +28,14 @@ pub(super) struct ShowArgs {
 }
 
 /// Prints one thread.
-pub(super) fn run(args: &ShowArgs, person: &mut Person) -> Result<ExitCode, Failure> {
-    let id = whole(person, &args.thread)?;
-    let thread = person.codex_threads("", MOST)?.into_iter().find(|thread| thread.thread == id);
+pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+    let id = resolve_full_id(client, &args.thread)?;
+    let thread = client.codex_threads("", MOST)?.into_iter().find(|thread| thread.thread == id);
     let thread = thread.ok_or_else(|| {
         Failure::new(format!("there is no thread `{}`", args.thread))
-            .hint("`adjutant codex list` shows the threads that are known here")
+            .hint("`adjutant codex list` shows the threads")
     })?;
-    let mut items = person.codex_items(&id, i64::MAX, args.items)?;
+    let mut items = client.codex_items(&id, i64::MAX, args.items)?;
     items.reverse();
     if args.json {
         output::json(&json!({"thread": thread, "items": items}))?;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &ShowArgs, person: &mut Person) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-fn head(thread: &Shown) -> Vec<String> {
+fn head(thread: &ThreadView) -> Vec<String> {
     let end = thread.last_end.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
     let mut lines = vec![
         format!("thread    {}", thread.thread),
@@ -67,11 +67,11 @@ fn head(thread: &Shown) -> Vec<String> {
 /// Returns an item as text, with what it is before it.
 fn told(item: &Item) -> String {
     let text = match &item.kind {
-        Kind::Command { command, output, exit_code, .. } => {
+        ItemKind::Command { command, output, exit_code, .. } => {
             let code = exit_code.map(|code| format!("\n[exit code {code}]")).unwrap_or_default();
             format!("$ {command}\n{}{code}", output.trim_end())
         }
-        Kind::Other { name, content } => match Settled::read(content) {
+        ItemKind::Other { name, content } => match ResolvedApproval::read(content) {
             Some(settled) => format!("{name}\n[{}]", settled.outcome()),
             None => name.clone(),
         },

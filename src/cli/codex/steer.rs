@@ -4,16 +4,16 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{prompt, whole};
+use super::{prompt, resolve_full_id};
 use crate::cli::output::{self, Failure};
-use crate::socket::person::Person;
+use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant codex steer`.
 #[derive(Debug, Args)]
 pub(super) struct SteerArgs {
     /// The thread's id, or enough of its beginning
     thread: String,
-    /// What Codex shall know; read from stdin when it is not given
+    /// Prompt for Codex; read from stdin if missing
     prompt: Option<String>,
 }
 
@@ -25,18 +25,18 @@ pub(super) struct InterruptArgs {
 }
 
 /// Puts a prompt into a running turn.
-pub(super) fn steer(args: SteerArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+pub(super) fn steer(args: SteerArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let text = prompt(args.prompt)?;
-    let thread = whole(person, &args.thread)?;
-    person.steer_codex(&thread, text)?;
+    let thread = resolve_full_id(client, &args.thread)?;
+    client.steer_codex(&thread, text)?;
     output::note("Codex took it into the running turn");
     Ok(ExitCode::SUCCESS)
 }
 
 /// Ends a running turn.
-pub(super) fn interrupt(args: &InterruptArgs, person: &mut Person) -> Result<ExitCode, Failure> {
-    let thread = whole(person, &args.thread)?;
-    person.interrupt_codex(&thread)?;
-    output::note("Codex was told to end the turn");
+pub(super) fn interrupt(args: &InterruptArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+    let thread = resolve_full_id(client, &args.thread)?;
+    client.interrupt_codex(&thread)?;
+    output::note("Codex was asked to interrupt the turn");
     Ok(ExitCode::SUCCESS)
 }

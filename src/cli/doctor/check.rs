@@ -1,4 +1,4 @@
-//! What a check found.
+//! Checks and their results.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub(super) enum Fix {
 
 /// What a check found.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct CheckResult {
     pub(super) status: Status,
     /// One sentence fragment.
     pub(super) detail: String,
@@ -52,7 +52,7 @@ pub(super) struct Found {
     pub(super) fixes: Vec<Fix>,
 }
 
-impl Found {
+impl CheckResult {
     fn new(status: Status, detail: impl Into<String>, remedy: Option<String>) -> Self {
         Self { status, detail: detail.into(), remedy, fixes: Vec::new() }
     }
@@ -85,13 +85,13 @@ impl Found {
 pub(super) struct Check {
     /// Stays the same from version to version: programs ask for it.
     pub(super) id: String,
-    pub(super) found: Found,
+    pub(super) found: CheckResult,
     /// What `--fix` did about it.
     pub(super) fixed: Option<String>,
 }
 
 impl Check {
-    pub(super) fn new(id: &str, found: Found) -> Self {
+    pub(super) fn new(id: &str, found: CheckResult) -> Self {
         Self { id: id.to_owned(), found, fixed: None }
     }
 

@@ -1,4 +1,4 @@
-//! The clock: plans are made by it.
+//! Check of the system clock, because plans depend on it.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::check::Found;
-use super::{Patient, blocking};
+use super::check::CheckResult;
+use super::{DoctorContext, blocking};
 
 /// A file may be so much younger than now, for file systems round and other machines write too.
 const SLACK: Duration = Duration::from_mins(2);
@@ -17,28 +17,32 @@ const EARLIEST: i64 = 1_735_689_600;
 const WITNESSES: [&str; 4] = ["adjutant.db", "adjutant.db-wal", "config.toml", "hub.lock"];
 
 /// Looks whether time goes forward, and whether the zone is known.
-pub(super) async fn look(patient: Arc<Patient>) -> Found {
+pub(super) async fn check(context: Arc<DoctorContext>) -> CheckResult {
     blocking(move || {
         let remedy = "set the clock: `timedatectl set-ntp true`, or the settings of the system";
         let now = SystemTime::now();
         if Timestamp::now().as_second() < EARLIEST {
-            return Found::fail(format!("it says {}", Timestamp::now()), remedy);
+            return CheckResult::fail(format!("it says {}", Timestamp::now()), remedy);
         }
         for name in WITNESSES {
             let written =
-                std::fs::metadata(patient.config.home.join(name)).and_then(|found| found.modified());
+                std::fs::metadata(context.config.home.join(name)).and_then(|found| found.modified());
             let ahead = written.ok().and_then(|written| written.duration_since(now).ok());
             if let Some(ahead) = ahead.filter(|ahead| *ahead > SLACK) {
-                let ahead = crate::clock::span(ahead);
-                return Found::fail(format!("it is behind: {name} was written {ahead} from now"), remedy);
+                let ahead = adjutant_base::text::timefmt::span(ahead);
+                return CheckResult::fail(
+                    format!("it is behind: {name} was written {ahead} from now"),
+                    remedy,
+                );
             }
         }
         let zone = TimeZone::system();
         match zone.iana_name() {
-            Some(name) => {
-                Found::ok(format!("{}, {name}", Timestamp::now().to_zoned(zone.clone()).strftime("%F %R")))
-            }
-            None => Found::ok("UTC, for the system names no time zone"),
+            Some(name) => CheckResult::ok(format!(
+                "{}, {name}",
+                Timestamp::now().to_zoned(zone.clone()).strftime("%F %R")
+            )),
+            None => CheckResult::ok("UTC, for the system names no time zone"),
         }
     })
     .await

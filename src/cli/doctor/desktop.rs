@@ -1,4 +1,4 @@
-//! Whether a question can ring on a desktop. Where it cannot, it waits in the console and in `adjutant inbox`.
+//! Checks of the display and of the desktop's notification service.
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -6,21 +6,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::check::Found;
-use super::{Patient, blocking};
-use crate::app::health;
-use crate::config::env::{self, Screen};
-use crate::socket::dial;
+use super::check::CheckResult;
+use super::{DoctorContext, blocking};
+use adjutant_app::health;
+use adjutant_base::config::env::{self, Screen};
+use adjutant_terminal::socket::dial;
 
 /// How long a screen of another machine may take to accept.
-const PATIENCE: Duration = Duration::from_secs(3);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Looks whether there is a screen here, and whether anybody draws on it.
-pub(super) async fn display() -> Found {
+pub(super) async fn display() -> CheckResult {
     blocking(|| {
         let screens = env::screens();
         if screens.is_empty() {
-            return Found::skipped("there is none here; questions wait in the console and in `adjutant inbox`");
+            return CheckResult::skipped("there is none; answer questions in the console or with `adjutant inbox`");
         }
         let mut silent = Vec::new();
         for screen in &screens {
@@ -32,11 +32,11 @@ pub(super) async fn display() -> Found {
                 Screen::X(name) => (name.clone(), x_server(name)),
             };
             match reached {
-                Ok(()) => return Found::ok(format!("{name}, where this command runs")),
+                Ok(()) => return CheckResult::ok(format!("{name}, where this command runs")),
                 Err(error) => silent.push(format!("{name} does not answer: {error}")),
             }
         }
-        Found::warn(
+        CheckResult::warn(
             silent.join("; "),
             "log in to the desktop, or correct DISPLAY and WAYLAND_DISPLAY; meanwhile questions wait in the console and \
              in `adjutant inbox`",
@@ -66,25 +66,25 @@ fn place(display: &str) -> Option<Place> {
 }
 
 fn x_server(display: &str) -> io::Result<()> {
-    match place(display).ok_or_else(|| io::Error::other("that is no name of a display"))? {
+    match place(display).ok_or_else(|| io::Error::other("that is not the name of a display"))? {
         Place::Socket(path) => dial(&path).map(drop),
         Place::Host { name, port } => {
             let address = (name.as_str(), port).to_socket_addrs()?.next();
             let address = address.ok_or_else(|| io::Error::other("its host has no address"))?;
-            TcpStream::connect_timeout(&address, PATIENCE).map(drop)
+            TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).map(drop)
         }
     }
 }
 
 /// Looks whether the desktop's notifications answer.
-pub(super) async fn notifications(patient: Arc<Patient>) -> Found {
-    if !patient.config.channels.desktop {
-        return Found::skipped("they are switched off: `desktop` below [notify] in config.toml");
+pub(super) async fn notifications(context: Arc<DoctorContext>) -> CheckResult {
+    if !context.config.channels.desktop {
+        return CheckResult::skipped("they are switched off: `desktop` below [notify] in config.toml");
     }
     match health::notification_service().await {
-        Ok(name) => Found::ok(format!("{name} shows them")),
-        Err(_) if env::screens().is_empty() => Found::skipped("there is no desktop here to show them"),
-        Err(error) => Found::warn(
+        Ok(name) => CheckResult::ok(format!("{name} shows them")),
+        Err(_) if env::screens().is_empty() => CheckResult::skipped("there is no desktop here to show them"),
+        Err(error) => CheckResult::warn(
             format!("{error}, so no question rings"),
             "install a notification service (such as dunst or mako), or say where DBUS_SESSION_BUS_ADDRESS is",
         ),

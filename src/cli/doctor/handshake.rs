@@ -1,4 +1,4 @@
-//! Whether a client gets its answers: both eras of the protocol, over each way in.
+//! Handshakes with the server over stdio, socket and HTTP, with an old and a new protocol version.
 
 mod http;
 
@@ -10,24 +10,24 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::check::Found;
-use super::{Patient, blocking};
-use crate::app::clients::CHECK;
-use crate::config::{Auth, env};
-use crate::process;
-use crate::socket::{self, Hello, Start};
+use super::check::CheckResult;
+use super::{DoctorContext, blocking};
+use adjutant_app::client_registry::CHECK;
+use adjutant_base::config::{Auth, env};
+use adjutant_host::process;
+use adjutant_terminal::socket::{self, Hello, Start};
 
 /// The newest revision that begins with a handshake, and the one that has none.
-const SHAKEN: &str = "2025-11-25";
+const WITH_HANDSHAKE: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
 
 /// The requests of [`conversation`] that are answered.
 const ASKED: [u64; 4] = [1, 2, 3, 4];
 
 /// How long a program may take for the whole conversation, and the hub for each answer.
-const PATIENCE: Duration = Duration::from_secs(15);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Most bytes of what is said on the way: four answers, each below a hundred kilobytes.
-const MOST: u64 = 4 * 1024 * 1024;
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Returns `_meta` as a stateless request carries it.
 fn meta() -> Value {
@@ -40,7 +40,7 @@ fn meta() -> Value {
 
 fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": SHAKEN,
+        "protocolVersion": WITH_HANDSHAKE,
         "capabilities": {},
         "clientInfo": {"name": CHECK, "version": env!("CARGO_PKG_VERSION")},
     }})
@@ -73,8 +73,8 @@ fn fault(answers: &[Value]) -> Option<String> {
     };
     let seen = || -> Result<(), String> {
         let agreed = &result(1)?["protocolVersion"];
-        if agreed != SHAKEN {
-            return Err(format!("it speaks {agreed} where {SHAKEN} was asked for"));
+        if agreed != WITH_HANDSHAKE {
+            return Err(format!("it speaks {agreed} where {WITH_HANDSHAKE} was asked for"));
         }
         if !result(3)?["supportedVersions"]
             .as_array()
@@ -96,36 +96,39 @@ const REMEDY: &str =
     "start it by hand and look: `adjutant mcp prompts`; a hub of another version has to be restarted";
 
 /// Has the program speak both eras on its stdin and stdout, the way a client starts it.
-pub(super) async fn stdio(patient: Arc<Patient>) -> Found {
+pub(super) async fn stdio(context: Arc<DoctorContext>) -> CheckResult {
     // Where a hub runs, clients reach it through the relay.
-    let words: &[&str] = if patient.hub.is_some() { &["connect", "--no-start"] } else { &["mcp", "prompts"] };
+    let words: &[&str] = if context.hub.is_some() { &["connect", "--no-start"] } else { &["mcp", "prompts"] };
     let shown = format!("adjutant {}", words.join(" "));
-    let output = match converse(&patient, words, &[]).await {
+    let output = match converse(&context, words, &[]).await {
         Ok(output) => output,
-        Err(error) => return Found::fail(format!("`{shown}`: {error}"), REMEDY),
+        Err(error) => return CheckResult::fail(format!("`{shown}`: {error}"), REMEDY),
     };
     let answers: Vec<Value> = output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     match fault(&answers) {
-        None => Found::ok(format!("`{shown}` speaks {SHAKEN} and {STATELESS}")),
-        Some(fault) => Found::fail(format!("`{shown}`: {fault}"), REMEDY),
+        None => CheckResult::ok(format!("`{shown}` speaks {WITH_HANDSHAKE} and {STATELESS}")),
+        Some(fault) => CheckResult::fail(format!("`{shown}`: {fault}"), REMEDY),
     }
 }
 
 /// Looks whether anything but the protocol comes out of stdout while the program logs all it can.
-pub(super) async fn purity(patient: Arc<Patient>) -> Found {
-    let remedy = "nothing may write to stdout before or beside the server: look at the wrapper or the shell's start \
+pub(super) async fn purity(context: Arc<DoctorContext>) -> CheckResult {
+    let remedy = "only the server may write to stdout: look at the wrapper or the shell's start \
                   files that the client runs it through";
-    match converse(&patient, &["mcp", "prompts"], &["--log-level", "trace"]).await {
-        Err(error) => Found::fail(error, remedy),
+    match converse(&context, &["mcp", "prompts"], &["--log-level", "trace"]).await {
+        Err(error) => CheckResult::fail(error, remedy),
         Ok(output) => {
             let stranger = output.lines().find(|line| {
                 !serde_json::from_str::<Value>(line).is_ok_and(|message| message["jsonrpc"] == "2.0")
             });
             match stranger {
-                None => Found::ok("stdout holds the protocol and nothing else"),
+                None => CheckResult::ok("stdout holds the protocol and nothing else"),
                 Some(line) => {
                     let begin: String = line.chars().take(60).collect();
-                    Found::fail(format!("stdout holds a line that is no message: {begin:?}"), remedy)
+                    CheckResult::fail(
+                        format!("stdout contains a line that is not a message: {begin:?}"),
+                        remedy,
+                    )
                 }
             }
         }
@@ -133,13 +136,20 @@ pub(super) async fn purity(patient: Arc<Patient>) -> Found {
 }
 
 /// Starts the program, says everything, and returns its whole stdout.
-async fn converse(patient: &Patient, words: &[&str], more: &[&str]) -> Result<String, String> {
-    let mut argv: Vec<OsString> = vec![patient.program.clone().into()];
+async fn converse(context: &DoctorContext, words: &[&str], more: &[&str]) -> Result<String, String> {
+    let mut argv: Vec<OsString> = vec![context.program.clone().into()];
     argv.extend(words.iter().chain(more).map(OsString::from));
-    argv.extend(["--home".into(), patient.config.home.clone().into()]);
+    argv.extend(["--home".into(), context.config.home.clone().into()]);
     let input = conversation();
-    let told =
-        process::talk(&argv, Path::new("/"), &env::snapshot(), input.as_bytes(), MOST, PATIENCE).await?;
+    let told = process::output_with_input(
+        &argv,
+        Path::new("/"),
+        &env::snapshot(),
+        input.as_bytes(),
+        MAX_BYTES,
+        HANDSHAKE_TIMEOUT,
+    )
+    .await?;
     match told.code {
         Some(0) => Ok(String::from_utf8_lossy(&told.stdout).into_owned()),
         code => {
@@ -152,21 +162,22 @@ async fn converse(patient: &Patient, words: &[&str], more: &[&str]) -> Result<St
 }
 
 /// Speaks both eras on the hub's socket.
-pub(super) async fn socket(patient: Arc<Patient>) -> Found {
-    if patient.hub.is_none() {
-        return Found::skipped("no hub runs");
+pub(super) async fn socket(context: Arc<DoctorContext>) -> CheckResult {
+    if context.hub.is_none() {
+        return CheckResult::skipped("no hub runs");
     }
     blocking(move || {
         let answers = || -> Result<Vec<Value>, String> {
-            let config = &patient.config;
+            let config = &context.config;
             // Whoever starts a relay is an agent from then on, and we were started from a person's shell.
             let hello = Hello::script("all");
-            let connection = socket::reach(&config.home, config.socket.as_deref(), &hello, Start::Never);
+            let connection =
+                socket::connect_or_start(&config.home, config.socket.as_deref(), &hello, Start::Never);
             let mut hub = connection.map_err(|error| error.to_string())?.input;
             let broken = |error: std::io::Error| format!("the hub does not answer: {error}");
-            hub.get_ref().set_read_timeout(Some(PATIENCE)).map_err(broken)?;
+            hub.get_ref().set_read_timeout(Some(HANDSHAKE_TIMEOUT)).map_err(broken)?;
             hub.get_mut().write_all(conversation().as_bytes()).map_err(broken)?;
-            let mut hub = hub.take(MOST);
+            let mut hub = hub.take(MAX_BYTES);
             let mut answers: Vec<Value> = Vec::new();
             let missing =
                 |answers: &[Value]| ASKED.iter().any(|id| !answers.iter().any(|one| one["id"] == *id));
@@ -180,26 +191,26 @@ pub(super) async fn socket(patient: Arc<Patient>) -> Found {
             Ok(answers)
         };
         match answers().map(|answers| fault(&answers)) {
-            Ok(None) => Found::ok(format!("the hub speaks {SHAKEN} and {STATELESS}")),
-            Ok(Some(fault)) | Err(fault) => Found::fail(fault, REMEDY),
+            Ok(None) => CheckResult::ok(format!("the hub speaks {WITH_HANDSHAKE} and {STATELESS}")),
+            Ok(Some(fault)) | Err(fault) => CheckResult::fail(fault, REMEDY),
         }
     })
     .await
 }
 
 /// Speaks both eras over HTTP, with the hub's token.
-pub(super) async fn http(patient: Arc<Patient>) -> Found {
-    let Some(address) = patient.hub.as_ref().and_then(|hub| hub.status.as_ref()?.http) else {
-        return Found::skipped(if patient.hub.is_some() {
-            "the HTTP door is switched off"
+pub(super) async fn http(context: Arc<DoctorContext>) -> CheckResult {
+    let Some(address) = context.hub.as_ref().and_then(|hub| hub.status.as_ref()?.http) else {
+        return CheckResult::skipped(if context.hub.is_some() {
+            "the HTTP listener is off"
         } else {
             "no hub runs"
         });
     };
     blocking(move || {
-        let kept = match patient.config.http.auth {
+        let kept = match context.config.http.auth {
             Auth::None => Ok(None),
-            Auth::Token => std::fs::read_to_string(patient.config.home.join("token"))
+            Auth::Token => std::fs::read_to_string(context.config.home.join("token"))
                 .map(|token| Some(token.trim().to_owned())),
         };
         let remedy = if kept.is_ok() {
@@ -214,8 +225,8 @@ pub(super) async fn http(patient: Arc<Patient>) -> Found {
         };
         let door = http::Door { address, token };
         let result = || -> Result<Option<String>, String> {
-            let mut answers =
-                door.shaken(&initialize(), |id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}))?;
+            let mut answers = door
+                .handshake(&initialize(), |id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}))?;
             answers.push(door.stateless(&discover(), "server/discover", STATELESS)?);
             let list =
                 json!({"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": {"_meta": meta()}});
@@ -223,9 +234,11 @@ pub(super) async fn http(patient: Arc<Patient>) -> Found {
             Ok(fault(&answers))
         };
         match result() {
-            Ok(None) => Found::ok(format!("http://{address}/mcp speaks {SHAKEN} and {STATELESS}")),
+            Ok(None) => {
+                CheckResult::ok(format!("http://{address}/mcp speaks {WITH_HANDSHAKE} and {STATELESS}"))
+            }
             Ok(Some(fault)) | Err(fault) => {
-                Found::fail(format!("http://{address}/mcp: {fault}{unread}"), remedy)
+                CheckResult::fail(format!("http://{address}/mcp: {fault}{unread}"), remedy)
             }
         }
     })

@@ -1,22 +1,24 @@
-//! The hub that runs, and the port that it wants.
+//! Checks of the running hub, its settings and its port.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use super::check::{Fix, Found};
-use super::{Patient, blocking};
+use super::check::{CheckResult, Fix};
+use super::{DoctorContext, blocking};
 use crate::cli::status;
-use crate::socket;
+use adjutant_terminal::socket;
 
 /// Looks whether a hub runs, and whether it is of this version.
-pub(super) async fn version(patient: Arc<Patient>) -> Found {
+pub(super) async fn version(context: Arc<DoctorContext>) -> CheckResult {
     blocking(move || {
         let own = env!("CARGO_PKG_VERSION");
-        let home = &patient.config.home;
-        match &patient.hub {
-            Some(hub) if hub.adjutant == own => Found::ok(format!("adjutant {own} runs (pid {})", hub.pid)),
-            Some(hub) => Found::warn(
+        let home = &context.config.home;
+        match &context.hub {
+            Some(hub) if hub.adjutant == own => {
+                CheckResult::ok(format!("adjutant {own} runs (pid {})", hub.pid))
+            }
+            Some(hub) => CheckResult::warn(
                 format!("adjutant {} runs (pid {}), and this is {own}", hub.adjutant, hub.pid),
                 format!(
                     "restart it when nothing runs: `kill {}`; the next client starts the new one",
@@ -24,14 +26,14 @@ pub(super) async fn version(patient: Arc<Patient>) -> Found {
                 ),
             ),
             None if socket::vacant(home) => {
-                Found::skipped("none runs; the first client starts one").fixed_by([Fix::StartHub])
+                CheckResult::skipped("none runs; the first client starts one").fixed_by([Fix::StartHub])
             }
             None => {
                 let holder = socket::holder(home);
                 let who = holder.map_or_else(|| "a hub".to_owned(), |holder| format!("a hub ({holder})"));
                 let remedy =
                     "kill it, and start another with `adjutant serve --background`; logs/hub.log says more";
-                Found::fail(
+                CheckResult::fail(
                     format!("{who} holds this home and does not answer as this version expects"),
                     remedy,
                 )
@@ -42,12 +44,12 @@ pub(super) async fn version(patient: Arc<Patient>) -> Found {
 }
 
 /// Looks whether the hub that runs goes by what `config.toml` says. That it can be read is known here.
-pub(super) fn config(patient: &Patient) -> Found {
+pub(super) fn config(context: &DoctorContext) -> CheckResult {
     let hub =
-        patient.hub.as_ref().and_then(|hub| Some((hub.pid, status::config_changed(hub.status.as_ref()?)?)));
+        context.hub.as_ref().and_then(|hub| Some((hub.pid, status::config_changed(hub.status.as_ref()?)?)));
     match hub {
-        None => Found::ok("config.toml can be read, or there is none"),
-        Some((pid, changed)) => Found::warn(
+        None => CheckResult::ok("config.toml can be read, or there is none"),
+        Some((pid, changed)) => CheckResult::warn(
             changed,
             format!("restart the hub when nothing runs: `kill {pid}`; the next client starts the new one"),
         ),
@@ -55,22 +57,22 @@ pub(super) fn config(patient: &Patient) -> Found {
 }
 
 /// Looks whether the hub has, or could have, the address that it wants.
-pub(super) async fn port(patient: Arc<Patient>) -> Found {
+pub(super) async fn port(context: Arc<DoctorContext>) -> CheckResult {
     blocking(move || {
-        let http = &patient.config.http;
-        let Some(address) = http.address else { return Found::skipped("the HTTP door is switched off") };
-        let listening = patient.hub.as_ref().and_then(|hub| hub.status.as_ref()?.http);
+        let http = &context.config.http;
+        let Some(address) = http.address else { return CheckResult::skipped("the HTTP listener is off") };
+        let listening = context.hub.as_ref().and_then(|hub| hub.status.as_ref()?.http);
         if let (0, Some(listening)) = (address.port(), listening) {
-            return Found::ok(format!("the hub listens on {listening}"));
+            return CheckResult::ok(format!("the hub listens on {listening}"));
         }
         if listening == Some(address) {
-            return Found::ok(format!("the hub listens on {address}"));
+            return CheckResult::ok(format!("the hub listens on {address}"));
         }
         match (TcpListener::bind(address), listening) {
-            (Ok(_), None) => Found::ok(format!("{address} is free")),
-            (Ok(_), Some(other)) => Found::warn(
+            (Ok(_), None) => CheckResult::ok(format!("{address} is free")),
+            (Ok(_), Some(other)) => CheckResult::warn(
                 format!("the hub listens on {other}, though {address} is free"),
-                "restart the hub, so that clients that were told the usual address find it",
+                "restart the hub, so that clients find it at the default address",
             ),
             (Err(error), listening) if error.kind() == ErrorKind::AddrInUse => {
                 let elsewhere =
@@ -78,10 +80,14 @@ pub(super) async fn port(patient: Arc<Patient>) -> Found {
                 let detail = format!("another program listens on {address}{elsewhere}");
                 let remedy =
                     "end that program, or choose another port: `address` below [http] in config.toml";
-                if http.default_address { Found::warn(detail, remedy) } else { Found::fail(detail, remedy) }
+                if http.default_address {
+                    CheckResult::warn(detail, remedy)
+                } else {
+                    CheckResult::fail(detail, remedy)
+                }
             }
-            (Err(error), _) => Found::fail(
-                format!("nobody can listen on {address}: {error}"),
+            (Err(error), _) => CheckResult::fail(
+                format!("the address {address} cannot be used: {error}"),
                 "choose another address: `address` below [http] in config.toml",
             ),
         }

@@ -1,14 +1,14 @@
-//! Files: who may read them, whether the socket is one, and which program a client would find.
+//! Checks of file permissions, of the socket, and of the program on the PATH.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::check::{Fix, Found};
-use super::{Patient, blocking};
-use crate::config::env;
-use crate::socket;
+use super::check::{CheckResult, Fix};
+use super::{DoctorContext, blocking};
+use adjutant_base::config::env;
+use adjutant_terminal::socket;
 
 /// What lies in the home and nobody else may read; what is not there is no fault.
 const PRIVATE_FILES: [&str; 6] =
@@ -16,26 +16,26 @@ const PRIVATE_FILES: [&str; 6] =
 const PRIVATE_FOLDERS: [&str; 2] = ["logs", "spool"];
 
 /// Looks who may read the home and what lies in it.
-pub(super) async fn home(patient: Arc<Patient>) -> Found {
+pub(super) async fn home(context: Arc<DoctorContext>) -> CheckResult {
     blocking(move || {
-        let home = &patient.config.home;
+        let home = &context.config.home;
         let found = match std::fs::metadata(home) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Found::ok(format!("{} is made when it is first needed", home.display()));
+                return CheckResult::ok(format!("{} is made when it is first needed", home.display()));
             }
             Err(error) => {
                 let remedy = "choose another folder with --home or ADJUTANT_HOME";
-                return Found::fail(format!("{} cannot be read: {error}", home.display()), remedy);
+                return CheckResult::fail(format!("{} cannot be read: {error}", home.display()), remedy);
             }
             Ok(found) => found,
         };
         if !found.is_dir() {
             let remedy = "move it away, or choose another folder with --home or ADJUTANT_HOME";
-            return Found::fail(format!("{} is not a folder", home.display()), remedy);
+            return CheckResult::fail(format!("{} is not a folder", home.display()), remedy);
         }
         if found.uid() != rustix::process::geteuid().as_raw() {
             let remedy = "choose a folder of your own with --home or ADJUTANT_HOME";
-            return Found::fail(format!("{} belongs to another user", home.display()), remedy);
+            return CheckResult::fail(format!("{} belongs to another user", home.display()), remedy);
         }
         let folders = PRIVATE_FOLDERS.iter().map(|name| (home.join(name), 0o700));
         let files = PRIVATE_FILES.iter().map(|name| (home.join(name), 0o600));
@@ -46,11 +46,11 @@ pub(super) async fn home(patient: Arc<Patient>) -> Found {
         let writable = std::fs::metadata(&config).is_ok_and(|found| found.mode() & 0o022 != 0);
         let open: Vec<_> = open.into_iter().chain(writable.then_some((config, 0o600))).collect();
         match open.as_slice() {
-            [] => Found::ok(format!("{} is yours alone", home.display())),
+            [] => CheckResult::ok(format!("{} is yours alone", home.display())),
             some => {
                 let names =
                     some.iter().map(|(path, _)| path.display().to_string()).collect::<Vec<_>>().join(", ");
-                Found::fail(
+                CheckResult::fail(
                     format!("others may read or write {names}"),
                     "take the rights away with chmod go=",
                 )
@@ -66,10 +66,10 @@ fn is_open(path: &Path) -> bool {
 }
 
 /// Looks at the hub's socket.
-pub(super) async fn socket(patient: Arc<Patient>) -> Found {
+pub(super) async fn socket(context: Arc<DoctorContext>) -> CheckResult {
     blocking(move || {
-        let Some(wanted) = &patient.config.socket else {
-            return Found::warn(
+        let Some(wanted) = &context.config.socket else {
+            return CheckResult::warn(
                 "the socket is switched off in config.toml, so `adjutant connect` reaches no hub",
                 "remove `socket = \"off\"` from config.toml, unless all your clients speak HTTP",
             );
@@ -77,26 +77,26 @@ pub(super) async fn socket(patient: Arc<Patient>) -> Found {
         let path = socket::place(wanted);
         let found = match std::fs::symlink_metadata(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Found::ok(format!("{} comes with the hub", path.display()));
+                return CheckResult::ok(format!("{} comes with the hub", path.display()));
             }
             Err(error) => {
                 let remedy = "choose another place: `socket` in config.toml";
-                return Found::fail(format!("{} cannot be looked at: {error}", path.display()), remedy);
+                return CheckResult::fail(format!("{} cannot be looked at: {error}", path.display()), remedy);
             }
             Ok(found) => found,
         };
         if !found.file_type().is_socket() {
             let remedy = "move it away, or choose another place: `socket` in config.toml";
-            return Found::fail(format!("{} is in the way: it is not a socket", path.display()), remedy);
+            return CheckResult::fail(format!("{} is in the way: it is not a socket", path.display()), remedy);
         }
-        if patient.hub.is_some() || !socket::vacant(&patient.config.home) {
+        if context.hub.is_some() || !socket::vacant(&context.config.home) {
             return rights(&path);
         }
         if !socket::is_listening(&path) {
             let detail = format!("{} is left from a hub that was killed", path.display());
-            return Found::warn(detail, "the next hub replaces it").fixed_by([Fix::Unlink(path)]);
+            return CheckResult::warn(detail, "the next hub replaces it").fixed_by([Fix::Unlink(path)]);
         }
-        Found::fail(
+        CheckResult::fail(
             format!("{} is in the way: another program listens there", path.display()),
             "end that program, or choose another place: `socket` in config.toml; where it is the service manager, \
              `adjutant service status` says why its hub does not start",
@@ -105,29 +105,31 @@ pub(super) async fn socket(patient: Arc<Patient>) -> Found {
     .await
 }
 
-fn rights(path: &Path) -> Found {
+fn rights(path: &Path) -> CheckResult {
     if !is_open(path) {
-        return Found::ok(format!("{} is yours alone", path.display()));
+        return CheckResult::ok(format!("{} is yours alone", path.display()));
     }
-    Found::fail(format!("others may open {}", path.display()), "take the rights away with chmod go=")
+    CheckResult::fail(format!("others may open {}", path.display()), "take the rights away with chmod go=")
         .fixed_by([Fix::Mode { path: path.to_owned(), mode: 0o600 }])
 }
 
 /// Looks which program a client finds that is configured with the mere name.
-pub(super) async fn program(patient: Arc<Patient>) -> Found {
+pub(super) async fn program(context: Arc<DoctorContext>) -> CheckResult {
     blocking(move || {
-        let own = &patient.program;
+        let own = &context.program;
         let same = |found: &Path| match (found.canonicalize(), own.canonicalize()) {
             (Ok(found), Ok(own)) => found == own,
             _ => false,
         };
-        match env::on_path("adjutant") {
-            Some(found) if same(&found) => Found::ok(format!("{} is the one on the PATH", found.display())),
-            Some(found) => Found::warn(
+        match env::find_in_path("adjutant") {
+            Some(found) if same(&found) => {
+                CheckResult::ok(format!("{} is the one on the PATH", found.display()))
+            }
+            Some(found) => CheckResult::warn(
                 format!("the PATH has {}, and this is {}", found.display(), own.display()),
                 "remove the older one, so that clients and you run the same",
             ),
-            None => Found::warn(
+            None => CheckResult::warn(
                 format!("{} is not on the PATH", own.display()),
                 "put it there, or name it with its whole path in the configuration of clients",
             ),

@@ -1,4 +1,4 @@
-//! `--fix`: what is safe to do, one thing at a time.
+//! Repairs of `--fix`, one after the other.
 
 use std::ffi::OsString;
 use std::fs::Permissions;
@@ -6,9 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::check::{Check, Fix};
-use crate::config::Config;
-use crate::process;
-use crate::socket;
+use adjutant_base::config::Config;
+use adjutant_host::process;
+use adjutant_terminal::socket;
 
 /// Does what the checks propose, and returns what was done or why not, by the check's id.
 pub(super) async fn all(checks: &[Check], home: Option<&Path>, config: &Config) -> Vec<(String, String)> {
@@ -61,7 +61,7 @@ fn start_hub(home: Option<&Path>) -> String {
     if let Some(home) = home {
         arguments.extend(["--home".into(), home.as_os_str().to_owned()]);
     }
-    match process::run_own(&arguments) {
+    match process::run_self(&arguments) {
         Ok(told) if told.status.success() => "started a hub".to_owned(),
         Ok(told) => format!("could not start a hub: {}", String::from_utf8_lossy(&told.stderr).trim()),
         Err(error) => format!("could not start a hub: {error}"),

@@ -1,4 +1,4 @@
-//! The checks for a person: one line each, and below it what to do.
+//! Prints the checks as text, one line each with its remedy below.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 
 use super::check::{Check, Status};
 use crate::cli::output::{self, Failure};
-use crate::visible::line;
+use adjutant_base::text::escape_invisible::line;
 
 /// A bar on a terminal while the checks run.
 pub(super) struct Waiting(Option<ProgressBar>);

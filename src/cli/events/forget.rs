@@ -1,25 +1,41 @@
-//! `adjutant events forget`: what was taken over from a place is taken back.
+//! `adjutant events forget`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::super::assistant::ACTOR;
+use super::super::local_assistant::{ACTOR, user};
 use super::super::output::{self, Failure};
 use super::super::status::many;
-use super::{absolute, remote};
-use crate::assistant::import::Forgotten;
-use crate::assistant::{Assistant, Calendar, UserId};
-use crate::visible::line;
+use super::address::{absolute, address};
+use adjutant_assistant::import::RemovedCalendar;
+use adjutant_assistant::{Assistant, Calendar, UserId};
+use adjutant_base::text::escape_invisible::line;
 
-/// Takes back all events that came from `from`: a file, a folder of files, or an address. Nothing is read there.
-pub(super) async fn forget(room: &Assistant, user: &UserId, from: &Path, json: bool) -> Result<(), Failure> {
-    room.user(user).await?;
+/// Arguments of `adjutant events forget`.
+#[derive(Debug, Args)]
+pub(super) struct ForgetArgs {
+    /// User who owns the calendar
+    #[arg(value_parser = user)]
+    user: UserId,
+    /// File, folder or URL that was imported
+    #[arg(value_name = "FILE|FOLDER|URL")]
+    from: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Removes all events that were imported from a file, a folder of files or an address. Nothing is read there.
+pub(super) async fn run(args: &ForgetArgs, assistant: &Assistant) -> Result<(), Failure> {
+    let ForgetArgs { user, from, json } = args;
+    assistant.user(user).await?;
     let (mut meant, mut others) = (Vec::new(), Vec::new());
-    for calendar in room.calendars(user).await? {
+    for calendar in assistant.calendars(user).await? {
         // One that was forgotten before has nothing left.
-        if room.versions(&calendar).await?.is_empty() {
+        if assistant.versions(&calendar).await?.is_empty() {
             continue;
         }
         if is_at(&calendar, from) { meant.push(calendar) } else { others.push(calendar.place) }
@@ -35,10 +51,11 @@ pub(super) async fn forget(room: &Assistant, user: &UserId, from: &Path, json: b
     }
     let mut told = Vec::new();
     for calendar in meant {
-        let Forgotten { gone, withdrawn } = room.forget(&calendar, ACTOR, Timestamp::now()).await?;
-        if !json {
+        let RemovedCalendar { removed: gone, withdrawn } =
+            assistant.remove_calendar(&calendar, ACTOR, Timestamp::now()).await?;
+        if !*json {
             output::data(&line(&format!(
-                "{}: {} gone, {} taken back",
+                "{}: {} removed, {} cancelled",
                 calendar.place,
                 many(gone, "event"),
                 many(withdrawn, "notification")
@@ -47,16 +64,16 @@ pub(super) async fn forget(room: &Assistant, user: &UserId, from: &Path, json: b
         told.push(json!({
             "from": calendar.place,
             "calendar": calendar.id.as_str(),
-            "gone": gone,
-            "withdrawn": withdrawn,
+            "removed": gone,
+            "cancelled": withdrawn,
         }));
     }
-    if json { output::json(&json!({"forgotten": told})) } else { Ok(()) }
+    if *json { output::json(&json!({"forgotten": told})) } else { Ok(()) }
 }
 
 /// Whether a calendar is what `from` names, or a file in the folder that it names.
 fn is_at(calendar: &Calendar, from: &Path) -> bool {
-    if let Some(url) = remote::address(from) {
+    if let Some(url) = address(from) {
         // A collection has a slash behind it, whether it was written or not.
         return calendar.place.trim_end_matches('/') == url.trim_end_matches('/');
     }

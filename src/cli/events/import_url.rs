@@ -7,21 +7,23 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::assistant::ACTOR;
+use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
-use super::{fault, tell_faults};
-use crate::app::calendars::{self, Error, Place};
-use crate::assistant::{Assistant, UserId};
-use crate::outbound::Login;
-use crate::visible::line;
+use super::address::address;
+use super::faults::{fault, print_faults};
+use adjutant_app::calendar_sync;
+use adjutant_app::calendar_sync::{CalendarAddress, Error};
+use adjutant_assistant::{Assistant, UserId};
+use adjutant_base::text::escape_invisible::line;
+use adjutant_net::http_client::Login;
 
 /// How a server is asked.
 #[derive(Debug, Args)]
 pub(super) struct Remote {
-    /// The address is a CalDAV collection; only what changed since the last time is read
+    /// The URL is a CalDAV collection; only changes since the last import are read
     #[arg(long)]
     caldav: bool,
-    /// The name that the server wants
+    /// Login name at the server
     #[arg(long, value_name = "NAME", requires = "password_file")]
     login: Option<String>,
     /// The file whose first line is the password
@@ -31,7 +33,7 @@ pub(super) struct Remote {
 
 impl Remote {
     /// Returns the server's place; `None` where `from` is a file or a folder.
-    pub(super) fn place(&self, from: &Path) -> Result<Option<Place>, Failure> {
+    pub(super) fn place(&self, from: &Path) -> Result<Option<CalendarAddress>, Failure> {
         let Some(url) = address(from) else {
             return if self.caldav || self.login.is_some() {
                 Err(Failure::usage("--caldav and --login need an address that begins with http")
@@ -51,32 +53,22 @@ impl Remote {
             }
             _ => None,
         };
-        Ok(Some(Place { url, caldav: self.caldav, login }))
-    }
-}
-
-/// Returns the address that `from` is; `None` where it is a file or a folder.
-pub(super) fn address(from: &Path) -> Option<String> {
-    let text = from.to_str()?;
-    match text.split_once("://")? {
-        ("http" | "https", _) => Some(text.to_owned()),
-        // What pages offer for a subscription: the same over the web.
-        ("webcal" | "webcals", rest) => Some(format!("https://{rest}")),
-        _ => None,
+        Ok(Some(CalendarAddress { url, caldav: self.caldav, login }))
     }
 }
 
 /// Reads what changed and says what became of it. An event that was left out makes the exit code 1.
 pub(super) async fn import(
-    room: &Assistant,
+    assistant: &Assistant,
     user: &UserId,
-    place: &Place,
+    place: &CalendarAddress,
     json: bool,
 ) -> Result<ExitCode, Failure> {
-    let user = room.user(user).await?;
-    let pulled = calendars::pull(room, &user, place, ACTOR, Timestamp::now()).await.map_err(failed)?;
-    let left_out = tell_faults(pulled.faults.iter().map(|(name, fault)| (name.as_str(), fault)));
-    let taken = pulled.taken;
+    let user = assistant.user(user).await?;
+    let pulled =
+        calendar_sync::pull(assistant, &user, place, ACTOR, Timestamp::now()).await.map_err(failed)?;
+    let left_out = print_faults(pulled.faults.iter().map(|(name, fault)| (name.as_str(), fault)));
+    let taken = pulled.upserted;
     if json {
         let faults = pulled.faults.iter().map(|(name, one)| {
             let mut told = fault(one);
@@ -88,16 +80,16 @@ pub(super) async fn import(
             "added": taken.added,
             "updated": taken.updated,
             "same": taken.same,
-            "gone": pulled.gone,
-            "withdrawn": taken.withdrawn,
+            "removed": pulled.removed,
+            "cancelled": taken.withdrawn,
             "faults": faults.collect::<Vec<_>>(),
         }))?;
     } else if pulled.unchanged {
         output::data("nothing has changed since the last time")?;
     } else {
         output::data(&format!(
-            "{} new, {} changed, {} as before, {} gone, {} left out",
-            taken.added, taken.updated, taken.same, pulled.gone, left_out
+            "{} new, {} changed, {} as before, {} removed, {} left out",
+            taken.added, taken.updated, taken.same, pulled.removed, left_out
         ))?;
     }
     Ok(if left_out == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -112,12 +104,10 @@ fn failed(error: Error) -> Failure {
         }
         Error::Refused { status: 404 | 410 } => Failure::new(message).hint("look at the address again"),
         Error::Refused { .. } | Error::Outbound(_) => {
-            Failure::new(message).hint("what was read before stays as it is; try again later")
+            Failure::new(message).hint("the events of the last import are kept; try again later")
         }
-        Error::NotCalDav => {
-            Failure::new(message).hint("a `.ics` file behind an address is read without `--caldav`")
-        }
+        Error::NotCalDav => Failure::new(message).hint("import a `.ics` file without `--caldav`"),
         Error::HoldsCalendars(_) => Failure::new(line(&message)).hint("name one of these calendars"),
-        Error::Room(error) => Failure::from(error),
+        Error::Assistant(error) => Failure::from(error),
     }
 }

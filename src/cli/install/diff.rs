@@ -1,4 +1,4 @@
-//! What changes in a file, as a person reads it.
+//! Prints the change of a file as a diff.
 
 use std::fmt::Write as _;
 use std::io;
@@ -6,19 +6,19 @@ use std::io;
 use similar::{ChangeTag, TextDiff};
 
 use super::super::output::{self, Failure};
-use crate::config::env;
 use crate::install::{Change, Client, Kind};
-use crate::visible::plain;
+use adjutant_base::config::env;
+use adjutant_base::text::escape_invisible::plain;
 
 /// Lines around a change.
 const AROUND: usize = 2;
 /// Of a line longer than this only the part that changes is shown, with this much around it.
-const LONGEST: usize = 240;
+const MAX_LINE_CHARS: usize = 240;
 const BESIDE: usize = 40;
 
 /// Prints one file's change to stdout.
 pub(super) fn change(client: Client, change: &Change) -> Result<(), Failure> {
-    let mut head = format!("{}: {} {}", client.title(), env::short(&change.path), change.kind().word());
+    let mut head = format!("{}: {} {}", client.title(), env::abbreviate(&change.path), change.kind().word());
     if let Some(target) = change.linked_to() {
         head = format!("{head} (a link to {}, which is what changes)", target.display());
     }
@@ -70,7 +70,7 @@ pub(super) fn diff(change: &Change) -> String {
 /// Leaves out what a long line has in common with the other.
 fn shortened(line: &str, other: &str) -> String {
     let characters: Vec<char> = line.chars().collect();
-    if characters.len() <= LONGEST {
+    if characters.len() <= MAX_LINE_CHARS {
         return line.to_owned();
     }
     let same = line.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();

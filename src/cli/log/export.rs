@@ -10,9 +10,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::{Filter, Wanted, content, title};
 use crate::cli::output::{self, Failure};
-use crate::recorder::entry::{Entry, Header};
-use crate::recorder::{read, redact};
-use crate::visible::{line, plain};
+use adjutant_base::text::escape_invisible::{line, plain};
+use adjutant_host::recorder::format::{Entry, Header};
+use adjutant_host::recorder::{reader, redact};
 
 /// Arguments of `adjutant log export`.
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ pub(super) struct ExportArgs {
     /// jsonl, which `show` and `replay` read again, or markdown [default: jsonl]
     #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = format(), hide_default_value = true)]
     format: Format,
-    /// Write it here instead of to stdout; the file must not be there yet
+    /// Write to this new file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -43,12 +43,12 @@ fn format() -> impl TypedValueParser<Value = Format> {
 
 /// Writes a recording as one text.
 pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<ExitCode, Failure> {
-    let found = read::find(folder, args.recording.as_deref())?;
-    let mut header = read::header(&found)?;
+    let found = reader::find(folder, args.recording.as_deref())?;
+    let mut header = reader::header(&found)?;
     let mut filter = Filter::new(&args.wanted);
     let mut body = String::new();
     let mut hidden = 0;
-    read::entries(&found, |mut entry| {
+    reader::entries(&found, |mut entry| {
         if let Some(redacted) = filter.pass(&mut entry) {
             hidden += usize::from(redacted);
             match args.format {
@@ -78,7 +78,7 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<ExitCode, Failure>
             output::raw(text.as_bytes())?;
         }
         Some(file) => {
-            let written = read::create(file).and_then(|mut made| made.write_all(text.as_bytes()));
+            let written = reader::create(file).and_then(|mut made| made.write_all(text.as_bytes()));
             written.map_err(|error| {
                 Failure::new(format!("{}: {error}", file.display())).hint("name another file with --output")
             })?;
@@ -93,7 +93,7 @@ fn page(header: &Header) -> String {
     let redacted = header.redacted.map(|lines| format!("{lines} lines")).unwrap_or_default();
     let command = header.command.join(" ");
     let rows = [
-        ("edge", header.edge.as_str()),
+        ("connection", header.edge.as_str()),
         ("of", &header.about),
         ("command", &command),
         ("began", &header.started),

@@ -7,9 +7,9 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::output::{self, Failure};
-use crate::clock::stamp;
-use crate::recorder::{read, redact};
-use crate::visible::line;
+use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::timefmt::stamp;
+use adjutant_host::recorder::{reader, redact};
 
 /// Arguments of `adjutant log list`.
 #[derive(Debug, Args)]
@@ -21,16 +21,16 @@ pub(super) struct ListArgs {
 
 /// Prints what is recorded. A file that is none of ours is left out.
 pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<ExitCode, Failure> {
-    let all = read::list(folder).map_err(|error| {
+    let all = reader::list(folder).map_err(|error| {
         Failure::new(format!("{}: {error}", folder.display())).hint("look at the permissions of this folder")
     })?;
-    let known = all.iter().filter_map(|found| Some((found, read::header(found).ok()?)));
+    let known = all.iter().filter_map(|found| Some((found, reader::header(found).ok()?)));
     if args.json {
         let rows: Vec<_> = known
             .map(|(found, header)| {
                 json!({
                     "session": found.name,
-                    "edge": header.edge,
+                    "connection": header.edge,
                     "about": redact::text(&header.about),
                     "started": header.started,
                     "modified": stamp(found.modified),

@@ -1,4 +1,4 @@
-//! `adjutant log replay`: one side of a recording, played on stdin and stdout, to a command, or over HTTP.
+//! `adjutant log replay`: replays one side of a recording on stdin and stdout, to a command, or over HTTP.
 
 mod http;
 
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use crate::cli::output::{self, Failure};
-use crate::process;
-use crate::recorder::read;
-use crate::recorder::replay::{Due, Heard, Over, Player, Role};
-use crate::visible::line;
+use adjutant_base::text::escape_invisible::line;
+use adjutant_host::process;
+use adjutant_host::recorder::reader;
+use adjutant_host::recorder::replay::{Due, Heard, Over, Player, Role};
 
 /// Bytes of a line; a longer one is not compared.
-const LONGEST: usize = 32 << 20;
+const MAX_LINE_BYTES: usize = 32 << 20;
 /// Lines of a command that are read ahead.
 const AHEAD: usize = 64;
 /// The longest pause that is kept with `--paced`.
@@ -33,16 +33,16 @@ pub(super) struct ReplayArgs {
     /// A file, a name or a part of one, or a thread's id
     #[arg(value_name = "RECORDING")]
     recording: String,
-    /// Play the client to this command; without one, play the server on stdin and stdout
+    /// Replay the client to this command; without a command, replay the server on stdin and stdout
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-    /// Play the server of a recording of HTTP here, on loopback; with port 0, on any free one
+    /// Replay the server of an HTTP recording at this loopback address; port 0 takes any free port
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["command", "to", "paced"])]
     http: Option<SocketAddr>,
-    /// Play the client of a recording of HTTP to the server at this address
+    /// Replay the client of an HTTP recording to the server at this URL
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     to: Option<String>,
-    /// Show the server at `--to` the token in this file
+    /// File with the token for the server at `--to`
     #[arg(long, value_name = "FILE", requires = "to")]
     token_file: Option<PathBuf>,
     /// Do not compare members with this name; may be repeated
@@ -51,17 +51,17 @@ pub(super) struct ReplayArgs {
     /// Keep the pauses of the recording
     #[arg(long)]
     paced: bool,
-    /// As the client, wait so long for what the recording says comes next
+    /// As the client, seconds to wait for the next recorded message
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
-    patience: u64,
-    /// Write what was not as recorded here too, for a client that shows no stderr
+    timeout: u64,
+    /// Write the differences to this file too, for a client that shows no stderr
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
 
 /// Plays to the end; exit code 1 when something was not as it was recorded.
 pub(super) fn run(args: &ReplayArgs, folder: &Path) -> Result<ExitCode, Failure> {
-    let found = read::find(folder, Some(&args.recording))?;
+    let found = reader::find(folder, Some(&args.recording))?;
     let role = if args.command.is_empty() && args.to.is_none() { Role::Server } else { Role::Client };
     let over = if args.http.is_some() || args.to.is_some() { Over::Http } else { Over::Lines };
     let mut player = Player::new(role, over, &found, &args.ignore)?;
@@ -126,12 +126,12 @@ fn serve(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
 fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> {
     let failed = |error: io::Error| {
         Failure::new(format!("the command cannot be started: {error}"))
-            .hint("give the program's whole path behind `--`")
+            .hint("give the program's full path after `--`")
     };
-    let mut child = process::start_between(&args.command, Stdio::inherit()).map_err(failed)?;
+    let mut child = process::spawn_tied(&args.command, Stdio::inherit()).map_err(failed)?;
     let mut input = child.stdin.take();
     let lines = child.stdout.take().map(lines_of).ok_or_else(|| Failure::new("the command has no stdout"))?;
-    let patience = Duration::from_secs(args.patience);
+    let timeout = Duration::from_secs(args.timeout);
     loop {
         while let Some(due) = player.due() {
             pause(&due, args);
@@ -140,7 +140,7 @@ fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
         if player.is_done() {
             break;
         }
-        match lines.recv_timeout(patience) {
+        match lines.recv_timeout(timeout) {
             Ok(line) => {
                 if let Some(answer) = heard(player, &line) {
                     say(&mut input, &answer);
@@ -166,7 +166,7 @@ fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
 /// Gives the player a line without its end; nothing where it is blank.
 fn heard(player: &mut Player, line: &[u8]) -> Option<Vec<u8>> {
     let line = line.trim_ascii();
-    if line.is_empty() || line.len() > LONGEST {
+    if line.is_empty() || line.len() > MAX_LINE_BYTES {
         return None;
     }
     match player.hear(line) {

@@ -7,8 +7,8 @@ use clap::Args;
 
 use super::{Filter, Wanted, shown};
 use crate::cli::output::{self, Failure};
-use crate::recorder::{read, redact};
-use crate::visible::line;
+use adjutant_base::text::escape_invisible::line;
+use adjutant_host::recorder::{reader, redact};
 
 /// Bytes that are gathered before they are printed.
 const GATHER: usize = 64 << 10;
@@ -31,8 +31,8 @@ pub(super) struct ShowArgs {
 
 /// Prints a recording.
 pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<ExitCode, Failure> {
-    let found = read::find(folder, args.recording.as_deref())?;
-    let header = read::header(&found)?;
+    let found = reader::find(folder, args.recording.as_deref())?;
+    let header = reader::header(&found)?;
     if !args.json {
         let about = line(&redact::text(&header.about));
         output::note(format!("{}: {about}, {}", header.session, header.started));
@@ -40,7 +40,7 @@ pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let mut filter = Filter::new(&args.wanted);
     let mut out = Vec::new();
     let mut written = Ok(true);
-    read::entries(&found, |mut entry| {
+    reader::entries(&found, |mut entry| {
         if filter.pass(&mut entry).is_some() {
             if args.json {
                 // Writing JSON into a vector fails for no value that is made here.

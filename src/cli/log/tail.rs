@@ -10,11 +10,12 @@ use serde_json::json;
 
 use super::{Filter, Wanted, shown};
 use crate::cli::output::{self, Failure};
-use crate::recorder::entry::Entry;
-use crate::recorder::read::{self, Following, Found};
+use adjutant_host::recorder::format::Entry;
+use adjutant_host::recorder::reader;
+use adjutant_host::recorder::reader::{Found, TailReader};
 
 /// How often the files are looked at.
-const LOOK: Duration = Duration::from_millis(150);
+const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Arguments of `adjutant log tail`.
 #[derive(Debug, Args)]
@@ -24,16 +25,16 @@ pub(super) struct TailArgs {
     recording: Option<String>,
     #[command(flatten)]
     wanted: Wanted,
-    /// Begin with so many messages that have passed
+    /// Start with this many earlier messages
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10)]
     lines: usize,
-    /// Print those and end
+    /// Print only earlier messages
     #[arg(long)]
     no_follow: bool,
     /// Print each message whole
     #[arg(long)]
     full: bool,
-    /// Print each entry as JSON, with its edge and session
+    /// Print each entry as JSON, with its connection and session
     #[arg(long)]
     json: bool,
 }
@@ -44,13 +45,13 @@ struct Session<'a> {
     edge: String,
     /// Bytes that it had when it was read last.
     bytes: u64,
-    files: HashMap<PathBuf, Following>,
+    files: HashMap<PathBuf, TailReader>,
     filter: Filter<'a>,
 }
 
 impl<'a> Session<'a> {
     fn new(found: &Found, wanted: &'a Wanted) -> Self {
-        let edge = read::header(found).map(|header| header.edge.to_string()).unwrap_or_default();
+        let edge = reader::header(found).map(|header| header.edge.to_string()).unwrap_or_default();
         let (name, files, filter) = (found.name.clone(), HashMap::new(), Filter::new(wanted));
         Self { name, edge, bytes: 0, files, filter }
     }
@@ -59,7 +60,7 @@ impl<'a> Session<'a> {
     fn skip(&mut self, found: &Found) {
         self.bytes = found.bytes;
         self.files =
-            found.files.iter().map(|path| (path.clone(), Following::of_what_follows(path.clone()))).collect();
+            found.files.iter().map(|path| (path.clone(), TailReader::from_end(path.clone()))).collect();
     }
 
     /// Gives what came since the last call to `take`, until that says stop.
@@ -73,7 +74,7 @@ impl<'a> Session<'a> {
             return Ok(true);
         }
         for path in &found.files {
-            let following = self.files.entry(path.clone()).or_insert_with(|| Following::of(path.clone()));
+            let following = self.files.entry(path.clone()).or_insert_with(|| TailReader::of(path.clone()));
             let (filter, name, edge) = (&mut self.filter, &self.name, &self.edge);
             let go_on = following.read(|mut entry| match filter.pass(&mut entry) {
                 Some(_) => take(text(&entry, name, edge, args)),
@@ -92,9 +93,9 @@ pub(super) fn run(args: &TailArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let mut sessions: HashMap<String, Session<'_>> = HashMap::new();
     // What has passed: the last of the recording that is asked for, or of the last one.
     let mut last = VecDeque::new();
-    let chosen = match (&args.recording, read::find(folder, args.recording.as_deref())) {
+    let chosen = match (&args.recording, reader::find(folder, args.recording.as_deref())) {
         (_, Ok(found)) => Some(found),
-        (None, Err(read::Error::Nothing)) => None,
+        (None, Err(reader::Error::Nothing)) => None,
         (_, Err(error)) => return Err(error.into()),
     };
     for found in all(args, folder, chosen.as_ref())? {
@@ -119,7 +120,7 @@ pub(super) fn run(args: &TailArgs, folder: &Path) -> Result<ExitCode, Failure> {
         output::note("waiting for what passes; Ctrl-C ends");
     }
     while read_on && !args.no_follow {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
         for found in all(args, folder, chosen.as_ref())? {
             let session =
                 sessions.entry(found.name.clone()).or_insert_with(|| Session::new(&found, &args.wanted));
@@ -136,7 +137,7 @@ pub(super) fn run(args: &TailArgs, folder: &Path) -> Result<ExitCode, Failure> {
 
 /// Returns what is to be followed now; a recording that was asked for may have got another file.
 fn all(args: &TailArgs, folder: &Path, chosen: Option<&Found>) -> Result<Vec<Found>, Failure> {
-    let all = read::list(folder).map_err(|error| {
+    let all = reader::list(folder).map_err(|error| {
         Failure::new(format!("{}: {error}", folder.display())).hint("look at the permissions of this folder")
     })?;
     match (&args.recording, chosen) {
@@ -153,7 +154,7 @@ fn text(entry: &Entry<'_>, session: &str, edge: &str, args: &TailArgs) -> String
         let session = if args.recording.is_some() { String::new() } else { format!("{session}  ") };
         return format!("{session}{}\n", shown(entry, args.full));
     }
-    let mut value = json!({"edge": edge, "session": session});
+    let mut value = json!({"connection": edge, "session": session});
     if let (Some(all), Ok(serde_json::Value::Object(entry))) =
         (value.as_object_mut(), serde_json::to_value(entry))
     {

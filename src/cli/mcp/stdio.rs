@@ -1,4 +1,4 @@
-//! stdin and stdout as a client sets them up, without a thread of their own where that is possible.
+//! stdin and stdout of a client, without a helper thread where possible.
 //!
 //! tokio's stdin and stdout hand every read and write to a helper thread, which costs more than the work
 //! itself. Clients connect pipes (most) or socket pairs (Node.js), and both can be polled.

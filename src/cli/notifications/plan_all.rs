@@ -6,27 +6,27 @@ use serde_json::json;
 
 use super::super::output::{self, Failure};
 use super::super::status::many;
-use super::planned_for;
-use crate::app::App;
-use crate::assistant::User;
-use crate::visible::line;
+use super::planning::planned_for;
+use adjutant_app::App;
+use adjutant_assistant::User;
+use adjutant_base::text::escape_invisible::line;
 
 /// Users of one page.
-const PAGE: u32 = 500;
+const PAGE_SIZE: u32 = 500;
 /// Users that are planned for at the same time: what they have to write is written together.
-const TOGETHER: usize = 32;
+const MAX_CONCURRENT_USERS: usize = 32;
 
 /// Plans for every user, page by page, and prints what that made in all.
 pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failure> {
     let now = Timestamp::now();
     let bar = output::bar("{spinner} {elapsed}  {pos} users planned for");
     // Whoever is asked has so many hands; users at once would only wait for each other until their time is over.
-    let together = if app.config.assistant.advisers.is_empty() { TOGETHER } else { 1 };
+    let together = if app.config.assistant.advisers.is_empty() { MAX_CONCURRENT_USERS } else { 1 };
     let (mut users, mut processed, mut planned, mut kept, mut superseded) = (0_u64, 0, 0, 0, 0);
     let (mut fell_back, mut unasked, mut why) = (0, 0, None);
     let mut last: Option<User> = None;
     loop {
-        let page = app.assistant.users(last.as_ref().map(|user| &user.id), PAGE).await?;
+        let page = app.assistant.users(last.as_ref().map(|user| &user.id), PAGE_SIZE).await?;
         let Some(end) = page.last() else { break };
         last = Some(end.clone());
         let each = page.iter().map(|user| planned_for(app, &user.id, None, force, now));
@@ -65,7 +65,9 @@ pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failu
         ));
     }
     if unasked > 0 {
-        output::note(format!("  planned by the policy: {unasked} events that nobody was asked about yet"));
+        output::note(format!(
+            "  planned by the default policy: {unasked} events about which no model was asked yet"
+        ));
     }
     Ok(())
 }

@@ -4,26 +4,26 @@ use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::super::assistant::user;
+use super::super::local_assistant::user;
 use super::super::output::{self, Failure};
 use super::super::status::many;
-use crate::assistant::simulate::Foreseen;
-use crate::assistant::{Assistant, Planned, Reason, User, UserId};
-use crate::visible::line;
+use adjutant_assistant::simulate::SimulatedPlan;
+use adjutant_assistant::{Assistant, Planned, Reason, User, UserId};
+use adjutant_base::text::escape_invisible::line;
 
 /// Arguments of `adjutant notifications simulate`.
 #[derive(Debug, Args)]
 pub(super) struct SimulateArgs {
-    /// Who is told
+    /// User to notify
     #[arg(value_parser = user)]
     user: UserId,
-    /// How far the clock goes
+    /// Days to simulate
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(i64).range(1..=90))]
     days: i64,
-    /// Where the clock starts, such as 2026-11-21T08:00:00Z [default: now]
+    /// Start time, such as 2026-11-21T08:00:00Z [default: now]
     #[arg(long, value_name = "TIME")]
     from: Option<Timestamp>,
-    /// Say for each why it is told, and then
+    /// Show the reasons of each notification
     #[arg(long)]
     why: bool,
     /// Print JSON
@@ -32,9 +32,9 @@ pub(super) struct SimulateArgs {
 }
 
 /// Plays the days and prints what would be told.
-pub(super) async fn run(args: &SimulateArgs, room: &Assistant) -> Result<(), Failure> {
-    let user = room.user(&args.user).await?;
-    let rules = room.rules(&user.id).await?;
+pub(super) async fn run(args: &SimulateArgs, assistant: &Assistant) -> Result<(), Failure> {
+    let user = assistant.user(&args.user).await?;
+    let rules = assistant.rules(&user.id).await?;
     let start = args.from.unwrap_or_else(Timestamp::now);
     let bar = output::bar("{bar:40} day {pos} of {len}  {msg}");
     bar.set_length(args.days.unsigned_abs());
@@ -43,7 +43,7 @@ pub(super) async fn run(args: &SimulateArgs, room: &Assistant) -> Result<(), Fai
         let at = |days: i64| start.saturating_add(SignedDuration::from_hours(24 * days));
         let (from, until) = (at(day).map_err(Failure::new)?, at(day + 1).map_err(Failure::new)?);
         bar.set_message(user.preferences.zone.civil(from).date().to_string());
-        let (found, more) = room.foresee(&user, &rules, from, until, start).await?;
+        let (found, more) = assistant.simulate(&user, &rules, from, until, start).await?;
         if more {
             output::note(format!("there is more on {from} than can be shown"));
         }
@@ -63,9 +63,9 @@ pub(super) async fn run(args: &SimulateArgs, room: &Assistant) -> Result<(), Fai
     as_text(args, &user, &foreseen)
 }
 
-fn as_text(args: &SimulateArgs, user: &User, foreseen: &[Foreseen]) -> Result<(), Failure> {
+fn as_text(args: &SimulateArgs, user: &User, foreseen: &[SimulatedPlan]) -> Result<(), Failure> {
     let zone = &user.preferences.zone;
-    let mut told: Vec<(&Planned, &Foreseen)> =
+    let mut told: Vec<(&Planned, &SimulatedPlan)> =
         foreseen.iter().flat_map(|one| one.notifications.iter().map(move |planned| (planned, one))).collect();
     told.sort_by_key(|(planned, _)| planned.due_at);
     let reasons = |reasons: &[Reason]| {
@@ -74,7 +74,7 @@ fn as_text(args: &SimulateArgs, user: &User, foreseen: &[Foreseen]) -> Result<()
     let rows: Vec<[String; 3]> = told
         .iter()
         .map(|(planned, one)| {
-            let mut what = one.happening.event.title.clone();
+            let mut what = one.event_occurrence.event.title.clone();
             if args.why {
                 what = format!("{what} — {}", reasons(&planned.reasons));
             }
@@ -86,11 +86,11 @@ fn as_text(args: &SimulateArgs, user: &User, foreseen: &[Foreseen]) -> Result<()
     let silent: Vec<_> = foreseen.iter().filter(|one| one.notifications.is_empty()).collect();
     if args.why {
         for one in &silent {
-            let when = zone.civil(one.happening.occurrence.starts_at).strftime("%a %Y-%m-%d %H:%M");
+            let when = zone.civil(one.event_occurrence.occurrence.starts_at).strftime("%a %Y-%m-%d %H:%M");
             let why = reasons(&one.reasons);
             output::note(line(&format!(
-                "nothing is told about {} at {when}: {why}",
-                one.happening.event.title
+                "no notification about {} at {when}: {why}",
+                one.event_occurrence.event.title
             )));
         }
     }
@@ -104,7 +104,7 @@ fn as_text(args: &SimulateArgs, user: &User, foreseen: &[Foreseen]) -> Result<()
     Ok(())
 }
 
-fn entry(user: &User, one: &Foreseen) -> Value {
+fn entry(user: &User, one: &SimulatedPlan) -> Value {
     let zone = &user.preferences.zone;
     let at = |at: Timestamp| at.to_zoned(zone.rules().clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
     let notifications = one.notifications.iter().map(|planned| {
@@ -117,9 +117,9 @@ fn entry(user: &User, one: &Foreseen) -> Value {
         })
     });
     json!({
-        "event": one.happening.event.id,
-        "title": one.happening.event.title,
-        "starts_at": at(one.happening.occurrence.starts_at),
+        "event": one.event_occurrence.event.id,
+        "title": one.event_occurrence.event.title,
+        "starts_at": at(one.event_occurrence.occurrence.starts_at),
         "notifications": notifications.collect::<Vec<_>>(),
         "reasons": one.reasons,
     })

@@ -1,4 +1,4 @@
-//! Rows of cells as lines of text, for a screen of any width.
+//! Formats rows of cells as lines of text for a terminal of any width.
 
 use std::fmt::Write as _;
 

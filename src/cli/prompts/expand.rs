@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::super::Common;
 use super::super::output::{self, Failure};
 use super::{Folders, failure};
-use crate::prompts::{Inputs, Prompts};
+use adjutant_prompts::{Inputs, Prompts};
 
 /// Arguments of `adjutant prompts expand`.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub(super) fn run(args: ExpandArgs, common: Common) -> Result<ExitCode, Failure>
     let config = args.folders.config(common)?;
     let piped = args.input.is_empty() && args.values.is_empty() && !std::io::stdin().is_terminal();
     let input = if piped || args.input == ["-"] {
-        from_stdin(config.prompts.limits.expansion)?
+        from_stdin(config.prompts.limits().expansion)?
     } else {
         args.input.join(" ")
     };
@@ -52,7 +52,7 @@ pub(super) fn run(args: ExpandArgs, common: Common) -> Result<ExitCode, Failure>
             );
         }
     }
-    let prompts = Prompts::new(config.prompts.roots, config.prompts.limits);
+    let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits());
     let catalogue = prompts.load();
     let name = args.name.strip_prefix(':').unwrap_or(&args.name);
     let inputs = Inputs { text: &input, named: (!named.is_empty()).then_some(&named) };
@@ -71,7 +71,7 @@ fn from_stdin(limit: usize) -> Result<String, Failure> {
     std::io::stdin().lock().take(limit as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > limit {
         return Err(Failure::new(format!("the input is over the limit of {limit} bytes"))
-            .hint("`largest_expansion_bytes` below [prompts] in config.toml sets the limit"));
+            .hint("`max_expansion_bytes` below [prompts] in config.toml sets the limit"));
     }
     let mut text = String::from_utf8(bytes).map_err(|_| {
         Failure::new("the input is not UTF-8").hint("prompts are text; convert it first, such as with iconv")

@@ -8,12 +8,13 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::super::Common;
+use super::super::file_report;
+use super::super::file_report::{Done, Handling, Row};
 use super::super::output::{self, Failure};
-use super::super::report::{self, Done, Handling, Row};
-use super::super::sources::{place, shown};
+use super::super::source_files::{place, shown};
 use super::{Folders, find};
-use crate::prompts::export::{self, Outcome};
-use crate::prompts::formats::Format;
+use adjutant_prompts::export::{self, Outcome};
+use adjutant_prompts::formats::Format;
 
 /// Arguments of `adjutant prompts export`.
 #[derive(Debug, Args)]
@@ -60,7 +61,7 @@ pub(super) fn run(args: ExportArgs, common: Common) -> Result<ExitCode, Failure>
         let (name, from) = (step.prompt.name.clone(), place(&step.prompt.source));
         let row = match step.outcome {
             Outcome::Place { to, text, change } => {
-                let (done, reason) = report::write(&to, &text, change, args.handling);
+                let (done, reason) = file_report::write(&to, &text, change, args.handling);
                 Row { done, name, from, format, to: Some(shown(&to)), reason, notes: step.notes }
             }
             Outcome::Unfit(reason) => {
@@ -79,7 +80,7 @@ pub(super) fn run(args: ExportArgs, common: Common) -> Result<ExitCode, Failure>
         };
         rows.push(row);
     }
-    let code = report::print(&rows, args.handling)?;
+    let code = file_report::print(&rows, args.handling)?;
     if args.format == Format::Codex && !args.handling.json {
         output::note(
             "note: Codex reads prompt files up to version 0.116; later ones read skills (--to claude-skill)",

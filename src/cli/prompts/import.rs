@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::super::Common;
+use super::super::file_report;
+use super::super::file_report::{Done, Handling, Row};
 use super::super::output::Failure;
-use super::super::report::{self, Done, Handling, Row};
-use super::super::sources::shown;
-use crate::config::Roots;
-use crate::prompts::formats::Format;
-use crate::prompts::import::{self, Error, Outcome};
+use super::super::source_files::shown;
+use adjutant_base::config::Roots;
+use adjutant_prompts::formats::Format;
+use adjutant_prompts::import::{self, Error, Outcome};
 
 /// Arguments of `adjutant prompts import`.
 #[derive(Debug, Args)]
@@ -19,7 +20,7 @@ pub(super) struct ImportArgs {
     /// A file, a folder of prompts, or a workspace or home that has such folders
     #[arg(value_name = "FROM")]
     path: PathBuf,
-    /// What the files are, where their place does not say it
+    /// Format of the files, if their path does not determine it
     #[arg(long, value_name = "FORMAT", value_parser = super::export::format())]
     from: Option<Format>,
     /// Put the prompts into this folder instead of the user's own
@@ -32,7 +33,7 @@ pub(super) struct ImportArgs {
 /// Reads every file that is found and writes the prompts it gives.
 pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
-    let limits = config.prompts.limits;
+    let limits = config.prompts.limits();
     let into = args.into.unwrap_or_else(|| config.home.join("prompts"));
     let found = import::find(&args.path, args.from, limits).map_err(|error| failure(&error))?;
     let base = std::env::current_dir()?;
@@ -42,7 +43,7 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
         let (from, format) = (shown(&step.from), step.format.name());
         let row = match step.outcome {
             Outcome::Place { name, to, text, change } => {
-                let (done, reason) = report::write(&to, &text, change, args.handling);
+                let (done, reason) = file_report::write(&to, &text, change, args.handling);
                 Row { done, name, from, format, to: Some(shown(&to)), reason, notes: step.notes }
             }
             Outcome::Taken { name, by } => {
@@ -64,7 +65,7 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
         };
         rows.push(row);
     }
-    report::print(&rows, args.handling)
+    file_report::print(&rows, args.handling)
 }
 
 fn failure(error: &Error) -> Failure {

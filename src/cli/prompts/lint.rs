@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::super::Common;
 use super::super::output::{self, Failure};
-use super::super::sources::shown;
+use super::super::source_files::shown;
 use super::Folders;
-use crate::folders::Severity;
-use crate::prompts::lint::{self, Finding, Report, sarif};
-use crate::visible::plain;
+use adjutant_base::text::escape_invisible::plain;
+use adjutant_host::files::Severity;
+use adjutant_prompts::lint::{self, Finding, Report, sarif};
 
 /// Arguments of `adjutant prompts lint`.
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ enum Format {
 /// Prints the findings; one of level error makes the exit code 1.
 pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = args.folders.config(common)?;
-    let limits = config.prompts.limits;
+    let limits = config.prompts.limits();
     let report = if args.paths.is_empty() {
         lint::roots(config.prompts.roots, limits)
     } else {

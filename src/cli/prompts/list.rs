@@ -6,17 +6,17 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::output::{self, Failure};
-use super::super::{Common, sources};
+use super::super::{Common, source_files};
 use super::Folders;
-use crate::prompts::{Prompt, Search};
-use crate::visible::line;
+use adjutant_base::text::escape_invisible::line;
+use adjutant_prompts::{Prompt, Search};
 
 /// Arguments of `adjutant prompts list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
     /// Only prompts with these words in their name, an alias, the title or the description
     query: Option<String>,
-    /// Show also prompts that one of the same name hides
+    /// Show overridden prompts too
     #[arg(long)]
     all: bool,
     /// Print JSON
@@ -30,7 +30,7 @@ pub(super) struct ListArgs {
 pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
     let (_, catalogue) = args.folders.load(common)?;
     let search = Search::new(args.query.as_deref().unwrap_or_default());
-    let hidden = catalogue.shadowed.iter().filter(|_| args.all).map(|prompt| (prompt, true));
+    let hidden = catalogue.overridden.iter().filter(|_| args.all).map(|prompt| (prompt, true));
     let all = catalogue.prompts.values().map(|prompt| (prompt, false)).chain(hidden);
     let mut found: Vec<_> = all
         .filter_map(|(prompt, hidden)| Some((search.rank(prompt)?, &prompt.name, hidden, prompt)))
@@ -38,7 +38,7 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
     found.sort_by_key(|(rank, name, hidden, _)| (*rank, *name, *hidden));
     let prompts: Vec<_> = found.into_iter().map(|(_, _, hidden, prompt)| (prompt, hidden)).collect();
     if args.json {
-        let problems = sources::problems_json(&catalogue.problems);
+        let problems = source_files::problems_json(&catalogue.problems);
         let prompts = prompts.iter().map(|(prompt, hidden)| entry(prompt, *hidden));
         output::json(&json!({ "prompts": prompts.collect::<Vec<_>>(), "problems": problems }))?;
         return Ok(ExitCode::SUCCESS);
@@ -56,7 +56,7 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
         });
         output::table(["NAME", "DESCRIPTION", "SOURCE"], 1, &rows.collect::<Vec<_>>())?;
     }
-    sources::note_problems(&catalogue.problems, "adjutant prompts lint");
+    source_files::note_problems(&catalogue.problems, "adjutant prompts lint");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -68,6 +68,6 @@ fn entry(prompt: &Prompt, hidden: bool) -> Value {
         "aliases": prompt.aliases,
         "arguments": prompt.arguments.iter().map(|argument| &argument.name).collect::<Vec<_>>(),
         "hidden": hidden,
-        "source": sources::as_json(&prompt.source),
+        "source": source_files::as_json(&prompt.source),
     })
 }

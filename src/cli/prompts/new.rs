@@ -8,12 +8,13 @@ use serde_json::json;
 
 use super::super::Common;
 use super::super::output::{self, Failure};
-use super::super::sources::place as shown_place;
+use super::super::source_files::place as shown_place;
 use super::Folders;
-use crate::folders::place::{self, Change};
-use crate::names::own_name;
-use crate::prompts::Prompts;
-use crate::yaml::scalar;
+use adjutant_base::text::suggest::own_name;
+use adjutant_base::text::yaml::scalar;
+use adjutant_host::files::atomic_write;
+use adjutant_host::files::atomic_write::Change;
+use adjutant_prompts::Prompts;
 
 /// Arguments of `adjutant prompts new`.
 #[derive(Debug, Args)]
@@ -39,7 +40,7 @@ pub(super) fn run(args: NewArgs, common: Common) -> Result<ExitCode, Failure> {
     let fitting = own_name(name);
     if fitting != name {
         let failure = Failure::usage(format!(
-            "`{}` is no name for a prompt: use lower-case letters, digits, `-` and `_`, and `/` for subfolders",
+            "`{}` is not a valid name for a prompt: use lower-case letters, digits, `-` and `_`, and `/` for subfolders",
             name.escape_debug()
         ));
         return Err(failure.hint(match fitting.as_str() {
@@ -56,12 +57,12 @@ pub(super) fn run(args: NewArgs, common: Common) -> Result<ExitCode, Failure> {
     };
     let file = folder.join(format!("{name}.md"));
     let text = template(args.description.as_deref());
-    if place::compare(&file, &text).map_err(Failure::new)? != Change::New {
+    if atomic_write::compare(&file, &text).map_err(Failure::new)? != Change::New {
         return Err(Failure::new(format!("{} is there already", file.display()))
             .hint("edit it, or choose another name"));
     }
-    let before = Prompts::new(config.prompts.roots, config.prompts.limits).load();
-    place::put(&file, &text).map_err(Failure::new)?;
+    let before = Prompts::new(config.prompts.roots.clone(), config.prompts.limits()).load();
+    atomic_write::put(&file, &text).map_err(Failure::new)?;
     if args.json {
         output::json(&json!({ "name": name, "file": file }))?;
         return Ok(ExitCode::SUCCESS);

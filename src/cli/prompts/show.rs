@@ -8,11 +8,11 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::output::{self, Failure};
-use super::super::{Common, sources};
+use super::super::{Common, source_files};
 use super::{Folders, find};
-use crate::prompts::formats::placeholders::{default_text, value_text};
-use crate::prompts::{Argument, Catalogue, Engine, Prompt, bundled_text};
-use crate::visible::plain;
+use adjutant_base::text::escape_invisible::plain;
+use adjutant_prompts::formats::placeholders::{default_text, value_text};
+use adjutant_prompts::{Argument, Catalogue, Engine, Prompt, bundled_text};
 
 /// Arguments of `adjutant prompts show`.
 #[derive(Debug, Args)]
@@ -35,7 +35,7 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
     let prompt = find(&catalogue, &args.name)?;
     if args.source {
         let bundled = bundled_text(&prompt.source.relative).unwrap_or(&prompt.body);
-        output::text(sources::text(&prompt.source, bundled)?.trim_end_matches('\n'))?;
+        output::text(source_files::text(&prompt.source, bundled)?.trim_end_matches('\n'))?;
     } else if args.json {
         output::json(&as_json(prompt, &catalogue))?;
     } else {
@@ -45,7 +45,7 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
 }
 
 fn hides<'a>(prompt: &Prompt, catalogue: &'a Catalogue) -> Vec<&'a Arc<Prompt>> {
-    catalogue.shadowed.iter().filter(|hidden| hidden.name == prompt.name).collect()
+    catalogue.overridden.iter().filter(|hidden| hidden.name == prompt.name).collect()
 }
 
 fn as_text(prompt: &Prompt, catalogue: &Catalogue) -> String {
@@ -62,9 +62,9 @@ fn as_text(prompt: &Prompt, catalogue: &Catalogue) -> String {
         line(&prompt.description);
     }
     line("");
-    line(&format!("source   {}", sources::file(&prompt.source)));
+    line(&format!("source   {}", source_files::file(&prompt.source)));
     for hidden in hides(prompt, catalogue) {
-        line(&format!("hides    {}", sources::place(&hidden.source)));
+        line(&format!("hides    {}", source_files::place(&hidden.source)));
     }
     if !prompt.aliases.is_empty() {
         line(&format!("aliases  {}", prompt.aliases.join(", ")));
@@ -146,8 +146,8 @@ fn as_json(prompt: &Prompt, catalogue: &Catalogue) -> Value {
         "aliases": prompt.aliases,
         "engine": engine(prompt.engine),
         "digest": prompt.digest,
-        "source": sources::as_json(&prompt.source),
-        "hides": hides(prompt, catalogue).iter().map(|hidden| sources::as_json(&hidden.source)).collect::<Vec<_>>(),
+        "source": source_files::as_json(&prompt.source),
+        "hides": hides(prompt, catalogue).iter().map(|hidden| source_files::as_json(&hidden.source)).collect::<Vec<_>>(),
         "body": prompt.body,
     })
 }

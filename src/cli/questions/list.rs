@@ -6,16 +6,16 @@ use clap::Args;
 
 use super::{SHORT, state};
 use crate::cli::output::{self, Failure};
-use crate::socket::person::Person;
-use crate::socket::person::popups::{Looked, Query};
-use crate::visible::line;
+use adjutant_base::text::escape_invisible::line;
+use adjutant_terminal::socket::control::ControlClient;
+use adjutant_terminal::socket::control::questions::{Query, QuestionDetails};
 
 /// Arguments of `adjutant questions list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
     /// Only questions with this in their title, client or folder
     query: Option<String>,
-    /// Those that were decided, the newest first
+    /// List decided questions, the newest first
     #[arg(long)]
     decided: bool,
     /// Show at most this many
@@ -27,10 +27,10 @@ pub(super) struct ListArgs {
 }
 
 /// Prints what there is.
-pub(super) fn run(args: ListArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let ListArgs { query, decided, limit, json } = args;
     let searched = query.is_some();
-    let listed = person.questions(Query { decided, text: query.unwrap_or_default(), limit })?;
+    let listed = client.questions(Query { decided, text: query.unwrap_or_default(), limit })?;
     if json {
         output::json(&listed)?;
         return Ok(ExitCode::SUCCESS);
@@ -39,11 +39,11 @@ pub(super) fn run(args: ListArgs, person: &mut Person) -> Result<ExitCode, Failu
         output::note(match (searched, decided) {
             (true, _) => "no question is like that",
             (false, true) => "no question was decided yet",
-            (false, false) => "no question waits; --decided shows those of before",
+            (false, false) => "there are no pending questions; --decided shows decided questions",
         });
         return Ok(ExitCode::SUCCESS);
     }
-    let row = |looked: &Looked| {
+    let row = |looked: &QuestionDetails| {
         let question = &looked.question;
         let id = question.ticket.get(..SHORT).unwrap_or(&question.ticket);
         [id.to_owned(), line(&question.title), line(question.asker()), state(looked)]

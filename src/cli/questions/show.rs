@@ -6,11 +6,11 @@ use clap::Args;
 
 use super::state;
 use crate::cli::output::{self, Failure};
-use crate::clock::{instant, stamp};
-use crate::popups::{Field, Given, Input, Level, Outcome};
-use crate::socket::person::Person;
-use crate::socket::person::popups::Looked;
-use crate::visible::{line, plain};
+use adjutant_base::text::escape_invisible::{line, plain};
+use adjutant_base::text::timefmt::{instant, stamp};
+use adjutant_questions::{Field, FieldValue, Input, Level, Outcome};
+use adjutant_terminal::socket::control::ControlClient;
+use adjutant_terminal::socket::control::questions::QuestionDetails;
 
 /// Arguments of `adjutant questions show`.
 #[derive(Debug, Args)]
@@ -23,8 +23,8 @@ pub(super) struct ShowArgs {
 }
 
 /// Prints one question.
-pub(super) fn run(args: &ShowArgs, person: &mut Person) -> Result<ExitCode, Failure> {
-    let looked = person.one_question(&args.id)?;
+pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+    let looked = client.one_question(&args.id)?;
     if args.json {
         output::json(&looked)?;
     } else {
@@ -33,7 +33,7 @@ pub(super) fn run(args: &ShowArgs, person: &mut Person) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-fn lines(looked: &Looked) -> Vec<String> {
+fn lines(looked: &QuestionDetails) -> Vec<String> {
     let question = &looked.question;
     let at = |millis: i64| stamp(instant(millis));
     let mut lines = vec![
@@ -50,7 +50,7 @@ fn lines(looked: &Looked) -> Vec<String> {
         Some(outcome) => lines.extend(decided(outcome)),
     }
     if question.level == Level::High {
-        lines.push("level     high: its answer needs the desk passphrase".to_owned());
+        lines.push("level     high: its answer needs the approval passphrase".to_owned());
     }
     lines.extend([String::new(), line(&question.title)]);
     let message = question.message.trim();
@@ -69,10 +69,10 @@ fn decided(outcome: &Outcome) -> Vec<String> {
         vec![format!("decided   by {} through {}", outcome.by.as_str(), outcome.through.as_str())];
     for (name, given) in outcome.answer.iter().flat_map(|answer| &answer.0) {
         let value = match given {
-            Given::Choices(values) => values.join(", "),
-            Given::Other(text) | Given::Text(text) | Given::Date(text) => text.clone(),
-            Given::Number(number) => number.to_string(),
-            Given::YesNo(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+            FieldValue::Choices(values) => values.join(", "),
+            FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text) => text.clone(),
+            FieldValue::Number(number) => number.to_string(),
+            FieldValue::YesNo(yes) => if *yes { "yes" } else { "no" }.to_owned(),
         };
         let name = if outcome.answer.as_ref().is_some_and(|answer| answer.0.len() > 1) {
             format!("{}: ", line(name))

@@ -1,4 +1,4 @@
-//! `--background`: the hub as a process of its own, and how it tells its starter that it serves.
+//! `--background`: starts the hub as a detached process, and waits until it serves.
 //!
 //! The child's stdout is a pipe to the starter. One line of JSON on it says that the hub serves, or why not;
 //! then the child closes it. The child's own log goes to `logs/hub.log`.
@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use super::hub::Hub;
 use super::{Common, ServeArgs};
 use crate::cli::output::{self, Failure};
-use crate::process;
-use crate::socket;
+use adjutant_host::process;
+use adjutant_terminal::socket;
 
 /// How long a hub may take until it serves.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -89,10 +89,11 @@ impl Ready {
 pub(super) fn start(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failure> {
     let home = super::config(args, common.clone())?.home;
     socket::private_folder(&home)?;
-    let mut child = process::start_detached(&args.again(common), &home, log(&home)?).map_err(|error| {
-        Failure::new(format!("cannot start the hub: {error}"))
-            .hint("`adjutant serve` in a terminal shows what is wrong")
-    })?;
+    let mut child =
+        process::spawn_detached_self(&args.again(common), &home, log(&home)?).map_err(|error| {
+            Failure::new(format!("cannot start the hub: {error}"))
+                .hint("`adjutant serve` in a terminal shows what is wrong")
+        })?;
     let (send, word) = mpsc::sync_channel(1);
     if let Some(stdout) = child.stdout.take() {
         std::thread::spawn(move || {

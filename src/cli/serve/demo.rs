@@ -1,4 +1,4 @@
-//! `--demo`: a first run that shows something real.
+//! `--demo`: example data for a first run.
 //!
 //! The bundled prompts are always there. What an empty home lacks is one of the person's own: a file to edit while
 //! the console shows what becomes of it. A home with prompts is left as it is.
@@ -8,10 +8,10 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-use crate::app::App;
 use crate::cli::output::Failure;
-use crate::config::Config;
-use crate::config::delivery::Mail;
+use adjutant_app::App;
+use adjutant_base::config::Config;
+use adjutant_base::config::delivery::Mail;
 
 const NAME: &str = "standup.md";
 const EXAMPLE: &str = include_str!("../../../assets/demo/standup.md");

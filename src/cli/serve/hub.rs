@@ -1,4 +1,4 @@
-//! The hub's life: one per home, doors open, wait for a signal, stop in order.
+//! Lifecycle of the hub: one per home, listen, wait for a signal, shut down.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,13 +9,13 @@ use std::time::Duration;
 use tokio_util::task::TaskTracker;
 
 use super::{ServeArgs, demo};
-use crate::agents::{Form, Selector};
-use crate::app::App;
 use crate::cli::output::Failure;
-use crate::cli::stop::Stop;
-use crate::config::{Auth, Config};
-use crate::http;
-use crate::socket::{self, Claim, Handed, Holder};
+use crate::cli::shutdown_signal::Stop;
+use adjutant_agents::{CommandVariant, Selector};
+use adjutant_app::App;
+use adjutant_base::config::{Auth, Config};
+use adjutant_http as http;
+use adjutant_terminal::socket::{self, Claim, Holder, InheritedListeners};
 
 /// Threads that serve. A hub waits most of its time; two keep one long answer from delaying the others.
 const THREADS: usize = 2;
@@ -29,10 +29,10 @@ const AFTER_GRACE: Duration = Duration::from_secs(1);
 const OTHER_ADDRESS: &str = "use --http 127.0.0.1:0 for any free port, or --http off";
 
 /// How long callers wait for what the last hub left to be known, so that its agents are taken for what they are.
-const TAKEN_UP: Duration = Duration::from_secs(5);
+const RESUME_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a look at who took our port may take.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A hub that serves.
 pub(super) struct Hub {
@@ -81,7 +81,7 @@ pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) 
     socket::private_folder(&config.home)?;
     let claim = Claim::take(&config.home)?;
     // Before there is a second thread.
-    let handed = socket::handed();
+    let handed = socket::inherited_listeners();
     if args.demo {
         demo::fill(&config.home).map_err(|error| {
             Failure::new(format!("cannot write the example prompt: {error}"))
@@ -101,11 +101,11 @@ pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) 
 async fn live(
     mut config: Config,
     args: &ServeArgs,
-    (mut claim, handed): (Claim, Handed),
+    (mut claim, handed): (Claim, InheritedListeners),
     serving: impl FnOnce(&Hub),
 ) -> Result<ExitCode, Failure> {
     let mut stop = Stop::new()?;
-    let runners = Selector::new(&config.runners, None, Form::Own).map_err(Failure::new)?;
+    let runners = Selector::new(&config.runners, None, CommandVariant::Native).map_err(Failure::new)?;
     if args.demo {
         demo::keep_mails(&mut config);
     }
@@ -119,8 +119,10 @@ async fn live(
     let mut hub = Hub { app: app.clone(), links: Arc::new(|| None), demo: args.demo };
     if let Some(address) = app.config.http.address {
         let door = match handed.http {
-            Some(listener) => http::Door::handed(listener, &app.config.http, &app.config.home)
-                .map_err(|error| no_door(&error))?,
+            Some(listener) => {
+                http::BoundListener::from_listener(listener, &app.config.http, &app.config.home)
+                    .map_err(|error| no_door(&error))?
+            }
             None => http_door(&app, address, args.any_port).await?,
         };
         let _ = app.listening.http.set(door.address());
@@ -145,23 +147,23 @@ async fn live(
         doors.spawn(async move {
             taken_up(&app).await;
             if let Err(error) = socket::serve(app, listener, links).await {
-                tracing::error!(error = %error, "the socket's door is closed");
+                tracing::error!(error = %error, "the socket is no longer served");
             }
         });
     }
     doors.spawn(app.clone().watch_files());
-    doors.spawn(app.clone().watch_rooms());
+    doors.spawn(app.clone().watch_config());
     doors.spawn({
         let (agents, stop) = (app.agents.clone(), app.shutdown.clone());
-        async move { agents.work(stop).await }
+        async move { agents.run(stop).await }
     });
     doors.spawn({
-        let (popups, stop) = (app.popups.clone(), app.shutdown.clone());
-        async move { popups.work(stop).await }
+        let (questions, stop) = (app.questions.clone(), app.shutdown.clone());
+        async move { questions.run_timers(stop).await }
     });
     doors.spawn(app.clone().send_notifications());
-    doors.spawn(app.clone().ring());
-    doors.spawn(app.clone().codex_sessions());
+    doors.spawn(app.clone().run_notifier());
+    doors.spawn(app.clone().run_codex_sessions());
     doors.close();
     claim.sign(&Holder {
         pid: std::process::id(),
@@ -194,7 +196,7 @@ async fn live(
 
 /// Waits until the runs that the last hub left are known; a database that hangs keeps nobody out for ever.
 async fn taken_up(app: &App) {
-    if tokio::time::timeout(TAKEN_UP, app.agents.taken_up()).await.is_err() {
+    if tokio::time::timeout(RESUME_TIMEOUT, app.agents.runs_adopted()).await.is_err() {
         tracing::warn!(
             "an agent that the last hub left is taken for any other client, until its run is known"
         );
@@ -202,13 +204,13 @@ async fn taken_up(app: &App) {
 }
 
 /// Opens the HTTP door. Where nobody chose the address and `any_port` allows it, a taken port is no failure.
-async fn http_door(app: &App, address: SocketAddr, any_port: bool) -> Result<http::Door, Failure> {
+async fn http_door(app: &App, address: SocketAddr, any_port: bool) -> Result<http::BoundListener, Failure> {
     let config = &app.config;
-    let opened = http::Door::open(address, &config.http, &config.home).await;
+    let opened = http::BoundListener::open(address, &config.http, &config.home).await;
     let taken =
         matches!(&opened, Err(http::Error::Bind { source, .. }) if source.kind() == io::ErrorKind::AddrInUse);
     let opened = if taken && any_port && config.http.default_address {
-        http::Door::open(SocketAddr::new(address.ip(), 0), &config.http, &config.home).await
+        http::BoundListener::open(SocketAddr::new(address.ip(), 0), &config.http, &config.home).await
     } else {
         opened
     };
@@ -235,8 +237,8 @@ fn no_door(error: &http::Error) -> Failure {
 /// Tells whether a hub answers at `address`: every page it has names it.
 fn is_hub(address: SocketAddr) -> bool {
     let ask = || {
-        let mut stream = TcpStream::connect_timeout(&address, LOOK)?;
-        stream.set_read_timeout(Some(LOOK))?;
+        let mut stream = TcpStream::connect_timeout(&address, POLL_INTERVAL)?;
+        stream.set_read_timeout(Some(POLL_INTERVAL))?;
         stream.write_all(format!("GET / HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
         let mut page = String::new();
         stream.take(8 * 1024).read_to_string(&mut page)?;

@@ -7,7 +7,7 @@ use clap::Args;
 use super::super::output::{self, Failure};
 use super::progress::Progress;
 use super::short;
-use crate::socket::person::Person;
+use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant tasks cancel`.
 #[derive(Debug, Args)]
@@ -21,16 +21,16 @@ pub(super) struct CancelArgs {
 }
 
 /// Cancels one after the other, and says what became of each.
-pub(super) fn run(args: &CancelArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &CancelArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let mut cancelled = Vec::new();
     for id in &args.ids {
         let mut progress = Progress::new();
         progress.wait(&format!("ending {id}"));
-        let task = person.cancel_task(id);
+        let task = client.cancel_task(id);
         progress.clear();
         let task = task?;
         if !args.json {
-            let left = task.outcome.as_ref().map_or(0, |outcome| outcome.receipt.processes_left);
+            let left = task.outcome.as_ref().map_or(0, |outcome| outcome.report.processes_left);
             output::data(&match (task.status.as_str(), left) {
                 ("cancelled", 0) => format!("{} is cancelled; no process of it is left", short(&task.id)),
                 ("cancelled", left) => {

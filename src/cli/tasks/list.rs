@@ -7,17 +7,17 @@ use clap::builder::PossibleValuesParser;
 
 use super::super::output::{self, Failure};
 use super::{ago, short, status};
-use crate::agents::task::State;
-use crate::socket::person::Person;
-use crate::socket::person::tasks::{Listed, Query};
-use crate::visible::line;
+use adjutant_agents::task::State;
+use adjutant_base::text::escape_invisible::line;
+use adjutant_terminal::socket::control::ControlClient;
+use adjutant_terminal::socket::control::tasks::{Listed, Query};
 
 /// Arguments of `adjutant tasks list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
     /// Only tasks with this in their text, their agent's name or their result
     query: Option<String>,
-    /// Only tasks that stand so; may be repeated
+    /// Only tasks in this state; may be repeated
     #[arg(long = "state", value_parser = PossibleValuesParser::new(State::ALL.map(State::as_str)))]
     states: Vec<String>,
     /// Show at most this many
@@ -29,10 +29,10 @@ pub(super) struct ListArgs {
 }
 
 /// Prints what there is.
-pub(super) fn run(args: ListArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let filtered = args.query.is_some() || !args.states.is_empty();
     let query = Query { states: args.states, text: args.query, before: None, limit: args.limit };
-    let listed = person.tasks(query)?;
+    let listed = client.tasks(query)?;
     if args.json {
         output::json(&listed)?;
         return Ok(ExitCode::SUCCESS);

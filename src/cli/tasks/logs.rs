@@ -6,17 +6,17 @@ use clap::Args;
 use serde_json::json;
 
 use super::super::output::{self, Failure};
-use crate::clock::{instant, stamp};
-use crate::socket::person::Person;
-use crate::socket::person::tasks::Told;
-use crate::visible::line;
+use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::timefmt::{instant, stamp};
+use adjutant_terminal::socket::control::ControlClient;
+use adjutant_terminal::socket::control::tasks::TaskUpdate;
 
 /// Arguments of `adjutant tasks logs`.
 #[derive(Debug, Args)]
 pub(super) struct LogsArgs {
     /// The task's id, or enough of its beginning
     id: String,
-    /// Go on to the task's end
+    /// Follow the log until the task ends
     #[arg(short, long)]
     follow: bool,
     /// Print one JSON value a line
@@ -25,10 +25,10 @@ pub(super) struct LogsArgs {
 }
 
 /// Prints what happened, in order.
-pub(super) fn run(args: &LogsArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &LogsArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let mut written = Ok(());
-    let task = person.follow_task(&args.id, 0, args.follow, |told| {
-        if let Told::Happened { seq, at, what } = told
+    let task = client.follow_task(&args.id, 0, args.follow, |told| {
+        if let TaskUpdate::Event { seq, at, what } = told
             && written.is_ok()
         {
             let at = stamp(instant(at));

@@ -1,4 +1,4 @@
-//! What a task does, shown on stderr while somebody waits: a moving line on a terminal, plain lines elsewhere.
+//! Shows the progress of a task on stderr: a moving line on a terminal, plain lines elsewhere.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -7,9 +7,9 @@ use indicatif::ProgressBar;
 
 use super::super::output::{self, clipped};
 use super::{short, status};
-use crate::agents::task::What;
-use crate::socket::person::tasks::Told;
-use crate::visible::line;
+use adjutant_agents::task::TaskEventKind;
+use adjutant_base::text::escape_invisible::line;
+use adjutant_terminal::socket::control::tasks::TaskUpdate;
 
 /// How often the moving line is drawn.
 const TICK: Duration = Duration::from_millis(120);
@@ -27,7 +27,7 @@ pub(in crate::cli) struct Progress {
 impl Progress {
     /// Shows nothing yet.
     pub(in crate::cli) fn new() -> Self {
-        let shown = io::stderr().is_terminal() && !output::hushed();
+        let shown = io::stderr().is_terminal() && !output::is_quiet();
         let bar = shown.then(|| output::bar("{spinner} {elapsed} {wide_msg}"));
         Self { bar, told: String::new() }
     }
@@ -41,16 +41,17 @@ impl Progress {
     }
 
     /// Shows where the task stands, or what happened in it.
-    pub(in crate::cli) fn show(&mut self, told: &Told) {
-        let (text, stays) = match told {
-            Told::Stands(task) => {
+    pub(in crate::cli) fn show(&mut self, update: &TaskUpdate) {
+        let (text, stays) = match update {
+            TaskUpdate::State(task) => {
                 (format!("task {}: {} ({})", short(&task.id), status(task), task.runner), false)
             }
-            // What the agent says last is the result, and that is printed anyhow.
-            Told::Happened { what: what @ (What::Text { .. } | What::Thinking { .. }), .. } => {
-                (what.line(), false)
-            }
-            Told::Happened { what, .. } => (what.line(), true),
+            // The last message of the agent is the result, which is printed anyway.
+            TaskUpdate::Event {
+                what: what @ (TaskEventKind::Text { .. } | TaskEventKind::Thinking { .. }),
+                ..
+            } => (what.line(), false),
+            TaskUpdate::Event { what, .. } => (what.line(), true),
         };
         if stays || self.bar.is_none() {
             self.note(&text);

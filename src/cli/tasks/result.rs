@@ -1,20 +1,21 @@
-//! What came of a task, for who waited: the message on stdout, the receipt on stderr, and the exit code.
+//! Prints the result of an ended task: the message on stdout, the run report on stderr, and the exit code.
 
 use std::process::ExitCode;
 
 use super::super::output::{self, Failure};
 use super::short;
-use crate::agents::receipt::Verdict;
-use crate::socket::person::tasks::Shown;
-use crate::visible::{line, plain};
+use adjutant_agents::run_report::Verdict;
+use adjutant_agents::task::Ending;
+use adjutant_base::text::escape_invisible::{line, plain};
+use adjutant_terminal::socket::control::tasks::TaskView;
 
 /// Prints the result of an ended task. The code is 0 where it succeeded and no check failed.
-pub(in crate::cli) fn print(task: &Shown, json: bool) -> Result<ExitCode, Failure> {
+pub(in crate::cli) fn print(task: &TaskView, json: bool) -> Result<ExitCode, Failure> {
     let Some(outcome) = task.outcome.as_deref() else {
         return Err(Failure::new(format!("task {} ended, and nothing is known of its result", task.id))
             .hint("`adjutant tasks logs` may say more"));
     };
-    let succeeded = outcome.status == "succeeded";
+    let succeeded = outcome.status == Ending::Succeeded;
     let refuted = outcome.verdict == Verdict::Refuted;
     let code = if succeeded && !refuted { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if json {
@@ -31,7 +32,7 @@ pub(in crate::cli) fn print(task: &Shown, json: bool) -> Result<ExitCode, Failur
         (None, None) => {}
     }
     output::note(format!("task {}: {}", short(&task.id), line(&outcome.summary())));
-    let repository = outcome.receipt.repository.as_ref();
+    let repository = outcome.report.repository.as_ref();
     if repository.is_some_and(|repository| repository.patch.is_some()) {
         output::note(format!("its change: adjutant tasks show {} --patch | git apply", short(&task.id)));
     }
@@ -47,9 +48,9 @@ pub(in crate::cli) fn print(task: &Shown, json: bool) -> Result<ExitCode, Failur
 }
 
 /// Says where more stands about a task that did not go well.
-fn more(task: &Shown) -> String {
+fn more(task: &TaskView) -> String {
     let id = short(&task.id);
     format!(
-        "`adjutant tasks show {id}` shows the receipt, `adjutant tasks logs {id}` what happened in the run"
+        "`adjutant tasks show {id}` shows the run report, `adjutant tasks logs {id}` what happened in the run"
     )
 }

@@ -6,10 +6,10 @@ use clap::Args;
 
 use super::super::output::{self, Failure};
 use super::{ago, short, status};
-use crate::clock::{instant, stamp};
-use crate::socket::person::Person;
-use crate::socket::person::tasks::Shown;
-use crate::visible::{line, plain};
+use adjutant_base::text::escape_invisible::{line, plain};
+use adjutant_base::text::timefmt::{instant, stamp};
+use adjutant_terminal::socket::control::ControlClient;
+use adjutant_terminal::socket::control::tasks::TaskView;
 
 /// Arguments of `adjutant tasks show`.
 #[derive(Debug, Args)]
@@ -25,13 +25,13 @@ pub(super) struct ShowArgs {
 }
 
 /// Prints one task.
-pub(super) fn run(args: &ShowArgs, person: &mut Person) -> Result<ExitCode, Failure> {
-    let task = person.task(&args.id)?;
+pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+    let task = client.task(&args.id)?;
     if args.json {
         output::json(&task)?;
     } else if args.patch {
         let outcome = task.outcome.as_deref();
-        let repository = outcome.and_then(|outcome| outcome.receipt.repository.as_ref());
+        let repository = outcome.and_then(|outcome| outcome.report.repository.as_ref());
         let patch = repository.and_then(|repository| repository.patch.as_deref());
         let patch = patch.ok_or_else(|| {
             Failure::new(format!("task {} has no patch", short(&task.id)))
@@ -44,7 +44,7 @@ pub(super) fn run(args: &ShowArgs, person: &mut Person) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-fn lines(task: &Shown) -> Vec<String> {
+fn lines(task: &TaskView) -> Vec<String> {
     let at = |millis: i64| format!("{} ({})", stamp(instant(millis)), ago(millis));
     let mut lines = vec![
         format!("task      {}", task.id),
@@ -60,8 +60,8 @@ fn lines(task: &Shown) -> Vec<String> {
         lines.extend([String::new(), plain(task.task.trim()).into_owned()]);
         return lines;
     };
-    lines.push(format!("receipt   {}", line(&outcome.summary())));
-    if let Some(repository) = &outcome.receipt.repository {
+    lines.push(format!("report    {}", line(&outcome.summary())));
+    if let Some(repository) = &outcome.report.repository {
         lines.extend(repository.kept.as_ref().map(|kept| format!("worktree  {}", line(kept))));
         if repository.patch.is_some() {
             lines.push(format!("patch     adjutant tasks show {} --patch", short(&task.id)));

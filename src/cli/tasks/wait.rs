@@ -8,7 +8,7 @@ use clap::Args;
 use super::super::output::Failure;
 use super::progress::Progress;
 use super::{result, short, span, status};
-use crate::socket::person::Person;
+use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant tasks wait`.
 #[derive(Debug, Args)]
@@ -19,20 +19,20 @@ pub(super) struct WaitArgs {
     /// Wait at most this long, like 90s, 5m or 1h
     #[arg(long, value_name = "TIME", value_parser = span)]
     timeout: Option<Duration>,
-    /// Print the task with its result and receipt as JSON
+    /// Print the task with its result and run report as JSON
     #[arg(long)]
     json: bool,
 }
 
 /// Waits, and prints the result.
-pub(super) fn run(args: &WaitArgs, person: &mut Person) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &WaitArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let mut progress = Progress::new();
     let waited = match args.timeout {
         Some(timeout) => {
             progress.wait(&format!("waiting for {}", args.id));
-            person.wait_for_task(&args.id, Some(timeout.as_secs()))
+            client.wait_for_task(&args.id, Some(timeout.as_secs()))
         }
-        None => person.follow_task(&args.id, 0, true, |told| progress.show(&told)),
+        None => client.follow_task(&args.id, 0, true, |told| progress.show(&told)),
     };
     progress.clear();
     let task = waited?;
@@ -40,5 +40,5 @@ pub(super) fn run(args: &WaitArgs, person: &mut Person) -> Result<ExitCode, Fail
         return result::print(&task, args.json);
     }
     Err(Failure::new(format!("task {} has not ended in time: it is {}", short(&task.id), status(&task)))
-        .hint("it goes on; wait again, with a longer --timeout"))
+        .hint("the task still runs; wait again with a longer --timeout"))
 }

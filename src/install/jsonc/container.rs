@@ -1,4 +1,4 @@
-//! The items between two brackets: one more at the end, one less anywhere, and what stands between them.
+//! Adds and removes items of a JSON object or array, with their separators.
 
 use std::ops::Range;
 

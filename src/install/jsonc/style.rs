@@ -1,4 +1,4 @@
-//! How a text is laid out, and values written in the same way.
+//! Indentation and line ends of a JSON text, and values written in the same style.
 
 use serde_json::Value;
 

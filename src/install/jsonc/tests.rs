@@ -111,7 +111,7 @@ fn what_cannot_be_changed_is_told_with_its_line() {
     let hook = set("{\n\"hooks\": {\"a\": {}}}", &["hooks", "a", "0"], &Value::Null).unwrap_err();
     assert_eq!(hook.to_string(), "line 2: `hooks.a` is not a list");
     assert_eq!(told("[]"), "line 1: what the file holds is not an object");
-    assert_eq!(told("{\"servers\": {},\n\"servers\": {}}"), "line 2: `servers` stands there a second time");
+    assert_eq!(told("{\"servers\": {},\n\"servers\": {}}"), "line 2: `servers` is there twice");
 }
 
 /// A text with members, comments and white space in any place.

@@ -57,7 +57,7 @@ fn a_result_waits_for_whoever_asks_next() {
     assert_eq!(until(&mut third, "succeeded")["unfetched"], json!([id]));
     let told = third.tool(1, "task_get", json!({"task_id": id}))["structuredContent"].clone();
     assert_eq!(told["message"], "working\nresult", "{told:#}");
-    assert_eq!(told["receipt"]["processes_left"], 0);
+    assert_eq!(told["run_report"]["processes_left"], 0);
     assert_eq!(until(&mut third, "succeeded")["unfetched"], json!([]));
 }
 
@@ -80,7 +80,7 @@ fn a_killed_hub_takes_its_runs_along_or_leaves_them_to_the_next() {
     let mut peer = client(&desk);
     let told = peer.tool(1, "task_wait", json!({"task_id": killed}))["structuredContent"].clone();
     assert_eq!(told["failure"]["class"], "hub_gone", "{told:#}");
-    assert_eq!(told["receipt"]["processes_left"], 0);
+    assert_eq!(told["run_report"]["processes_left"], 0);
     let told = peer.tool(2, "task_get", json!({"task_id": kept}))["structuredContent"].clone();
     assert_eq!(told["status"], "running", "{told:#}");
     std::fs::write(&gate, "").unwrap();

@@ -53,7 +53,7 @@ fn every_way_a_runner_may_end() {
         assert_eq!(told["status"], if class.is_none() { "succeeded" } else { "failed" }, "{mode}: {told:#}");
         let said = if class.is_none() { &told["message"] } else { &told["failure"]["detail"] };
         assert!(said.as_str().unwrap().contains(message), "{mode}: {told:#}");
-        assert_eq!(told["receipt"]["processes_left"], 0, "{mode}");
+        assert_eq!(told["run_report"]["processes_left"], 0, "{mode}");
         until_none("children of the server", || below(peer.child.id()));
     }
     desk.no_survivors();
@@ -108,7 +108,7 @@ fn an_agent_whose_runner_is_not_there_says_so_in_its_result() {
     let told = peer.tool(1, "delegate_task", task.clone());
     let instead = "the agent's runner `nobody` is not configured, so it went to fake";
     assert!(told["content"][1]["text"].as_str().unwrap().contains(instead), "{told:#}");
-    assert_eq!(told["structuredContent"]["receipt"]["instead"], instead);
+    assert_eq!(told["structuredContent"]["run_report"]["instead"], instead);
     let told = peer.tool(2, "delegate_task", desk.task("ok"));
     assert!(!told.to_string().contains("instead"), "{told:#}");
     let mut contract = desk.alone("fake");
@@ -218,7 +218,7 @@ fn cancel_ends_what_does_not_want_to_end() {
         peer.until_it_says(id + 1, &task, word);
         let told = peer.tool(id + 2, "task_cancel", json!({"task_id": task}));
         assert_eq!(told["structuredContent"]["status"], "cancelled", "{mode}: {told:#}");
-        assert_eq!(told["structuredContent"]["receipt"]["processes_left"], 0, "{mode}");
+        assert_eq!(told["structuredContent"]["run_report"]["processes_left"], 0, "{mode}");
         until_none("children of the server", || below(peer.child.id()));
         desk.no_survivors();
     }
@@ -232,9 +232,9 @@ fn a_time_limit_ends_a_run_in_time() {
     task["timeout_seconds"] = json!(1);
     let told = peer.delegated(1, task);
     assert_eq!(told["failure"]["class"], "timed_out", "{told:#}");
-    assert_eq!(told["receipt"]["processes_left"], 0);
+    assert_eq!(told["run_report"]["processes_left"], 0);
     // Its second, the grace of a runner that does not listen, and a busy machine.
-    assert!(told["receipt"]["wall_ms"].as_u64().unwrap() < 4_500, "{told:#}");
+    assert!(told["run_report"]["wall_ms"].as_u64().unwrap() < 4_500, "{told:#}");
     desk.no_survivors();
 }
 
@@ -245,7 +245,7 @@ fn only_a_usage_limit_moves_on_to_the_next_runner() {
     let mut peer = desk.alone("first");
     peer.initialize("2025-11-25");
     let runners = |told: &Value| -> Vec<String> {
-        let attempts = told["receipt"]["attempts"].as_array().unwrap().iter();
+        let attempts = told["run_report"]["attempts"].as_array().unwrap().iter();
         attempts.map(|attempt| attempt["runner"].as_str().unwrap().to_owned()).collect()
     };
     let told = peer.delegated(1, desk.task("crash"));

@@ -23,7 +23,7 @@ fn an_answer_without_its_shape_is_asked_for_once_more() {
     task["output_schema"] = schema.clone();
     let told = peer.delegated(1, task);
     assert_eq!((&told["status"], &told["structured"]), (&json!("succeeded"), &json!({"n": 1})), "{told:#}");
-    assert_eq!(told["receipt"]["attempts"].as_array().unwrap().len(), 2);
+    assert_eq!(told["run_report"]["attempts"].as_array().unwrap().len(), 2);
     let mut task = desk.task("ok");
     task["output_schema"] = schema;
     let told = peer.delegated(2, task);
@@ -58,7 +58,7 @@ fn completed_and_verified_are_two_words() {
         task["checks"] = checks;
         let told = peer.delegated(id, task);
         assert_eq!((&told["status"], &told["verdict"]), (&json!("succeeded"), &json!(verdict)), "{told:#}");
-        let checks = told["receipt"]["checks"].as_array().unwrap();
+        let checks = told["run_report"]["checks"].as_array().unwrap();
         let seen: Vec<bool> = checks.iter().map(|check| check["passed"].as_bool().unwrap()).collect();
         assert_eq!(seen, passed, "{told:#}");
         if let Some(check) = checks.get(1) {
@@ -89,8 +89,9 @@ fn a_tree_that_is_kept_outlives_who_made_it() {
     let mut task = desk.task("touch made.txt");
     task["isolation"] = json!("worktree");
     let told = peer.delegated(1, task);
-    let kept =
-        PathBuf::from(told["receipt"]["repository"]["kept"].as_str().unwrap_or_else(|| panic!("{told:#}")));
+    let kept = PathBuf::from(
+        told["run_report"]["repository"]["kept"].as_str().unwrap_or_else(|| panic!("{told:#}")),
+    );
     let (status, stderr) = peer.finish();
     assert!(status.success(), "{stderr}");
     assert_eq!(std::fs::read_to_string(kept.join("made.txt")).unwrap(), "made\n");
@@ -111,7 +112,7 @@ fn a_tree_of_its_own_keeps_the_work_apart() {
     task["checks"] = json!(["test -e made.txt"]);
     let told = peer.delegated(1, task);
     assert_eq!((&told["status"], &told["verdict"]), (&json!("succeeded"), &json!("verified")), "{told:#}");
-    let repository = &told["receipt"]["repository"];
+    let repository = &told["run_report"]["repository"];
     assert_eq!(repository["isolation"], "worktree");
     assert_eq!(repository["files"], json!([{"path": "made.txt", "insertions": 1, "deletions": 0}]));
     assert!(!desk.folder("work/made.txt").exists(), "the folder itself was worked in");

@@ -303,14 +303,14 @@ fn a_webhook_is_told_in_the_trace_of_the_call_that_planned() {
 
 #[test]
 fn a_popup_that_a_later_hub_shows_is_acknowledged_there() {
-    let home = desk_of("[popups]\nundo_milliseconds = 0\n", &["--channels", "popup"], &[due("Review")]);
+    let home = desk_of("[questions]\nundo_milliseconds = 0\n", &["--channels", "popup"], &[due("Review")]);
     let hub = Hub::start(&home);
     first(&home, "sent");
     drop(hub);
     let hub = Serving::socket_hub(&home);
-    let question = crate::popups::person::Person::pending(&home).remove(0);
+    let question = crate::questions::user_acts::Person::pending(&home).remove(0);
     let value = question["fields"][0]["input"]["options"][0]["value"].as_str().unwrap().to_owned();
-    crate::popups::person::Person::enter(&home).choose(&question, &value);
+    crate::questions::user_acts::Person::enter(&home).choose(&question, &value);
     eventually("the acknowledgement", || told(&home, &[])[0]["acknowledged_time"].is_string().then_some(()));
     drop(hub);
 }

@@ -43,7 +43,7 @@ fn the_desktop_shows_what_is_due_once_and_it_is_written_down() {
     assert!(one["sent_time"].is_string() && one["attempts"] == 1, "{one}");
     assert_eq!(outcomes(&home, &one), ["sent"]);
     let last = one["reasons"].as_array().unwrap().last().unwrap();
-    assert_eq!(last["why"], "it could not be told by email, so it goes on by desktop");
+    assert_eq!(last["why"], "it could not be sent by email, so it escalates to desktop");
     // Neither this hub nor the next one shows it again.
     drop(hub);
     let _again = Hub::start_on(&home, &desktop);

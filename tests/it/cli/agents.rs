@@ -148,7 +148,7 @@ fn shows_one_agent() {
     insta::assert_snapshot!("show_json", value);
     insta::assert_snapshot!("show_unknown", told(&home, &["show", "reviwer"]));
     let source = agents(&home, &["show", "reviewer", "--source"]).stdout;
-    assert_eq!(source, include_str!("../../assets/agents/reviewer.yaml"));
+    assert_eq!(source, include_str!("../../../crates/agents/assets/reviewer.yaml"));
     home.write("mine/broken.yaml", "description: No persona.\n");
     insta::assert_snapshot!("show_broken", told(&home, &["show", "broken", "--agents-dir", "mine"]));
 }
@@ -218,7 +218,7 @@ fn lint_asks_each_runner_for_the_level_of_the_agent() {
 #[test]
 fn the_table_of_lint_rules_is_true() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let source = std::fs::read_to_string(root.join("src/agents/lint.rs")).unwrap();
+    let source = std::fs::read_to_string(root.join("crates/agents/src/lint.rs")).unwrap();
     let rules = source.lines().filter_map(|line| line.split_once("= rule(")?.1.strip_suffix(");"));
     let rules = rules.map(|rule| {
         let words: Vec<&str> = rule.split(", ").map(|word| word.trim_matches('"')).collect();
@@ -237,7 +237,7 @@ fn the_table_of_lint_rules_is_true() {
 #[test]
 fn the_bundled_agents_have_no_findings() {
     let home = Home::new();
-    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/agents");
+    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/agents/assets");
     let value = json(&home, &["lint", "--json", "--agents-dir", bundled.to_str().unwrap()]);
     assert_eq!((&value["files"], &value["findings"]), (&Value::from(5), &Value::from(Vec::<Value>::new())));
 }

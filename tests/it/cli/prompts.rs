@@ -139,7 +139,7 @@ fn shows_one_prompt() {
     let source = prompts(&home, &["show", "plain", "--source", "--prompts-dir", "mine"], "").stdout;
     assert_eq!(source, "---\ndescription: Say it plainly.\n---\nSay it plainly.\n");
     let bundled = prompts(&home, &["show", "research", "--source"], "").stdout;
-    assert_eq!(bundled, include_str!("../../assets/prompts/research.md"));
+    assert_eq!(bundled, include_str!("../../../crates/prompts/assets/research.md"));
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn lints_the_files_of_other_programs() {
 #[test]
 fn a_clean_folder_and_the_bundled_prompts_have_no_findings() {
     let home = Home::new();
-    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/prompts");
+    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/prompts/assets");
     let finished = prompts(&home, &["lint", bundled.to_str().unwrap()], "");
     assert_eq!((code(&finished), finished.stdout.as_str()), (0, ""));
     assert!(

@@ -72,7 +72,7 @@ impl Desk {
     fn say(&self, lines: &[&str]) -> Vec<Value> {
         let mut stream = UnixStream::connect(self.home.path().join(".adjutant/hub.sock")).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
-        let hello = r#"{"adjutant":"0","hello":1,"person":true,"pid":1}"#;
+        let hello = r#"{"adjutant":"0","hello":1,"user":true,"pid":1}"#;
         // In one piece: the hub may hang up behind any of them, and a write after that would fail.
         let all = [&[hello], lines].concat().join("\n");
         stream.write_all(format!("{all}\n").as_bytes()).unwrap();
@@ -208,7 +208,7 @@ fn a_task_in_the_background_is_found_by_the_beginning_of_its_id() {
     let id = desk.background("until go");
     let begin = &id[..8];
     let shown = desk.json(&["tasks", "show", begin, "--json"]);
-    assert_eq!((&shown["id"], &shown["asked_by"]), (&Value::from(id.as_str()), &Value::from("person")));
+    assert_eq!((&shown["id"], &shown["asked_by"]), (&Value::from(id.as_str()), &Value::from("user")));
     let late = desk.run(&["tasks", "wait", begin, "--timeout", "1s"]);
     assert_eq!(late.status.code(), Some(1));
     assert!(late.stderr.contains("has not ended in time: it is running"), "{}", late.stderr);
@@ -219,7 +219,7 @@ fn a_task_in_the_background_is_found_by_the_beginning_of_its_id() {
         listed.stdout
     );
     assert!(
-        listed.stdout.contains(&format!("{begin}  running  doer   until go  person    ")),
+        listed.stdout.contains(&format!("{begin}  running  doer   until go  user      ")),
         "{}",
         listed.stdout
     );
@@ -238,7 +238,7 @@ fn a_task_in_the_background_is_found_by_the_beginning_of_its_id() {
     );
     let shown = desk.run(&["tasks", "show", begin]).stdout;
     for words in
-        [id.as_str(), "status    succeeded", "agent     doer on fake", "receipt   fake", "it is there"]
+        [id.as_str(), "status    succeeded", "agent     doer on fake", "report    fake", "it is there"]
     {
         assert!(shown.contains(words), "{words}: {shown}");
     }
@@ -302,7 +302,7 @@ fn a_hang_up_leaves_the_task_running() {
     let (mut child, lines) = desk.start(&["delegate", "doer", "until go"], false);
     line_with(&lines, "working");
     kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
-    line_with(&lines, "it goes on");
+    line_with(&lines, "it continues");
     assert_eq!(wait(&mut child, DEADLINE).code(), Some(1));
     let id = desk.json(&["tasks", "list", "--json"])["tasks"][0]["id"].as_str().unwrap().to_owned();
     desk.home.write("go", "");
@@ -440,12 +440,12 @@ fn who_has_heard_the_end_of_a_relay_is_no_agent_any_more() {
     // This process is both: first its own relay, then the person's program, as in `… | adjutant connect` in a shell
     // and the command behind it.
     for _ in 0..100 {
-        let (mut relay, welcome) = greet(hub(), r#""server":"all""#);
+        let (mut relay, welcome) = greet(hub(), r#""toolset":"all""#);
         assert!(!welcome.contains("error"), "{welcome}");
         let person = hub();
         relay.get_ref().shutdown(Shutdown::Write).unwrap();
         assert_eq!(relay.read_to_end(&mut Vec::new()).unwrap(), 0);
-        let (_, welcome) = greet(person, r#""person":true"#);
+        let (_, welcome) = greet(person, r#""user":true"#);
         assert!(!welcome.contains("error"), "{welcome}");
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::delegation::Desk;
 use crate::support::model::{LAST_WORD, Model, Script};
 use crate::support::processes::{below, until_none, until_some, with_argument};
-use crate::support::real::{RUN_DEADLINE, codex_config, node, package, run, without};
+use crate::support::real_clients::{RUN_DEADLINE, codex_config, node, package, run, without};
 use crate::support::{EndsHub, Peer};
 
 /// A desk whose `codex` or `copilot` is the real one, and the models that they ask.
@@ -106,7 +106,7 @@ fn the_contract_with_a_real_runner_behind_it() {
 }
 
 #[test]
-fn a_receipt_of_a_real_run() {
+fn a_run_report_of_a_real_run() {
     if without("npm") {
         return;
     }
@@ -122,8 +122,8 @@ fn a_receipt_of_a_real_run() {
         let told = peer.delegated(1, task);
         assert_eq!(told["status"], "succeeded", "{runner}: {told:#}");
         assert_eq!(told["message"].as_str().unwrap().trim(), LAST_WORD, "{runner}");
-        let receipt = &told["receipt"];
-        let attempt = &receipt["attempts"][0];
+        let report = &told["run_report"];
+        let attempt = &report["attempts"][0];
         assert_eq!(attempt["runner"], runner);
         assert_eq!(attempt["exit"], 0);
         assert!(
@@ -133,11 +133,11 @@ fn a_receipt_of_a_real_run() {
         assert!(attempt["session"].as_str().is_some_and(|told| told.len() > 30), "{runner}: {attempt:#}");
         assert_eq!(attempt["model"], "stub-model", "{runner}: {attempt:#}");
         let usage = json!({"input_tokens": 7, "cached_tokens": 3, "output_tokens": 5});
-        assert_eq!(receipt["usage"], usage, "{runner}: {receipt:#}");
-        assert_eq!(receipt["processes_left"], 0);
-        assert_eq!(receipt["permission"], "read-only");
+        assert_eq!(report["usage"], usage, "{runner}: {report:#}");
+        assert_eq!(report["processes_left"], 0);
+        assert_eq!(report["permission"], "read-only");
         for measured in ["peak_rss_bytes", "cpu_ms", "wall_ms"] {
-            assert!(receipt[measured].as_u64().unwrap() > 0, "{runner} {measured}: {receipt:#}");
+            assert!(report[measured].as_u64().unwrap() > 0, "{runner} {measured}: {report:#}");
         }
     }
     real.desk.no_survivors();
@@ -159,7 +159,7 @@ fn failures_of_the_provider_have_their_class() {
             let told = peer.delegated(1, real.desk.task("look"));
             assert_eq!(told["status"], "failed", "{runner} {status}: {told:#}");
             assert_eq!(told["failure"]["class"], class, "{runner} {status}: {told:#}");
-            assert_eq!(told["receipt"]["processes_left"], 0);
+            assert_eq!(told["run_report"]["processes_left"], 0);
         }
         real.desk.no_survivors();
     }
@@ -174,7 +174,7 @@ fn a_usage_limit_moves_on_to_the_next_runner_and_lets_the_first_rest() {
     let mut peer = real.desk.alone("codex");
     peer.initialize("2025-11-25");
     let ran = |told: &Value| -> Vec<(String, Value)> {
-        let attempts = told["receipt"]["attempts"].as_array().unwrap().iter();
+        let attempts = told["run_report"]["attempts"].as_array().unwrap().iter();
         attempts
             .map(|attempt| {
                 (attempt["runner"].as_str().unwrap().to_owned(), attempt["failure"]["class"].clone())
@@ -229,7 +229,7 @@ fn a_cancelled_task_leaves_no_process() {
             until_none("children of the server", || below(peer.child.id()));
             let told = &ended["structuredContent"];
             assert_eq!(told["status"], "cancelled", "{runner}: {told:#}");
-            assert_eq!(told["receipt"]["processes_left"], 0);
+            assert_eq!(told["run_report"]["processes_left"], 0);
             real.desk.no_survivors();
         }
     }
@@ -260,7 +260,7 @@ fn a_killed_hub_leaves_no_process_of_a_real_runner() {
         let told = &told["structuredContent"];
         assert_eq!(told["status"], "failed", "{runner}: {told:#}");
         assert_eq!(told["failure"]["class"], "hub_gone", "{runner}: {told:#}");
-        assert_eq!(told["receipt"]["processes_left"], 0, "{runner}: {told:#}");
+        assert_eq!(told["run_report"]["processes_left"], 0, "{runner}: {told:#}");
         assert_eq!(with_argument(&word), Vec::<String>::new());
     }
 }
@@ -285,7 +285,7 @@ fn a_kept_run_of_a_real_runner_is_taken_up_by_the_next_hub() {
     let told = &told["structuredContent"];
     assert_eq!(told["status"], "succeeded", "{told:#}");
     assert_eq!(told["message"].as_str().unwrap().trim(), LAST_WORD);
-    assert_eq!(told["receipt"]["commands"][0]["exit"], 0, "{told:#}");
+    assert_eq!(told["run_report"]["commands"][0]["exit"], 0, "{told:#}");
     assert_eq!(real.codex.requests().len(), 2, "the run went on, nothing was asked twice");
     real.desk.no_survivors();
 }

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::docs::pages;
 use crate::support::model::{Model, Script};
-use crate::support::real::{RUN_DEADLINE, codex_config, node, package, run, without};
+use crate::support::real_clients::{RUN_DEADLINE, codex_config, node, package, run, without};
 use crate::support::{EndsHub, Finished, Home, wait};
 
 /// A calendar that somebody has.

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{EXPANDED, home_with_research};
-use crate::support::real::{RUN_DEADLINE, node, package, run, without};
+use crate::support::real_clients::{RUN_DEADLINE, node, package, run, without};
 use crate::support::serving::Serving;
 use crate::support::{Finished, Home};
 

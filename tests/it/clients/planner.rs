@@ -6,7 +6,7 @@ use super::delegation::{RUNNERS, Real};
 use crate::assistant::{calendar, told, tool};
 use crate::support::Peer;
 use crate::support::model::{Script, Turn};
-use crate::support::real::without;
+use crate::support::real_clients::without;
 
 /// An answer as the schema wants it.
 const GOOD: &str = r#"{"notify": true, "reasoning": "the numbers have to be found", "plan": [{"before": 90, "unit": "minutes", "channel": "email", "urgency": "normal", "subject": "", "text": "Bring the numbers.", "speech": ""}]}"#;
@@ -24,7 +24,7 @@ fn desk(runner: &str, turns: Vec<Turn>, calendar: String) -> Real {
     real.desk.home.write(
         ".adjutant/config.toml",
         format!(
-            "[assistant]\nplanner = ['runner']\nplanning_seconds = 110\n[assistant.runner]\nname = '{runner}'\ntimeout_seconds = 100\n"
+            "[assistant]\nplanner = ['runner']\nplanning_timeout_seconds = 110\n[assistant.runner]\nname = '{runner}'\ntimeout_seconds = 100\n"
         ),
     );
     let user =

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::inbox::git;
 use crate::support::chromium::Browser;
 use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real::{RUN_DEADLINE, codex_config, node, package, run, without};
+use crate::support::real_clients::{RUN_DEADLINE, codex_config, node, package, run, without};
 use crate::support::serving::Serving;
 use crate::support::terminal::Terminal;
 use crate::support::{Finished, Home, Peer};
@@ -77,7 +77,7 @@ impl Asking {
         for wanted in [
             json!({"selectedValue": value}),
             json!({"status": "answered"}),
-            json!({"decided_by": "person"}),
+            json!({"decided_by": "user"}),
             json!({"through": through}),
         ] {
             let wanted = wanted.to_string();

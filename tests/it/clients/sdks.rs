@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::{EXPANDED, home_with_research};
 use crate::support::Home;
-use crate::support::real::{self, RUN_DEADLINE, node, packages, run, without};
+use crate::support::real_clients;
+use crate::support::real_clients::{RUN_DEADLINE, node, packages, run, without};
 use crate::support::serving::Serving;
 
 /// A server of its own, as a client starts one; the script's last arguments.
@@ -31,7 +32,7 @@ fn script(name: &str) -> String {
 }
 
 fn check_python(home: &Home, mode: &str, server: &[OsString]) -> Value {
-    let mut command = home.client(&real::python());
+    let mut command = home.client(&real_clients::python());
     command.arg(script("python_client.py")).arg(mode).args(server);
     report(&run(&mut command, RUN_DEADLINE))
 }

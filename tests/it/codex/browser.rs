@@ -9,7 +9,7 @@ use super::versions::{configure, installed};
 use super::{Running, codex, faults, install, said};
 use crate::support::chromium::Browser;
 use crate::support::model::{Model, Script, Turn};
-use crate::support::real::{RUN_DEADLINE, without};
+use crate::support::real_clients::{RUN_DEADLINE, without};
 use crate::support::serving::Serving;
 use crate::support::{DEADLINE, Home};
 use crate::web::browser::{axe, pictures};
@@ -237,7 +237,7 @@ fn a_click_in_the_moment_in_which_codex_asks_is_not_taken_for_an_answer() {
     browser.click("#asked button[value=approve]");
     browser.loaded();
     let fault = browser.evaluate("document.querySelector('#main .error').innerText");
-    assert!(fault.as_str().unwrap().contains("so nothing was done"), "{fault}");
+    assert!(fault.as_str().unwrap().contains("was ignored"), "{fault}");
     assert_eq!(codex_waits(&home), 1);
     browser.evaluate("document.querySelector('#asked [name=made]').value = 0");
     browser.click("#asked button[value=approve]");

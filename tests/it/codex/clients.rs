@@ -292,5 +292,5 @@ fn what_nobody_answers_is_denied_in_time() {
     let said = super::said(&run.stdout);
     assert_eq!(said.last(), Some(&"{'id':0,'result':{'decision':'decline'}}"), "{run}");
     assert!(run.stdout.contains("by Timeout"), "{run}");
-    assert!(codex(&home, &["approvals"]).stderr.contains("Codex waits for nothing"));
+    assert!(codex(&home, &["approvals"]).stderr.contains("Codex has no pending approvals"));
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::versions::{configure, installed};
 use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real::without;
+use crate::support::real_clients::without;
 use crate::support::{Home, Peer};
 
 /// What such a client does: it starts the server, calls a tool, keeps the events and answers approvals by `decision`.

@@ -7,11 +7,11 @@ use super::versions::{configure, installed};
 use super::{codex, install, said, threads};
 use crate::support::Home;
 use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real::{RUN_DEADLINE, run, without};
+use crate::support::real_clients::{RUN_DEADLINE, run, without};
 use crate::support::serving::Serving;
 
 fn elsewhere(home: &Home) -> Vec<Value> {
-    let listed = codex(home, &["list", "--elsewhere", "--json"]);
+    let listed = codex(home, &["list", "--external", "--json"]);
     assert!(listed.status.success(), "{listed}");
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
     listed["threads"].as_array().unwrap().clone()
@@ -69,7 +69,7 @@ fn a_codex_that_lists_nothing_says_why() {
     let home = Home::new();
     install(&home, "#!/bin/sh\necho codex-cli 0.153.4\n", "mcp-server");
     let hub = Serving::socket_hub(&home);
-    let told = codex(&home, &["list", "--elsewhere"]);
+    let told = codex(&home, &["list", "--external"]);
     drop(hub);
     assert!(told.stderr.starts_with("error: codex mcp-server does not list threads\nhint: "), "{told}");
     // The program is another one: an app-server that knows nothing of threads, then one that dies.
@@ -83,7 +83,7 @@ fn a_codex_that_lists_nothing_says_why() {
         let hello = app_server("").split("read -r thread").next().unwrap().to_owned();
         install(&home, &format!("{hello}read -r list; {answer}\ncat > /dev/null\n"), "app-server");
         let _hub = Serving::socket_hub(&home);
-        let told = codex(&home, &["list", "--elsewhere"]);
+        let told = codex(&home, &["list", "--external"]);
         assert_eq!(told.status.code(), Some(1), "{told}");
         assert!(told.stderr.starts_with("error: codex did not list its threads: "), "{told}");
         assert!(told.stderr.contains(reason), "{told}");

@@ -147,7 +147,7 @@ done_; else say half; cat > /dev/null; fi"#;
     let thread = &threads(&home)[0];
     assert_eq!((&thread["state"], &thread["last_end"]), (&"closed".into(), &"interrupted".into()));
     let why = thread["last_failure"].as_str().unwrap();
-    assert!(why.starts_with("the hub that ran this turn ended before it did"), "{thread}");
+    assert!(why.starts_with("the hub ended during this turn"), "{thread}");
     home.write("work/left", "");
     let reply = codex(&home, &["--thread", "t-1", "go on"]);
     assert_eq!(said(&reply.stdout), ["more"], "{reply}");
@@ -206,7 +206,7 @@ fn a_codex_that_is_too_old_is_told_with_its_version() {
 
 #[test]
 fn a_model_server_that_is_down_is_told_and_the_turn_can_be_ended() {
-    if crate::support::real::without("npm") {
+    if crate::support::real_clients::without("npm") {
         return;
     }
     let home = Home::new();
@@ -216,7 +216,7 @@ fn a_model_server_that_is_down_is_told_and_the_turn_can_be_ended() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let base = format!("http://{}/v1", taken.local_addr().unwrap());
-    home.write(".codex/config.toml", crate::support::real::codex_config(&base));
+    home.write(".codex/config.toml", crate::support::real_clients::codex_config(&base));
     let _hub = Serving::socket_hub(&home);
     let mut running = Running::start(&home, &["hello", "--approval-policy", "never"]);
     let told = running.wait_for("[mcp error]");
@@ -306,7 +306,7 @@ fn a_terminal_that_goes_away_during_an_approval_leaves_it_to_be_answered_elsewhe
     assert!(codex(&home, &["approvals"]).stdout.is_empty());
     // What was decided, and by whom, stands in the transcript.
     let shown = codex(&home, &["show", "t-1"]).stdout;
-    assert!(shown.contains("rm -rf build in /\n[denied (by a person)]"), "{shown}");
+    assert!(shown.contains("rm -rf build in /\n[denied (by a user)]"), "{shown}");
 }
 
 #[test]

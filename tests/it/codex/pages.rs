@@ -117,7 +117,7 @@ fn an_approval_is_answered_among_the_questions() {
     assert_eq!(said(&text).last(), Some(&"{'id':0,'result':{'decision':'decline'}}"), "{text}");
     assert!(text.contains(r#"{"deny":{"note":"not today"}} by Person"#), "{text}");
     assert_eq!(code, Some(0));
-    assert!(codex(&home, &["approvals"]).stderr.contains("Codex waits for nothing"));
+    assert!(codex(&home, &["approvals"]).stderr.contains("Codex has no pending approvals"));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_live_thread_of_a_hundred_thousand_items_keeps_its_page() {
     let page = ask(&hub, "GET", "/codex", "");
     let token = between(&page.text, "name=\"csrf\" value=\"", "\"").to_owned();
     assert_eq!(ask(&hub, "POST", "/codex", &format!("csrf={token}&prompt=count")).status, 303);
-    let limit = std::time::Instant::now() + crate::support::real::RUN_DEADLINE;
+    let limit = std::time::Instant::now() + crate::support::real_clients::RUN_DEADLINE;
     let mut slowest = std::time::Duration::ZERO;
     let last = loop {
         let began = std::time::Instant::now();

@@ -4,7 +4,7 @@ use super::versions::{configure, installed};
 use super::{codex, install, said};
 use crate::support::Home;
 use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real::without;
+use crate::support::real_clients::without;
 use crate::support::serving::Serving;
 
 const TURN: [&str; 5] = ["hello", "--approval-policy", "never", "--sandbox", "read-only"];

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::versions::{configure, installed};
 use super::{Running, codex, faults, install, said, threads};
 use crate::support::model::{LAST_WORD, Model, Script, Turn};
-use crate::support::real::{RUN_DEADLINE, without};
+use crate::support::real_clients::{RUN_DEADLINE, without};
 use crate::support::serving::Serving;
 use crate::support::{DEADLINE, Home};
 
@@ -46,7 +46,7 @@ fn what_a_sub_agent_asks_is_asked_in_our_thread_and_the_rest_of_it_is_not_ours()
     assert!(!said.iter().any(|line| line.contains("of another") || line.contains("no luck")), "{text}");
     let shown = codex(&home, &["show", "t-1"]).stdout;
     assert!(
-        !shown.contains("of another") && shown.contains("change a.txt\n[approved (by a person)]"),
+        !shown.contains("of another") && shown.contains("change a.txt\n[approved (by a user)]"),
         "{shown}"
     );
 }

@@ -10,7 +10,7 @@ use super::versions::{configure, installed};
 use super::{faults, install, threads};
 use crate::support::Home;
 use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real::{RUN_DEADLINE, without};
+use crate::support::real_clients::{RUN_DEADLINE, without};
 use crate::support::serving::Serving;
 use crate::support::terminal::{Terminal, svg, text};
 use crate::web::browser::pictures;
@@ -75,7 +75,7 @@ fn a_session_of_codex_in_a_terminal() {
     }
     decide(&mut terminal, "\x19");
     let screen = shows(&mut terminal, "The table is in order now");
-    assert!(screen.contains("low  06:12") && screen.contains("approved (by a person)"), "{screen}");
+    assert!(screen.contains("low  06:12") && screen.contains("approved (by a user)"), "{screen}");
     shows(&mut terminal, "Codex · idle");
 
     // A patch, denied in the person's words.
@@ -127,7 +127,7 @@ fn a_session_of_codex_in_a_terminal() {
     assert_eq!(terminal.ended(), 0);
     terminal.given_back();
     let thread = threads(&home)[0]["thread"].as_str().unwrap().to_owned();
-    shows(&mut terminal, &format!("adjutant codex --thread {thread} goes on there"));
+    shows(&mut terminal, &format!("adjutant codex --thread {thread} continues it"));
 
     // The thread is there when the view comes back, and so are the others.
     let mut again = Terminal::start(&home, &["codex", "--thread", &thread], 120, 30, &[]);

@@ -4,7 +4,7 @@
 use super::{Running, codex, install, said, threads};
 use crate::support::Home;
 use crate::support::model::{LAST_WORD, Model, Script, Turn};
-use crate::support::real::{node, package, without};
+use crate::support::real_clients::{node, package, without};
 use crate::support::serving::Serving;
 
 /// A Codex of a version, spoken with in one way.

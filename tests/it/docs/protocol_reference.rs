@@ -20,7 +20,7 @@ fn the_wire_reference_is_what_is_served() {
     let mut page = String::from(
         "# On the wire\n\n\
          What the servers say of themselves, written by a test: `INSTA_UPDATE=always ./scripts/test wire_reference` writes it anew.\n\n\
-         ## All rooms in one server\n\n\
+         ## All toolsets in one server\n\n\
          `adjutant connect` and `/mcp` of the hub. The same tools answer in every revision; `triggerPopup` and \
          `delegate_task` take more where a client can use it.\n\n",
     );
@@ -48,7 +48,7 @@ fn the_wire_reference_is_what_is_served() {
     let alone: [&[&str]; 5] = [
         &["prompts"],
         &["agents", "--agents-dir", agents],
-        &["popup"],
+        &["questions"],
         &["assistant", "--database", "sqlite:assistant.db"],
         &["codex"],
     ];

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::client::{Hub, initialize};
 use crate::assistant::{calendar, eventually};
-use crate::support::oracle::{Oracle, Reply};
+use crate::support::model_endpoint::{Oracle, Reply};
 use crate::support::{Home, Peer};
 
 const PATHS: [&str; 2] = ["/mcp/assistant", "/mcp"];

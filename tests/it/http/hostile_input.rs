@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::client::Hub;
-use crate::edge::{Answer, BATTERY};
+use crate::transport::{Answer, BATTERY};
 
 #[test]
 fn every_body_is_answered_as_its_line_is() {

@@ -60,7 +60,7 @@ fn a_broken_file_is_told_with_its_line_and_left_alone() {
         &["line 2: `mcp_servers` is not a table", "hint: change that by hand"],
     );
     home.write(".cursor/mcp.json", "{\"mcpServers\": {},\n\"mcpServers\": {}}");
-    refused(&home, &["install", "cursor"], &["line 2: `mcpServers` stands there a second time"]);
+    refused(&home, &["install", "cursor"], &["line 2: `mcpServers` is there twice"]);
     home.write(".cursor/mcp.json", b"{\n\"a\": \"\xff\"}");
     refused(&home, &["install", "cursor"], &["line 2 is not UTF-8", "hint: save it as UTF-8"]);
     // The file of hooks counts as well: what cannot be done whole is not begun.
@@ -180,7 +180,7 @@ fn every_copy_is_kept_and_every_file_has_its_own() {
     }
     let copies =
         fs::read_dir(home.path().join(".adjutant/backups")).unwrap().map(|entry| entry.unwrap().path());
-    let copies = copies.filter(|copy| !copy.to_string_lossy().ends_with(".receipt.json"));
+    let copies = copies.filter(|copy| !copy.to_string_lossy().ends_with(".change.json"));
     let mut copies: Vec<_> = copies.map(|copy| fs::read_to_string(copy).unwrap()).collect();
     copies.sort();
     assert_eq!(copies, [1, 2, 3].map(|version| format!("{{\"version\": {version}}}\n")));
@@ -243,7 +243,7 @@ fn nothing_here_is_nothing_to_take_out() {
     assert_eq!(install.status.code(), Some(1));
     let told = home.adjutant(["uninstall"]).env("PATH", "/nowhere").output().unwrap();
     let words = String::from_utf8_lossy(&told.stderr);
-    assert!(told.status.success() && words.contains("it is out of all of them"), "{words}");
+    assert!(told.status.success() && words.contains("there is nothing to remove"), "{words}");
 }
 
 #[test]

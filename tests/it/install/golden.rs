@@ -124,12 +124,12 @@ fn check(client: &str) {
         done(&home, &["uninstall", client]);
         for (path, text) in files(&home) {
             let before = without.get(&path).map_or("", String::as_str);
-            assert_eq!(meaning(&path, &text), meaning(&path, before), "{at}: {path} without a receipt");
+            assert_eq!(meaning(&path, &text), meaning(&path, before), "{at}: {path} without a change record");
             let emptied = ["no file", "nothing", "an empty", "no servers", "ours"]
                 .iter()
                 .any(|word| case.name.contains(word));
             if !emptied && case.before.contains_key(&path) {
-                assert_eq!(text.trim_end(), before.trim_end(), "{at}: {path} without a receipt");
+                assert_eq!(text.trim_end(), before.trim_end(), "{at}: {path} without a change record");
             }
         }
 

@@ -166,7 +166,7 @@ fn a_hub_that_runs_hears_what_was_expanded() {
     for part in [">research</a>", ">long</span>", "too long for this client"] {
         assert!(timeline.contains(part), "{part}: {timeline}");
     }
-    assert!(!timeline.contains("tides"), "the person's words are nobody's business: {timeline}");
+    assert!(!timeline.contains("tides"), "the user's words are nobody's business: {timeline}");
     // A hub that does nothing any more keeps nobody.
     let pid = rustix::process::Pid::from_raw(i32::try_from(hub.pid()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();

@@ -127,7 +127,7 @@ fn what_is_right_already_stays_in_its_own_words() {
     let home = Home::new();
     let program = env!("CARGO_BIN_EXE_adjutant");
     let text = format!(
-        "[mcp_servers]\nadjutant = {{command=\"{program}\", args = [\n  \"connect\", # all rooms\n]}}\n"
+        "[mcp_servers]\nadjutant = {{command=\"{program}\", args = [\n  \"connect\", # all toolsets\n]}}\n"
     );
     let file = home.write(".codex/config.toml", &text);
     done(&home, &["install", "codex"]);

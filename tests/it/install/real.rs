@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::done;
 use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real::{RUN_DEADLINE, codex_config, node, package, run, without};
+use crate::support::real_clients::{RUN_DEADLINE, codex_config, node, package, run, without};
 use crate::support::serving::Serving;
 use crate::support::{Finished, Home};
 

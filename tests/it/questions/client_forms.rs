@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::person::{Hub, Person, example};
+use super::user_acts::{Hub, Person, example};
 use crate::support::{Peer, modern_meta};
 
 pub(super) const WANTED: &str = "undo_milliseconds = 0\nask_in_client = [\"test\"]";
@@ -52,7 +52,7 @@ fn a_client_of_the_handshake_shows_a_form_and_its_answer_counts() {
         reply(&mut peer, &form, json!({"action": "accept", "content": {"answer": "no"}}));
         let told = peer.receive()["result"]["structuredContent"].clone();
         assert_eq!((&told["status"], &told["selectedValue"]), (&json!("answered"), &json!("no")), "{told}");
-        assert_eq!((&told["decided_by"], &told["through"]), (&json!("person"), &json!("client")));
+        assert_eq!((&told["decided_by"], &told["through"]), (&json!("user"), &json!("client")));
         assert_eq!(told["seen_ms"], json!(0), "a form that was sent is not a question that was seen");
     }
     assert!(Person::pending(&hub.home).is_empty());
@@ -294,7 +294,7 @@ fn no_client_is_asked_unless_the_person_wants_it_and_never_what_is_high() {
     answered(&hub, &mut connect(&hub, "2025-11-25", declared.clone()), high.clone());
     // The contract's revision knows no requests to a client.
     let mut old = connect(&hub, "2024-11-05", declared);
-    old.send(&super::person::request("raw", "Contract"));
+    old.send(&super::user_acts::request("raw", "Contract"));
     let question = Person::waits_for(&hub.home, "Contract");
     hub.person().choose(&question, "yes");
     assert_eq!(old.receive()["result"], json!({"selectedValue": "yes"}));

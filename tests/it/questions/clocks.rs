@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::person::{Hub, Person, request};
+use super::user_acts::{Hub, Person, request};
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::person::{Hub, Person, example, request};
+use super::user_acts::{Hub, Person, example, request};
 use crate::support::{Home, Peer};
 
 #[test]
@@ -151,7 +151,7 @@ fn without_a_hub_the_desk_is_the_process_itself() {
     let first = said.find(|line| line.contains("/mcp")).unwrap();
     let root = first.split_whitespace().find_map(|word| word.strip_suffix("/mcp")).unwrap().to_owned();
     writeln!(stdin, "{}", request("req1", "Alone")).unwrap();
-    let told = said.find(|line| line.contains("a question waits")).unwrap();
+    let told = said.find(|line| line.contains("a question is pending")).unwrap();
     assert!(told.contains(&format!("{root}/login/")), "where to answer is said: {told}");
     // No token is asked for, as the contract says; the console asks for a login all the same.
     let host = root.strip_prefix("http://").unwrap();

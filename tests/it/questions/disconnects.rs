@@ -5,11 +5,11 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::person::{Hub, Person, example, request};
+use super::user_acts::{Hub, Person, example, request};
 use crate::support::{DEADLINE, Peer, modern_meta};
 
 const IMPATIENT: &str =
-    "undo_milliseconds = 0\npatience_seconds = 1\ngone_grace_seconds = 1\n[http]\nsession_idle_seconds = 1";
+    "undo_milliseconds = 0\nwait_seconds = 1\ndisconnect_grace_seconds = 1\n[http]\nsession_idle_seconds = 1";
 
 fn call(id: i64, name: &str, arguments: Value) -> String {
     let params = json!({"name": name, "arguments": arguments});
@@ -18,7 +18,7 @@ fn call(id: i64, name: &str, arguments: Value) -> String {
 
 #[test]
 fn a_late_answer_goes_with_any_tools_answer_also_with_a_large_one() {
-    let hub = Hub::with("undo_milliseconds = 0\npatience_seconds = 1");
+    let hub = Hub::with("undo_milliseconds = 0\nwait_seconds = 1");
     hub.home.write(".adjutant/prompts/greet.md", "Say \"hello\" to {{input}}.\n");
     let mut peer = hub.client("all");
     peer.initialize("2025-11-25");
@@ -121,8 +121,9 @@ fn stateless(hub: &Hub, id: i64, params: &Value, task: bool) -> Value {
 
 #[test]
 fn a_caller_without_a_session_that_asks_no_more_is_shown_and_its_answer_is_kept() {
-    let hub =
-        Hub::with("undo_milliseconds = 0\npatience_seconds = 1\nsilent_seconds = 1\ngone_grace_seconds = 1");
+    let hub = Hub::with(
+        "undo_milliseconds = 0\nwait_seconds = 1\nsilent_seconds = 1\ndisconnect_grace_seconds = 1",
+    );
     let mut watch = Person::watch(&hub.home);
     let ask = json!({"name": "triggerPopup", "arguments": example("Ticket")});
     let told = stateless(&hub, 1, &ask, false)["structuredContent"].clone();
@@ -151,7 +152,7 @@ fn a_caller_without_a_session_that_asks_no_more_is_shown_and_its_answer_is_kept(
 
 #[test]
 fn a_script_that_is_interrupted_takes_its_question_with_it() {
-    let hub = Hub::with("gone_grace_seconds = 600");
+    let hub = Hub::with("disconnect_grace_seconds = 600");
     let ask = || Peer::start(&mut hub.home.adjutant(["ask", "--title", "Twice", "--option", "yes"]));
     let (first, second) = (ask(), ask());
     // Two scripts with the same words ask one question; each is one of those who wait for it.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::person::{Hub, Person, example, request};
+use super::user_acts::{Hub, Person, example, request};
 use crate::support::DEADLINE;
 
 #[test]
@@ -123,7 +123,7 @@ fn a_workspace_that_is_none_is_said_to_be_none_and_the_question_stands() {
 
 #[test]
 fn one_client_cannot_fill_the_desk_and_asking_again_adds_nothing() {
-    let hub = Hub::with("undo_milliseconds = 0\npending_per_client = 2\npatience_seconds = 1");
+    let hub = Hub::with("undo_milliseconds = 0\npending_per_client = 2\nwait_seconds = 1");
     let mut peer = hub.client("popup");
     peer.initialize("2025-11-25");
     let mut ask = |id: i64, title: &str| {

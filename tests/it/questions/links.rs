@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::in_client::{WANTED, connect, form, reply};
-use super::person::{Hub, Person, example};
+use super::client_forms::{WANTED, connect, form, reply};
+use super::user_acts::{Hub, Person, example};
 use crate::support::{Peer, modern_meta};
 
 const PASSPHRASE: &str = "correct horse";

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::person::{Hub, Person, example, request};
+use super::user_acts::{Hub, Person, example, request};
 use crate::support::desktop::{Call, Desktop, Manner};
 use crate::support::ntfy::Ntfy;
 use crate::support::serving::Serving;
@@ -21,7 +21,7 @@ fn hub(home: Home, desktop: &Desktop) -> Hub {
 
 fn home() -> Home {
     let home = Home::new();
-    home.write(".adjutant/config.toml", "[popups]\nundo_milliseconds = 0\n");
+    home.write(".adjutant/config.toml", "[questions]\nundo_milliseconds = 0\n");
     home
 }
 
@@ -61,7 +61,7 @@ fn what_was_put_off_rings_again_when_it_is_back() {
     let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
     let ntfy = Ntfy::start();
     let phone = format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url());
-    home.write(".adjutant/config.toml", format!("[popups]\nundo_milliseconds = 0\n{phone}"));
+    home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{phone}"));
     let hub = hub(home, &desktop);
     let mut peer = hub.client("popup");
     peer.send(&request("1", "Later"));
@@ -93,7 +93,7 @@ fn a_desktop_that_hangs_delays_nothing() {
     let Some(desktop) = Desktop::start(home.path(), Manner::Hangs) else { return };
     let ntfy = Ntfy::start();
     let phone = format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url());
-    home.write(".adjutant/config.toml", format!("[popups]\nundo_milliseconds = 0\n{phone}"));
+    home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{phone}"));
     let hub = hub(home, &desktop);
     let mut peer = hub.client("popup");
     let start = Instant::now();
@@ -138,7 +138,7 @@ fn after_a_crash_the_desktop_is_told_again_and_the_phone_is_not() {
     let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
     let ntfy = Ntfy::start();
     let phone = format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\nreply_topic = \"back\"\n", ntfy.url());
-    home.write(".adjutant/config.toml", format!("[popups]\nundo_milliseconds = 0\n{phone}"));
+    home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{phone}"));
     let mut hub = hub(home, &desktop);
     ntfy.listener();
     let ask = |hub: &Hub, title: &str| hub.post("/mcp", &[], &request(title, title).to_string());

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::person::{Hub, Person, example};
+use super::user_acts::{Hub, Person, example};
 use crate::support::Peer;
 
 /// An agent with a connected relay, whose shell tries to answer as soon as it reads a ticket; then a process that left
@@ -79,7 +79,7 @@ fn what_is_marked_high_waits_for_the_person_whatever_an_agent_does() {
         "params": {"name": "triggerPopup", "arguments": high("Drop it")}}));
     let question = Person::waits_for(&hub.home, "Drop it");
     let ticket = question["ticket"].as_str().unwrap().to_owned();
-    hub.post("/mcp?client=other", &[], &super::person::request("n", "Drop it").to_string());
+    hub.post("/mcp?client=other", &[], &super::user_acts::request("n", "Drop it").to_string());
     let twin =
         Person::pending(&hub.home).into_iter().find(|other| other["ticket"] != question["ticket"]).unwrap();
     hub.person().choose(&twin, "yes");
@@ -95,7 +95,7 @@ fn what_is_marked_high_waits_for_the_person_whatever_an_agent_does() {
         let forms = told(&lines, who, "form");
         assert!(forms.len() == 3 && forms.iter().all(|form| form.contains("passphrase")), "{all}");
         // Nothing is no guess: it is said what is missing.
-        assert!(forms[..2].iter().all(|form| form.contains("needs the desk passphrase")), "{all}");
+        assert!(forms[..2].iter().all(|form| form.contains("needs the approval passphrase")), "{all}");
         assert_eq!(told(&lines, who, "forged"), ["403"], "{all}");
         assert_eq!(told(&lines, who, "undo"), ["303"], "there is nothing to undo: {all}");
         assert_eq!(told(&lines, who, "put"), ["405"], "{all}");
@@ -109,7 +109,7 @@ fn what_is_marked_high_waits_for_the_person_whatever_an_agent_does() {
     for passphrase in [json!(null), json!(""), json!("guess"), json!("guess"), json!(["correct horse"])] {
         let act =
             json!({"answer": {"ticket": ticket, "answer": answer, "note": null, "passphrase": passphrase}});
-        let told = hub.person().say(&json!({"popups": act}));
+        let told = hub.person().say(&json!({"questions": act}));
         assert!(told.to_string().contains("passphrase") || told.get("refused").is_some(), "{told}");
     }
     let stolen = hub.person().desk(json!({"set_passphrase": {"current": null, "new": "an agent's own"}}));

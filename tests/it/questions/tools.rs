@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::person::{Hub, Person, example};
+use super::user_acts::{Hub, Person, example};
 use crate::support::{Peer, modern_meta};
 
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -40,7 +40,7 @@ fn a_question_is_answered_at_every_revision() {
         let result = peer.receive()["result"].clone();
         let told: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!((&told["status"], &told["selectedValue"]), (&json!("answered"), &json!("yes")));
-        assert_eq!((&told["decided_by"], &told["through"]), (&json!("person"), &json!("terminal")));
+        assert_eq!((&told["decided_by"], &told["through"]), (&json!("user"), &json!("terminal")));
         let structured = if revision == "2024-11-05" { &Value::Null } else { &told };
         assert_eq!(&result["structuredContent"], structured, "{revision}");
         assert!(result.get("isError").is_none(), "{result}");
@@ -49,7 +49,7 @@ fn a_question_is_answered_at_every_revision() {
 
 #[test]
 fn the_stateless_revision_is_answered_as_the_others_are() {
-    let hub = Hub::with("undo_milliseconds = 0\npatience_seconds = 1");
+    let hub = Hub::with("undo_milliseconds = 0\nwait_seconds = 1");
     let mut peer = hub.client("popup");
     let params =
         |name: &str, arguments: Value| json!({"name": name, "arguments": arguments, "_meta": modern_meta()});
@@ -84,7 +84,7 @@ fn the_stateless_revision_is_answered_as_the_others_are() {
     // A refused argument is told to the model; the raw method works with `_meta` as without.
     let fault = peer.call(5, "tools/call", params("triggerPopup", json!({"title": ""})))["result"].clone();
     assert_eq!((&fault["isError"], &fault["structuredContent"]["path"]), (&json!(true), &json!(["title"])));
-    let mut raw = super::person::request("raw", "Raw");
+    let mut raw = super::user_acts::request("raw", "Raw");
     raw["params"]["_meta"] = modern_meta();
     peer.send(&raw);
     hub.person().choose(&Person::waits_for(&hub.home, "Raw"), "no");
@@ -177,7 +177,7 @@ fn a_form_comes_back_as_its_schema_says() {
 
 #[test]
 fn who_cannot_wait_gets_a_ticket_and_the_answer_finds_its_caller() {
-    let hub = Hub::with("undo_milliseconds = 0\npatience_seconds = 1");
+    let hub = Hub::with("undo_milliseconds = 0\nwait_seconds = 1");
     let mut peer = hub.client("all");
     peer.initialize("2025-11-25");
     let pending = tool(&mut peer, 1, "triggerPopup", example("First"))["structuredContent"].clone();

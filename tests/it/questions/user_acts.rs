@@ -21,10 +21,10 @@ impl Hub {
         Self::with("undo_milliseconds = 0")
     }
 
-    /// A hub with these lines in `[popups]` of its `config.toml`.
+    /// A hub with these lines in `[questions]` of its `config.toml`.
     pub(super) fn with(settings: &str) -> Self {
         let home = Home::new();
-        home.write(".adjutant/config.toml", format!("[popups]\n{settings}\n"));
+        home.write(".adjutant/config.toml", format!("[questions]\n{settings}\n"));
         let serving = Serving::open_hub(&home);
         Self { home, serving }
     }
@@ -178,7 +178,7 @@ impl Person {
         };
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         let mut person = Self(BufReader::new(stream));
-        let hello = json!({"adjutant": env!("CARGO_PKG_VERSION"), "hello": 1, "person": true});
+        let hello = json!({"adjutant": env!("CARGO_PKG_VERSION"), "hello": 1, "user": true});
         let welcome = person.say(&hello);
         assert!(welcome.get("error").is_none_or(Value::is_null), "{welcome}");
         person
@@ -199,7 +199,7 @@ impl Person {
     /// A person who looks on.
     pub(super) fn watch(home: &Home) -> Self {
         let mut person = Self::enter(home);
-        person.0.get_mut().write_all(b"{\"popups\":\"follow\"}\n").unwrap();
+        person.0.get_mut().write_all(b"{\"questions\":\"follow\"}\n").unwrap();
         person
     }
 
@@ -229,7 +229,7 @@ impl Person {
     pub(super) fn outcome_of(&mut self, question: &Value) -> Value {
         loop {
             let told = self.hear();
-            let gone = &told["part"]["gone"];
+            let gone = &told["part"]["closed"];
             if gone["ticket"] == question["ticket"] {
                 return gone["kind"].clone();
             }
@@ -238,20 +238,20 @@ impl Person {
 
     /// Does an act and returns its last answer.
     pub(super) fn act(&mut self, act: Value) -> Value {
-        let answer = self.say(&json!({"popups": act}));
+        let answer = self.say(&json!({"questions": act}));
         answer.get("last").unwrap_or_else(|| panic!("refused: {answer}")).clone()
     }
 
     /// Does an act with the desk as a whole; returns its last answer, or the refusal.
     pub(super) fn desk(&mut self, act: Value) -> Value {
-        let answer = self.say(&json!({"desk": act}));
+        let answer = self.say(&json!({"inbox": act}));
         answer.get("last").cloned().unwrap_or(answer)
     }
 
     /// Waits for the first question with this title, on a connection of its own.
     pub(crate) fn waits_for(home: &Home, title: &str) -> Value {
         let mut person = Self::enter(home);
-        let mut told = person.say(&json!({"popups": "follow"}));
+        let mut told = person.say(&json!({"questions": "follow"}));
         loop {
             let question = &told["part"]["question"];
             if question["title"] == json!(title) {
@@ -264,7 +264,7 @@ impl Person {
     /// How many questions are pending.
     pub(crate) fn pending(home: &Home) -> Vec<Value> {
         let mut person = Self::enter(home);
-        let mut told = person.say(&json!({"popups": "follow"}));
+        let mut told = person.say(&json!({"questions": "follow"}));
         let mut questions = Vec::new();
         loop {
             let part = &told["part"];

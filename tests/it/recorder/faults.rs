@@ -52,7 +52,7 @@ fn what_fits_on_a_full_disk_is_kept_although_it_came_at_once() {
 #[test]
 fn a_recording_is_bounded_and_begins_with_its_handshake() {
     let home = Home::new();
-    home.write(".adjutant/config.toml", "[log]\nlargest_recording_bytes = 100000\nkeep_count = 2\n");
+    home.write(".adjutant/config.toml", "[log]\nmax_recording_bytes = 100000\nkeep_count = 2\n");
     let mut input = String::from("{\"id\":1,\"method\":\"hello\"}\n");
     for number in 0..20_000 {
         input += &format!("{{\"method\":\"count\",\"params\":{number}}}\n");

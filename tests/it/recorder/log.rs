@@ -73,7 +73,7 @@ fn a_recording_is_shown_by_method_and_direction_with_its_secrets_hidden() {
     let list = home.run(["log", "list", "--json"], "");
     let list: Value = serde_json::from_str(&list.stdout).unwrap();
     assert_eq!(
-        (&list["recordings"][0]["session"], &list["recordings"][0]["edge"]),
+        (&list["recordings"][0]["session"], &list["recordings"][0]["connection"]),
         (&name.into(), &"tap".into())
     );
     let empty = Home::new().run(["log", "show"], "");
@@ -115,7 +115,7 @@ fn tail_shows_what_passes_as_it_passes() {
     let home = recorded();
     let last = home.run(["log", "tail", "--no-follow", "-n", "2", "--json"], "").lines();
     assert_eq!(last.len(), 2);
-    assert_eq!((&last[1]["edge"], &last[1]["exit"]), (&"tap".into(), &0.into()));
+    assert_eq!((&last[1]["connection"], &last[1]["exit"]), (&"tap".into(), &0.into()));
     let mut tail = home
         .adjutant(["log", "tail", "-n", "0", "--method", "ping", "--json"])
         .stdin(Stdio::null())

@@ -84,7 +84,7 @@ fn as_the_client_it_finds_what_a_server_does_otherwise() {
     assert_eq!(ignored.status.code(), Some(0), "{}", ignored.stderr);
     // A server that never answers, and one that is none.
     let silent =
-        home.run(["log", "replay", "bug.jsonl", "--patience", "1", "--", "sh", "-c", "cat > /dev/null"], "");
+        home.run(["log", "replay", "bug.jsonl", "--timeout", "1", "--", "sh", "-c", "cat > /dev/null"], "");
     assert_eq!(silent.status.code(), Some(1));
     assert!(silent.stderr.contains(" never came: the answer to 1"), "{}", silent.stderr);
     let none = home.run(["log", "replay", "bug.jsonl", "--", "no-such-program"], "");
@@ -116,10 +116,10 @@ fn what_is_no_recording_is_told() {
     home.write("text.txt", "hello\n");
     home.write(
         "newer.jsonl",
-        r#"{"recording":9,"adjutant":"9","edge":"tap","session":"s","about":"","started":"","pid":1}"#,
+        r#"{"recording":9,"adjutant":"9","connection":"tap","session":"s","about":"","started":"","pid":1}"#,
     );
     let run = home.run(["log", "replay", "text.txt"], "");
-    let none = "error: text.txt is no recording: its first line does not say what it is of\n\
+    let none = "error: text.txt is not a recording: its first line is not a header\n\
                 hint: `adjutant log list` names them all\n";
     assert_eq!(run.stderr, none);
     let run = home.run(["log", "show", "newer.jsonl"], "");
@@ -259,7 +259,7 @@ fn over_http_it_is_the_client_as_it_was() {
     assert_eq!((same.status.code(), same.stderr.as_str()), (Some(0), "10 lines replayed, all as recorded\n"));
     // What went there was recorded like any other.
     let last = wait_for("the recording of the replay", || recordings(&home).into_iter().nth(1));
-    assert_eq!(read(&last).0["edge"], "http");
+    assert_eq!(read(&last).0["connection"], "http");
     home.write(".adjutant/prompts/greet.md", "Good day, {{input}}.");
     let arguments = arguments(&hub.url("/mcp/prompts"));
     let other = wait_for("the other greeting", || {

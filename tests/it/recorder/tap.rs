@@ -18,7 +18,7 @@ fn tap(home: &Home, command: &[&str]) -> Command {
 #[test]
 fn every_byte_of_both_directions_goes_through_and_is_recorded() {
     let home = Home::new();
-    home.write(".adjutant/config.toml", "[log]\nlargest_recording_bytes = 200000000\n");
+    home.write(".adjutant/config.toml", "[log]\nmax_recording_bytes = 200000000\n");
     let mut sent = b"{\"id\":1}\r\n\n\xff\xfe not UTF-8\n".to_vec();
     sent.extend(std::iter::repeat_n(b'x', 17 << 20));
     sent.extend("\nan end without a line end: ü".as_bytes());
@@ -36,7 +36,7 @@ fn every_byte_of_both_directions_goes_through_and_is_recorded() {
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
     let (header, entries) = read(&file);
-    assert_eq!((&header["edge"], &header["command"][0]), (&"tap".into(), &"sh".into()));
+    assert_eq!((&header["connection"], &header["command"][0]), (&"tap".into(), &"sh".into()));
     assert!(bytes(&entries, "c2s") == sent && bytes(&entries, "s2c") == sent);
     assert_eq!(bytes(&entries, "err"), b"complaint\n");
     let numbers: Vec<_> = entries.iter().map(|entry| entry["seq"].as_u64().unwrap()).collect();

@@ -44,7 +44,7 @@ fn a_client_of_the_socket_is_recorded_by_the_hub() {
         (text.matches(r#""end":true"#).count() == 2 && text.ends_with('\n')).then_some(file)
     });
     let (header, entries) = read(&file);
-    assert_eq!(header["edge"], "socket");
+    assert_eq!(header["connection"], "socket");
     assert!(header["about"].as_str().unwrap().starts_with("server prompts, process "), "{header}");
     assert_eq!(bytes(&entries, "c2s"), format!("{LIST}\n").as_bytes());
     assert_eq!(bytes(&entries, "s2c"), run.stdout.as_bytes());

@@ -11,7 +11,7 @@ use zbus::connection::Builder;
 use zbus::message::{Header, Type};
 
 use super::DEADLINE;
-use super::real::without;
+use super::real_clients::without;
 
 /// What the hub did on the desktop.
 #[derive(Debug, PartialEq, Eq)]

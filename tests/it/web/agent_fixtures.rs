@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::console_client::Desk;
 use crate::support::{Home, Peer};
 
 /// Waits where its task ends in `wait` until somebody writes to the fifo `gate`; never ends where it ends in `hang`.
@@ -105,7 +105,7 @@ impl Asker {
     pub(crate) fn wait(&mut self, id: &str) -> Value {
         loop {
             let answer = self.call("task_wait", json!({"task_id": id, "seconds": 20}));
-            if answer["receipt"].is_object() {
+            if answer["run_report"].is_object() {
                 return answer;
             }
         }

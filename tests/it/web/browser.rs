@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::asked::{ask, choice, field};
-use super::desk::Desk;
-use super::runs::Asker;
+use super::agent_fixtures::Asker;
+use super::console_client::Desk;
+use super::question_fixtures::{ask, choice, field};
 use crate::support::chromium::{Browser, Key};
 
 const WIDE: u32 = 1400;
@@ -200,7 +200,7 @@ fn a_client_shows_up_by_itself() {
     let desk = Desk::new();
     browser.open(&desk.url("/"));
     browser.until("document.getElementById('pulse').textContent === 'Live'");
-    browser.until("document.getElementById('list-clients').textContent.includes('Nobody is connected')");
+    browser.until("document.getElementById('list-clients').textContent.includes('No clients are connected')");
     let mut agent = desk.agent();
     agent.initialize("2025-06-18");
     browser.until("document.querySelector('#list-clients tbody th')?.textContent.startsWith('test')");
@@ -209,7 +209,7 @@ fn a_client_shows_up_by_itself() {
     agent.call(1, "tools/call", call);
     browser.until("document.querySelector('#list-activity a.name')?.textContent === ':research'");
     agent.finish();
-    browser.until("document.getElementById('list-clients').textContent.includes('Nobody is connected')");
+    browser.until("document.getElementById('list-clients').textContent.includes('No clients are connected')");
     let lately = "[...document.querySelectorAll('.timeline li')].map((line) => line.className).join()";
     browser.until(&format!("{lately} === 'left,expanded,connected'"));
     desk.home.write(".adjutant/prompts/fresh.md", "Fresh.");
@@ -473,7 +473,7 @@ fn headings_and_landmarks_are_in_order() {
         let levels: Vec<u64> = levels.as_array().unwrap().iter().filter_map(Value::as_u64).collect();
         assert_eq!(levels[0], 1, "{name}: {levels:?}");
         assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{name}: {levels:?}");
-        for landmark in ["header", "main", "footer", "nav[aria-label=Rooms]"] {
+        for landmark in ["header", "main", "footer", "nav[aria-label=Sections]"] {
             let count = browser.evaluate(&format!("document.querySelectorAll({landmark:?}).length"));
             assert_eq!(count, json!(1), "{name}: {landmark}");
         }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::runs;
+use super::agent_fixtures;
 use crate::support::{DEADLINE, Home, Peer, wait};
 
 /// A hub that asks nobody, with prompts of every kind.
@@ -83,11 +83,11 @@ impl Desk {
             "---\ndescription: Says more than it \u{202e}shows.\n---\nDo this.\u{200b}\u{e0041}\n\n{{input}}",
         );
         home.write(&format!("{prompts}/broken.md"), [0xff, 0xfe, 0x00]);
-        runs::furnish(&home);
+        agent_fixtures::furnish(&home);
         let arguments = ["serve", "--http", "127.0.0.1:0", "--auth", auth];
         let mut hub = home
             .adjutant(arguments)
-            .env("PATH", runs::path(&home))
+            .env("PATH", agent_fixtures::path(&home))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::console_client::Desk;
 use crate::support::DEADLINE;
 
 /// A field of a question.

@@ -6,8 +6,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-use super::asked::{ask, choice, field, until};
-use super::desk::Desk;
+use super::console_client::Desk;
+use super::question_fixtures::{ask, choice, field, until};
 use super::tasks::token;
 use super::{assert_strict, browser};
 use crate::support::chromium::{Browser, Key};
@@ -50,7 +50,7 @@ fn a_question_shows_what_is_asked_and_what_the_hub_sees() {
     }
     let overview = desk.get("/");
     assert_strict("/", &overview);
-    assert!(overview.body.contains("Waiting for you <span class=\"count\">1</span>"), "{}", overview.body);
+    assert!(overview.body.contains("Pending questions <span class=\"count\">1</span>"), "{}", overview.body);
     assert!(overview.body.contains("1 <span class=\"unseen\">waiting"), "the badge counts");
     assert_strict("/questions", &desk.get("/questions"));
     until(&desk, "/questions", "<code class=\"branch\">main</code>");
@@ -131,7 +131,7 @@ fn nothing_is_done_without_the_token_or_in_a_hurry() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() + 5_000;
     let hurried = form(&desk, &path, "act=answer&f0=1").replace("made=0", &format!("made={now}"));
     let page = desk.post(&path, &hurried);
-    assert!(page.body.contains("nothing was done"), "{}", page.body);
+    assert!(page.body.contains("was ignored"), "{}", page.body);
     assert!(page.body.contains("value=\"1\" checked"), "what was chosen is still chosen: {}", page.body);
     let empty = desk.post(&path, &form(&desk, &path, "act=answer"));
     assert!(empty.body.contains("an answer is needed"), "{}", empty.body);
@@ -148,7 +148,7 @@ fn a_guarded_question_asks_for_the_passphrase() {
     let fields = [field("answer", "", choice(&["Delete", "Keep"], 1))];
     let path = ask(&desk, 1, "Delete it?", "For good.", &fields, "high");
     let page = desk.post(&path, &form(&desk, &path, "act=answer&f0=0&passphrase=guess"));
-    assert!(page.body.contains("no desk passphrase is set"), "{}", page.body);
+    assert!(page.body.contains("no approval passphrase is set"), "{}", page.body);
     assert!(!page.body.contains("guess"), "a passphrase is never in a page");
 }
 
@@ -272,7 +272,7 @@ fn an_open_page_outlives_its_hub_with_what_was_typed() {
     browser.type_text("2");
     browser.evaluate("window.known = fetch; window.fetch = () => Promise.reject(new TypeError('away')); 0");
     browser.press(Key::Enter);
-    browser.until("document.getElementById('fault').innerText.includes('nothing was done')");
+    browser.until("document.getElementById('fault').innerText.includes('so nothing was done')");
     // So the page looks to a new hub: its token is another one's. The next look brings the new one's.
     browser.evaluate("document.querySelectorAll('[name=csrf]').forEach((input) => (input.value = '00'))");
     browser.evaluate("window.fetch = window.known; 0");

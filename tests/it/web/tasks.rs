@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::desk::Desk;
-use super::runs::{Asker, open_gate};
+use super::agent_fixtures::{Asker, open_gate};
+use super::console_client::Desk;
 use super::{assert_strict, browser};
 use crate::support::Peer;
 use crate::support::chromium::{Browser, Key};

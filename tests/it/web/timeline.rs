@@ -1,9 +1,9 @@
-//! The pages over all rooms: what happened, what is set, and one search for everything. All of it without script.
+//! The pages over all toolsets: what happened, what is set, and one search for everything. All of it without script.
 
 use serde_json::json;
 
-use super::desk::Desk;
-use super::runs::Asker;
+use super::agent_fixtures::Asker;
+use super::console_client::Desk;
 
 /// The lines of a timeline's page: the class of each, and its text.
 fn lines(page: &str) -> Vec<(String, String)> {
@@ -23,12 +23,12 @@ fn one_timeline_over_all_rooms_is_searched_and_turned() {
     let mut asker = Asker::new(&desk);
     let done = asker.delegate(&desk, "Sort the <b>tides</b>: quick", json!({}));
     asker.wait(&done);
-    super::asked::ask(
+    super::question_fixtures::ask(
         &desk,
         1,
         "Which port?",
         "Say it.",
-        &[super::asked::field("answer", "", super::asked::choice(&["1", "2"], 1))],
+        &[super::question_fixtures::field("answer", "", super::question_fixtures::choice(&["1", "2"], 1))],
         "normal",
     );
     let mut agent = desk.agent();
@@ -57,7 +57,7 @@ fn one_timeline_over_all_rooms_is_searched_and_turned() {
     assert_eq!(found("/timeline?q=100%25"), Vec::<String>::new(), "a percent sign is a percent sign");
     assert!(desk.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
     let told = lines(&desk.get("/timeline?of=assistant").body);
-    assert!(told.len() == 1 && told[0].1.contains("wrote a user down ann"), "{told:?}");
+    assert!(told.len() == 1 && told[0].1.contains("saved a user ann"), "{told:?}");
     assert_eq!(desk.get("/timeline?of=kitchen").status, 400);
     assert_eq!(desk.get("/timeline?at=x").status, 400);
 }
@@ -85,7 +85,7 @@ fn a_page_of_the_timeline_loses_no_line_to_the_next_one() {
 #[test]
 fn a_setting_says_where_it_came_from_and_no_secret() {
     let desk = Desk::new();
-    desk.home.write("other/config.toml", "grace_seconds = 3\n[notifications]\nmail = \"smtp://ann:sesame@localhost\"\n[phone]\ntopic = \"a-hidden-topic\"\n[clients.codex]\nrooms = [\"prompts\"]\n");
+    desk.home.write("other/config.toml", "grace_seconds = 3\n[notifications]\nmail = \"smtp://ann:sesame@localhost\"\n[phone]\ntopic = \"a-hidden-topic\"\n[clients.codex]\ntoolsets = [\"prompts\"]\n");
     let page = desk.get("/settings").body;
     let of = |page: &str, key: &str| {
         let row =

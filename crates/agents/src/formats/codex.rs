@@ -1,9 +1,10 @@
-//! Codex: `.codex/agents/*.toml`.
+//! Format of Codex: `.codex/agents/*.toml`.
 
-use super::{Draft, Permission, Program};
-use crate::agents::definition::Fate;
+use super::draft::Draft;
+use crate::definition::{FieldSupport, Permission, Program};
 
-const CANNOT: [(&str, &str); 8] = [
+/// Keys without an effect here, each with the reason.
+const UNSUPPORTED: [(&str, &str); 8] = [
     ("model_reasoning_effort", "the runner's own configuration decides"),
     ("model_reasoning_summary", "the runner's own configuration decides"),
     ("model_verbosity", "the runner's own configuration decides"),
@@ -11,7 +12,7 @@ const CANNOT: [(&str, &str); 8] = [
     ("mcp_servers", "the runner's own configuration decides which servers it uses"),
     ("skills", "the runner's own configuration decides which skills it loads"),
     ("nickname_candidates", "it is for Codex's display"),
-    ("approval_policy", "nobody is there to be asked; the permission level decides"),
+    ("approval_policy", "nobody can be asked; the permission level decides"),
 ];
 
 pub(super) fn read(text: &str) -> Result<Draft, String> {
@@ -25,42 +26,47 @@ pub(super) fn read(text: &str) -> Result<Draft, String> {
     for (key, value) in &table {
         let text = value.as_str().map(str::trim);
         match (key.as_str(), text) {
-            ("name", Some(name)) => draft.named(key, name),
+            ("name", Some(name)) => draft.set_name(key, name),
             ("description", Some(text)) => {
                 draft.description = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                draft.honoured(key);
+                draft.report_supported(key);
             }
             ("developer_instructions", Some(text)) => {
                 text.clone_into(&mut draft.persona);
-                draft.mapped(key, "it is the persona");
+                draft.report_mapped(key, "it is the persona");
             }
             ("model", Some(model))
                 if !model.is_empty() && !model.starts_with('-') && !model.contains(char::is_control) =>
             {
-                draft.model_of(Program::Codex, key, model.to_owned());
+                draft.set_model(Program::Codex, key, model.to_owned());
             }
-            ("sandbox_mode", Some("read-only")) => draft.mapped(key, "permission `read-only`"),
+            ("sandbox_mode", Some("read-only")) => draft.report_mapped(key, "permission `read-only`"),
             ("sandbox_mode", Some("workspace-write")) => {
                 draft.permission = Permission::WorkspaceWrite;
-                draft.mapped(key, "permission `workspace-write`");
+                draft.report_mapped(key, "permission `workspace-write`");
             }
             ("sandbox_mode", Some("danger-full-access")) => {
                 draft.permission = Permission::WorkspaceWrite;
-                draft.mapped(key, "permission `workspace-write`; only a file of ours grants `full`");
+                draft.report_mapped(key, "permission `workspace-write`; only a file of ours grants `full`");
             }
             ("name" | "description" | "developer_instructions" | "model" | "sandbox_mode", _) => {
                 return Err(format!("`{key}` cannot be {}", shown(value)));
             }
             _ => {
-                let known = CANNOT.iter().find(|(name, _)| name == key);
-                draft.tell(key, known.map_or(Fate::Unknown, |(_, why)| Fate::CannotBe((*why).to_owned())));
+                let known = UNSUPPORTED.iter().find(|(name, _)| name == key);
+                draft.report(
+                    key,
+                    known.map_or(FieldSupport::Unknown, |(_, why)| {
+                        FieldSupport::Unsupported((*why).to_owned())
+                    }),
+                );
             }
         }
     }
     Ok(draft)
 }
 
-/// Returns a value for a message.
+/// Returns a value as shown in a message.
 fn shown(value: &toml::Value) -> String {
     let text: String = value.to_string().chars().take(60).collect();
     format!("`{}`", text.escape_debug())

@@ -1,10 +1,11 @@
-//! Copilot: `.github/agents/*.agent.md`, and `*.md` there.
+//! Format of Copilot: `.github/agents/*.agent.md`, and `*.md` there.
 
+use super::draft::Draft;
 use super::markdown::{Head, names};
-use super::{Draft, Program};
+use crate::definition::Program;
 
 /// Tools that change files, or run commands that may, with the aliases that the documentation lists.
-const WRITING: [&str; 11] = [
+const WRITING_TOOLS: [&str; 11] = [
     "*",
     "edit",
     "edit/editfiles",
@@ -18,9 +19,10 @@ const WRITING: [&str; 11] = [
     "runcommands",
 ];
 
-const CANNOT: [(&str, &str); 11] = [
+/// Keys without an effect here, each with the reason.
+const UNSUPPORTED: [(&str, &str); 11] = [
     ("name", "the file's name is the agent's"),
-    ("target", "whoever delegates decides where it runs"),
+    ("target", "the delegating client decides where it runs"),
     ("mcp-servers", "the runner's own configuration decides which servers it uses"),
     ("disable-model-invocation", "every agent can be delegated to"),
     ("user-invocable", "every agent can be delegated to"),
@@ -37,10 +39,10 @@ pub(super) fn read(text: &str) -> Result<Draft, String> {
     for (key, value) in head.keys() {
         match key.as_str() {
             "tools" => {
-                let writes = names(&value).iter().any(|tool| WRITING.contains(&tool.as_str()));
-                head.draft.tools(&key, writes);
+                let writes = names(&value).iter().any(|tool| WRITING_TOOLS.contains(&tool.as_str()));
+                head.draft.set_permission(&key, writes);
             }
-            _ => head.other(Program::Copilot, &key, &value, &CANNOT),
+            _ => head.other(Program::Copilot, &key, &value, &UNSUPPORTED),
         }
     }
     Ok(head.draft)

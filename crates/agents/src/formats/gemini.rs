@@ -1,14 +1,16 @@
-//! Gemini CLI: `.gemini/agents/*.md`.
+//! Format of Gemini CLI: `.gemini/agents/*.md`.
 
 use std::time::Duration;
 
+use super::draft::Draft;
 use super::markdown::{Head, line, names};
-use super::{Draft, Program};
+use crate::definition::Program;
 
 /// Tools that change files, or run commands that may.
-const WRITING: [&str; 5] = ["*", "edit", "replace", "run_shell_command", "write_file"];
+const WRITING_TOOLS: [&str; 5] = ["*", "edit", "replace", "run_shell_command", "write_file"];
 
-const CANNOT: [(&str, &str); 5] = [
+/// Keys without an effect here, each with the reason.
+const UNSUPPORTED: [(&str, &str); 5] = [
     ("display_name", "the name is what lists show"),
     ("temperature", "the runner's own configuration decides"),
     ("max_turns", "turns are not counted; `timeout` in a file of ours bounds a run"),
@@ -20,21 +22,21 @@ pub(super) fn read(text: &str) -> Result<Draft, String> {
     let mut head = Head::read(text)?;
     for (key, value) in head.keys() {
         match key.as_str() {
-            "kind" if value == "local" => head.draft.honoured(&key),
+            "kind" if value == "local" => head.draft.report_supported(&key),
             "kind" => return Err("it is a remote agent, which no program here can run".to_owned()),
-            "name" => head.draft.named(&key, &line(&value).unwrap_or_default()),
+            "name" => head.draft.set_name(&key, &line(&value).unwrap_or_default()),
             "tools" => {
-                let writes = names(&value).iter().any(|tool| WRITING.contains(&tool.as_str()));
-                head.draft.tools(&key, writes);
+                let writes = names(&value).iter().any(|tool| WRITING_TOOLS.contains(&tool.as_str()));
+                head.draft.set_permission(&key, writes);
             }
             "timeout_mins" => match value.as_u64().filter(|minutes| (1..=24 * 60).contains(minutes)) {
                 Some(minutes) => {
                     head.draft.timeout = Some(Duration::from_mins(minutes));
-                    head.draft.mapped(&key, format!("timeout {minutes}m"));
+                    head.draft.report_mapped(&key, format!("timeout {minutes}m"));
                 }
-                None => head.draft.cannot_be(&key, "it is not a number of minutes of a day"),
+                None => head.draft.report_unsupported(&key, "it is not a number of minutes of a day"),
             },
-            _ => head.other(Program::Gemini, &key, &value, &CANNOT),
+            _ => head.other(Program::Gemini, &key, &value, &UNSUPPORTED),
         }
     }
     Ok(head.draft)

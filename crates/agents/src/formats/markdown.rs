@@ -1,19 +1,19 @@
-//! Markdown with YAML front matter, the body being the persona: what four programs have in common.
+//! Markdown with YAML front matter and the persona as the body: the format that four programs share.
 
 use serde_json::{Map, Value};
 
-use super::{Draft, Program};
-use crate::agents::definition::Fate;
-use crate::yaml::front_matter;
+use super::draft::Draft;
+use crate::definition::{FieldSupport, Program};
+use adjutant_base::text::front_matter;
 
-/// A file taken apart, while its keys are told about.
+/// A file split into front matter and body, with the draft that its keys fill.
 pub(super) struct Head {
     fields: Map<String, Value>,
     pub(super) draft: Draft,
 }
 
 impl Head {
-    /// Takes a file apart. Front matter that is not valid YAML is read line by line, as the programs do.
+    /// Splits a file. Front matter that is not valid YAML is read line by line, as the programs do.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let parsed = front_matter::parse(text)?;
         let warnings = parsed
@@ -33,27 +33,31 @@ impl Head {
         self.fields.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
-    /// Tells about what all programs have alike: `description`, a `model`, and keys that only one program knows.
-    pub(super) fn other(&mut self, program: Program, key: &str, value: &Value, cannot: &[(&str, &str)]) {
+    /// Reads the keys that all programs share, `description` and `model`, and reports a key that only one program has.
+    pub(super) fn other(&mut self, program: Program, key: &str, value: &Value, unsupported: &[(&str, &str)]) {
         match (key, line(value)) {
-            ("description", Some(_)) => self.draft.honoured(key),
-            ("model", Some(model)) if fits(&model) => self.draft.model_of(program, key, model),
-            ("model", _) => self.draft.cannot_be(key, "it is no name of a model"),
+            ("description", Some(_)) => self.draft.report_supported(key),
+            ("model", Some(model)) if fits(&model) => self.draft.set_model(program, key, model),
+            ("model", _) => self.draft.report_unsupported(key, "it is not the name of a model"),
             _ => {
-                let known = cannot.iter().find(|(name, _)| *name == key);
-                self.draft
-                    .tell(key, known.map_or(Fate::Unknown, |(_, why)| Fate::CannotBe((*why).to_owned())));
+                let known = unsupported.iter().find(|(name, _)| *name == key);
+                self.draft.report(
+                    key,
+                    known.map_or(FieldSupport::Unknown, |(_, why)| {
+                        FieldSupport::Unsupported((*why).to_owned())
+                    }),
+                );
             }
         }
     }
 }
 
-/// Whether a text can be an argument of a program.
+/// Returns whether a text can be an argument of a program.
 fn fits(model: &str) -> bool {
     !model.starts_with('-') && !model.contains(char::is_control)
 }
 
-/// Returns a value as one line of text; nothing where there is none.
+/// Returns a value as one line of text; `None` if it has none.
 pub(super) fn line(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),
@@ -66,7 +70,7 @@ pub(super) fn line(value: &Value) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns the names of a list of tools, which may be a text with commas; without what stands in parentheses.
+/// Returns the names of a list of tools, which may be a text with commas; without their parts in parentheses.
 pub(super) fn names(value: &Value) -> Vec<String> {
     let texts: Vec<String> = match value {
         Value::String(text) => text.trim_matches(['[', ']']).split(',').map(str::to_owned).collect(),

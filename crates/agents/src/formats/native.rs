@@ -1,4 +1,4 @@
-//! Our own format: the YAML of the contract (`persona`, `description`, `model`), and what we add to it.
+//! Adjutant's own format: the YAML of the contract (`persona`, `description`, `model`), and further keys.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::Draft;
-use crate::agents::definition::{Fate, Isolation, OnHubExit, Permission};
-use crate::clock::read_span;
-use crate::names::near_names;
-use crate::yaml::{self, Refused, block, quoted, scalar};
+use super::draft::Draft;
+use crate::definition::{FieldSupport, Isolation, OnHubExit, Permission};
+use adjutant_base::text::suggest::near_names;
+use adjutant_base::text::timefmt::read_span;
+use adjutant_base::text::yaml;
+use adjutant_base::text::yaml::{Refused, block, quoted, scalar};
 
-/// The keys that mean something here; the first three are the contract's.
+/// The supported keys; the first three are the contract's.
 pub(crate) const KEYS: [&str; 10] = [
     "persona",
     "description",
@@ -26,13 +27,13 @@ pub(crate) const KEYS: [&str; 10] = [
     "env",
 ];
 
-/// A day: past that, a run is more likely forgotten than long.
-const LONGEST: Duration = Duration::from_hours(24);
-const MOST_CHECKS: usize = 32;
-const MOST_VARIABLES: usize = 64;
+/// The longest timeout: a longer run is more likely forgotten than intended.
+const MAX_TIMEOUT: Duration = Duration::from_hours(24);
+const MAX_CHECKS: usize = 32;
+const MAX_VARIABLES: usize = 64;
 
-/// Reads a file of ours. A key with a value that it cannot have refuses the file: an agent that ran with less care
-/// than was written would be worse than none.
+/// Parses a file of Adjutant. A key with an invalid value rejects the file, because an agent with fewer restrictions
+/// than its author wrote would be worse than none.
 pub(super) fn read(text: &str) -> Result<Draft, String> {
     let values =
         yaml::read(text.strip_prefix('\u{feff}').unwrap_or(text)).map_err(|refused| match refused {
@@ -53,13 +54,16 @@ pub(super) fn read(text: &str) -> Result<Draft, String> {
         ..Draft::default()
     };
     for key in values.keys() {
-        draft.tell(key, if KEYS.contains(&key.as_str()) { Fate::Honoured } else { Fate::Unknown });
+        draft.report(
+            key,
+            if KEYS.contains(&key.as_str()) { FieldSupport::Supported } else { FieldSupport::Unknown },
+        );
     }
     Ok(draft)
 }
 
-/// Writes a file of ours, the usual values left out.
-pub(super) fn write(draft: &Draft) -> String {
+/// Returns the text of a file of Adjutant, without default values.
+pub(crate) fn write(draft: &Draft) -> String {
     let mut text = format!("description: {}\n", block(&draft.description));
     let mut field = |key: &str, value: &str| {
         let _ = writeln!(text, "{key}: {value}");
@@ -99,7 +103,7 @@ pub(super) fn write(draft: &Draft) -> String {
     text
 }
 
-/// Spells a time as [`timeout`] reads it.
+/// Returns a time as [`timeout`] parses it.
 fn spelled(time: Duration) -> String {
     match time.as_secs() {
         seconds if seconds % 3600 == 0 => format!("{}h", seconds / 3600),
@@ -108,7 +112,7 @@ fn spelled(time: Duration) -> String {
     }
 }
 
-/// Returns the value of a key as a trimmed text; nothing where it is missing, null or empty.
+/// Returns the value of a key as a trimmed text; `None` if it is missing, null or empty.
 fn one_text(values: &Map<String, Value>, key: &str) -> Result<Option<String>, String> {
     let text = match values.get(key) {
         None | Some(Value::Null) => return Ok(None),
@@ -146,23 +150,23 @@ fn one_of<T: Copy + Default>(
 fn timeout(values: &Map<String, Value>) -> Result<Option<Duration>, String> {
     let Some(text) = one_text(values, "timeout")? else { return Ok(None) };
     match read_span(&text) {
-        Some(time) if !time.is_zero() && time <= LONGEST => Ok(Some(time)),
-        Some(time) if time > LONGEST => Err("`timeout` cannot be longer than 24h".to_owned()),
+        Some(time) if !time.is_zero() && time <= MAX_TIMEOUT => Ok(Some(time)),
+        Some(time) if time > MAX_TIMEOUT => Err("`timeout` cannot be longer than 24h".to_owned()),
         Some(_) | None => {
             Err(format!("`timeout` cannot be `{}`; use one like 90s, 10m or 1h", text.escape_debug()))
         }
     }
 }
 
-/// Reads commands: a text is for the shell, a list is a program with its arguments.
+/// Parses commands: a text is for the shell, a list is a program with its arguments.
 fn checks(values: &Map<String, Value>) -> Result<Vec<Vec<String>>, String> {
     let list = match values.get("checks") {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Array(list)) => list.clone(),
         Some(one) => vec![one.clone()],
     };
-    if list.len() > MOST_CHECKS {
-        return Err(format!("`checks` has more than {MOST_CHECKS} commands"));
+    if list.len() > MAX_CHECKS {
+        return Err(format!("`checks` has more than {MAX_CHECKS} commands"));
     }
     let command = |check: &Value| match check {
         Value::String(line) if !line.trim().is_empty() => {
@@ -185,8 +189,8 @@ fn checks(values: &Map<String, Value>) -> Result<Vec<Vec<String>>, String> {
 fn variables(values: &Map<String, Value>) -> Result<BTreeMap<String, String>, String> {
     let variables = match values.get("env") {
         None | Some(Value::Null) => return Ok(BTreeMap::new()),
-        Some(Value::Object(variables)) if variables.len() <= MOST_VARIABLES => variables,
-        Some(Value::Object(_)) => return Err(format!("`env` has more than {MOST_VARIABLES} variables")),
+        Some(Value::Object(variables)) if variables.len() <= MAX_VARIABLES => variables,
+        Some(Value::Object(_)) => return Err(format!("`env` has more than {MAX_VARIABLES} variables")),
         Some(_) => return Err("`env` is not a list of variables with values".to_owned()),
     };
     let read = variables.iter().map(|(name, value)| {
@@ -204,7 +208,7 @@ fn variables(values: &Map<String, Value>) -> Result<BTreeMap<String, String>, St
         if is_name {
             Ok((name.clone(), value))
         } else {
-            Err(format!("`env` has `{}`, which is no name of a variable", name.escape_debug()))
+            Err(format!("`env` has `{}`, which is not the name of a variable", name.escape_debug()))
         }
     });
     read.collect()

@@ -1,14 +1,16 @@
-//! `OpenCode`: `.opencode/agent/*.md`.
+//! Format of `OpenCode`: `.opencode/agent/*.md`.
 
 use serde_json::Value;
 
+use super::draft::Draft;
 use super::markdown::Head;
-use super::{Draft, Program};
+use crate::definition::Program;
 
 /// Tools and permissions that change files, or run commands that may.
-const WRITING: [&str; 5] = ["*", "bash", "edit", "patch", "write"];
+const WRITING_TOOLS: [&str; 5] = ["*", "bash", "edit", "patch", "write"];
 
-const CANNOT: [(&str, &str); 9] = [
+/// Keys without an effect here, each with the reason.
+const UNSUPPORTED: [(&str, &str); 9] = [
     ("mode", "every agent can be delegated to"),
     ("temperature", "the runner's own configuration decides"),
     ("top_p", "the runner's own configuration decides"),
@@ -25,19 +27,19 @@ pub(super) fn read(text: &str) -> Result<Draft, String> {
     for (key, value) in head.keys() {
         match key.as_str() {
             "disable" if value == true => return Err("it is disabled".to_owned()),
-            "disable" => head.draft.honoured(&key),
-            // What is denied is worth as much as what is allowed: a level is named only where one of both is said.
+            "disable" => head.draft.report_supported(&key),
+            // A denied tool counts as much as an allowed one: the level is set if one of the two is given.
             "permission" | "tools" => match level(&value) {
-                Some(writes) => head.draft.tools(&key, writes),
-                None => head.draft.cannot_be(&key, "it says nothing about changing files"),
+                Some(writes) => head.draft.set_permission(&key, writes),
+                None => head.draft.report_unsupported(&key, "it says nothing about changing files"),
             },
-            _ => head.other(Program::Opencode, &key, &value, &CANNOT),
+            _ => head.other(Program::Opencode, &key, &value, &UNSUPPORTED),
         }
     }
     Ok(head.draft)
 }
 
-/// Says whether files may be changed; nothing where the value does not say.
+/// Returns whether files may be changed; `None` if the value does not say so.
 fn level(value: &Value) -> Option<bool> {
     let allows = |value: &Value| match value {
         Value::Bool(allows) => *allows,
@@ -47,12 +49,12 @@ fn level(value: &Value) -> Option<bool> {
     };
     match value {
         Value::Object(rules) => {
-            let said: Vec<bool> = rules
+            let rules: Vec<bool> = rules
                 .iter()
-                .filter(|(key, _)| WRITING.contains(&key.as_str()))
+                .filter(|(key, _)| WRITING_TOOLS.contains(&key.as_str()))
                 .map(|(_, rule)| allows(rule))
                 .collect();
-            (!said.is_empty()).then(|| said.contains(&true))
+            (!rules.is_empty()).then(|| rules.contains(&true))
         }
         Value::String(_) => Some(allows(value)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,

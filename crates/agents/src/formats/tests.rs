@@ -1,20 +1,22 @@
-//! Each format, from the text of a file to what it means here.
+//! Tests of each format: from the text of a file to its draft.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::{Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 
-use super::{Draft, read, stem};
-use crate::agents::definition::{Fate, Isolation, OnHubExit, Permission, Program};
+use super::{Draft, read, stem, write};
+use crate::definition::{FieldSupport, Isolation, OnHubExit, Permission, Program};
 
-/// Returns the keys and what became of each, as text.
-fn fates(draft: &Draft) -> Vec<String> {
-    let told = draft.fields.iter().map(|field| match &field.fate {
-        Fate::Mapped(text) | Fate::CannotBe(text) => format!("{} {}: {text}", field.key, field.fate.name()),
-        Fate::Honoured | Fate::Unknown => format!("{} {}", field.key, field.fate.name()),
+/// Returns each key with its support, as text.
+fn support(draft: &Draft) -> Vec<String> {
+    let lines = draft.fields.iter().map(|field| match &field.support {
+        FieldSupport::Mapped(text) | FieldSupport::Unsupported(text) => {
+            format!("{} {}: {text}", field.key, field.support.name())
+        }
+        FieldSupport::Supported | FieldSupport::Unknown => format!("{} {}", field.key, field.support.name()),
     });
-    told.collect()
+    lines.collect()
 }
 
 fn own(text: &str) -> Result<Draft, String> {
@@ -52,7 +54,7 @@ fn our_own_keys_are_checked() {
     assert_eq!((draft.timeout, draft.on_hub_exit), (Some(Duration::from_mins(10)), OnHubExit::Keep));
     assert_eq!((draft.isolation, draft.env["CI"].as_str()), (Isolation::Worktree, "1"));
     assert_eq!(draft.checks, [vec!["sh", "-c", "cargo test"], vec!["make", "check"]]);
-    assert_eq!(fates(&draft).last().unwrap(), "colour unknown");
+    assert_eq!(support(&draft).last().unwrap(), "colour unknown");
     for (text, reason) in [
         (
             "permission: workspace-writ",
@@ -71,7 +73,7 @@ fn our_own_keys_are_checked() {
             "checks: 3",
             "`checks` is a list of commands: each a text for the shell, or a list of program and arguments",
         ),
-        ("env: {A=B: c}", "`env` has `A=B`, which is no name of a variable"),
+        ("env: {A=B: c}", "`env` has `A=B`, which is not the name of a variable"),
         ("env: {A: [c]}", "`env` gives `A` no text"),
     ] {
         assert_eq!(own(text).unwrap_err(), reason, "{text}");
@@ -107,7 +109,7 @@ fn claude_agents_are_understood() {
     assert_eq!((draft.permission, draft.isolation), (Permission::ReadOnly, Isolation::Worktree));
     assert_eq!(draft.warnings.len(), 1, "read line by line");
     assert_eq!(
-        fates(&draft),
+        support(&draft),
         [
             "name mapped: the name is `code-reviewer`",
             "description honoured",
@@ -132,11 +134,11 @@ fn copilot_agents_are_understood() {
     assert_eq!((draft.name.as_deref(), draft.permission), (None, Permission::WorkspaceWrite));
     assert_eq!((draft.model.as_deref(), draft.runner.as_deref()), (Some("gpt-5"), Some("copilot")));
     assert_eq!(
-        fates(&draft)[..3],
+        support(&draft)[..3],
         [
             "name cannot be: the file's name is the agent's",
             "description honoured",
-            "target cannot be: whoever delegates decides where it runs"
+            "target cannot be: the delegating client decides where it runs"
         ]
     );
 }
@@ -151,7 +153,7 @@ fn codex_agents_are_understood() {
         (Some("pr_explorer"), "Stay in exploration.")
     );
     assert_eq!((draft.permission, draft.runner.as_deref()), (Permission::WorkspaceWrite, Some("codex")));
-    assert!(fates(&draft).contains(
+    assert!(support(&draft).contains(
         &"sandbox_mode mapped: permission `workspace-write`; only a file of ours grants `full`".to_owned()
     ));
     assert_eq!(read(Program::Codex, "name = 3\n").unwrap_err(), "`name` cannot be `3`");
@@ -207,10 +209,10 @@ proptest! {
         let env: BTreeMap<String, String> = env;
         let timeout = seconds.map(Duration::from_secs);
         let draft = Draft { description, persona, model, runner, permission, timeout, on_hub_exit, isolation, checks, env, ..Draft::default() };
-        let written = draft.text();
+        let written = write(&draft);
         let again = read(Program::Adjutant, &written).unwrap_or_else(|reason| panic!("{reason}\n{written}"));
         prop_assert_eq!(Draft { fields: Vec::new(), ..again.clone() }, draft, "{}", written);
-        prop_assert_eq!(again.text(), written);
+        prop_assert_eq!(write(&again), written);
     }
 
     #[test]

@@ -1,18 +1,20 @@
-//! Claude Code: `claude -p`. The levels below `full` name the tools that exist; its file tools are held to the working
-//! directory by the CLI. A project's own settings are left out, for they can start programs.
+//! Runner for Claude Code: `claude -p`.
+//!
+//! The levels below `full` list the available tools; the CLI confines its file tools to the working directory. A
+//! project's own settings are left out, because they can start programs.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::environment::Own;
+use super::command_line::{AttemptSpec, CommandLine, MAX_ARGUMENT, OutputFormat, SchemaEnforcement};
+use super::environment::RunnerVariables;
 use super::failure::{Class, Failure};
-use super::reader::{Dialect, Progress, ToolResult, Usage};
-use super::seen::{Seen, say};
-use super::{CommandLine, Request, SchemaHeld};
-use crate::agents::definition::Permission;
+use super::progress::{Progress, ToolResult, Usage};
+use super::run_state::{RunAccumulator, progress, to_micro_usd};
+use crate::definition::Permission;
 
-pub(super) const OWN: Own = Own {
+pub(super) const VARIABLES: RunnerVariables = RunnerVariables {
     names: &[
         "CLAUDE_CONFIG_DIR",
         "CLAUDE_CODE_OAUTH_TOKEN",
@@ -22,10 +24,10 @@ pub(super) const OWN: Own = Own {
     prefixes: &["ANTHROPIC_", "AWS_", "GOOGLE_", "CLOUD_ML_", "VERTEX_"],
 };
 
-pub(super) fn command(request: &Request<'_>) -> CommandLine {
+pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
     let mut line = CommandLine::default();
     line.arg("-p").arg("--output-format").arg("stream-json").arg("--verbose");
-    match request.permission {
+    match spec.permission {
         Permission::ReadOnly => {
             line.arg("--setting-sources").arg("user").arg("--strict-mcp-config");
             line.arg("--tools").arg("Read,Grep,Glob");
@@ -40,41 +42,39 @@ pub(super) fn command(request: &Request<'_>) -> CommandLine {
             line.arg("--disallowedTools").arg("mcp__adjutant");
         }
     }
-    if let Some(model) = request.model {
+    if let Some(model) = spec.model {
         line.arg("--model").arg(model);
     }
-    // A schema is an argument here; a large one is left to the caller's own validation.
-    if let Some(schema) =
-        request.schema.map(Value::to_string).filter(|schema| schema.len() <= super::ARGUMENT)
-    {
+    // A schema is an argument here. A large one does not fit, so the executor validates the answer.
+    if let Some(schema) = spec.schema.map(Value::to_string).filter(|schema| schema.len() <= MAX_ARGUMENT) {
         line.arg("--json-schema").arg(schema);
-        line.schema = SchemaHeld::ByRunner;
+        line.schema = SchemaEnforcement::Runner;
     }
-    if let Some(session) = request.resume {
+    if let Some(session) = spec.session {
         line.arg("--resume").arg(session);
     }
-    line.stdin(request.prompt);
-    line.dialect = Some(Dialect::Claude);
+    line.stdin(spec.prompt);
+    line.format = Some(OutputFormat::Claude);
     line
 }
 
-/// Reads one event of `--output-format stream-json`.
-pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
+/// Parses one event of `--output-format stream-json`.
+pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
     let text = |key: &str| event[key].as_str().unwrap_or_default();
     match (text("type"), text("subtype")) {
         ("system", "init") => {
-            seen.session = event["session_id"].as_str().map(ToOwned::to_owned);
-            seen.model = event["model"].as_str().map(ToOwned::to_owned);
+            run.session = event["session_id"].as_str().map(ToOwned::to_owned);
+            run.model = event["model"].as_str().map(ToOwned::to_owned);
             Vec::new()
         }
         ("system", "api_retry") => {
             let words = format!("{}; trying again", event["error"].as_str().unwrap_or("the provider failed"));
-            seen.error(Failure::status(event["error_status"].as_u64().unwrap_or(500), &words))
+            run.error(Failure::from_status(event["error_status"].as_u64().unwrap_or(500), &words))
         }
-        ("assistant", _) => blocks(event).flat_map(|block| said(seen, block)).collect(),
-        ("user", _) => blocks(event).flat_map(|block| returned(seen, block)).collect(),
+        ("assistant", _) => blocks(event).flat_map(|block| said(run, block)).collect(),
+        ("user", _) => blocks(event).flat_map(|block| returned(run, block)).collect(),
         ("result", _) => {
-            result(seen, event);
+            result(run, event);
             Vec::new()
         }
         _ => Vec::new(),
@@ -85,29 +85,29 @@ fn blocks(event: &Value) -> impl Iterator<Item = &Value> {
     event["message"]["content"].as_array().into_iter().flatten()
 }
 
-fn said(seen: &mut Seen, block: &Value) -> Vec<Progress> {
+fn said(run: &mut RunAccumulator, block: &Value) -> Vec<Progress> {
     // The model answers again.
-    seen.last_error = None;
+    run.last_error = None;
     let text = |key: &str| block[key].as_str().unwrap_or_default();
     match text("type") {
-        "text" => say(Progress::Text, text("text")),
-        "thinking" => say(Progress::Thinking, text("thinking")),
+        "text" => progress(Progress::Text, text("text")),
+        "thinking" => progress(Progress::Thinking, text("thinking")),
         "tool_use" => {
             let input = &block["input"];
             match (text("name"), input["command"].as_str()) {
-                ("Bash", Some(command)) => seen.command_started(text("id"), command),
+                ("Bash", Some(command)) => run.command_started(text("id"), command),
                 (tool @ ("Edit" | "Write" | "NotebookEdit"), _) => {
                     let file = input["file_path"].as_str().or_else(|| input["notebook_path"].as_str());
-                    seen.tool_started(text("id"), tool, file)
+                    run.tool_started(text("id"), tool, file)
                 }
-                (tool, _) => seen.tool_started(text("id"), tool, None),
+                (tool, _) => run.tool_started(text("id"), tool, None),
             }
         }
         _ => Vec::new(),
     }
 }
 
-fn returned(seen: &mut Seen, block: &Value) -> Vec<Progress> {
+fn returned(run: &mut RunAccumulator, block: &Value) -> Vec<Progress> {
     if block["type"] != "tool_result" {
         return Vec::new();
     }
@@ -122,20 +122,20 @@ fn returned(seen: &mut Seen, block: &Value) -> Vec<Progress> {
         Some(0)
     };
     let result = if failed { ToolResult::Failed } else { ToolResult::Done };
-    seen.ended(block["tool_use_id"].as_str().unwrap_or_default(), result, exit)
+    run.call_ended(block["tool_use_id"].as_str().unwrap_or_default(), result, exit)
 }
 
-fn result(seen: &mut Seen, event: &Value) {
+fn result(run: &mut RunAccumulator, event: &Value) {
     let usage = &event["usage"];
     let part = |key: &str| usage[key].as_u64();
     let cached = part("cache_read_input_tokens");
     let all = [part("input_tokens"), cached, part("cache_creation_input_tokens")];
-    seen.usage = Usage {
-        // The API counts what it took from its cache apart.
+    run.usage = Usage {
+        // The API counts cached tokens separately.
         input_tokens: part("input_tokens").map(|_| all.into_iter().flatten().sum()),
         cached_tokens: cached,
         output_tokens: part("output_tokens"),
-        cost_micro_usd: event["total_cost_usd"].as_f64().and_then(super::seen::micro),
+        cost_micro_usd: event["total_cost_usd"].as_f64().and_then(to_micro_usd),
     };
     let models: BTreeMap<&str, u64> = event["modelUsage"]
         .as_object()
@@ -143,27 +143,27 @@ fn result(seen: &mut Seen, event: &Value) {
         .flatten()
         .map(|(model, usage)| (model.as_str(), usage["outputTokens"].as_u64().unwrap_or_default()))
         .collect();
-    // Small side jobs go to a cheaper model; the one that wrote most is the one that answered.
+    // The CLI uses a cheaper model for small side jobs; the model with the most output answered.
     if let Some((model, _)) = models.into_iter().max_by_key(|(_, tokens)| *tokens) {
-        seen.model = Some(model.to_owned());
+        run.model = Some(model.to_owned());
     }
     if let Some(session) = event["session_id"].as_str() {
-        seen.session = Some(session.to_owned());
+        run.session = Some(session.to_owned());
     }
     let words = event["result"].as_str().unwrap_or_default();
     // With a failure `subtype` may still say "success"; `is_error` is what counts.
-    seen.end = Some(if event["is_error"] == true {
+    run.end = Some(if event["is_error"] == true {
         Err(match event["api_error_status"].as_u64() {
-            Some(status) => Failure::status(status, words),
+            Some(status) => Failure::from_status(status, words),
             None if words.is_empty() => {
                 let subtype = event["subtype"].as_str().unwrap_or("error");
-                Failure::told(subtype, Class::Crashed)
+                Failure::classify(subtype, Class::Crashed)
             }
-            None => Failure::told(words, Class::Crashed),
+            None => Failure::classify(words, Class::Crashed),
         })
     } else {
         let structured = Some(&event["structured_output"]).filter(|output| !output.is_null());
-        seen.message = Some(structured.map_or_else(|| words.to_owned(), Value::to_string));
+        run.message = Some(structured.map_or_else(|| words.to_owned(), Value::to_string));
         Ok(())
     });
 }

@@ -1,82 +1,84 @@
-//! Codex: `codex exec`. Its sandbox is the operating system's, so every level is held, whatever the model tries.
+//! Runner for Codex: `codex exec`.
+//!
+//! The operating system enforces its sandbox, so every level is enforced, whatever the model tries.
 
-pub(crate) mod session;
+pub(crate) mod rollout;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::environment::Own;
+use super::command_line::{AttemptSpec, CommandLine, CommandVariant, OutputFormat, SchemaEnforcement};
+use super::environment::RunnerVariables;
 use super::failure::{Class, Failure};
-use super::reader::{Dialect, Progress, ToolResult, Usage};
-use super::seen::{Seen, say};
-use super::text::shown;
-use super::{CommandLine, Form, Request, SchemaHeld};
-use crate::agents::definition::Permission;
+use super::progress::{Progress, ToolResult, Usage};
+use super::run_state::{RunAccumulator, progress};
+use super::sanitize::shown;
+use crate::definition::Permission;
 
-pub(super) const OWN: Own = Own {
+pub(super) const VARIABLES: RunnerVariables = RunnerVariables {
     names: &["CODEX_HOME", "CODEX_API_KEY", "CODEX_CA_CERTIFICATE", "OPENAI_API_KEY", "OPENAI_BASE_URL"],
     prefixes: &[],
 };
 
-/// Switches this hub off as a server of the run's, whether or not the user's configuration has it: what a run
-/// delegates on would come back to the hub that runs it.
+/// Disables this hub as an MCP server of the run, because a task that the run delegates would come back to the hub that
+/// runs it.
 const NO_RECURSION: &str = r#"mcp_servers.adjutant={command="true",enabled=false}"#;
 
-/// `codex exec`: `--ask-for-approval` and the sandbox are global, so they stand before `exec`; from 0.153 on an open
-/// stdin hangs it, so the prompt goes there and it is closed.
-pub(super) fn command(request: &Request<'_>) -> CommandLine {
+/// Returns the command line of `codex exec`. `--ask-for-approval` and the sandbox are global, so they precede `exec`.
+/// From 0.153 on an open stdin hangs it, so stdin holds the prompt and is closed.
+pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
     let mut line = CommandLine::default();
-    line.arg("--cd").arg(request.workdir);
-    line.arg("--sandbox").arg(match request.permission {
+    line.arg("--cd").arg(spec.workdir);
+    line.arg("--sandbox").arg(match spec.permission {
         Permission::ReadOnly => "read-only",
         Permission::WorkspaceWrite => "workspace-write",
         Permission::Full => "danger-full-access",
     });
     line.arg("--ask-for-approval").arg("never");
-    if let Some(model) = request.model {
+    if let Some(model) = spec.model {
         line.arg("--model").arg(model);
     }
-    // The documented line is a fresh run at `read-only`; what it has no words for goes our way.
-    let documented = request.form == Form::Contract
-        && request.permission == Permission::ReadOnly
-        && request.schema.is_none()
-        && request.resume.is_none();
+    // The documented line is a new run at `read-only`; every other run uses the native line.
+    let documented = spec.variant == CommandVariant::Contract
+        && spec.permission == Permission::ReadOnly
+        && spec.schema.is_none()
+        && spec.session.is_none();
     line.arg("exec");
     if documented {
         // These would be read as a command or a flag of `exec`.
-        let word = ["resume", "review", "fork", "help", "-"].contains(&request.prompt);
-        if request.fits_an_argument() && !word {
-            line.arg(request.prompt);
+        let word = ["resume", "review", "fork", "help", "-"].contains(&spec.prompt);
+        if spec.fits_an_argument() && !word {
+            line.arg(spec.prompt);
         } else {
-            line.arg("-").stdin(request.prompt);
+            line.arg("-").stdin(spec.prompt);
         }
-        line.dialect = Some(Dialect::Text);
+        line.format = Some(OutputFormat::Text);
         return line;
     }
-    if request.resume.is_some() {
+    if spec.session.is_some() {
         line.arg("resume");
     }
     line.arg("--skip-git-repo-check").arg("-c").arg(NO_RECURSION).arg("--json");
-    let last = request.scratch.join("final-message.txt");
+    let last = spec.scratch.join("final-message.txt");
     line.arg("--output-last-message").arg(&last);
-    line.leaves.final_message = Some(last);
-    if let Some(schema) = request.schema {
-        let file = request.scratch.join("output-schema.json");
+    line.output_files.final_message = Some(last);
+    if let Some(schema) = spec.schema {
+        let file = spec.scratch.join("output-schema.json");
         line.arg("--output-schema").arg(&file);
         line.files.push((file, schema.to_string().into_bytes()));
-        line.schema = SchemaHeld::ByRunner;
+        line.schema = SchemaEnforcement::Runner;
     }
-    if let Some(session) = request.resume {
+    if let Some(session) = spec.session {
         line.arg(session);
     }
-    line.arg("-").stdin(request.prompt);
-    line.dialect = Some(Dialect::Codex);
+    line.arg("-").stdin(spec.prompt);
+    line.format = Some(OutputFormat::Codex);
     line
 }
 
-/// Where Codex keeps its sessions, in a run with this environment.
+/// Returns the folder of Codex's sessions in a run with this environment.
 pub(super) fn sessions(env: &[(OsString, OsString)]) -> Option<PathBuf> {
     let get =
         |wanted: &str| env.iter().find(|(name, _)| name == wanted).map(|(_, value)| PathBuf::from(value));
@@ -84,84 +86,84 @@ pub(super) fn sessions(env: &[(OsString, OsString)]) -> Option<PathBuf> {
     Some(home.join("sessions"))
 }
 
-/// Reads one event of `--json`.
-pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
+/// Parses one event of `--json`.
+pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
     match event["type"].as_str().unwrap_or_default() {
         "thread.started" => {
-            seen.session = event["thread_id"].as_str().map(ToOwned::to_owned);
+            run.session = event["thread_id"].as_str().map(ToOwned::to_owned);
             Vec::new()
         }
-        "item.started" => started(seen, &event["item"]),
-        "item.completed" => completed(seen, &event["item"]),
+        "item.started" => started(run, &event["item"]),
+        "item.completed" => completed(run, &event["item"]),
         "turn.completed" => {
             let usage = &event["usage"];
-            // The thread's total: a later turn's number takes an earlier one's place.
-            seen.usage = Usage {
+            // The total of the thread, so a later turn replaces the number of an earlier one.
+            run.usage = Usage {
                 input_tokens: usage["input_tokens"].as_u64(),
                 cached_tokens: usage["cached_input_tokens"].as_u64(),
                 output_tokens: usage["output_tokens"].as_u64(),
                 cost_micro_usd: None,
             };
-            seen.end = Some(Ok(()));
+            run.end = Some(Ok(()));
             Vec::new()
         }
         "turn.failed" => {
             let message = event["error"]["message"].as_str().unwrap_or("the turn failed");
-            seen.end = Some(Err(Failure::told(message, Class::Provider)));
+            run.end = Some(Err(Failure::classify(message, Class::Provider)));
             Vec::new()
         }
         "error" => {
             let message = event["message"].as_str().unwrap_or("an error without words");
-            seen.error(Failure::told(message, Class::Provider))
+            run.error(Failure::classify(message, Class::Provider))
         }
         _ => Vec::new(),
     }
 }
 
-fn started(seen: &mut Seen, item: &Value) -> Vec<Progress> {
+fn started(run: &mut RunAccumulator, item: &Value) -> Vec<Progress> {
     // The model answers again.
-    seen.last_error = None;
+    run.last_error = None;
     let id = item["id"].as_str().unwrap_or_default();
     match item["type"].as_str().unwrap_or_default() {
-        "command_execution" => seen.command_started(id, item["command"].as_str().unwrap_or_default()),
-        "mcp_tool_call" => seen.tool_started(id, &tool(item), None),
-        "web_search" => seen.tool_started(id, "web_search", None),
+        "command_execution" => run.command_started(id, item["command"].as_str().unwrap_or_default()),
+        "mcp_tool_call" => run.tool_started(id, &tool(item), None),
+        "web_search" => run.tool_started(id, "web_search", None),
         _ => Vec::new(),
     }
 }
 
-fn completed(seen: &mut Seen, item: &Value) -> Vec<Progress> {
+fn completed(run: &mut RunAccumulator, item: &Value) -> Vec<Progress> {
     let id = item["id"].as_str().unwrap_or_default();
     let text = |key: &str| item[key].as_str().unwrap_or_default();
     if text("type") != "error" {
-        seen.last_error = None;
+        run.last_error = None;
     }
     match text("type") {
         "agent_message" => {
-            seen.message = Some(text("text").to_owned());
-            say(Progress::Text, text("text"))
+            run.message = Some(text("text").to_owned());
+            progress(Progress::Text, text("text"))
         }
-        "reasoning" => say(Progress::Thinking, text("text")),
+        "reasoning" => progress(Progress::Thinking, text("text")),
         "command_execution" => {
             let exit = item["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok());
-            match seen.ended(id, ToolResult::Done, exit) {
-                // Its start was not told.
-                none if none.is_empty() => seen.command_ended(shown(text("command")), exit),
+            match run.call_ended(id, ToolResult::Done, exit) {
+                // Its start was not reported.
+                none if none.is_empty() => run.command_ended(shown(text("command")), exit),
                 ended => ended,
             }
         }
         "mcp_tool_call" | "web_search" => {
             let failed = text("status") == "failed" || !item["error"].is_null();
-            seen.ended(id, if failed { ToolResult::Failed } else { ToolResult::Done }, None)
+            run.call_ended(id, if failed { ToolResult::Failed } else { ToolResult::Done }, None)
         }
         "file_change" if text("status") != "failed" => {
             let changes = item["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
-            seen.files_changed(
+            run.files_changed(
                 changes.iter().filter_map(|change| change["path"].as_str()).map(ToOwned::to_owned),
             )
         }
-        // A warning: the turn goes on.
-        "error" => say(Progress::Notice, text("message")),
+        // A warning; the turn continues.
+        "error" => progress(Progress::Notice, text("message")),
         _ => Vec::new(),
     }
 }

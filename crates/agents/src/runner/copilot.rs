@@ -1,44 +1,47 @@
-//! GitHub Copilot CLI. It has no sandbox of its own that is on by default, so the levels below `full` take the tools
-//! away that could break them: a tool that is not offered is not run, also when the model calls it by name.
+//! Runner for GitHub Copilot CLI.
+//!
+//! It has no sandbox that is on by default, so the levels below `full` remove the tools that could exceed them: a tool
+//! that is not offered is not run, also when the model calls it by name.
 
 use serde_json::Value;
 
-use super::environment::Own;
+use super::command_line::{AttemptSpec, CommandLine, CommandVariant, OutputFormat};
+use super::environment::RunnerVariables;
 use super::failure::{Class, Failure};
-use super::reader::{Dialect, Progress, ToolResult};
-use super::seen::{Seen, add, say};
-use super::{CommandLine, Form, Request};
-use crate::agents::definition::Permission;
+use super::progress::{AttemptEnd, Progress, ToolResult};
+use super::run_state::{RunAccumulator, add, progress};
+use crate::definition::Permission;
 
-pub(super) const OWN: Own = Own { names: &["GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"], prefixes: &["COPILOT_"] };
+pub(super) const VARIABLES: RunnerVariables =
+    RunnerVariables { names: &["GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"], prefixes: &["COPILOT_"] };
 
-/// The documented line gives everything away, so it is used only where it was asked for by name.
-pub(super) fn command(request: &Request<'_>) -> CommandLine {
+/// Returns the command line. The documented one allows every tool and path, so it is used only if the user named it.
+pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
     let mut line = CommandLine::default();
-    if request.form == Form::Contract && request.resume.is_none() {
-        if request.fits_an_argument() {
-            line.arg("-p").arg(request.prompt);
+    if spec.variant == CommandVariant::Contract && spec.session.is_none() {
+        if spec.fits_an_argument() {
+            line.arg("-p").arg(spec.prompt);
         } else {
-            line.stdin(request.prompt);
+            line.stdin(spec.prompt);
         }
         line.arg("--allow-all-tools").arg("--allow-all-paths").arg("--stream").arg("off");
-        if let Some(model) = request.model {
+        if let Some(model) = spec.model {
             line.arg("--model").arg(model);
         }
-        line.dialect = Some(Dialect::Text);
+        line.format = Some(OutputFormat::CopilotText);
         return line;
     }
     line.arg("--output-format").arg("json").arg("--stream").arg("off").arg("--no-color");
-    // Its events do not tell tokens.
-    let usage = request.scratch.join("usage.json");
+    // Its events have no token counts.
+    let usage = spec.scratch.join("usage.json");
     line.arg("--usage-output-file").arg(&usage);
-    line.leaves.usage = Some(usage);
+    line.output_files.usage = Some(usage);
     line.arg("--no-ask-user").arg("--no-auto-update").arg("--disable-mcp-server").arg("adjutant");
-    match request.permission {
+    match spec.permission {
         Permission::ReadOnly => {
             line.arg("--available-tools=view,grep,glob").arg("--disallow-temp-dir");
         }
-        // Editing tools are held to the working directory by the CLI; a shell would not be.
+        // The CLI confines its editing tools to the working directory, but not a shell.
         Permission::WorkspaceWrite => {
             line.arg("--available-tools=view,grep,glob,create,edit,apply_patch").arg("--allow-tool=write");
             line.arg("--disallow-temp-dir");
@@ -47,86 +50,86 @@ pub(super) fn command(request: &Request<'_>) -> CommandLine {
             line.arg("--allow-all-tools").arg("--allow-all-paths").arg("--allow-all-urls");
         }
     }
-    if let Some(model) = request.model {
+    if let Some(model) = spec.model {
         line.arg("--model").arg(model);
     }
-    if let Some(session) = request.resume {
+    if let Some(session) = spec.session {
         line.arg(format!("--resume={session}"));
     }
-    line.stdin(request.prompt);
-    if request.permission < Permission::Full {
-        // Its `true` would grant all tools behind the command line's back.
+    line.stdin(spec.prompt);
+    if spec.permission < Permission::Full {
+        // Its `true` would grant all tools despite the command line.
         line.without.push("COPILOT_ALLOW_ALL");
     }
-    line.dialect = Some(Dialect::Copilot);
+    line.format = Some(OutputFormat::Copilot);
     line
 }
 
-/// Reads one event of `--output-format json`.
-pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
+/// Parses one event of `--output-format json`.
+pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
     let data = &event["data"];
     let text = |key: &str| data[key].as_str().unwrap_or_default();
     match event["type"].as_str().unwrap_or_default() {
         "assistant.message" => {
-            seen.last_error = None;
+            run.last_error = None;
             if let Some(model) = data["model"].as_str() {
-                seen.model = Some(model.to_owned());
+                run.model = Some(model.to_owned());
             }
             // A message that calls tools is not the last one.
             let calls = data["toolRequests"].as_array().is_some_and(|calls| !calls.is_empty());
             if !calls {
-                seen.message = Some(text("content").to_owned());
+                run.message = Some(text("content").to_owned());
             }
-            say(Progress::Text, text("content"))
+            progress(Progress::Text, text("content"))
         }
-        "assistant.reasoning" => say(Progress::Thinking, text("content")),
+        "assistant.reasoning" => progress(Progress::Thinking, text("content")),
         "tool.execution_start" => {
             let arguments = &data["arguments"];
             match arguments["command"].as_str() {
                 Some(command) if text("toolName") == "bash" => {
-                    seen.command_started(text("toolCallId"), command)
+                    run.command_started(text("toolCallId"), command)
                 }
-                _ => seen.tool_started(text("toolCallId"), text("toolName"), None),
+                _ => run.tool_started(text("toolCallId"), text("toolName"), None),
             }
         }
         "tool.execution_complete" => {
             let result = if data["success"] == true { ToolResult::Done } else { ToolResult::Failed };
             let exit = data["shellExecution"]["exitCode"].as_i64().and_then(|code| i32::try_from(code).ok());
-            let mut progress = seen.ended(text("toolCallId"), result, exit);
+            let mut progress = run.call_ended(text("toolCallId"), result, exit);
             let edits = data["fileEdits"].as_array().map(Vec::as_slice).unwrap_or_default();
             let files = edits.iter().filter_map(|edit| edit["path"].as_str()).map(ToOwned::to_owned);
-            progress.extend(seen.files_changed(files));
+            progress.extend(run.files_changed(files));
             progress
         }
         "session.error" => {
             let failure = match data["statusCode"].as_u64() {
-                Some(status) => Failure::status(status, text("message")),
-                None => Failure::told(text("message"), Class::Provider),
+                Some(status) => Failure::from_status(status, text("message")),
+                None => Failure::classify(text("message"), Class::Provider),
             };
-            seen.error(failure)
+            run.error(failure)
         }
-        // It tries again by itself, for minutes: a time limit that ends it then is not the reason.
+        // It retries by itself for minutes, so this failure is the reason even if a time limit ends the run.
         "model.call_failure" => {
             let status = data["statusCode"].as_u64().unwrap_or(500);
-            seen.last_error = Some(Failure::status(status, text("errorMessage")));
+            run.last_error = Some(Failure::from_status(status, text("errorMessage")));
             Vec::new()
         }
-        "session.info" if text("infoType") == "model_retry" => say(Progress::Notice, text("message")),
-        "session.warning" => say(Progress::Notice, text("message")),
-        // Its good end, in case the removal of secrets mangles the line that follows.
-        "assistant.idle" if seen.message.is_some() && seen.last_error.is_none() => {
-            seen.end = Some(Ok(()));
+        "session.info" if text("infoType") == "model_retry" => progress(Progress::Notice, text("message")),
+        "session.warning" => progress(Progress::Notice, text("message")),
+        // Its success, in case the removal of secrets mangles the line that follows.
+        "assistant.idle" if run.message.is_some() && run.last_error.is_none() => {
+            run.end = Some(Ok(()));
             Vec::new()
         }
         "result" => {
-            seen.session = event["sessionId"].as_str().map(ToOwned::to_owned);
+            run.session = event["sessionId"].as_str().map(ToOwned::to_owned);
             let files = event["usage"]["codeChanges"]["filesModified"].as_array();
             let files = files.map(Vec::as_slice).unwrap_or_default().iter();
-            // Told one by one before; this names only what was missed.
-            drop(seen.files_changed(files.filter_map(Value::as_str).map(ToOwned::to_owned)));
-            seen.end = Some(match event["exitCode"].as_i64() {
+            // Earlier events named most of the files; only the others are recorded here.
+            drop(run.files_changed(files.filter_map(Value::as_str).map(ToOwned::to_owned)));
+            run.end = Some(match event["exitCode"].as_i64() {
                 Some(0) => Ok(()),
-                _ => Err(seen.last_error.take().unwrap_or_else(|| {
+                _ => Err(run.last_error.take().unwrap_or_else(|| {
                     Failure::new(Class::Crashed, "it told of a failure without saying which")
                 })),
             });
@@ -136,28 +139,36 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
     }
 }
 
-/// Reads what `--usage-output-file` says, model by model.
-pub(super) fn usage(seen: &mut Seen, file: &[u8]) {
-    let Ok(told) = serde_json::from_slice::<Value>(file) else { return };
-    for metrics in told["modelMetrics"].as_object().into_iter().flat_map(|models| models.values()) {
+/// Adds the usage of all models in the file of `--usage-output-file`. Returns stderr without the statistics.
+pub(super) fn finish<'a>(run: &mut RunAccumulator, end: &AttemptEnd<'a>) -> &'a str {
+    let usage: Value = serde_json::from_slice(end.usage.unwrap_or_default()).unwrap_or_default();
+    for metrics in usage["modelMetrics"].as_object().into_iter().flat_map(|models| models.values()) {
         let usage = &metrics["usage"];
-        add(&mut seen.usage.input_tokens, usage["inputTokens"].as_u64());
-        add(&mut seen.usage.cached_tokens, usage["cacheReadTokens"].as_u64());
-        add(&mut seen.usage.output_tokens, usage["outputTokens"].as_u64());
+        add(&mut run.usage.input_tokens, usage["inputTokens"].as_u64());
+        add(&mut run.usage.cached_tokens, usage["cacheReadTokens"].as_u64());
+        add(&mut run.usage.output_tokens, usage["outputTokens"].as_u64());
     }
+    without_statistics(end.stderr)
 }
 
-/// How the last line of the statistics begins that end stderr where events were not asked for.
+/// Takes text output as the message, and the session from the statistics. Returns stderr without the statistics.
+pub(super) fn finish_text<'a>(run: &mut RunAccumulator, end: &AttemptEnd<'a>) -> &'a str {
+    run.finish_text(end);
+    if run.session.is_none() {
+        run.session = end
+            .stderr
+            .rsplit_once(RESUME)
+            .and_then(|(_, id)| id.split_whitespace().next())
+            .map(ToOwned::to_owned);
+    }
+    without_statistics(end.stderr)
+}
+
+/// The beginning of the last line of the statistics, which end stderr where no events were asked for.
 const RESUME: &str = "copilot --resume=";
 
-/// Returns the session that the statistics name.
-pub(super) fn session(stderr: &str) -> Option<String> {
-    let (_, id) = stderr.rsplit_once(RESUME)?;
-    id.split_whitespace().next().map(ToOwned::to_owned)
-}
-
-/// Returns what stderr says before the statistics: an error, if there was one, stands in a paragraph above them.
-pub(super) fn without_statistics(stderr: &str) -> &str {
+/// Returns stderr without the statistics; an error is in a paragraph above them.
+fn without_statistics(stderr: &str) -> &str {
     let is_statistics = |last: &str| last.contains(RESUME);
     match stderr.trim_end().rsplit_once("\n\n") {
         Some((before, last)) if is_statistics(last) => before,

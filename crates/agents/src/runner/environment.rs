@@ -1,12 +1,12 @@
-//! What of the hub's environment a runner gets: an allow-list, so that a secret of the hub is never a runner's.
+//! Environment of runners: an allow-list of the hub's variables, so that no runner gets a secret of the hub.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-use crate::config::env;
+use adjutant_base::config::env;
 
-/// What every program needs to find its way.
-const ALWAYS: &[&str] = &[
+/// Names of the variables that every program needs.
+const COMMON_NAMES: &[&str] = &[
     "HOME",
     "PATH",
     "LANG",
@@ -18,7 +18,7 @@ const ALWAYS: &[&str] = &[
     "SHELL",
     "TMPDIR",
     "COLORTERM",
-    // The way out through a proxy, and whom to trust there.
+    // Proxies, and the certificates to trust.
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "ALL_PROXY",
@@ -34,84 +34,84 @@ const ALWAYS: &[&str] = &[
     "CURL_CA_BUNDLE",
 ];
 
-/// Beginnings of what every program needs.
-const ALWAYS_PREFIXES: &[&str] = &["LC_", "XDG_"];
+/// Prefixes of further variables that every program needs.
+const COMMON_PREFIXES: &[&str] = &["LC_", "XDG_"];
 
-/// The environment that runs are given their share of.
+/// The hub's environment, of which every runner gets its allowed part.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Environment {
+pub struct RunnerEnv {
     variables: Vec<(OsString, OsString)>,
 }
 
-/// The variables that a runner of one kind gets besides those that all get.
+/// The variables that one runner gets in addition to the common ones.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Own {
+pub(super) struct RunnerVariables {
     pub(super) names: &'static [&'static str],
     pub(super) prefixes: &'static [&'static str],
 }
 
-impl Environment {
-    /// Takes the hub's own environment as it is now.
-    pub(crate) fn of_this_process() -> Self {
+impl RunnerEnv {
+    /// Captures the environment of this process as it is now.
+    pub fn capture() -> Self {
         Self { variables: env::snapshot() }
     }
 
     /// Returns the `PATH`.
-    pub(crate) fn path(&self) -> Option<OsString> {
+    pub fn path(&self) -> Option<OsString> {
         self.variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone())
     }
 
-    /// Returns what a check of the hub's own gets: what every run gets, and nothing of a runner's.
-    pub(crate) fn of_check(&self) -> Vec<(OsString, OsString)> {
-        self.share(Own { names: &[], prefixes: &[] }, &[], [])
+    /// Returns the environment of a check: the common variables only.
+    pub fn for_check(&self) -> Vec<(OsString, OsString)> {
+        self.for_runner(RunnerVariables { names: &[], prefixes: &[] }, &[], [])
     }
 
-    /// Returns the share of a runner: what all get, its `own`, the `passed` names of the configuration, and on top
-    /// the `added` values, the later ones winning.
-    pub(super) fn share<'a>(
+    /// Returns the environment of a runner: the common variables, its `variables`, the `passed` names of the
+    /// configuration, and on top the `added` values, of which the later ones win.
+    pub(super) fn for_runner<'a>(
         &self,
-        own: Own,
+        variables: RunnerVariables,
         passed: &[String],
         added: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Vec<(OsString, OsString)> {
         let allowed = |name: &OsStr| {
-            // A name that is not text is on no list.
+            // A name that is not UTF-8 is on no list.
             let Some(name) = name.to_str() else { return false };
-            ALWAYS.contains(&name)
-                || own.names.contains(&name)
+            COMMON_NAMES.contains(&name)
+                || variables.names.contains(&name)
                 || passed.iter().any(|passed| passed == name)
-                || ALWAYS_PREFIXES.iter().chain(own.prefixes).any(|prefix| name.starts_with(prefix))
+                || COMMON_PREFIXES.iter().chain(variables.prefixes).any(|prefix| name.starts_with(prefix))
         };
-        let mut share: BTreeMap<OsString, OsString> = self
+        let mut env: BTreeMap<OsString, OsString> = self
             .variables
             .iter()
             .filter(|(name, _)| allowed(name))
             .cloned()
-            // Colours are noise in what is parsed and kept.
+            // Colours would be noise in the parsed output.
             .chain([(OsString::from("NO_COLOR"), OsString::from("1"))])
             .collect();
         for (name, value) in added {
-            share.insert(name.into(), value.into());
+            env.insert(name.into(), value.into());
         }
-        share.into_iter().collect()
+        env.into_iter().collect()
     }
 }
 
 #[cfg(test)]
-impl Environment {
-    /// An environment of these variables.
-    pub(super) fn of(variables: &[(&str, &str)]) -> Self {
+impl RunnerEnv {
+    /// Returns an environment of these variables.
+    pub(super) fn with(variables: &[(&str, &str)]) -> Self {
         Self { variables: variables.iter().map(|(name, value)| (name.into(), value.into())).collect() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Environment, Own};
+    use super::{RunnerEnv, RunnerVariables};
 
     #[test]
-    fn only_what_is_allowed_passes() {
-        let hub = Environment::of(&[
+    fn a_runner_gets_allowed_variables_only() {
+        let hub = RunnerEnv::with(&[
             ("HOME", "/home/u"),
             ("LC_ALL", "C"),
             ("XDG_RUNTIME_DIR", "/run/u"),
@@ -123,8 +123,8 @@ mod tests {
             ("MINE", "1"),
             ("GITHUB_TOKEN", "not for codex"),
         ]);
-        let own = Own { names: &["CODEX_HOME"], prefixes: &[] };
-        let share = hub.share(own, &["MINE".to_owned()], [("EXTRA", "a"), ("EXTRA", "b")]);
+        let own = RunnerVariables { names: &["CODEX_HOME"], prefixes: &[] };
+        let share = hub.for_runner(own, &["MINE".to_owned()], [("EXTRA", "a"), ("EXTRA", "b")]);
         let share: Vec<String> = share
             .iter()
             .map(|(name, value)| format!("{}={}", name.to_str().unwrap(), value.to_str().unwrap()))

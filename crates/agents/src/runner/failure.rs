@@ -1,26 +1,26 @@
-//! Why a run did not succeed: a closed list, decided by structured events first and by documented words second.
+//! Failures of a run: a closed list of classes, decided by structured events first and by documented words second.
 
 use std::time::Duration;
 
-use super::Form;
-use super::text::shown;
-use crate::process::Limit;
+use super::command_line::CommandVariant;
+use super::sanitize::shown;
+use adjutant_host::process::Limit;
 
 /// A run that did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
-    pub(crate) class: Class,
-    /// One sentence for a person, bounded, without escape sequences; it may hold the runner's own words.
-    pub(crate) detail: String,
-    /// When the limit ends, where the runner told it.
+pub struct Failure {
+    pub class: Class,
+    /// One sentence for the user, bounded, without escape sequences; it may hold the runner's own words.
+    pub detail: String,
+    /// When the limit ends, where the runner reported it.
     pub(crate) retry_after: Option<Duration>,
-    /// The other command line that would get past this; the run did nothing yet.
-    pub(crate) retry_with: Option<Form>,
+    /// The other command line that avoids this failure; set only if the run did nothing yet.
+    pub(crate) retry_with: Option<CommandVariant>,
 }
 
-/// What kind of failure it was. The words are stable: they stand in results and in the store.
+/// The kind of a failure. The words are stable, because results and the store hold them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub enum Class {
     /// Quota, rate limit or credit used up: the only class that moves on to the next runner.
     UsageLimit,
     /// Not logged in, or the key was refused.
@@ -31,18 +31,18 @@ pub(crate) enum Class {
     Network,
     /// The provider answered with an error of its own.
     Provider,
-    /// The program is not there, or cannot be started.
+    /// The program is missing, or cannot be started.
     NotInstalled,
-    /// A time limit of ours ended it.
+    /// A time limit of the hub ended it.
     TimedOut(Limit),
     Cancelled,
     /// The runner declined: a permission, a folder it does not trust, a flag it does not know.
     Refused,
     /// It ended by a signal, or with a failure it did not explain.
     Crashed,
-    /// It ended well, but what it wrote cannot be read.
+    /// It ended well, but its output cannot be read.
     BadOutput,
-    /// It ended well, and said nothing.
+    /// It ended well, without an answer.
     EmptyAnswer,
     /// The hub went away while it ran.
     HubGone,
@@ -50,7 +50,7 @@ pub(crate) enum Class {
 
 impl Class {
     /// Returns the stable word for results, rows and logs.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::UsageLimit => "usage_limit",
             Self::Authentication => "authentication",
@@ -71,9 +71,9 @@ impl Class {
     }
 }
 
-/// Words that tell a class, looked for in what a runner says about its own failure, never in what the model said.
-/// The first class with a hit wins, so the narrow ones stand first. From the CLIs' own messages as recorded, and
-/// from the providers' documented error codes.
+/// Words of each class, searched in a runner's message about its own failure and never in the model's text. The first
+/// class with a hit wins, so the narrow classes come first. They are from recorded messages of the CLIs and from the
+/// providers' documented error codes.
 const WORDS: &[(Class, &[&str])] = &[
     (
         Class::UsageLimit,
@@ -206,46 +206,46 @@ const WORDS: &[(Class, &[&str])] = &[
 ];
 
 impl Failure {
-    /// A failure of this class, told by `detail`.
-    pub(crate) fn new(class: Class, detail: impl AsRef<str>) -> Self {
+    /// Returns a failure of this class with the sanitized `detail`.
+    pub fn new(class: Class, detail: impl AsRef<str>) -> Self {
         Self { class, detail: shown(detail.as_ref()), retry_after: None, retry_with: None }
     }
 
-    /// Reads what a runner says about its own failure; `otherwise` is the class where no word tells another.
-    pub(super) fn told(text: &str, otherwise: Class) -> Self {
-        let class = class_of(text).unwrap_or(otherwise);
-        let retry_after = (class == Class::UsageLimit).then(|| wait_told(text)).flatten();
+    /// Classifies a runner's message about its own failure; `default` is the class without a known word.
+    pub(super) fn classify(text: &str, default: Class) -> Self {
+        let class = class_of(text).unwrap_or(default);
+        let retry_after = (class == Class::UsageLimit).then(|| parse_retry_after(text)).flatten();
         Self { retry_after, ..Self::new(class, text) }
     }
 
-    /// The same, where the runner also gave the HTTP status of its provider's answer.
-    pub(super) fn status(status: u64, text: &str) -> Self {
+    /// Classifies a message with the HTTP status of the provider's answer.
+    pub(super) fn from_status(status: u64, text: &str) -> Self {
         let class = match status {
             402 | 429 => Class::UsageLimit,
             401 | 403 => Class::Authentication,
             404 => Class::ModelUnknown,
             408 | 500.. => Class::Provider,
-            _ => return Self::told(text, Class::Provider),
+            _ => return Self::classify(text, Class::Provider),
         };
-        let retry_after = (class == Class::UsageLimit).then(|| wait_told(text)).flatten();
+        let retry_after = (class == Class::UsageLimit).then(|| parse_retry_after(text)).flatten();
         Self { retry_after, ..Self::new(class, text) }
     }
 }
 
-/// Returns the class that the words of a runner's own error message tell.
+/// Returns the class of a runner's own error message, where it has a known word.
 pub(super) fn class_of(text: &str) -> Option<Class> {
     let text = text.to_lowercase();
     let hit = |(_, words): &&(Class, &[&str])| words.iter().any(|word| text.contains(word));
     WORDS.iter().find(hit).map(|(class, _)| *class)
 }
 
-/// Reads `try again in 3 hours 20 minutes`, `retry after 30 seconds`, `Retry-After: 30`, `retry in 12.5s`.
-pub(super) fn wait_told(text: &str) -> Option<Duration> {
-    const MARKS: &[&str] = &["again in ", "retry in ", "retry after ", "retry-after: ", "resets in "];
-    /// Nobody waits longer for a limit than the longest one there is.
-    const LONGEST: f64 = 31.0 * 24.0 * 3600.0;
+/// Parses the wait in `try again in 3 hours 20 minutes`, `retry after 30 seconds`, `Retry-After: 30`, `retry in 12.5s`.
+pub(super) fn parse_retry_after(text: &str) -> Option<Duration> {
+    const PREFIXES: &[&str] = &["again in ", "retry in ", "retry after ", "retry-after: ", "resets in "];
+    /// The longest usage limit of a provider: 31 days.
+    const MAX_SECONDS: f64 = 31.0 * 24.0 * 3600.0;
     let text = text.to_lowercase();
-    let rest = MARKS.iter().find_map(|mark| text.split_once(mark)).map(|(_, rest)| rest)?;
+    let rest = PREFIXES.iter().find_map(|prefix| text.split_once(prefix)).map(|(_, rest)| rest)?;
     let mut seconds = 0.0;
     let mut found = false;
     let mut rest = rest;
@@ -270,7 +270,7 @@ pub(super) fn wait_told(text: &str) -> Option<Duration> {
         found = true;
         rest = after;
     }
-    (found && seconds > 0.0).then(|| Duration::from_secs_f64(seconds.min(LONGEST)))
+    (found && seconds > 0.0).then(|| Duration::from_secs_f64(seconds.min(MAX_SECONDS)))
 }
 
 #[cfg(test)]
@@ -279,7 +279,7 @@ mod tests {
 
     use proptest::prelude::{any, proptest};
 
-    use super::{Class, Failure, class_of, wait_told};
+    use super::{Class, Failure, class_of, parse_retry_after};
 
     #[test]
     fn recorded_messages_have_their_class() {
@@ -312,7 +312,7 @@ mod tests {
             (529, Class::Provider),
             (400, Class::Provider),
         ] {
-            assert_eq!(Failure::status(status, "boom").class, class);
+            assert_eq!(Failure::from_status(status, "boom").class, class);
         }
     }
 
@@ -329,14 +329,14 @@ mod tests {
             ("try again in a while", None),
             ("retry after 99999999999999999999", Some(31.0 * 86_400.0)),
         ] {
-            assert_eq!(wait_told(text), seconds.map(Duration::from_secs_f64), "{text}");
+            assert_eq!(parse_retry_after(text), seconds.map(Duration::from_secs_f64), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn no_text_breaks_the_reading(text in any::<String>()) {
-            Failure::told(&format!("usage limit, try again in {text}"), Class::Crashed);
+            Failure::classify(&format!("usage limit, try again in {text}"), Class::Crashed);
         }
     }
 }

@@ -1,21 +1,24 @@
-//! Gemini CLI. Its plan mode is no boundary: without a person it approves its own plan and leaves the mode. So the
-//! levels below `full` deny the tools by a policy file, which takes them away from the model.
+//! Runner for Gemini CLI.
+//!
+//! Without a user its plan mode approves its own plan and leaves the mode. So the levels below `full` deny tools by a
+//! policy file, which removes them from the model.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::environment::Own;
+use super::command_line::{AttemptSpec, CommandLine, OutputFormat, Refused};
+use super::environment::RunnerVariables;
 use super::failure::{Class, Failure};
-use super::reader::{Dialect, Ended, Progress, ToolResult, Usage};
-use super::seen::{Seen, say};
-use super::{CommandLine, Refused, Request};
-use crate::agents::definition::Permission;
-use crate::process::Exit;
+use super::progress::{AttemptEnd, Progress, ToolResult, Usage};
+use super::run_state::{RunAccumulator, progress};
+use crate::definition::Permission;
+use adjutant_host::process::Exit;
 
-pub(super) const OWN: Own = Own { names: &["CLOUDSDK_CONFIG"], prefixes: &["GEMINI_", "GOOGLE_"] };
+pub(super) const VARIABLES: RunnerVariables =
+    RunnerVariables { names: &["CLOUDSDK_CONFIG"], prefixes: &["GEMINI_", "GOOGLE_"] };
 
-/// What would change something, or lead out of the mode, at both levels below `full`.
+/// Tools that could change files or leave the mode, denied at both levels below `full`.
 const NEVER: &[&str] = &[
     "run_shell_command",
     "enter_plan_mode",
@@ -24,19 +27,19 @@ const NEVER: &[&str] = &[
     "activate_skill",
     "save_memory",
 ];
-/// What a read-only run may not do besides.
+/// Further tools that a read-only run must not have.
 const CHANGES: &[&str] = &["write_file", "replace", "web_fetch"];
 
-pub(super) fn command(request: &Request<'_>) -> Result<CommandLine, Refused> {
-    if request.permission < Permission::Full && request.workdir.join(".gemini/settings.json").exists() {
+pub(super) fn command(spec: &AttemptSpec<'_>) -> Result<CommandLine, Refused> {
+    if spec.permission < Permission::Full && spec.workdir.join(".gemini/settings.json").exists() {
         let reason = "the working directory has settings of its own for it, which can start programs, and it cannot \
                       be told to leave them out";
-        return Err(request.refused("gemini", reason));
+        return Err(spec.refused("gemini", reason));
     }
     let mut line = CommandLine::default();
-    // Without a person to ask, a folder that nobody trusted is refused; the settings it could bring are checked above.
+    // Without this flag a run without a user rejects an untrusted folder. The settings of the folder are checked above.
     line.arg("--output-format").arg("stream-json").arg("--skip-trust");
-    let (mode, denied) = match request.permission {
+    let (mode, denied) = match spec.permission {
         Permission::ReadOnly => ("default", Some([NEVER, CHANGES].concat())),
         Permission::WorkspaceWrite => ("auto_edit", Some(NEVER.to_vec())),
         Permission::Full => ("yolo", None),
@@ -47,72 +50,72 @@ pub(super) fn command(request: &Request<'_>) -> Result<CommandLine, Refused> {
         for tool in denied {
             let _ = writeln!(policy, "[[rule]]\ntoolName = \"{tool}\"\ndecision = \"deny\"\npriority = 999");
         }
-        let file = request.scratch.join("gemini-policy.toml");
+        let file = spec.scratch.join("gemini-policy.toml");
         line.arg("--policy").arg(&file);
         line.files.push((file, policy.into_bytes()));
         // No server has this name, so none is started.
         line.arg("--allowed-mcp-server-names").arg("none");
     }
-    if let Some(model) = request.model {
+    if let Some(model) = spec.model {
         line.arg("--model").arg(model);
     }
-    if let Some(session) = request.resume {
+    if let Some(session) = spec.session {
         line.arg("--resume").arg(session);
     }
-    line.stdin(request.prompt);
-    line.dialect = Some(Dialect::Gemini);
+    line.stdin(spec.prompt);
+    line.format = Some(OutputFormat::Gemini);
     Ok(line)
 }
 
-/// Reads one event of `--output-format stream-json`.
-pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
+/// Parses one event of `--output-format stream-json`.
+pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
     let text = |key: &str| event[key].as_str().unwrap_or_default();
     match text("type") {
         "init" => {
-            seen.session = event["session_id"].as_str().map(ToOwned::to_owned);
-            seen.model = event["model"].as_str().map(ToOwned::to_owned);
+            run.session = event["session_id"].as_str().map(ToOwned::to_owned);
+            run.model = event["model"].as_str().map(ToOwned::to_owned);
             Vec::new()
         }
         "message" if text("role") == "assistant" => {
             // The model answers again.
-            seen.last_error = None;
+            run.last_error = None;
             // Pieces of one message follow each other; a tool call begins the next one.
-            seen.message.get_or_insert_default().push_str(text("content"));
-            say(Progress::Text, text("content"))
+            run.message.get_or_insert_default().push_str(text("content"));
+            progress(Progress::Text, text("content"))
         }
         "tool_use" => {
-            seen.last_error = None;
-            seen.message = None;
+            run.last_error = None;
+            run.message = None;
             let parameters = &event["parameters"];
             match (text("tool_name"), parameters["command"].as_str()) {
-                ("run_shell_command", Some(command)) => seen.command_started(text("tool_id"), command),
+                ("run_shell_command", Some(command)) => run.command_started(text("tool_id"), command),
                 (tool @ ("write_file" | "replace"), _) => {
-                    seen.tool_started(text("tool_id"), tool, parameters["file_path"].as_str())
+                    run.tool_started(text("tool_id"), tool, parameters["file_path"].as_str())
                 }
-                (tool, _) => seen.tool_started(text("tool_id"), tool, None),
+                (tool, _) => run.tool_started(text("tool_id"), tool, None),
             }
         }
         "tool_result" => {
             let done = text("status") == "success";
             let result = if done { ToolResult::Done } else { ToolResult::Failed };
-            // It does not tell the exit code of a command.
-            seen.ended(text("tool_id"), result, None)
+            // It does not report the exit code of a command.
+            run.call_ended(text("tool_id"), result, None)
         }
-        "error" => seen.error(Failure::told(text("message"), Class::Provider)),
+        "error" => run.error(Failure::classify(text("message"), Class::Provider)),
         "result" => {
             let stats = &event["stats"];
-            seen.usage = Usage {
+            run.usage = Usage {
                 input_tokens: stats["input_tokens"].as_u64(),
                 cached_tokens: stats["cached"].as_u64(),
                 output_tokens: stats["output_tokens"].as_u64(),
                 cost_micro_usd: None,
             };
-            seen.end = Some(if text("status") == "success" {
+            run.end = Some(if text("status") == "success" {
                 Ok(())
             } else {
-                // Where the end has no words of its own, the error before it has them.
-                Err(match (event["error"]["message"].as_str(), seen.last_error.take()) {
-                    (Some(message), _) => Failure::told(message, Class::Provider),
+                // An end without a message follows an error with one.
+                Err(match (event["error"]["message"].as_str(), run.last_error.take()) {
+                    (Some(message), _) => Failure::classify(message, Class::Provider),
                     (None, Some(failure)) => failure,
                     (None, None) => Failure::new(Class::Provider, "it failed without saying why"),
                 })
@@ -123,9 +126,9 @@ pub(super) fn read(seen: &mut Seen, event: &Value) -> Vec<Progress> {
     }
 }
 
-/// Its error events do not tell the HTTP status; its exit code is that status without the upper bits.
-pub(super) fn end(seen: &mut Seen, ended: &Ended<'_>) {
-    let status = match ended.exit {
+/// Classifies the exit code: it is the HTTP status without the upper bits, which the error events do not have.
+pub(super) fn finish(run: &mut RunAccumulator, end: &AttemptEnd<'_>) {
+    let status = match end.exit {
         // 41 is documented: no way to log in was set.
         Exit::Code(145 | 41) => 401,
         Exit::Code(147) => 403,
@@ -135,10 +138,10 @@ pub(super) fn end(seen: &mut Seen, ended: &Ended<'_>) {
         Exit::Code(247) => 503,
         Exit::Code(_) | Exit::Signal(_) | Exit::NotStarted | Exit::Unknown => return,
     };
-    let told = match &seen.end {
+    let text = match &run.end {
         Some(Err(failure)) => failure.detail.clone(),
         Some(Ok(())) => return,
-        None => seen.words_on(ended.stderr).unwrap_or_default(),
+        None => run.failure_text(end.stderr).unwrap_or_default(),
     };
-    seen.end = Some(Err(Failure::status(status, &told)));
+    run.end = Some(Err(Failure::from_status(status, &text)));
 }

@@ -1,27 +1,27 @@
-//! Text output of any length, kept within a bound: its beginning and its end.
+//! Buffer for text output of any length that holds its beginning and its end.
 
-/// Most bytes that are kept of each.
-const HALF: usize = 512 * 1024;
+/// Most bytes of each of the two.
+const MAX_HALF: usize = 512 * 1024;
 
-/// A line's end that is so near is a better place to cut than the middle of a word.
-const NEAR: usize = 4 * 1024;
+/// How far the cut may move to a line's end, which is a better cut than the middle of a word.
+const MAX_CUT_SHIFT: usize = 4 * 1024;
 
-/// The beginning and the end of what was written line by line.
+/// The beginning and the end of text that is added line by line.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct HeadTailBuffer {
     head: String,
-    /// Up to twice its bound, so that it is cut seldom.
+    /// Up to twice [`MAX_HALF`], so that it is cut seldom.
     tail: String,
     /// Bytes between them.
     left_out: u64,
 }
 
-impl Kept {
+impl HeadTailBuffer {
     /// Adds a line, without its end.
     pub(super) fn line(&mut self, line: &str) {
         let mut rest = line;
         if self.tail.is_empty() && self.left_out == 0 {
-            let room = HALF - self.head.len();
+            let room = MAX_HALF - self.head.len();
             if line.len() < room {
                 self.head.push_str(line);
                 self.head.push('\n');
@@ -31,28 +31,28 @@ impl Kept {
             self.head.push_str(&line[..end]);
             rest = &line[end..];
         }
-        // Only the end of a long line can be wanted.
-        let wanted = rest.ceil_char_boundary(rest.len().saturating_sub(HALF));
+        // Of a long line at most the end can be in the tail.
+        let wanted = rest.ceil_char_boundary(rest.len().saturating_sub(MAX_HALF));
         if wanted > 0 {
             self.gap(wanted as u64);
         }
         self.tail.push_str(&rest[wanted..]);
         self.tail.push('\n');
-        if self.tail.len() > 2 * HALF {
+        if self.tail.len() > 2 * MAX_HALF {
             self.cut();
         }
     }
 
-    /// Notes that so many bytes are missing here.
+    /// Records that so many bytes are missing here.
     pub(super) fn gap(&mut self, bytes: u64) {
-        // One hole is enough: what stands between two of them is left out with them.
+        // The text between two gaps is left out with them, so that there is one gap only.
         self.left_out += bytes + self.tail.len() as u64;
         self.tail.clear();
     }
 
-    /// Returns all of it, with a word about what is missing.
+    /// Returns the text, with a note of the gap.
     pub(super) fn into_text(mut self) -> String {
-        if self.tail.len() > HALF {
+        if self.tail.len() > MAX_HALF {
             self.cut();
         }
         match self.left_out {
@@ -61,10 +61,10 @@ impl Kept {
         }
     }
 
-    /// Cuts the tail to its bound, at a line's end where one is near.
+    /// Cuts the tail to [`MAX_HALF`], at a line's end where one is near.
     fn cut(&mut self) {
-        let start = self.tail.ceil_char_boundary(self.tail.len() - HALF);
-        let near = self.tail.floor_char_boundary(start + NEAR);
+        let start = self.tail.ceil_char_boundary(self.tail.len() - MAX_HALF);
+        let near = self.tail.floor_char_boundary(start + MAX_CUT_SHIFT);
         let start = self.tail[start..near].find('\n').map_or(start, |end| start + end + 1);
         self.left_out += start as u64;
         self.tail.drain(..start);
@@ -75,10 +75,10 @@ impl Kept {
 mod tests {
     use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, proptest};
 
-    use super::{HALF, Kept};
+    use super::{HeadTailBuffer, MAX_HALF};
 
     fn kept(lines: &[String]) -> String {
-        let mut kept = Kept::default();
+        let mut kept = HeadTailBuffer::default();
         for line in lines {
             kept.line(line);
         }
@@ -103,7 +103,7 @@ mod tests {
             let count: usize = count.parse().unwrap();
             prop_assert!(whole.starts_with(head) && whole.ends_with(tail));
             prop_assert_eq!(head.len() + count + tail.len(), whole.len());
-            prop_assert!(head.len() <= HALF && tail.len() <= HALF + 1);
+            prop_assert!(head.len() <= MAX_HALF && tail.len() <= MAX_HALF + 1);
         }
     }
 }

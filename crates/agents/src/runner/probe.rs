@@ -1,4 +1,4 @@
-//! Which program a runner is, and which version: for receipts and the doctor.
+//! Probes the program and the version of a runner, for run reports and the doctor.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,33 +6,33 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use super::Runner;
-use super::environment::{Environment, Own};
-use super::text::shown;
-use crate::config::env;
-use crate::process::{self, Cause, Command, Exit, OnHubExit, Timeouts};
+use super::environment::{RunnerEnv, RunnerVariables};
+use super::sanitize::shown;
+use adjutant_base::config::env;
+use adjutant_host::process::{self, Cause, Command, Exit, OnHubExit, Timeouts};
 
-/// A CLI that is a script of an interpreter may take seconds for its version on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// Most bytes of what it answers.
-const ANSWER: u64 = 4 * 1024;
+/// How long `--version` may take: an interpreted CLI needs seconds on a busy machine.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
+/// Most bytes of the answer.
+const MAX_ANSWER: u64 = 4 * 1024;
 
-/// Returns the executable of `runner`: where the configuration says, else the first on the PATH. A name with a slash
-/// is a path itself.
-pub(crate) fn find(runner: &Runner, configured: Option<&Path>) -> Option<PathBuf> {
+/// Returns the executable of `runner`: the configured one, else the first on the `PATH`. A name with a slash is a path
+/// itself.
+pub fn find(runner: &Runner, configured: Option<&Path>) -> Option<PathBuf> {
     match configured {
         // Joined to each folder of the PATH, an absolute path is itself; what counts is whether it can be executed.
-        Some(path) => path.to_str().and_then(env::on_path),
-        None => env::on_path(runner.program()),
+        Some(path) => path.to_str().and_then(env::find_in_path),
+        None => env::find_in_path(runner.program()),
     }
 }
 
-/// The versions of programs that were asked, until their files change.
+/// The versions of probed programs, until their files change.
 #[derive(Debug, Default)]
 pub(crate) struct Versions {
     known: Mutex<HashMap<PathBuf, (Stamp, Option<String>)>>,
 }
 
-/// What changes when a program is replaced.
+/// The metadata of a program's file that changes when the program is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -40,15 +40,15 @@ struct Stamp {
 }
 
 impl Versions {
-    /// Returns the first line that `program --version` says, asking once until the program changes; `None` where it
-    /// does not say one. `scratch` is a folder that does not exist yet, for the run's own files; it is removed.
-    pub(crate) async fn of(
+    /// Returns the first line of `program --version`, which runs once until the program changes; `None` if it prints no
+    /// line. `scratch` is a folder that does not exist yet, for the run's own files; it is removed.
+    pub(crate) async fn version(
         &self,
         program: &Path,
-        environment: &Environment,
+        environment: &RunnerEnv,
         scratch: &Path,
     ) -> Option<String> {
-        // The launcher may be a link; the program behind it is what an upgrade replaces.
+        // `metadata` follows a link of the launcher, because an upgrade replaces the program that it points to.
         let found = std::fs::metadata(program).ok()?;
         let stamp = Stamp { modified: found.modified().ok(), length: found.len() };
         if let Ok(known) = self.known.lock()
@@ -57,7 +57,7 @@ impl Versions {
         {
             return version.clone();
         }
-        let version = ask(program, environment, scratch).await;
+        let version = probe(program, environment, scratch).await;
         if let Ok(mut known) = self.known.lock() {
             known.insert(program.to_owned(), (stamp, version.clone()));
         }
@@ -65,25 +65,26 @@ impl Versions {
     }
 }
 
-async fn ask(program: &Path, environment: &Environment, scratch: &Path) -> Option<String> {
-    let own = Own { names: &["CODEX_HOME", "COPILOT_HOME", "CLAUDE_CONFIG_DIR"], prefixes: &[] };
+async fn probe(program: &Path, environment: &RunnerEnv, scratch: &Path) -> Option<String> {
+    let variables =
+        RunnerVariables { names: &["CODEX_HOME", "COPILOT_HOME", "CLAUDE_CONFIG_DIR"], prefixes: &[] };
     let command = Command {
         argv: vec![program.as_os_str().to_owned(), "--version".into()],
         workdir: PathBuf::from("/"),
-        env: environment.share(own, &[], [("COPILOT_AUTO_UPDATE", "false")]),
+        env: environment.for_runner(variables, &[], [("COPILOT_AUTO_UPDATE", "false")]),
         stdin: None,
-        timeouts: Timeouts { wall: Some(PATIENCE), idle: None, first_output: None },
+        timeouts: Timeouts { wall: Some(VERSION_TIMEOUT), idle: None, first_output: None },
         grace: process::GRACE,
         spool: scratch.to_owned(),
-        cap: ANSWER,
+        cap: MAX_ANSWER,
         on_hub_exit: OnHubExit::Kill,
     };
     let running = process::start(command).await.ok()?;
     let outcome = running.ended().await;
-    let said = outcome.stdout.head(usize::try_from(ANSWER).unwrap_or(usize::MAX));
-    // Nothing hangs on what is left in the folder of a question.
+    let answer = outcome.stdout.head(usize::try_from(MAX_ANSWER).unwrap_or(usize::MAX));
+    // The result of the probe does not depend on its files.
     let _ = std::fs::remove_dir_all(scratch);
     let good = outcome.cause == Cause::Exited && outcome.exit == Exit::Code(0);
-    let line = shown(said.lines().find(|line| !line.trim().is_empty())?);
+    let line = shown(answer.lines().find(|line| !line.trim().is_empty())?);
     (good && !line.is_empty()).then(|| line.chars().take(120).collect())
 }

@@ -1,61 +1,61 @@
-//! What a run has told so far, whichever runner it is, and what that means once the process is gone.
+//! State of a run while its output is parsed, and the failure that follows from it at the end.
 
 use std::collections::HashMap;
 
+use super::command_line::CommandVariant;
 use super::failure::{Class, Failure};
-use super::kept::Kept;
-use super::reader::{Ended, Progress, Ran, ToolResult, Usage};
-use super::text::{plain, shown};
-use super::{Form, copilot};
-use crate::process::{Cause, Exit};
+use super::head_tail_buffer::HeadTailBuffer;
+use super::progress::{AttemptEnd, Progress, RanCommand, ToolResult, Usage};
+use super::sanitize::shown;
+use adjutant_host::process::{Cause, Exit};
 
-/// Most commands, and most files, that a report lists.
-const LISTED: usize = 1_000;
-/// Most calls under way that are remembered; a run with more has lost the ends of some.
-const OPEN: usize = 1_000;
+/// Most commands, and most files, that a result lists.
+const MAX_LISTED: usize = 1_000;
+/// Most open calls that are remembered; a run with more loses the ends of some.
+const MAX_OPEN: usize = 1_000;
 
-/// What a run has told so far.
+/// Everything that the output of a run has reported so far.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct RunAccumulator {
     pub(super) message: Option<String>,
     pub(super) usage: Usage,
     pub(super) session: Option<String>,
     pub(super) model: Option<String>,
-    pub(super) commands: Vec<Ran>,
+    pub(super) commands: Vec<RanCommand>,
     pub(super) files: Vec<String>,
-    /// The runner's own word that it is done, or why not.
+    /// The runner's own report of success or failure.
     pub(super) end: Option<Result<(), Failure>>,
-    /// The last error it told of without ending.
+    /// The last reported error that was not the end.
     pub(super) last_error: Option<Failure>,
-    /// The last line that was no event.
-    pub(super) last_words: Option<String>,
-    /// Lines that were events.
+    /// The last line that was not an event.
+    pub(super) last_line: Option<String>,
+    /// The number of lines that were events.
     pub(super) events: u64,
-    /// Lines that were the beginning of an event, and no more.
+    /// The number of lines that were a cut event.
     pub(super) mangled: u64,
     /// Text output.
-    pub(super) text: Kept,
-    /// Calls under way, by the runner's id.
+    pub(super) text: HeadTailBuffer,
+    /// Open calls, by the runner's id.
     open: HashMap<String, Open>,
 }
 
-/// A call under way.
+/// An open call.
 #[derive(Debug)]
 enum Open {
     Command(String),
-    /// A tool, and the file that it changes when it does what it was asked.
+    /// A tool, and the file that it changes if it succeeds.
     Tool(String, Option<String>),
 }
 
-impl Seen {
-    /// The agent runs a command.
+impl RunAccumulator {
+    /// Records the start of a command.
     pub(super) fn command_started(&mut self, id: &str, command: &str) -> Vec<Progress> {
         let command = shown(command);
         self.remember(id, Open::Command(command.clone()));
         vec![Progress::CommandStarted { command }]
     }
 
-    /// The agent calls a tool, which changes `file` if it succeeds.
+    /// Records the call of a tool, which changes `file` if it succeeds.
     pub(super) fn tool_started(&mut self, id: &str, tool: &str, file: Option<&str>) -> Vec<Progress> {
         let tool = shown(tool);
         self.remember(id, Open::Tool(tool.clone(), file.map(ToOwned::to_owned)));
@@ -63,13 +63,13 @@ impl Seen {
     }
 
     fn remember(&mut self, id: &str, open: Open) {
-        if self.open.len() < OPEN {
+        if self.open.len() < MAX_OPEN {
             self.open.insert(id.to_owned(), open);
         }
     }
 
-    /// What was started under `id` has ended. `exit` is that of a command, where told.
-    pub(super) fn ended(&mut self, id: &str, result: ToolResult, exit: Option<i32>) -> Vec<Progress> {
+    /// Records the end of the call `id`. `exit` is the exit code of a command, where the runner reports it.
+    pub(super) fn call_ended(&mut self, id: &str, result: ToolResult, exit: Option<i32>) -> Vec<Progress> {
         match self.open.remove(id) {
             Some(Open::Command(command)) => self.command_ended(command, exit),
             Some(Open::Tool(tool, file)) => {
@@ -83,59 +83,58 @@ impl Seen {
         }
     }
 
-    /// A command has ended, whose start may not have been told.
+    /// Records the end of a command; the runner may not have reported its start.
     pub(super) fn command_ended(&mut self, command: String, exit: Option<i32>) -> Vec<Progress> {
-        if self.commands.len() < LISTED {
-            self.commands.push(Ran { command: command.clone(), exit });
+        if self.commands.len() < MAX_LISTED {
+            self.commands.push(RanCommand { command: command.clone(), exit });
         }
         vec![Progress::CommandEnded { command, exit }]
     }
 
-    /// Files were changed.
+    /// Records changed files.
     pub(super) fn files_changed(&mut self, files: impl IntoIterator<Item = String>) -> Vec<Progress> {
-        let files: Vec<String> = files.into_iter().take(LISTED).map(|file| shown(&file)).collect();
+        let files: Vec<String> = files.into_iter().take(MAX_LISTED).map(|file| shown(&file)).collect();
         for file in &files {
-            if self.files.len() < LISTED && !self.files.contains(file) {
+            if self.files.len() < MAX_LISTED && !self.files.contains(file) {
                 self.files.push(file.clone());
             }
         }
         if files.is_empty() { Vec::new() } else { vec![Progress::FilesChanged(files)] }
     }
 
-    /// The runner tells of an error that need not be its end.
+    /// Records an error that need not be the end.
     pub(super) fn error(&mut self, failure: Failure) -> Vec<Progress> {
         let text = failure.detail.clone();
         self.last_error = Some(failure);
-        say(Progress::Notice, &text)
+        progress(Progress::Notice, &text)
     }
 
-    /// Text output is the message; a good exit is the runner's word that it is done.
-    pub(super) fn end_of_text(&mut self, ended: &Ended<'_>) {
+    /// Takes text output as the message, and exit code 0 as the runner's report of success.
+    pub(super) fn finish_text(&mut self, end: &AttemptEnd<'_>) {
         let text = std::mem::take(&mut self.text).into_text();
         if self.message.is_none() {
             self.message = Some(text);
         }
-        if ended.exit == Exit::Code(0) {
+        if end.exit == Exit::Code(0) {
             self.end = Some(Ok(()));
         }
-        let told = plain(ended.stderr);
         let value = |key: &str| {
-            let line = told.lines().find_map(|line| line.strip_prefix(key))?;
+            let line = end.stderr.lines().find_map(|line| line.strip_prefix(key))?;
             Some(shown(line)).filter(|value| !value.is_empty())
         };
-        self.session = value("session id: ").or_else(|| copilot::session(&told));
+        self.session = value("session id: ");
         self.model = value("model: ");
     }
 
-    /// Why the run did not succeed, or `None` if it did.
-    pub(super) fn failure(&mut self, ended: &Ended<'_>, has_message: bool) -> Option<Failure> {
-        match ended.cause {
+    /// Returns why the run did not succeed, or `None` if it did.
+    pub(super) fn failure(&mut self, end: &AttemptEnd<'_>, has_message: bool) -> Option<Failure> {
+        match end.cause {
             Cause::Exited => {}
             Cause::Cancelled => return Some(Failure::new(Class::Cancelled, "it was cancelled")),
             Cause::TimedOut(limit) => {
-                let told = self.last_error.take();
-                return Some(match told {
-                    // It would have tried again for ever.
+                let last_error = self.last_error.take();
+                return Some(match last_error {
+                    // The runner would have retried for ever.
                     Some(failure) if matches!(failure.class, Class::UsageLimit | Class::Authentication) => {
                         failure
                     }
@@ -150,7 +149,7 @@ impl Seen {
                 return Some(Failure::new(Class::HubGone, "the hub went away while it ran"));
             }
         }
-        let code = match ended.exit {
+        let code = match end.exit {
             Exit::Code(code) => code,
             Exit::Signal(signal) => {
                 return Some(Failure::new(Class::Crashed, format!("it was ended by signal {signal}")));
@@ -171,63 +170,62 @@ impl Seen {
                 let empty = Failure::new(Class::EmptyAnswer, "it ended well, but said nothing");
                 Some(self.last_error.take().unwrap_or(empty))
             }
-            None if code == 0 && self.events == 0 && self.mangled == 0 && self.last_words.is_none() => {
+            None if code == 0 && self.events == 0 && self.mangled == 0 && self.last_line.is_none() => {
                 Some(Failure::new(Class::EmptyAnswer, "it exited with code 0 and wrote nothing"))
             }
             None if code == 0 => {
                 let cut = Failure::new(Class::BadOutput, "it exited with code 0 without telling its end");
                 Some(self.last_error.take().unwrap_or(cut))
             }
-            None => Some(self.unexplained(code, ended)),
+            None => Some(self.unexplained(code, end)),
         }
     }
 
-    /// What the run says about its failure: on stderr, else in its last words on stdout.
-    pub(super) fn words_on(&self, stderr: &str) -> Option<String> {
-        error_lines(&plain(stderr)).filter(|text| !text.is_empty()).or_else(|| self.last_words.clone())
+    /// Returns the run's own text about its failure: from stderr, else the last line of stdout.
+    pub(super) fn failure_text(&self, stderr: &str) -> Option<String> {
+        error_lines(stderr).filter(|text| !text.is_empty()).or_else(|| self.last_line.clone())
     }
 
-    /// A bad exit without a final event: the last error that was told, else what stands on stderr.
-    fn unexplained(&mut self, code: i32, ended: &Ended<'_>) -> Failure {
+    /// Returns the failure of a bad exit without a final event: the last reported error, else the text on stderr.
+    fn unexplained(&mut self, code: i32, end: &AttemptEnd<'_>) -> Failure {
         if let Some(failure) = self.last_error.take() {
             return failure;
         }
-        let Some(words) = self.words_on(ended.stderr) else {
+        let Some(text) = self.failure_text(end.stderr) else {
             return Failure::new(Class::Crashed, format!("it exited with code {code} and said nothing"));
         };
-        let mut failure = Failure::told(&words, Class::Crashed);
+        let mut failure = Failure::classify(&text, Class::Crashed);
         failure.detail = shown(&format!("exit code {code}: {}", failure.detail));
-        // The documented command line asks for a repository; ours does not. Nothing has run yet.
-        if words.contains("--skip-git-repo-check") {
-            failure.retry_with = Some(Form::Own);
+        // The documented command line needs a repository, the native one does not. Nothing has run yet.
+        if text.contains("--skip-git-repo-check") {
+            failure.retry_with = Some(CommandVariant::Native);
         }
         failure
     }
 }
 
-/// A progress item of `text`, or none where nothing is left of it.
-pub(super) fn say(kind: fn(String) -> Progress, text: &str) -> Vec<Progress> {
+/// Returns a progress item with the sanitized `text`, or none where it is empty.
+pub(super) fn progress(kind: fn(String) -> Progress, text: &str) -> Vec<Progress> {
     let text = shown(text);
     if text.is_empty() { Vec::new() } else { vec![kind(text)] }
 }
 
-/// Adds what a step cost to what the steps before it did.
+/// Adds the usage of a step to the sum of the steps before it.
 pub(super) fn add(sum: &mut Option<u64>, more: Option<u64>) {
     if let Some(more) = more {
         *sum = Some(sum.unwrap_or(0).saturating_add(more));
     }
 }
 
-/// Turns dollars into millionths of a dollar; nothing for what no run costs.
-pub(super) fn micro(dollars: f64) -> Option<u64> {
+/// Converts dollars into millionths of a dollar; `None` outside of 0 to 10⁹ dollars.
+pub(super) fn to_micro_usd(dollars: f64) -> Option<u64> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
     (0.0..1e9).contains(&dollars).then(|| (dollars * 1e6).round() as u64)
 }
 
-/// The lines of stderr that tell an error, at most ten; where none says so by itself, the last three. The rest may be
-/// the model's own words, which decide nothing.
+/// Returns the lines of stderr that name an error, at most ten; without such a line, the last three. The other lines
+/// are left out because they may be the model's own text.
 fn error_lines(stderr: &str) -> Option<String> {
-    let stderr = copilot::without_statistics(stderr);
     let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let is_error = |line: &&&str| {
         let start: String = line.chars().take(60).collect::<String>().to_lowercase();

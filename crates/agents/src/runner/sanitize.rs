@@ -1,7 +1,7 @@
-//! Text that a runner wrote, made fit to be shown: no escape sequences, no other control characters, bounded.
+//! Sanitizes text of a runner for display: without escape sequences and control characters, and bounded.
 
 /// Most characters of a progress text, a command or a failure's detail.
-pub(super) const SHOWN: usize = 4_000;
+pub(super) const MAX_CHARS: usize = 4_000;
 
 /// Returns `text` without ANSI and OSC sequences and without control characters but line ends and tabs.
 pub(crate) fn plain(text: &str) -> String {
@@ -35,11 +35,11 @@ pub(crate) fn plain(text: &str) -> String {
     clean
 }
 
-/// Returns `text` made plain, cut to [`SHOWN`] characters with an ellipsis.
+/// Returns `text` after [`plain`], cut to [`MAX_CHARS`] characters with an ellipsis.
 pub(super) fn shown(text: &str) -> String {
     let clean = plain(text);
     let clean = clean.trim();
-    match clean.char_indices().nth(SHOWN) {
+    match clean.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &clean[..end]),
         None => clean.to_owned(),
     }
@@ -47,7 +47,7 @@ pub(super) fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{SHOWN, plain, shown};
+    use super::{MAX_CHARS, plain, shown};
     use proptest::prelude::{any, prop_assert, proptest};
 
     #[test]
@@ -63,7 +63,7 @@ mod tests {
         ] {
             assert_eq!(plain(text), clean, "{text:?}");
         }
-        assert_eq!(shown(&"é".repeat(SHOWN + 1)).chars().count(), SHOWN + 1);
+        assert_eq!(shown(&"é".repeat(MAX_CHARS + 1)).chars().count(), MAX_CHARS + 1);
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! What the runners are started with, and what is made of what they wrote: recorded from the real CLIs.
+//! Tests of the runners: their command lines, and the results that are parsed from recorded output of the real CLIs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,29 +7,31 @@ use std::sync::Arc;
 use proptest::prelude::{Strategy, any, prop, proptest};
 use serde_json::{Value, json};
 
-use super::command::{Answer, CommandRunner, Stdin};
-use super::environment::Environment;
+use super::command_line::OutputFormat;
+use super::custom::config::{Answer, CustomRunner, Stdin};
+use super::environment::RunnerEnv;
 use super::failure::Class;
-use super::reader::{Dialect, Ended, Reader, Report, Usage};
-use super::{Form, Prepared, Refused, Request, Runner};
-use crate::agents::definition::Permission;
-use crate::process::{Cause, Exit, Limit};
+use super::output_parser::OutputParser;
+use super::progress::{AttemptEnd, AttemptResult, Usage};
+use super::{AttemptSpec, CommandVariant, PreparedCommand, Refused, Runner};
+use crate::definition::Permission;
+use adjutant_host::process::{Cause, Exit, Limit};
 
 /// Reads a whole run.
-fn read(dialect: Dialect, stdout: &str, ended: Ended<'_>) -> (Vec<String>, Report) {
-    let mut reader = Reader::new(dialect);
+fn read(format: OutputFormat, stdout: &str, ended: AttemptEnd<'_>) -> (Vec<String>, AttemptResult) {
+    let mut parser = OutputParser::new(format);
     let progress =
-        stdout.lines().flat_map(|line| reader.line(line)).map(|item| format!("{item:?}")).collect();
-    (progress, reader.finish(&ended))
+        stdout.lines().flat_map(|line| parser.line(line)).map(|item| format!("{item:?}")).collect();
+    (progress, parser.finish(&ended))
 }
 
-fn exited(code: i32) -> Ended<'static> {
-    Ended { exit: Exit::Code(code), cause: Cause::Exited, stderr: "", final_message: None, usage: None }
+fn exited(code: i32) -> AttemptEnd<'static> {
+    AttemptEnd { exit: Exit::Code(code), cause: Cause::Exited, stderr: "", final_message: None, usage: None }
 }
 
 #[test]
 fn recorded_runs_are_understood() {
-    let runs: &[(&str, Ended<'_>)] = &[
+    let runs: &[(&str, AttemptEnd<'_>)] = &[
         ("codex-0.92.0-plan", exited(0)),
         ("codex-0.169.0-workspace-write", exited(0)),
         ("codex-0.169.0-mcp", exited(0)),
@@ -48,7 +50,7 @@ fn recorded_runs_are_understood() {
         ("claude-2.1.329-http500", exited(1)),
         (
             "claude-2.1.329-http429",
-            Ended { exit: Exit::Signal(9), cause: Cause::TimedOut(Limit::Wall), ..exited(0) },
+            AttemptEnd { exit: Exit::Signal(9), cause: Cause::TimedOut(Limit::Wall), ..exited(0) },
         ),
         ("gemini-0.61.0-workspace-write", exited(0)),
         ("gemini-0.61.0-mcp", exited(0)),
@@ -60,22 +62,22 @@ fn recorded_runs_are_understood() {
         ("opencode-1.18.33-empty", exited(0)),
         ("opencode-1.18.33-http429", exited(1)),
     ];
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/runners");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/it/fixtures/runners");
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), runs.len(), "a recording is not read");
     for (name, ended) in runs {
         let stdout = std::fs::read_to_string(folder.join(format!("{name}.stdout.ndjson"))).unwrap();
-        let (progress, report) = read(dialect(name), &stdout, *ended);
+        let (progress, report) = read(format(name), &stdout, *ended);
         insta::assert_snapshot!(*name, format!("{}\n\n{report:#?}", progress.join("\n")));
     }
 }
 
-fn dialect(name: &str) -> Dialect {
+fn format(name: &str) -> OutputFormat {
     match name.split('-').next().unwrap() {
-        "codex" => Dialect::Codex,
-        "copilot" => Dialect::Copilot,
-        "claude" => Dialect::Claude,
-        "gemini" => Dialect::Gemini,
-        "opencode" => Dialect::Opencode,
+        "codex" => OutputFormat::Codex,
+        "copilot" => OutputFormat::Copilot,
+        "claude" => OutputFormat::Claude,
+        "gemini" => OutputFormat::Gemini,
+        "opencode" => OutputFormat::Opencode,
         other => panic!("{other}"),
     }
 }
@@ -85,9 +87,9 @@ const GOOD: &str = r#"{"type":"item.completed","item":{"type":"agent_message","t
 
 #[test]
 fn success_needs_a_message_a_good_end_and_a_good_exit() {
-    let codex = |stdout: &str, ended| read(Dialect::Codex, stdout, ended).1;
+    let codex = |stdout: &str, ended| read(OutputFormat::Codex, stdout, ended).1;
     let class = |stdout: &str, ended| codex(stdout, ended).failure.map(|failure| failure.class);
-    let cause = |cause| Ended { exit: Exit::Signal(9), cause, ..exited(0) };
+    let cause = |cause| AttemptEnd { exit: Exit::Signal(9), cause, ..exited(0) };
     assert_eq!(class(GOOD, exited(0)), None);
     assert_eq!(class(GOOD, exited(3)), Some(Class::Crashed));
     assert_eq!(class(GOOD, cause(Cause::Cancelled)), Some(Class::Cancelled));
@@ -99,11 +101,11 @@ fn success_needs_a_message_a_good_end_and_a_good_exit() {
     assert_eq!(class(GOOD.lines().next().unwrap(), exited(0)), Some(Class::BadOutput));
     assert_eq!(class(&GOOD[..GOOD.len() - 5], exited(0)), Some(Class::BadOutput));
     assert_eq!(class("", exited(1)), Some(Class::Crashed));
-    assert_eq!(class("", Ended { exit: Exit::NotStarted, ..exited(0) }), Some(Class::NotInstalled));
+    assert_eq!(class("", AttemptEnd { exit: Exit::NotStarted, ..exited(0) }), Some(Class::NotInstalled));
     // What was said is kept where the run failed.
     assert_eq!(codex(GOOD, exited(3)).message.as_deref(), Some("done"));
     // The file is whole where a line may have been cut.
-    let ended = Ended { final_message: Some("all of it ✓".as_bytes()), ..exited(0) };
+    let ended = AttemptEnd { final_message: Some("all of it ✓".as_bytes()), ..exited(0) };
     assert_eq!(codex(GOOD, ended).message.as_deref(), Some("all of it ✓"));
 }
 
@@ -126,7 +128,8 @@ fn statistics_below_an_error_do_not_hide_it() {
     ] {
         let stderr =
             format!("\n{told}\n\n\nChanges    +0 -0\nDuration   2s\nResume     copilot --resume=1-2\n");
-        let (_, report) = read(Dialect::Text, "● Retrying...", Ended { stderr: &stderr, ..exited(1) });
+        let (_, report) =
+            read(OutputFormat::CopilotText, "● Retrying...", AttemptEnd { stderr: &stderr, ..exited(1) });
         let failure = report.failure.unwrap();
         assert_eq!(failure.class, class, "{failure:?}");
         assert!(!failure.detail.contains("Duration"), "{failure:?}");
@@ -140,7 +143,8 @@ fn copilot_tells_what_it_cost_in_a_file() {
         "one": {"usage": {"inputTokens": 7, "outputTokens": 5, "cacheReadTokens": 3, "cacheWriteTokens": 0}},
         "two": {"usage": {"inputTokens": 70, "outputTokens": 50, "cacheReadTokens": 30}},
     }});
-    let usage = |file: &[u8]| read(Dialect::Copilot, "", Ended { usage: Some(file), ..exited(0) }).1.usage;
+    let usage =
+        |file: &[u8]| read(OutputFormat::Copilot, "", AttemptEnd { usage: Some(file), ..exited(0) }).1.usage;
     let told = usage(file.to_string().as_bytes());
     assert_eq!((told.input_tokens, told.cached_tokens, told.output_tokens), (Some(77), Some(33), Some(55)));
     assert_eq!(usage(b"{\"modelM"), Usage::default());
@@ -148,7 +152,7 @@ fn copilot_tells_what_it_cost_in_a_file() {
 
 #[test]
 fn a_limit_that_was_got_over_is_not_why_a_run_took_too_long() {
-    let late = Ended { exit: Exit::Signal(9), cause: Cause::TimedOut(Limit::Wall), ..exited(0) };
+    let late = AttemptEnd { exit: Exit::Signal(9), cause: Cause::TimedOut(Limit::Wall), ..exited(0) };
     for (name, limited, goes_on) in [
         (
             "codex",
@@ -171,7 +175,7 @@ fn a_limit_that_was_got_over_is_not_why_a_run_took_too_long() {
             json!({"type": "tool_use", "tool_name": "glob", "tool_id": "1"}),
         ),
     ] {
-        let class = |stdout: String| read(dialect(name), &stdout, late).1.failure.unwrap().class;
+        let class = |stdout: String| read(format(name), &stdout, late).1.failure.unwrap().class;
         assert_eq!(class(limited.to_string()), Class::UsageLimit, "{name}");
         assert_eq!(class(format!("{limited}\n{goes_on}")), Class::TimedOut(Limit::Wall), "{name}");
     }
@@ -190,28 +194,32 @@ fn words_on_stderr_tell_the_class() {
         ("--dangerously-skip-permissions cannot be used with root/sudo privileges", Class::Refused),
         ("\u{1b}[31mError: fetch failed\u{1b}[0m", Class::Network),
     ] {
-        let failure = read(Dialect::Text, "", Ended { stderr, ..exited(1) }).1.failure.unwrap();
+        let failure = read(OutputFormat::Text, "", AttemptEnd { stderr, ..exited(1) }).1.failure.unwrap();
         assert_eq!(failure.class, class, "{stderr}");
         assert!(!failure.detail.contains('\u{1b}'));
     }
     let stderr = "Not inside a trusted directory and --skip-git-repo-check was not specified.";
-    let failure = read(Dialect::Text, "", Ended { stderr, ..exited(1) }).1.failure.unwrap();
-    assert_eq!((failure.class, failure.retry_with), (Class::Refused, Some(Form::Own)));
+    let failure = read(OutputFormat::Text, "", AttemptEnd { stderr, ..exited(1) }).1.failure.unwrap();
+    assert_eq!((failure.class, failure.retry_with), (Class::Refused, Some(CommandVariant::Native)));
 }
 
 #[test]
 fn the_documented_line_of_codex_tells_its_answer_on_stdout() {
     let stderr = "OpenAI Codex v0.169.0\n--------\nmodel: gpt-5\nsession id: 01a1\n--------\nuser\n";
-    let report =
-        read(Dialect::Text, "line one\n\nline \u{1b}[1mtwo\u{1b}[0m\n", Ended { stderr, ..exited(0) }).1;
+    let report = read(
+        OutputFormat::Text,
+        "line one\n\nline \u{1b}[1mtwo\u{1b}[0m\n",
+        AttemptEnd { stderr, ..exited(0) },
+    )
+    .1;
     assert_eq!(report.message.as_deref(), Some("line one\n\nline two"));
     assert_eq!((report.session.as_deref(), report.model.as_deref()), (Some("01a1"), Some("gpt-5")));
     assert_eq!(report.failure, None);
-    assert_eq!(read(Dialect::Text, " \n", exited(0)).1.failure.unwrap().class, Class::EmptyAnswer);
+    assert_eq!(read(OutputFormat::Text, " \n", exited(0)).1.failure.unwrap().class, Class::EmptyAnswer);
 }
 
-fn own(argv: &[&str]) -> CommandRunner {
-    CommandRunner {
+fn own(argv: &[&str]) -> CustomRunner {
+    CustomRunner {
         name: "aider".to_owned(),
         argv: argv.iter().map(ToString::to_string).collect(),
         stdin: Stdin::Prompt,
@@ -226,16 +234,16 @@ fn own(argv: &[&str]) -> CommandRunner {
 
 #[test]
 fn a_configured_runner_is_read_as_configured() {
-    let end = |answer: Answer, stdout: &str, ended: Ended<'_>| {
-        let runner = CommandRunner { answer, ..own(&["aider"]) };
-        let report = read(Dialect::Command(Arc::new(runner)), stdout, ended).1;
+    let end = |answer: Answer, stdout: &str, ended: AttemptEnd<'_>| {
+        let runner = CustomRunner { answer, ..own(&["aider"]) };
+        let report = read(OutputFormat::Custom(Arc::new(runner)), stdout, ended).1;
         (report.message, report.failure.map(|failure| failure.class))
     };
     let said = |text: &str| Some(text.to_owned());
     let json = |path: &str| Answer::Json(path.split('.').map(ToOwned::to_owned).collect());
     assert_eq!(end(Answer::Stdout, "a\nb\n", exited(0)), (said("a\nb"), None));
     assert_eq!(end(Answer::Stdout, "", exited(0)), (None, Some(Class::EmptyAnswer)));
-    let file = Ended { final_message: Some(b"from the file"), ..exited(0) };
+    let file = AttemptEnd { final_message: Some(b"from the file"), ..exited(0) };
     assert_eq!(end(Answer::File, "noise", file), (said("from the file"), None));
     assert_eq!(end(Answer::File, "noise", exited(0)), (None, Some(Class::EmptyAnswer)));
     let lines = "{\"r\":[{\"t\":\"first\"}]}\n{\"r\":[{\"t\":\"last\"}]}\nbye\n";
@@ -249,7 +257,7 @@ fn a_configured_runner_is_read_as_configured() {
     let cut = cut.unwrap();
     assert!(cut.len() < 1024 * 1024 + 100 && cut.ends_with("é\nthe end"), "{} bytes", cut.len());
     assert_eq!(failure, None);
-    let failed = |stderr| Ended { stderr, ..exited(2) };
+    let failed = |stderr| AttemptEnd { stderr, ..exited(2) };
     assert_eq!(end(Answer::Stdout, "", failed("sorry: out of JUICE")).1, Some(Class::UsageLimit));
     assert_eq!(end(Answer::Stdout, "Who are you?", failed("")).1, Some(Class::Authentication));
     assert_eq!(end(Answer::Stdout, "x", failed("boom")).1, Some(Class::Crashed));
@@ -257,7 +265,7 @@ fn a_configured_runner_is_read_as_configured() {
 
 /// A request on made-up places, and the environment it is given its share of.
 struct Asked {
-    environment: Environment,
+    environment: RunnerEnv,
     env: BTreeMap<String, String>,
     schema: Value,
 }
@@ -265,7 +273,7 @@ struct Asked {
 impl Asked {
     fn new() -> Self {
         Self {
-            environment: Environment::of(&[
+            environment: RunnerEnv::with(&[
                 ("HOME", "/home/u"),
                 ("CODEX_HOME", "/c"),
                 ("COPILOT_ALLOW_ALL", "true"),
@@ -281,8 +289,13 @@ impl Asked {
         }
     }
 
-    fn request<'a>(&'a self, permission: Permission, prompt: &'a str, form: Form) -> Request<'a> {
-        Request {
+    fn request<'a>(
+        &'a self,
+        permission: Permission,
+        prompt: &'a str,
+        variant: CommandVariant,
+    ) -> AttemptSpec<'a> {
+        AttemptSpec {
             program: Path::new("/bin/program"),
             prompt,
             workdir: Path::new("/workdir"),
@@ -290,15 +303,15 @@ impl Asked {
             permission,
             model: None,
             schema: None,
-            resume: None,
-            form,
+            session: None,
+            variant,
             environment: &self.environment,
             env: &self.env,
         }
     }
 }
 
-fn as_json(prepared: Result<Prepared, Refused>) -> Value {
+fn as_json(prepared: Result<PreparedCommand, Refused>) -> Value {
     let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(refused) => return json!(refused.to_string()),
@@ -310,13 +323,13 @@ fn as_json(prepared: Result<Prepared, Refused>) -> Value {
     if let Some(stdin) = prepared.stdin {
         shown["stdin"] = json!(String::from_utf8(stdin).unwrap());
     }
-    if let Some(file) = prepared.leaves.final_message {
+    if let Some(file) = prepared.output_files.final_message {
         shown["final_message"] = json!(file);
     }
     for (path, bytes) in prepared.files {
         shown["files"][path.to_str().unwrap()] = json!(String::from_utf8(bytes).unwrap());
     }
-    if prepared.schema == super::SchemaHeld::ByRunner {
+    if prepared.schema == super::SchemaEnforcement::Runner {
         shown["schema"] = json!("by the runner");
     }
     shown
@@ -326,7 +339,7 @@ fn as_json(prepared: Result<Prepared, Refused>) -> Value {
 #[test]
 fn command_lines_of_every_runner_at_every_level() {
     let asked = Asked::new();
-    let configured = Runner::Command(Arc::new(CommandRunner {
+    let configured = Runner::Custom(Arc::new(CustomRunner {
         answer: Answer::File,
         ..own(&[
             "aider",
@@ -341,14 +354,14 @@ fn command_lines_of_every_runner_at_every_level() {
     for runner in Runner::BUILT_IN.iter().chain([&configured]) {
         let mut lines = serde_json::Map::new();
         for permission in Permission::ALL {
-            let request = asked.request(permission, "the prompt", Form::Own);
+            let request = asked.request(permission, "the prompt", CommandVariant::Native);
             lines.insert(permission.name().to_owned(), as_json(runner.prepare(&request)));
         }
-        let everything = Request {
+        let everything = AttemptSpec {
             model: Some("the-model"),
             schema: Some(&asked.schema),
-            resume: Some("the-session"),
-            ..asked.request(Permission::Full, "the prompt", Form::Own)
+            session: Some("the-session"),
+            ..asked.request(Permission::Full, "the prompt", CommandVariant::Native)
         };
         lines.insert("everything".to_owned(), as_json(runner.prepare(&everything)));
         insta::assert_json_snapshot!(format!("lines-{}", runner.name()), lines);
@@ -359,7 +372,7 @@ fn command_lines_of_every_runner_at_every_level() {
 fn the_contracts_command_lines_to_the_letter() {
     let asked = Asked::new();
     let line = |runner: Runner, permission, prompt: &str, model: Option<&str>| {
-        let request = Request { model, ..asked.request(permission, prompt, Form::Contract) };
+        let request = AttemptSpec { model, ..asked.request(permission, prompt, CommandVariant::Contract) };
         let prepared = runner.prepare(&request).unwrap();
         let words: Vec<String> =
             prepared.argv.iter().skip(1).map(|word| word.to_str().unwrap().to_owned()).collect();
@@ -392,7 +405,10 @@ fn a_runner_that_cannot_hold_the_level_says_so() {
     std::fs::create_dir(home.path().join(".gemini")).unwrap();
     std::fs::write(home.path().join(".gemini/settings.json"), "{}").unwrap();
     let refusal = |runner: &Runner, permission| {
-        let request = Request { workdir: home.path(), ..asked.request(permission, "do it", Form::Own) };
+        let request = AttemptSpec {
+            workdir: home.path(),
+            ..asked.request(permission, "do it", CommandVariant::Native)
+        };
         runner.prepare(&request).err().map(|refused| refused.to_string())
     };
     assert_eq!(
@@ -401,24 +417,25 @@ fn a_runner_that_cannot_hold_the_level_says_so() {
          which can start programs, and it cannot be told to leave them out"
     );
     assert_eq!(refusal(&Runner::Gemini, Permission::Full), None);
-    let aider = Runner::Command(Arc::new(own(&["aider"])));
+    let aider = Runner::Custom(Arc::new(own(&["aider"])));
     assert_eq!(
         refusal(&aider, Permission::ReadOnly).unwrap(),
         "aider cannot run at permission level `read-only`: its configuration says that its command line holds full only"
     );
-    let unsaid = Runner::Command(Arc::new(CommandRunner { levels: Vec::new(), ..own(&["aider"]) }));
+    let unsaid = Runner::Custom(Arc::new(CustomRunner { levels: Vec::new(), ..own(&["aider"]) }));
     assert!(refusal(&unsaid, Permission::Full).unwrap().contains("name them in `levels`"));
-    let in_argv = Runner::Command(Arc::new(own(&["aider", "{prompt}"])));
+    let in_argv = Runner::Custom(Arc::new(own(&["aider", "{prompt}"])));
     let long = "x".repeat(200_000);
-    let refused = in_argv.prepare(&asked.request(Permission::Full, &long, Form::Own)).unwrap_err();
+    let refused =
+        in_argv.prepare(&asked.request(Permission::Full, &long, CommandVariant::Native)).unwrap_err();
     assert!(refused.to_string().starts_with("aider cannot take this prompt"), "{refused}");
 }
 
 #[test]
 fn a_prompt_is_never_read_for_placeholders() {
     let asked = Asked::new();
-    let runner = Runner::Command(Arc::new(own(&["aider", "{prompt} in {workdir}"])));
-    let request = asked.request(Permission::Full, "say {workdir} and {model}", Form::Own);
+    let runner = Runner::Custom(Arc::new(own(&["aider", "{prompt} in {workdir}"])));
+    let request = asked.request(Permission::Full, "say {workdir} and {model}", CommandVariant::Native);
     let argv = runner.prepare(&request).unwrap().argv;
     assert_eq!(argv[1], "say {workdir} and {model} in /workdir");
     assert_eq!(PathBuf::from(&argv[0]), request.program);
@@ -476,7 +493,7 @@ proptest! {
         let lines: Vec<String> = events.iter().map(Value::to_string).collect();
         let stdout = lines.join("\n");
         for name in ["codex", "copilot", "claude", "gemini", "opencode"] {
-            let (_, report) = read(dialect(name), &stdout, exited(code));
+            let (_, report) = read(format(name), &stdout, exited(code));
             assert!(report.failure.is_some() || report.message.is_some());
         }
     }

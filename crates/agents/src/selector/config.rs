@@ -1,24 +1,24 @@
-//! Checks the configured runners, and turns them into candidates.
+//! Validates the configured runners, and converts them into candidates.
 
 use std::path::Path;
 use std::time::Duration;
 
-use super::Candidate;
-use crate::agents::definition::Permission;
-use crate::agents::runner::Runner;
-use crate::agents::runner::command::{Answer, CommandRunner, Stdin};
-use crate::config::runners::{RunnerEntry, RunnersConfig};
-use crate::names::near_names;
-use crate::yaml;
+use super::candidate::Candidate;
+use crate::definition::Permission;
+use crate::runner::Runner;
+use crate::runner::custom::config::{Answer, CustomRunner, Stdin};
+use adjutant_base::config::runners::{RunnerEntry, RunnersConfig};
+use adjutant_base::text::suggest::near_names;
+use adjutant_base::text::yaml;
 
-/// Most bytes of a runner configuration; nobody writes a larger one by hand.
-const LARGEST: u64 = 1024 * 1024;
-/// Where a runner without a priority stands: behind those that have one.
-const LAST: i64 = 1_000;
+/// Most bytes of a runner configuration, which is written by hand.
+const MAX_BYTES: u64 = 1024 * 1024;
+/// The priority of a runner that has none: after the others.
+const DEFAULT_PRIORITY: i64 = 1_000;
 
-/// Why the runners cannot be taken as they are configured.
+/// Why the configuration of the runners is rejected.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("cannot read the runner configuration {path}: {reason}")]
     Unreadable { path: String, reason: String },
     #[error("the runner configuration {path} is not valid: {reason}")]
@@ -32,7 +32,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// There is no runner of this name among the known ones and `candidates`.
+    /// Returns the error for a name that is neither built in nor among `candidates`.
     pub(super) fn unknown(name: &str, candidates: &[Candidate]) -> Self {
         let built_in = Runner::BUILT_IN;
         let known = built_in.iter().chain(candidates.iter().map(|candidate| &candidate.runner));
@@ -53,12 +53,12 @@ fn meant(near: &[String]) -> String {
 }
 
 /// Reads a `--runner-config` file.
-pub(crate) fn read(path: &Path) -> Result<RunnersConfig, Error> {
+pub fn read(path: &Path) -> Result<RunnersConfig, Error> {
     let shown = || path.display().to_string();
     let unreadable = |reason: String| Error::Unreadable { path: shown(), reason };
     let found = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
-    if !found.is_file() || found.len() > LARGEST {
-        return Err(unreadable(format!("it is not a file of at most {LARGEST} bytes")));
+    if !found.is_file() || found.len() > MAX_BYTES {
+        return Err(unreadable(format!("it is not a file of at most {MAX_BYTES} bytes")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
     parse(&text).map_err(|reason| Error::Invalid { path: shown(), reason })
@@ -73,11 +73,11 @@ fn parse(text: &str) -> Result<RunnersConfig, String> {
     }
 }
 
-/// Checks `config`, and returns the candidates in no order. Without any, `usual` are the candidates.
-pub(super) fn candidates(config: &RunnersConfig, usual: &[Runner]) -> Result<Vec<Candidate>, Error> {
+/// Validates `config`, and returns the candidates in no order. Without configured runners, they are `default`.
+pub(super) fn candidates(config: &RunnersConfig, default: &[Runner]) -> Result<Vec<Candidate>, Error> {
     if config.runners.is_empty() {
-        let candidate = |(priority, runner): (i64, &Runner)| Candidate::usual(runner.clone(), priority);
-        return Ok((1..).zip(usual).map(candidate).collect());
+        let candidate = |(priority, runner): (i64, &Runner)| Candidate::built_in(runner.clone(), priority);
+        return Ok((1..).zip(default).map(candidate).collect());
     }
     let mut candidates: Vec<Candidate> = Vec::new();
     for entry in &config.runners {
@@ -86,7 +86,7 @@ pub(super) fn candidates(config: &RunnersConfig, usual: &[Runner]) -> Result<Vec
         }
         candidates.push(Candidate {
             runner: runner(entry)?,
-            priority: entry.priority.unwrap_or(LAST),
+            priority: entry.priority.unwrap_or(DEFAULT_PRIORITY),
             models: entry.models.clone(),
             program: entry.program.clone(),
         });
@@ -94,7 +94,7 @@ pub(super) fn candidates(config: &RunnersConfig, usual: &[Runner]) -> Result<Vec
     Ok(candidates)
 }
 
-/// How long a limited runner rests when it does not tell.
+/// Returns the cooldown of a limited runner that reports no time itself.
 pub(super) fn cooldown(config: &RunnersConfig) -> Duration {
     Duration::from_secs(config.runner_cooldown_minutes.unwrap_or(15).saturating_mul(60))
 }
@@ -176,7 +176,7 @@ fn runner(entry: &RunnerEntry) -> Result<Runner, Error> {
         };
         levels.push(level);
     }
-    Ok(Runner::Command(std::sync::Arc::new(CommandRunner {
+    Ok(Runner::Custom(std::sync::Arc::new(CustomRunner {
         name: entry.name.clone(),
         argv: argv.clone(),
         stdin,
@@ -192,7 +192,7 @@ fn runner(entry: &RunnerEntry) -> Result<Runner, Error> {
 #[cfg(test)]
 mod tests {
     use super::{candidates, parse};
-    use crate::agents::runner::Runner;
+    use crate::runner::Runner;
 
     fn said(text: &str) -> String {
         let config = match parse(text) {

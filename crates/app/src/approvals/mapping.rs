@@ -1,24 +1,24 @@
-//! An approval as a question, and its outcome as a decision.
+//! Mapping of an approval to a question, and of its outcome to a decision.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::codex::approval::{Approval, Decision, Wants};
-use crate::popups::{Answer, Choice, Draft, Field, Given, Input, Kind, Outcome};
+use adjutant_codex::approval::{Approval, ApprovalKind, Decision};
+use adjutant_questions::{Answer, Choice, Draft, Field, FieldValue, Input, Outcome, OutcomeKind};
 
 /// The field of a plain yes or no.
 const ANSWER: &str = "answer";
 /// Bytes of a diff that a question shows; the thread's page has all of it.
-const DIFF: usize = 12 * 1024;
+const MAX_DIFF_BYTES: usize = 12 * 1024;
 /// Options and fields of a form that a question shows.
-const MOST: usize = 20;
+const MAX_FIELDS: usize = 20;
 
 /// Turns an approval into a question.
 pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -> Draft {
-    let (title, mut message) = match &approval.wants {
-        Wants::Command { argv, cwd } => {
+    let (title, mut message) = match &approval.kind {
+        ApprovalKind::Command { argv, cwd } => {
             let mut text = fenced("sh", &approval.command_line());
             if argv.len() > 1 {
                 let _ = write!(text, "\nargv: {}\n", fenced("json", &json!(argv).to_string()));
@@ -28,9 +28,9 @@ pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -
             }
             ("Codex wants to run a command".to_owned(), text)
         }
-        Wants::Patch { changes } => {
+        ApprovalKind::Patch { changes } => {
             let parts = changes.iter().map(|change| {
-                let kept = change.diff.floor_char_boundary(DIFF / changes.len().max(1));
+                let kept = change.diff.floor_char_boundary(MAX_DIFF_BYTES / changes.len().max(1));
                 let cut =
                     if kept < change.diff.len() { "\n… the rest is on the thread's page" } else { "" };
                 format!(
@@ -40,16 +40,16 @@ pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -
                     fenced("diff", &format!("{}{cut}", &change.diff[..kept]))
                 )
             });
-            ("Codex wants to change files".to_owned(), parts.take(MOST).collect::<Vec<_>>().join("\n"))
+            ("Codex wants to change files".to_owned(), parts.take(MAX_FIELDS).collect::<Vec<_>>().join("\n"))
         }
-        Wants::Elicitation { server, message, .. } => {
+        ApprovalKind::Elicitation { server, message, .. } => {
             (format!("`{server}` asks through Codex"), message.clone())
         }
-        Wants::Input { questions } => {
+        ApprovalKind::Input { questions } => {
             let texts = questions.iter().map(|question| question.text.as_str());
             ("Codex asks".to_owned(), texts.collect::<Vec<_>>().join("\n\n"))
         }
-        Wants::Unknown { method, params } => {
+        ApprovalKind::Unknown { method, params } => {
             ("Codex asks something unknown".to_owned(), fenced("json", &format!("{method} {params}")))
         }
     };
@@ -62,13 +62,13 @@ pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -
 
 /// Returns what is to be filled in.
 pub(super) fn fields(approval: &Approval) -> Vec<Field> {
-    match &approval.wants {
-        Wants::Elicitation { schema, .. } if has_fields(schema) => form(schema),
-        Wants::Input { questions } => questions
+    match &approval.kind {
+        ApprovalKind::Elicitation { schema, .. } if has_fields(schema) => form(schema),
+        ApprovalKind::Input { questions } => questions
             .iter()
-            .take(MOST)
+            .take(MAX_FIELDS)
             .map(|question| {
-                let options = question.options.iter().take(MOST);
+                let options = question.options.iter().take(MAX_FIELDS);
                 let options: Vec<Choice> =
                     options.map(|label| Choice { label: label.clone(), value: label.clone() }).collect();
                 let input = if options.is_empty() {
@@ -104,23 +104,25 @@ fn yes_or_no(approval: &Approval) -> Input {
 pub(super) fn decision(approval: &Approval, outcome: &Outcome) -> Decision {
     let note = outcome.note.clone();
     match (outcome.kind, &outcome.answer) {
-        (Kind::Answered, Some(answer)) => filled(approval, &fields(approval), answer, note),
+        (OutcomeKind::Answered, Some(answer)) => {
+            decision_of_answer(approval, &fields(approval), answer, note)
+        }
         _ => Decision::Deny { note },
     }
 }
 
 /// Turns what was filled in into what Codex is told; a denial takes `note` along.
-pub(super) fn filled(
+pub(super) fn decision_of_answer(
     approval: &Approval,
     fields: &[Field],
     answer: &Answer,
     note: Option<String>,
 ) -> Decision {
     let deny = Decision::Deny { note };
-    let is_form = match &approval.wants {
-        Wants::Elicitation { schema, .. } => has_fields(schema),
-        Wants::Input { .. } => true,
-        Wants::Command { .. } | Wants::Patch { .. } | Wants::Unknown { .. } => false,
+    let is_form = match &approval.kind {
+        ApprovalKind::Elicitation { schema, .. } => has_fields(schema),
+        ApprovalKind::Input { .. } => true,
+        ApprovalKind::Command { .. } | ApprovalKind::Patch { .. } | ApprovalKind::Unknown { .. } => false,
     };
     if is_form {
         let list = |name: &str| {
@@ -131,7 +133,7 @@ pub(super) fn filled(
         return Decision::Content(Value::Object(content.collect()));
     }
     match answer.get(ANSWER) {
-        Some(Given::Choices(chosen)) => match chosen.first().map(String::as_str) {
+        Some(FieldValue::Choices(chosen)) => match chosen.first().map(String::as_str) {
             Some("approve") => Decision::Approve,
             Some("session") => Decision::ApproveForSession,
             Some("abort") => Decision::Abort,
@@ -142,18 +144,20 @@ pub(super) fn filled(
 }
 
 /// A value of a form; `list` is what its asker reads as a list, though it may hold one.
-fn value(given: &Given, list: bool) -> Value {
+fn value(given: &FieldValue, list: bool) -> Value {
     match given {
-        Given::Choices(values) if values.len() == 1 && !list => Value::from(values[0].as_str()),
-        Given::Choices(values) => json!(values),
-        Given::Other(text) | Given::Text(text) | Given::Date(text) => Value::from(text.as_str()),
-        Given::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
+        FieldValue::Choices(values) if values.len() == 1 && !list => Value::from(values[0].as_str()),
+        FieldValue::Choices(values) => json!(values),
+        FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text) => {
+            Value::from(text.as_str())
+        }
+        FieldValue::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
             #[expect(clippy::cast_possible_truncation, reason = "it is whole, and small enough")]
             let whole = *number as i64;
             Value::from(whole)
         }
-        Given::Number(number) => Value::from(*number),
-        Given::YesNo(yes) => Value::from(*yes),
+        FieldValue::Number(number) => Value::from(*number),
+        FieldValue::YesNo(yes) => Value::from(*yes),
     }
 }
 
@@ -167,7 +171,7 @@ fn form(schema: &Value) -> Vec<Field> {
         |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name));
     let none = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&none);
-    let fields = properties.iter().take(MOST).map(|(name, property)| {
+    let fields = properties.iter().take(MAX_FIELDS).map(|(name, property)| {
         let size = |member: &str| property[member].as_u64().and_then(|size| usize::try_from(size).ok());
         let (options, several) = (choices(property), choices(&property["items"]));
         let input = match property["type"].as_str() {
@@ -204,7 +208,7 @@ fn choices(property: &Value) -> Vec<Choice> {
         Some((value, property["enumNames"][at].as_str().unwrap_or(value)))
     });
     let choice = |(value, label): (&str, &str)| Choice { label: label.to_owned(), value: value.to_owned() };
-    titled.chain(named).take(MOST).map(choice).collect()
+    titled.chain(named).take(MAX_FIELDS).map(choice).collect()
 }
 
 fn field(name: &str, label: &str, input: Input) -> Field {

@@ -1,17 +1,18 @@
-//! The desktop's notice, kept as it is wanted: on a task of its own, for the service behind it may hang.
+//! Task that keeps the desktop's notice as it should be. It is a task of its own, because the notification service may
+//! hang.
 
 use tokio::sync::watch;
 
-use crate::channels::{Desktop, Notice};
+use adjutant_net::channels::{Desktop, Notice};
 
 /// Shows what is wanted, as soon as the service takes it, until nobody wants anything any more. What was wanted while it
 /// was busy and is not wanted now is never shown.
-pub(super) async fn show(desktop: Desktop, mut wishes: watch::Receiver<Option<Notice>>) {
+pub(super) async fn show(desktop: Desktop, mut wanted_changes: watch::Receiver<Option<Notice>>) {
     let mut shown: Option<String> = None;
     // A machine without a desktop is told once; later faults are for patient readers of the log only.
-    let mut complained = false;
-    while wishes.changed().await.is_ok() {
-        let wanted = wishes.borrow_and_update().clone();
+    let mut has_warned = false;
+    while wanted_changes.changed().await.is_ok() {
+        let wanted = wanted_changes.borrow_and_update().clone();
         let done = match (wanted, shown.take()) {
             (Some(notice), _) => {
                 let done = desktop.show(&notice).await;
@@ -23,10 +24,10 @@ pub(super) async fn show(desktop: Desktop, mut wishes: watch::Receiver<Option<No
         };
         match done {
             Ok(()) => {}
-            Err(error) if complained => tracing::debug!(%error, "the desktop was not told"),
+            Err(error) if has_warned => tracing::debug!(%error, "the desktop could not be notified"),
             Err(error) => {
-                complained = true;
-                tracing::info!(%error, "the desktop was not told; `[notify] desktop = false` switches this off");
+                has_warned = true;
+                tracing::info!(%error, "the desktop could not be notified; `[notify] desktop = false` switches this off");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! One round of questions: who is asked in which order, how often, and what is said of those who gave nothing.
+//! Chain of providers: asks each in the configured order, and records why one gave no proposal.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,50 +6,49 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::rounds::Dialogue;
-use super::{Asking, Sampler, Sampling};
-use crate::agents::{self, Viewer};
-use crate::assistant::notification::{PlanSource, Reason};
-use crate::assistant::planner::prompt::{Question, repair};
-use crate::assistant::planner::proposal::{self, Fault, Proposal};
-use crate::assistant::planning::{Advice, Heard};
-use crate::config::assistant::{Adviser, Endpoint, Runner};
-use crate::llm::{self, Talk};
+use super::client_dialogue::Dialogue;
+use super::providers::{Providers, Sampler, Sampling};
+use adjutant_agents as agents;
+use adjutant_agents::Viewer;
+use adjutant_assistant::notification::{PlanSource, Reason};
+use adjutant_assistant::planner::prompt::PlannerPrompt;
+use adjutant_assistant::planner::proposal::{self, Proposal};
+use adjutant_assistant::planner::repair::{fault_places, read_or_repair};
+use adjutant_assistant::plans::{Advice, ProviderResponse};
+use adjutant_base::config::assistant::{Adviser, Endpoint, Runner};
+use adjutant_net::chat_completions;
+use adjutant_net::chat_completions::Conversation;
 
-/// How often a model may correct its answer.
-const REPAIRS: usize = 2;
-/// Characters of an answer that its author is reminded of.
-const REMINDED: usize = 8_000;
 /// The schema's name, for servers that want one.
-const SCHEMA: &str = "reminders";
+const SCHEMA_NAME: &str = "reminders";
 /// What the tasks of runners are called.
-const TASK: &str = "notification planner";
+const TASK_NAME: &str = "notification planner";
 
 /// Asks until its time is over. Whoever cannot be reached once is not tried again.
-pub(super) struct Round<'a> {
-    asking: Asking<'a>,
+pub(super) struct ProviderChain<'a> {
+    providers: Providers<'a>,
     until: Instant,
     away: Mutex<HashMap<Adviser, String>>,
 }
 
 /// What came of one question.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct ChainResult {
     pub(super) advice: Advice,
     /// The client is to answer it by a second call.
-    pub(super) handed_out: bool,
+    pub(super) answered_by_client: bool,
     /// The client's model is to answer it, in rounds of this call.
-    pub(super) in_rounds: Option<Dialogue>,
+    pub(super) dialogue: Option<Dialogue>,
 }
 
 /// Why somebody gave no proposal; a sentence fragment that repeats nothing of what they said.
-enum Silence {
+enum NoProposal {
     /// They cannot be reached, or not now.
-    Away(String),
+    Unreachable(String),
     /// They answered, and it is of no use.
     Unusable(String),
     /// They are asked by the answer of this call.
-    InRounds,
+    InputRequired,
 }
 
 /// Somebody to talk with.
@@ -59,77 +58,77 @@ enum Model<'a> {
     Client(&'a Sampler),
 }
 
-impl<'a> Round<'a> {
-    pub(super) fn new(asking: Asking<'a>) -> Self {
-        Self { asking, until: Instant::now() + asking.config.planning, away: Mutex::default() }
+impl<'a> ProviderChain<'a> {
+    pub(super) fn new(providers: Providers<'a>) -> Self {
+        Self { providers, until: Instant::now() + providers.config.planning, away: Mutex::default() }
     }
 
     /// Asks one after the other until somebody proposes something.
-    pub(super) async fn about(&self, question: &Question) -> Outcome {
-        let mut outcome = Outcome::default();
-        for adviser in &self.asking.config.advisers {
+    pub(super) async fn about(&self, prompt: &PlannerPrompt) -> ChainResult {
+        let mut outcome = ChainResult::default();
+        for adviser in &self.providers.config.advisers {
             let source = source(*adviser);
-            if *adviser == Adviser::Client && self.asking.client.answers {
-                outcome.handed_out = true;
-                return outcome.awaited(source);
+            if *adviser == Adviser::Client && self.providers.client.answers {
+                outcome.answered_by_client = true;
+                return outcome.pending(source);
             }
             let known = self.away().get(adviser).cloned();
-            let heard = match known {
-                Some(why) => Err(Silence::Away(why)),
-                None => self.ask(*adviser, question).await,
+            let response = match known {
+                Some(why) => Err(NoProposal::Unreachable(why)),
+                None => self.ask(*adviser, prompt).await,
             };
-            let (why, heard) = match heard {
+            let (why, response) = match response {
                 Ok(proposal) => {
                     outcome.advice.proposal = Some((source, proposal));
-                    outcome.advice.heard = Heard::Somebody;
+                    outcome.advice.response = ProviderResponse::Answered;
                     return outcome;
                 }
-                Err(Silence::InRounds) => {
-                    outcome.in_rounds = Some(Dialogue::new(outcome.advice.reasons.clone()));
-                    return outcome.awaited(source);
+                Err(NoProposal::InputRequired) => {
+                    outcome.dialogue = Some(Dialogue::new(outcome.advice.reasons.clone()));
+                    return outcome.pending(source);
                 }
-                Err(Silence::Unusable(why)) => (why, Heard::Somebody),
-                Err(Silence::Away(why)) => {
+                Err(NoProposal::Unusable(why)) => (why, ProviderResponse::Answered),
+                Err(NoProposal::Unreachable(why)) => {
                     self.away().insert(*adviser, why.clone());
-                    (why, Heard::Unreached)
+                    (why, ProviderResponse::Unreachable)
                 }
             };
-            if outcome.advice.heard != Heard::Somebody {
-                outcome.advice.heard = heard;
+            if outcome.advice.response != ProviderResponse::Answered {
+                outcome.advice.response = response;
             }
             outcome.advice.reasons.push(Reason { by: source.name().to_owned(), why });
         }
         outcome
     }
 
-    async fn ask(&self, adviser: Adviser, question: &Question) -> Result<Proposal, Silence> {
-        let away = |why: &str| Err(Silence::Away(why.to_owned()));
-        let (config, client) = (self.asking.config, self.asking.client);
+    async fn ask(&self, adviser: Adviser, prompt: &PlannerPrompt) -> Result<Proposal, NoProposal> {
+        let away = |why: &str| Err(NoProposal::Unreachable(why.to_owned()));
+        let (config, client) = (self.providers.config, self.providers.client);
         match adviser {
             Adviser::Endpoint => match &config.endpoint {
-                Some(endpoint) => self.talk(Model::Endpoint(endpoint), question).await,
+                Some(endpoint) => self.converse(Model::Endpoint(endpoint), prompt).await,
                 None => away("no endpoint is configured"),
             },
-            Adviser::Runner => self.run(&config.runner, question).await,
-            Adviser::Client => away("whoever plans here cannot answer by a second call"),
+            Adviser::Runner => self.run(&config.runner, prompt).await,
+            Adviser::Client => away("this client cannot answer by a second call"),
             Adviser::Sampling => match &client.sampling {
-                Sampling::Waits(sampler) => self.talk(Model::Client(sampler), question).await,
-                Sampling::InRounds => Err(Silence::InRounds),
-                Sampling::None => away("whoever plans here has not declared sampling"),
+                Sampling::Direct(sampler) => self.converse(Model::Client(sampler), prompt).await,
+                Sampling::InputRequired => Err(NoProposal::InputRequired),
+                Sampling::None => away("this client has not declared sampling"),
             },
         }
     }
 
     /// Talks until the answer keeps the schema, or was corrected often enough.
-    async fn talk(&self, model: Model<'_>, question: &Question) -> Result<Proposal, Silence> {
-        let system = question.instructions();
-        let mut turns = vec![question.user.clone()];
+    async fn converse(&self, model: Model<'_>, prompt: &PlannerPrompt) -> Result<Proposal, NoProposal> {
+        let system = prompt.instructions();
+        let mut turns = vec![prompt.user.clone()];
         loop {
             let answer = tokio::select! {
-                answer = self.next_words(model, &system, &turns, question) => answer.map_err(Silence::Away)?,
-                () = self.asking.cancelled.cancelled() => return Err(Silence::Away("the call was taken back".to_owned())),
+                answer = self.next_words(model, &system, &turns, prompt) => answer.map_err(NoProposal::Unreachable)?,
+                () = self.providers.cancelled.cancelled() => return Err(NoProposal::Unreachable("the call was taken back".to_owned())),
             };
-            if let Some(proposal) = judge(&mut turns, &answer).map_err(Silence::Unusable)? {
+            if let Some(proposal) = read_or_repair(&mut turns, &answer).map_err(NoProposal::Unusable)? {
                 return Ok(proposal);
             }
         }
@@ -140,14 +139,15 @@ impl<'a> Round<'a> {
         model: Model<'_>,
         system: &str,
         turns: &[String],
-        question: &Question,
+        prompt: &PlannerPrompt,
     ) -> Result<String, String> {
         let left = self.left()?;
         match model {
             Model::Endpoint(endpoint) => {
-                let patience = endpoint.timeout.min(left);
-                let talk = Talk { system, turns, schema: (SCHEMA, question.schema), patience };
-                llm::answer(endpoint, talk).await.map_err(|error| error.to_string())
+                let timeout = endpoint.timeout.min(left);
+                let talk =
+                    Conversation { system, turns, schema: (SCHEMA_NAME, prompt.schema), patience: timeout };
+                chat_completions::answer(endpoint, talk).await.map_err(|error| error.to_string())
             }
             Model::Client(sampler) => {
                 let said = sampler(system.to_owned(), turns.to_vec());
@@ -158,42 +158,44 @@ impl<'a> Round<'a> {
     }
 
     /// Has a coding-agent CLI answer. Its answer is held against the schema, and once corrected, where tasks are run.
-    async fn run(&self, runner: &Runner, question: &Question) -> Result<Proposal, Silence> {
-        let Some(agents) = self.asking.agents else {
-            return Err(Silence::Away("this process runs no tasks; the hub does".to_owned()));
+    async fn run(&self, runner: &Runner, prompt: &PlannerPrompt) -> Result<Proposal, NoProposal> {
+        let Some(agents) = self.providers.agents else {
+            return Err(NoProposal::Unreachable("this process runs no tasks; the hub does".to_owned()));
         };
-        let timeout = runner.timeout.min(self.left().map_err(Silence::Away)?);
-        let asked = agents::Question {
-            name: TASK,
-            persona: question.system,
-            text: &question.user,
-            schema: question.schema,
+        let timeout = runner.timeout.min(self.left().map_err(NoProposal::Unreachable)?);
+        let asked = agents::Query {
+            name: TASK_NAME,
+            persona: prompt.system,
+            text: &prompt.user,
+            schema: prompt.schema,
             runner: runner.name.as_deref(),
             model: runner.model.as_deref(),
             timeout,
         };
-        let away = |error: agents::Error| Silence::Away(error.to_string());
-        let task = agents.ask(asked).await.map_err(away)?;
+        let away = |error: agents::Error| NoProposal::Unreachable(error.to_string());
+        let task = agents.query(asked).await.map_err(away)?;
         let ended = tokio::select! {
-            ended = agents.wait(&Viewer::Person, &task.id, timeout) => ended.map_err(away)?,
-            () = self.asking.cancelled.cancelled() => task,
+            ended = agents.wait(&Viewer::User, &task.id, timeout) => ended.map_err(away)?,
+            () = self.providers.cancelled.cancelled() => task,
         };
         let Some(outcome) = ended.outcome else {
-            agents.cancel(&Viewer::Person, &ended.id).await.map_err(away)?;
+            agents.cancel(&Viewer::User, &ended.id).await.map_err(away)?;
             let seconds = seconds(timeout);
-            return Err(Silence::Away(format!("task {} did not end within {seconds} s", ended.id)));
+            return Err(NoProposal::Unreachable(format!("task {} did not end within {seconds} s", ended.id)));
         };
-        agents.delivered(&ended.id).await;
+        agents.mark_delivered(&ended.id).await;
         let message = outcome.message.as_deref().unwrap_or_default();
         match outcome.failure {
             Some(failure) if failure.class == "schema" => {
                 let why = format!("the answer of task {} does not keep the schema after a repair", ended.id);
-                Err(Silence::Unusable(why))
+                Err(NoProposal::Unusable(why))
             }
-            Some(failure) => Err(Silence::Away(format!("task {} ended with {}", ended.id, failure.class))),
+            Some(failure) => {
+                Err(NoProposal::Unreachable(format!("task {} ended with {}", ended.id, failure.class)))
+            }
             None => proposal::read(message).map_err(|faults| {
-                let places = places(&faults);
-                Silence::Unusable(format!(
+                let places = fault_places(&faults);
+                NoProposal::Unusable(format!(
                     "the answer of task {} does not keep the schema: {places}",
                     ended.id
                 ))
@@ -212,32 +214,14 @@ impl<'a> Round<'a> {
     }
 }
 
-impl Outcome {
+impl ChainResult {
     /// The answer is still to come, whatever others have said.
-    fn awaited(mut self, source: PlanSource) -> Self {
-        let why = "it is asked; until it answers the policy's plan stands".to_owned();
+    fn pending(mut self, source: PlanSource) -> Self {
+        let why = "it is asked; until it answers, the default policy plans".to_owned();
         self.advice.reasons.push(Reason { by: source.name().to_owned(), why });
-        self.advice.heard = Heard::Nobody;
+        self.advice.response = ProviderResponse::NotAsked;
         self
     }
-}
-
-/// Reads an answer. Where it breaks the schema it is put behind `turns` with what is wrong, for another try; after the
-/// last one the error says why it is of no use.
-pub(super) fn judge(turns: &mut Vec<String>, answer: &str) -> Result<Option<Proposal>, String> {
-    let faults = match proposal::read(answer) {
-        Ok(proposal) => return Ok(Some(proposal)),
-        Err(faults) => faults,
-    };
-    // Each try added two; the question may stand in front of them.
-    let repairs = turns.len() / 2;
-    if repairs == REPAIRS {
-        let places = places(&faults);
-        return Err(format!("its answer does not keep the schema after {repairs} repairs: {places}"));
-    }
-    turns.push(answer.chars().take(REMINDED).collect());
-    turns.push(repair(&faults));
-    Ok(None)
 }
 
 fn source(adviser: Adviser) -> PlanSource {
@@ -250,16 +234,4 @@ fn source(adviser: Adviser) -> PlanSource {
 
 fn seconds(time: Duration) -> u128 {
     time.as_millis().div_ceil(1000)
-}
-
-/// Where an answer breaks the schema, without its words.
-fn places(faults: &[Fault]) -> String {
-    let place = |fault: &Fault| {
-        if fault.path.is_empty() {
-            fault.validator.clone()
-        } else {
-            format!("{} at {}", fault.validator, fault.path)
-        }
-    };
-    faults.iter().map(place).collect::<Vec<_>>().join(", ")
 }

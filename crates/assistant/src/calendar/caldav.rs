@@ -1,25 +1,25 @@
-//! What a CalDAV server is asked and how its answers are read (RFC 4791). Who sends it is the caller.
+//! Request bodies and responses of CalDAV (RFC 4791). The caller sends them.
 
 use std::borrow::Cow;
 
 /// Asks for the versions of all that is in a collection.
-pub(crate) const LIST: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n\
+pub const LIST: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n\
     <propfind xmlns=\"DAV:\"><prop><getetag/><resourcetype/></prop></propfind>";
 
 /// One thing of a collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Resource {
+pub struct Resource {
     /// Its path on the server.
-    pub(crate) href: String,
-    pub(crate) etag: String,
+    pub href: String,
+    pub etag: String,
     /// Its calendar text, where it was asked for.
-    pub(crate) text: Option<String>,
+    pub text: Option<String>,
     /// Whether it is a collection and no event.
-    pub(crate) collection: bool,
+    pub collection: bool,
 }
 
 /// Asks for the text of these.
-pub(crate) fn fetch<'a>(hrefs: impl Iterator<Item = &'a str>) -> String {
+pub fn fetch<'a>(hrefs: impl Iterator<Item = &'a str>) -> String {
     let hrefs = hrefs.map(|href| format!("<d:href>{}</d:href>", escape(href))).collect::<Vec<_>>().concat();
     format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<c:calendar-multiget xmlns:d=\"DAV:\" \
@@ -34,7 +34,7 @@ fn escape(text: &str) -> String {
 
 /// Reads a `multistatus`. Elements are known by their names without the prefix, because every server has its own;
 /// what is not known is passed over. `None` where the text is no XML of that kind.
-pub(crate) fn read(xml: &str) -> Option<Vec<Resource>> {
+pub fn read(xml: &str) -> Option<Vec<Resource>> {
     let mut found = Vec::new();
     let mut current: Option<Resource> = None;
     let mut text = String::new();

@@ -73,6 +73,35 @@ pub(super) fn parameter(line: &str, name: &str) -> Option<Range<usize>> {
     None
 }
 
+/// Escapes a text value by RFC 5545 3.3.11. The backslash goes first, or it would escape the escapes.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | ';' | ',' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            // RFC 5545 3.1 has no place for other control characters.
+            c if c.is_control() && c != '\t' => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Writes a content line in lines of at most 75 octets, cut between characters.
+pub(super) fn fold(out: &mut String, line: &str) {
+    let mut room = 75;
+    for c in line.chars() {
+        if c.len_utf8() > room {
+            out.push_str("\r\n ");
+            room = 74;
+        }
+        room -= c.len_utf8();
+        out.push(c);
+    }
+    out.push_str("\r\n");
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::proptest;

@@ -1,14 +1,14 @@
-//! Dates and times as a calendar writes them.
+//! Values of type DATE and DATE-TIME.
 
 use calcard::common::PartialDateTime;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Timestamp, Zoned};
 
-use super::super::event::When;
-use super::super::zone::Zone;
-use super::Error;
-use super::zones::Zones;
+use super::error::Error;
+use super::tzid::Zones;
+use crate::event::When;
+use crate::time_zone::Zone;
 
 /// A date or a time as it was written.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,42 +1,20 @@
-//! Calendars: iCalendar text in and out, and when events happen. Pure: text, zones and horizons come in as values.
-//!
-//! calcard reads the text; when things happen is worked out here, because its own expansion loses events at changes of
-//! the clocks. A rule is expanded in civil time, as its author meant it, and each date is then resolved in its zone.
+//! Faults of a calendar's text, and the effect of each on what is imported.
 
-pub(crate) mod caldav;
-mod changes;
-mod component;
-mod cut;
-mod expand;
-mod export;
-mod lines;
-mod read;
-mod rule;
-mod stamp;
-mod vtimezone;
-mod zones;
-
-#[cfg(test)]
-mod tests;
-
-pub(crate) use expand::{Horizon, occurrences};
-pub(crate) use export::{Before, Entry, Reminder, Sheet, print};
-pub(crate) use read::{Fault, MAX_BYTES, Read, read};
-pub(crate) use rule::Budget;
+use super::limits;
 
 /// Why a calendar, or one event of it, was not taken over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error(
         "the calendar has more than {} bytes, which is the most that is read at once; split it",
-        read::MAX_BYTES
+        limits::MAX_BYTES
     )]
     TooLarge,
     #[error("this is not a calendar: it does not begin with `BEGIN:VCALENDAR`")]
     NotACalendar,
     #[error("the event has no `END:VEVENT`")]
     Unended,
-    #[error("the event has {bytes} bytes; at most {} are read", read::MAX_EVENT_BYTES)]
+    #[error("the event has {bytes} bytes; at most {} are read", limits::MAX_EVENT_BYTES)]
     EventTooLarge { bytes: usize },
     #[error("the event cannot be read")]
     Unreadable,
@@ -54,18 +32,18 @@ pub(crate) enum Error {
     EmptyRule(String),
     #[error(
         "the event repeats more than {} times within the days that are looked at",
-        expand::MAX_OCCURRENCES
+        limits::MAX_OCCURRENCES
     )]
     TooOften,
     #[error("the rules of the event, or of all events together, take too much work to follow")]
     TooMuchWork,
-    #[error("the event lists {count} dates; at most {} are read", component::MAX_DATES)]
+    #[error("the event lists {count} dates; at most {} are read", limits::MAX_DATES)]
     TooManyDates { count: usize },
     #[error("{}", no_event(name, *more))]
     NoEvent { name: String, more: usize },
-    #[error("the same event stands in the calendar twice; the one that was changed last is taken")]
+    #[error("the calendar has the same event twice; the one changed last is imported")]
     Twice,
-    #[error("the rules of the event have {bytes} bytes; at most {} are followed", component::MAX_RULES)]
+    #[error("the rules of the event have {bytes} bytes; at most {} are followed", limits::MAX_RULE_BYTES)]
     LongRules { bytes: usize },
     #[error("the event is outside of the years 1 to 9999")]
     OutOfTime,
@@ -88,7 +66,7 @@ pub(crate) enum Error {
 
 /// What becomes of that which an error is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub enum Effect {
     /// An event is not in the calendar as it should be.
     LeftOut,
     /// It is taken over, in another way than it stands there.
@@ -99,14 +77,14 @@ pub(crate) enum Effect {
 
 fn no_event(name: &str, more: usize) -> String {
     match more {
-        0 => format!("a `{name}` is no event"),
-        more => format!("a `{name}` is no event, and neither are {more} more of them"),
+        0 => format!("a `{name}` is not an event"),
+        more => format!("a `{name}` is not an event; {more} more like it"),
     }
 }
 
 impl Error {
     /// Says what becomes of that which the error is about.
-    pub(crate) fn effect(&self) -> Effect {
+    pub fn effect(&self) -> Effect {
         match self {
             Self::NoEvent { .. } => Effect::PassedOver,
             Self::UnknownRange(_)

@@ -1,22 +1,20 @@
-//! When an event happens: rules, added and excluded dates in civil time, then resolved in their zone.
+//! Expansion of an event into occurrences: rules, added and excluded dates in civil time, then resolved in their zone.
 
 use jiff::civil::{DateTime, Time};
 use jiff::{SignedDuration, Timestamp, ToSpan as _, Zoned};
 
-use super::super::event::{Occurrence, Recurrence, When};
-use super::super::zone::Zone;
-use super::Error;
-use super::rule::{Budget, dates, widen};
-use super::stamp::{Adjusted, resolve};
-
-/// So many occurrences of one series fall into a horizon: an hourly one in four months.
-pub(super) const MAX_OCCURRENCES: usize = 3000;
+use super::datetime::{Adjusted, resolve};
+use super::error::Error;
+use super::limits::MAX_OCCURRENCES;
+use super::rrule::{Budget, dates, widen};
+use crate::event::{Occurrence, Recurrence, When};
+use crate::time_zone::Zone;
 
 /// What is looked at: everything that is not over before `from` and starts before `to`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Horizon {
-    pub(crate) from: Timestamp,
-    pub(crate) to: Timestamp,
+pub struct Horizon {
+    pub from: Timestamp,
+    pub to: Timestamp,
 }
 
 impl Horizon {
@@ -31,7 +29,7 @@ impl Horizon {
 ///
 /// # Errors
 /// Fails where the rules name no date, too many, or take too much work.
-pub(crate) fn occurrences(
+pub fn occurrences(
     when: &When,
     recurrence: Option<&Recurrence>,
     own: &Zone,

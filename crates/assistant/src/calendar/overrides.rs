@@ -1,13 +1,13 @@
-//! What the changed occurrences of a series do to it: one start is another event's, or all from one on
-//! (`RANGE=THISANDFUTURE`, RFC 5545 3.2.13).
+//! Recurrence overrides: changed occurrences of a series, and changes of the rest of it (`RANGE=THISANDFUTURE`, RFC
+//! 5545 3.2.13).
 
 use std::collections::HashMap;
 
 use jiff::civil::DateTime;
 
-use super::super::event::{Recurrence, RestOf, When};
-use super::Error;
-use super::component::Component;
+use super::error::Error;
+use super::vevent::Component;
+use crate::event::{Recurrence, RestOf, When};
 
 /// Bytes of rules that the changes of one series may repeat together, for each that changes the rest has them again.
 const MAX_REPEATED: usize = 64 * 1024;

@@ -1,47 +1,44 @@
-//! From the text of a file to drafts of its events. What is broken is named with its line, and the rest is taken over.
+//! Parser of a calendar file into drafts of events. A broken event is reported with its line, and the others are
+//! imported.
 
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::civil::DateTime;
 
-use super::super::event::{Draft, EventStatus};
-use super::super::zone::Zone;
-use super::Error;
-use super::changes::Changes;
-use super::component::{Component, component};
-use super::cut::{Kind, Piece, pieces};
+use super::content_lines::{lines, name};
+use super::datetime::{Clock, resolve};
+use super::error::Error;
 use super::expand::{Horizon, occurrences};
-use super::lines::{lines, name};
-use super::rule::Budget;
-use super::stamp::{Clock, resolve};
-use super::zones::Zones;
-
-/// The largest file: more than 100,000 events of the usual size.
-pub(crate) const MAX_BYTES: usize = 40 * 1024 * 1024;
-/// The largest event, with what is attached to it.
-pub(super) const MAX_EVENT_BYTES: usize = 1024 * 1024;
+use super::limits::{MAX_BYTES, MAX_EVENT_BYTES};
+use super::overrides::Changes;
+use super::rrule::Budget;
+use super::splitter::{Kind, Piece, pieces};
+use super::tzid::Zones;
+use super::vevent::{Component, component};
+use crate::event::{Draft, EventStatus};
+use crate::time_zone::Zone;
 
 /// Of the name of a component so much is shown; the longest of the standard has 13.
 const MAX_NAME: usize = 40;
 
 /// What a file holds.
 #[derive(Debug, Default)]
-pub(crate) struct Read {
+pub struct Read {
     /// In the order of the file: a series and its changed occurrences are one draft each.
-    pub(crate) drafts: Vec<Draft>,
+    pub drafts: Vec<Draft>,
     /// What was left out, or taken in another way than it stands there.
-    pub(crate) faults: Vec<Fault>,
+    pub faults: Vec<Fault>,
 }
 
 /// What was not taken as it stands there ([`Error::effect`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// The line of its `BEGIN`, counted from one.
-    pub(crate) line: usize,
+    pub line: usize,
     /// Its name in calendars, where that can be read.
-    pub(crate) uid: Option<String>,
-    pub(crate) error: Error,
+    pub uid: Option<String>,
+    pub error: Error,
 }
 
 /// An event and where it stands.
@@ -56,7 +53,7 @@ struct Found<'a> {
 ///
 /// # Errors
 /// Fails only where nothing of the text can be taken over.
-pub(crate) fn read(text: &str, own: &Zone, horizon: Horizon) -> Result<Read, Error> {
+pub fn read(text: &str, own: &Zone, horizon: Horizon) -> Result<Read, Error> {
     if text.len() > MAX_BYTES {
         return Err(Error::TooLarge);
     }

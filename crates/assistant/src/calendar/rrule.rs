@@ -1,13 +1,14 @@
-//! A recurrence rule in floating civil time: rrule counts as if every place had UTC, and what comes out is what the
-//! clock on the wall shows. Zones are the caller's.
+//! Expansion of a recurrence rule in floating civil time. The rrule crate counts in UTC, and its results are read as
+//! local times; the caller resolves time zones.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use rrule::RRuleSet;
 
-use super::super::zone::Zone;
-use super::Error;
+use super::error::Error;
+use super::limits::MAX_OCCURRENCES;
+use crate::time_zone::Zone;
 
 /// So many periods of its frequency one rule may be followed through, dates and gaps together.
 const MAX_STEPS: i64 = 200_000;
@@ -17,7 +18,7 @@ const FRUITLESS: i64 = 4_000_000;
 
 /// How much work the rules of one import may make together.
 #[derive(Debug)]
-pub(crate) struct Budget(i64);
+pub struct Budget(i64);
 
 impl Default for Budget {
     fn default() -> Self {
@@ -82,7 +83,7 @@ pub(super) fn dates(
         }
         if at >= from {
             found.push(at);
-            if found.len() > super::expand::MAX_OCCURRENCES {
+            if found.len() > MAX_OCCURRENCES {
                 return Err(Error::TooOften);
             }
         }

@@ -1,5 +1,5 @@
-//! Cuts a calendar file into its components without reading them, so that one broken event costs itself alone and can
-//! be named by its line.
+//! Splits a calendar file into components without reading them, so that a broken event affects no other and can be
+//! named by its line.
 
 /// A component of the file, as it stands in it.
 #[derive(Debug, PartialEq)]

@@ -1,12 +1,11 @@
-//! Which zone a name means. A name that means none is an error at the caller, never UTC.
+//! Resolution of a `TZID` to a time zone. An unknown name is an error of the caller, never UTC.
 
 use std::collections::HashMap;
 
 use calcard::common::timezone::Tz;
 
-use super::super::zone::Zone;
-use super::export::fold;
-use super::lines::{lines, zone};
+use super::content_lines::{fold, lines, zone};
+use crate::time_zone::Zone;
 
 /// The zones that a calendar file names: the world's, and those the file defines itself where they are one of the
 /// world's under another name.

@@ -1,4 +1,4 @@
-//! One `VEVENT`: from calcard's properties to what the room keeps.
+//! Reader of one `VEVENT`: calcard's properties to an event's details.
 
 use calcard::common::{IanaString as _, PartialDateTime};
 use calcard::icalendar::{
@@ -9,17 +9,14 @@ use calcard::{Entry as Parsed, Parser};
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, ToSpan as _, Zoned};
 
-use super::super::event::{Attendee, EventDetails, EventStatus, Period, Recurrence, When};
-use super::super::zone::Zone;
-use super::Error;
-use super::lines::{lines, name, parameter};
-use super::stamp::{Clock, Stamp, resolve};
-use super::zones::Zones;
+use super::content_lines::{lines, name, parameter};
+use super::datetime::{Clock, Stamp, resolve};
+use super::error::Error;
+use super::limits::{MAX_DATES, MAX_RULE_BYTES};
+use super::tzid::Zones;
+use crate::event::{Attendee, EventDetails, EventStatus, Period, Recurrence, When};
+use crate::time_zone::Zone;
 
-/// So many `EXDATE`s and `RDATE`s an event may list: more than ten years of days.
-pub(super) const MAX_DATES: usize = 4000;
-/// So many bytes the rules of an event may have together; a rule that lists all days of a year has some 1,500.
-pub(super) const MAX_RULES: usize = 4096;
 /// So many people an event may invite; those beyond are counted in a note.
 const MAX_ATTENDEES: usize = 1000;
 
@@ -263,7 +260,7 @@ fn recurrence(
     let count = found.more.len() + found.without.len() + found.without_days.len();
     match (count, &found) {
         (count, _) if count > MAX_DATES => Err(Error::TooManyDates { count }),
-        _ if bytes > MAX_RULES => Err(Error::LongRules { bytes }),
+        _ if bytes > MAX_RULE_BYTES => Err(Error::LongRules { bytes }),
         (_, Recurrence { rules, more, .. }) if rules.is_empty() && more.is_empty() => Ok(None),
         _ => Ok(Some(found)),
     }

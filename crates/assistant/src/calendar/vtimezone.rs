@@ -1,11 +1,11 @@
-//! A zone as a `VTIMEZONE`, for programs that know zones by their rules alone (RFC 5545 3.6.5).
+//! Writer of a `VTIMEZONE`, for programs that know time zones by their rules only (RFC 5545 3.6.5).
 
 use jiff::civil::{DateTime, Weekday};
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 
-use super::super::zone::Zone;
-use super::export::{escape, fold};
+use super::content_lines::{escape, fold};
+use crate::time_zone::Zone;
 
 /// So far ahead the changes of the clocks are looked at. What repeats for so long is written as a rule, and what does
 /// not is listed.

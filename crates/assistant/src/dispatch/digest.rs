@@ -1,38 +1,39 @@
-//! What was missed while nothing ran, or held through the quiet hours: told in one piece, never as a burst.
+//! Digest of overdue notifications: those that were missed while no hub ran, or held during quiet hours, are sent as
+//! one message.
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::assistant::agenda::Happening;
-use crate::assistant::event::EventStatus;
-use crate::assistant::notification::Channel;
-use crate::assistant::planner::open::closed;
-use crate::assistant::planner::wording::dated;
-use crate::assistant::rows::{self, millis};
-use crate::assistant::{Assistant, Error, Notification, UserId, Zone};
-use crate::store::assistant::outbox;
+use crate::event::EventStatus;
+use crate::events::EventOccurrence;
+use crate::notification::Channel;
+use crate::planner::quiet_hours::blocked_by;
+use crate::planner::wording::dated;
+use crate::rows::{self, millis};
+use crate::{Assistant, Error, Notification, UserId, Zone};
+use adjutant_store::assistant::outbox;
 
 /// So much later than due a notification counts as missed.
-const LATE: SignedDuration = SignedDuration::from_mins(10);
+const MAX_DELAY: SignedDuration = SignedDuration::from_mins(10);
 
 /// Missed notifications that one look takes.
-const MOST: u32 = 5000;
+const BATCH_SIZE: u32 = 5000;
 
 impl Assistant {
     /// Of what each user missed, lets one notification tell the others. What may not go out now is left to its own
     /// send, which holds it or takes it back: it carries nothing, and nobody carries it.
     pub(super) async fn merge_missed(&self, now: Timestamp) -> Result<(), Error> {
-        let before = now.saturating_sub(LATE).unwrap_or(now);
+        let before = now.saturating_sub(MAX_DELAY).unwrap_or(now);
         let mut missed: BTreeMap<UserId, Vec<Notification>> = BTreeMap::new();
-        for row in outbox::missed(&self.store, millis(now), millis(before), MOST).await? {
+        for row in outbox::missed(&self.store, millis(now), millis(before), BATCH_SIZE).await? {
             // One that cannot be read is refused by its own send.
             let Ok(one) = rows::notification(row) else { continue };
             missed.entry(one.user.clone()).or_default().push(one);
         }
-        for (user, mut told) in missed.into_iter().filter(|(_, told)| told.len() > 1) {
+        for (user, mut late) in missed.into_iter().filter(|(_, late)| late.len() > 1) {
             let preferences = self.user(&user).await?.preferences;
-            told.retain(|one| closed(&preferences, one.channel, now).is_none());
+            late.retain(|one| blocked_by(&preferences, one.channel, now).is_none());
             // A mail or a popup tells many things at once; a phone that rings late tells nothing better. Of equals the
             // most pressing one, which climbs the ladder, and then the last.
             let fit = |one: &Notification| match one.channel {
@@ -40,21 +41,21 @@ impl Assistant {
                 Channel::Popup | Channel::Desktop | Channel::Ntfy | Channel::Webhook => 1,
                 Channel::Call => 0,
             };
-            let Some(carrier) = told.iter().max_by_key(|one| (fit(one), one.urgency)) else { continue };
+            let Some(carrier) = late.iter().max_by_key(|one| (fit(one), one.urgency)) else { continue };
             let carrier = carrier.id.as_str().to_owned();
             let others =
-                told.iter().map(|one| one.id.as_str().to_owned()).filter(|id| *id != carrier).collect();
+                late.iter().map(|one| one.id.as_str().to_owned()).filter(|id| *id != carrier).collect();
             outbox::merge(&self.store, others, carrier, millis(now)).await?;
         }
         Ok(())
     }
 
     /// Returns what a notification tells with its own: as it is read again now, nothing of what was called off.
-    pub(super) async fn missed_with(
+    pub(super) async fn merged_notifications(
         &self,
         carrier: &Notification,
         zone: &Zone,
-    ) -> Result<Vec<Missed>, Error> {
+    ) -> Result<Vec<MergedNotification>, Error> {
         let mut missed = Vec::new();
         for row in outbox::merged_into(&self.store, carrier.id.as_str()).await? {
             let one = rows::notification(row)?;
@@ -63,8 +64,13 @@ impl Assistant {
                 Ok(_) | Err(Error::Unknown { .. }) => continue,
                 Err(error) => return Err(error),
             };
-            if let Some(Happening { event, occurrence }) = self.happening(event, &one.occurrence).await? {
-                missed.push(Missed { dated: dated(&event, &occurrence, zone), held: one.attempts > 0 });
+            if let Some(EventOccurrence { event, occurrence }) =
+                self.event_occurrence(event, &one.occurrence).await?
+            {
+                missed.push(MergedNotification {
+                    dated: dated(&event, &occurrence, zone),
+                    held: one.attempts > 0,
+                });
             }
         }
         Ok(missed)
@@ -73,7 +79,7 @@ impl Assistant {
 
 /// What is told by another notification.
 #[derive(Debug)]
-pub(super) struct Missed {
+pub(super) struct MergedNotification {
     /// What happens when.
     dated: String,
     /// It was tried, and held for the quiet hours; it was never tried in its time otherwise.
@@ -81,22 +87,22 @@ pub(super) struct Missed {
 }
 
 /// Tells whether the words of a notification are no longer right about how long it is till then.
-pub(super) fn is_late(notification: &Notification, now: Timestamp) -> bool {
-    now.duration_since(notification.due_at) > LATE
+pub(super) fn is_overdue(notification: &Notification, now: Timestamp) -> bool {
+    now.duration_since(notification.due_at) > MAX_DELAY
 }
 
 /// What somebody is told besides, under the reason why it was not told in its time.
-pub(super) fn besides(missed: &[Missed]) -> String {
+pub(super) fn digest_text(missed: &[MergedNotification]) -> String {
     let mut text = String::new();
     let reasons = [
         (false, "Missed while this computer was off or asleep:"),
         (true, "Kept until the quiet hours were over:"),
     ];
     for (held, why) in reasons {
-        let told: Vec<&str> =
+        let late: Vec<&str> =
             missed.iter().filter(|one| one.held == held).map(|one| one.dated.as_str()).collect();
-        if !told.is_empty() {
-            text = format!("{text}\n\n{why}\n- {}", told.join("\n- "));
+        if !late.is_empty() {
+            text = format!("{text}\n\n{why}\n- {}", late.join("\n- "));
         }
     }
     text

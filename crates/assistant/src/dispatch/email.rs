@@ -8,23 +8,22 @@ use lettre::message::header::{ContentType, MIME_VERSION_1_0};
 use lettre::transport::smtp::PoolConfig;
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 
-use super::send::Letter;
-use super::{Outcome, make_private};
-use crate::config::delivery::{Delivery, Mail};
+use super::message::{OutgoingMessage, SendOutcome, make_private};
+use adjutant_base::config::delivery::{Delivery, Mail};
 
 /// Connections to the mail server.
-const CONNECTIONS: u32 = 8;
+const MAX_CONNECTIONS: u32 = 8;
 
 /// How long the mail server may take for one step.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SMTP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How mails leave.
 pub(super) struct Mailer {
     from: Result<Mailbox, String>,
-    by: By,
+    transport: MailTransport,
 }
 
-enum By {
+enum MailTransport {
     Nothing,
     Server(AsyncSmtpTransport<Tokio1Executor>),
     Folder(PathBuf),
@@ -36,56 +35,59 @@ impl Mailer {
     /// Connects to nothing yet.
     pub(super) fn new(delivery: &Delivery) -> Self {
         let from = delivery.mail_from.as_deref().unwrap_or("Adjutant <adjutant@localhost>");
-        let by = match &delivery.mail {
-            None => By::Nothing,
-            Some(Mail::Folder(folder)) => By::Folder(folder.clone()),
+        let transport = match &delivery.mail {
+            None => MailTransport::Nothing,
+            Some(Mail::Folder(folder)) => MailTransport::Folder(folder.clone()),
             Some(Mail::Server(url)) => match AsyncSmtpTransport::<Tokio1Executor>::from_url(url) {
                 Ok(builder) => {
-                    let pool = PoolConfig::new().max_size(CONNECTIONS);
-                    By::Server(builder.timeout(Some(PATIENCE)).pool_config(pool).build())
+                    let pool = PoolConfig::new().max_size(MAX_CONNECTIONS);
+                    MailTransport::Server(builder.timeout(Some(SMTP_TIMEOUT)).pool_config(pool).build())
                 }
-                Err(error) => By::Unusable(error.to_string()),
+                Err(error) => MailTransport::Unusable(error.to_string()),
             },
         };
         Self {
-            from: from.parse().map_err(|error| format!("the sender `{from}` is no mail address: {error}")),
-            by,
+            from: from.parse().map_err(|error| format!("the sender `{from}` is not a mail address: {error}")),
+            transport,
         }
     }
 }
 
-pub(super) async fn send(mailer: &Mailer, letter: &Letter<'_>) -> Outcome {
-    let message = match message(mailer, letter) {
-        Ok(message) => message,
-        Err(why) => return Outcome::Refused(why),
+pub(super) async fn send(mailer: &Mailer, message: &OutgoingMessage<'_>) -> SendOutcome {
+    let mail = match compose(mailer, message) {
+        Ok(mail) => mail,
+        Err(why) => return SendOutcome::Refused(why),
     };
-    match &mailer.by {
-        By::Nothing => Outcome::Simulated("no mail server is configured".to_owned()),
-        By::Unusable(why) => Outcome::Refused(format!("the mail server's address cannot be used: {why}")),
-        By::Folder(folder) => match keep(folder, letter.notification.id.as_str(), &message.formatted()).await
-        {
-            Ok(()) => Outcome::Sent("put into the folder for mails".to_owned()),
-            Err(error) => Outcome::Failed(format!("the folder for mails cannot be written: {error}")),
-        },
-        By::Server(server) => match server.send(message).await {
-            Ok(response) => Outcome::Sent(response.message().collect::<Vec<_>>().join(" ")),
-            Err(error) if error.is_permanent() => {
-                Outcome::Refused(format!("the mail server refused: {error}"))
+    match &mailer.transport {
+        MailTransport::Nothing => SendOutcome::Simulated("no mail server is configured".to_owned()),
+        MailTransport::Unusable(why) => {
+            SendOutcome::Refused(format!("the mail server's address cannot be used: {why}"))
+        }
+        MailTransport::Folder(folder) => {
+            match write_mail(folder, message.notification.id.as_str(), &mail.formatted()).await {
+                Ok(()) => SendOutcome::Sent("put into the folder for mails".to_owned()),
+                Err(error) => SendOutcome::Failed(format!("the folder for mails cannot be written: {error}")),
             }
-            Err(error) => Outcome::Failed(format!("the mail server did not take it: {error}")),
+        }
+        MailTransport::Server(server) => match server.send(mail).await {
+            Ok(response) => SendOutcome::Sent(response.message().collect::<Vec<_>>().join(" ")),
+            Err(error) if error.is_permanent() => {
+                SendOutcome::Refused(format!("the mail server refused: {error}"))
+            }
+            Err(error) => SendOutcome::Failed(format!("the mail server did not take it: {error}")),
         },
     }
 }
 
 /// The mail. Its Message-ID is the notification's, so that a second try is seen as the same mail.
-fn message(mailer: &Mailer, letter: &Letter<'_>) -> Result<Message, String> {
-    let Some(address) = &letter.user.email else { return Err("the user has no mail address".to_owned()) };
-    let address = address.parse().map_err(|error| format!("`{address}` is no mail address: {error}"))?;
-    let to = Mailbox::new(Some(letter.user.name.clone()), address);
+fn compose(mailer: &Mailer, message: &OutgoingMessage<'_>) -> Result<Message, String> {
+    let Some(address) = &message.user.email else { return Err("the user has no mail address".to_owned()) };
+    let address = address.parse().map_err(|error| format!("`{address}` is not a mail address: {error}"))?;
+    let to = Mailbox::new(Some(message.user.name.clone()), address);
     let subject: String =
-        letter.notification.wording.subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        message.notification.wording.subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     Message::builder()
-        .message_id(Some(format!("<{}@adjutant.invalid>", letter.notification.id)))
+        .message_id(Some(format!("<{}@adjutant.invalid>", message.notification.id)))
         .from(mailer.from.clone()?)
         .to(to)
         .subject(subject)
@@ -93,11 +95,11 @@ fn message(mailer: &Mailer, letter: &Letter<'_>) -> Result<Message, String> {
         .header(MIME_VERSION_1_0)
         // Without it a reader takes what is not ASCII for something else.
         .header(ContentType::TEXT_PLAIN)
-        .body(format!("{}\r\n", letter.text))
+        .body(format!("{}\r\n", message.text))
         .map_err(|error| format!("the mail cannot be written: {error}"))
 }
 
-async fn keep(folder: &Path, id: &str, bytes: &[u8]) -> std::io::Result<()> {
+async fn write_mail(folder: &Path, id: &str, bytes: &[u8]) -> std::io::Result<()> {
     make_private(folder).await?;
     // Under one name: a second try replaces the first.
     let part = folder.join(format!("{id}.part"));

@@ -1,31 +1,31 @@
-//! An urgent notification that nobody acknowledged goes on to the next way of the user's ladder.
+//! Escalation of urgent notifications that are not acknowledged to the next channel of the user's ladder.
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::assistant::agenda::Happening;
-use crate::assistant::notification::{Channel, Reason, Status, Urgency};
-use crate::assistant::planner::open::{Closed, closed};
-use crate::assistant::planner::{self, Situation};
-use crate::assistant::rows::{self, millis};
-use crate::assistant::{Assistant, Error, Notification, Planned, User};
-use crate::store::assistant::notifications::NotificationRow;
-use crate::store::assistant::outbox;
-use crate::store::assistant::plans::PlanRow;
-use crate::trace::within;
+use crate::events::EventOccurrence;
+use crate::notification::{Channel, Reason, Status, Urgency};
+use crate::planner::quiet_hours::{Blocked, blocked_by};
+use crate::planner::{self, Situation};
+use crate::rows::{self, millis};
+use crate::{Assistant, Error, Notification, Planned, User};
+use adjutant_base::trace_context::within;
+use adjutant_store::assistant::notifications::NotificationRow;
+use adjutant_store::assistant::outbox;
+use adjutant_store::assistant::plans::PlanRow;
 
 /// What was sent longer ago does not escalate any more.
-const FRESH: SignedDuration = SignedDuration::from_hours(12);
+const MAX_AGE: SignedDuration = SignedDuration::from_hours(12);
 
 /// Notifications that are read at once.
-const PAGE: u32 = 500;
+const PAGE_SIZE: u32 = 500;
 
 impl Assistant {
     /// Plans the next step for what waits for its acknowledgement for too long. Each step is planned once, whoever
     /// looks: its id is made of the one before.
     pub(super) async fn escalate(&self, now: Timestamp) -> Result<(), Error> {
-        let mut behind = (millis(now.saturating_sub(FRESH).unwrap_or(now)), String::new());
+        let mut behind = (millis(now.saturating_sub(MAX_AGE).unwrap_or(now)), String::new());
         loop {
-            let page = outbox::unacknowledged(&self.store, &behind, PAGE).await?;
+            let page = outbox::unacknowledged(&self.store, &behind, PAGE_SIZE).await?;
             let Some(last) = page.last() else { return Ok(()) };
             behind = (last.updated_at, last.id.clone());
             for row in page {
@@ -58,11 +58,13 @@ impl Assistant {
             Err(Error::Unknown { .. }) => return Ok(true),
             Err(error) => return Err(error),
         };
-        let Some(happening) = self.happening(event, &notification.occurrence).await? else { return Ok(true) };
+        let Some(event_occurrence) = self.event_occurrence(event, &notification.occurrence).await? else {
+            return Ok(true);
+        };
         let rules = self.rules(&user.id).await?;
-        let mut history = self.notifications_of(&notification.event, PAGE).await?;
+        let mut history = self.notifications_of(&notification.event, PAGE_SIZE).await?;
         history.retain(|one| one.occurrence == notification.occurrence);
-        let Happening { event, occurrence } = &happening;
+        let EventOccurrence { event, occurrence } = &event_occurrence;
         let channels = Channel::ALL;
         Ok(planner::bars_calls(&Situation {
             user,
@@ -102,15 +104,15 @@ fn next_step(
         Channel::Popup | Channel::Desktop => true,
     };
     let mut open = ladder.iter().skip(step).filter(possible);
-    let next = open.find(|way| closed(preferences, **way, now) != Some(Closed::Weekend))?;
-    if closed(preferences, *next, now).is_some() {
+    let next = open.find(|way| blocked_by(preferences, **way, now) != Some(Blocked::Weekend))?;
+    if blocked_by(preferences, *next, now).is_some() {
         return None;
     }
     let (by, next_by, minutes) = (notification.channel.name(), next.name(), preferences.ladder_minutes);
     let why = if failed {
-        format!("it could not be told by {by}, so it goes on by {next_by}")
+        format!("it could not be sent by {by}, so it escalates to {next_by}")
     } else {
-        format!("nobody acknowledged the {by} within {minutes} minutes, so it goes on by {next_by}")
+        format!("the {by} was not acknowledged within {minutes} minutes, so it escalates to {next_by}")
     };
     let mut reasons = notification.reasons.clone();
     reasons.push(Reason { by: "escalation".to_owned(), why });

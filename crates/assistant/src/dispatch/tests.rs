@@ -1,23 +1,23 @@
-//! What is sent when, told with instants that are given.
+//! Tests of dispatch, with given instants.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use futures::FutureExt as _;
 
 use super::*;
-use crate::assistant::event::CalendarSource;
-use crate::assistant::import::Origin;
-use crate::assistant::notices::{Due, Verdict};
-use crate::assistant::notification::Urgency;
-use crate::assistant::planner::open::{Closed, closed};
-use crate::assistant::planning::Which;
-use crate::assistant::user::{QuietHours, RuleKind, WeekendPolicy};
-use crate::assistant::{Preferences, Rule, RuleId, User, UserId, Zone};
-use crate::config::Database;
-use crate::config::delivery::Mail;
-use crate::events::Events;
-use crate::store::Store;
+use crate::event::CalendarSource;
+use crate::import::Origin;
+use crate::notification::Urgency;
+use crate::notifications::{Due, Verdict};
+use crate::planner::quiet_hours::{Blocked, blocked_by};
+use crate::plans::PlanScope;
+use crate::user::{QuietHours, RuleKind, WeekendPolicy};
+use crate::{Notification, Preferences, Rule, RuleId, User, UserId, Zone};
+use adjutant_base::config::Database;
+use adjutant_base::config::delivery::Mail;
+use adjutant_base::events::Events;
+use adjutant_store::Store;
 
 const CALENDAR: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\nBEGIN:VEVENT\r\nUID:a@test\r\n\
     DTSTART:20300107T120000Z\r\nDTEND:20300107T130000Z\r\nSUMMARY:Review\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
@@ -51,7 +51,7 @@ async fn room() -> (Assistant, UserId, Timestamp) {
         name: "a".to_owned(),
     };
     room.import(&origin, CALENDAR.to_owned(), "test", now).await.unwrap();
-    let planning = room.plan(&id, None, Which::Unplanned, now).await.unwrap();
+    let planning = room.plan(&id, None, PlanScope::Unplanned, now).await.unwrap();
     assert_eq!(planning.planned, 1, "{planning:?}");
     (room, id, now)
 }
@@ -62,7 +62,7 @@ async fn all(room: &Assistant, user: &UserId) -> Vec<Notification> {
 }
 
 /// Leases what is due at an instant, and says how the sends ended.
-async fn lease(room: &Assistant, now: Timestamp, outcome: Outcome) -> usize {
+async fn lease(room: &Assistant, now: Timestamp, outcome: SendOutcome) -> usize {
     let leased =
         outbox::lease(&room.store, "hub".to_owned(), millis(now), millis(now) + 1000, 10).await.unwrap();
     for row in &leased {
@@ -86,7 +86,7 @@ async fn who_sends_is_woken_by_a_plan() {
 #[tokio::test]
 async fn what_nobody_acknowledges_climbs_the_ladder_until_somebody_does() {
     let (room, user, _) = room().await;
-    assert_eq!(lease(&room, at("2030-01-07T11:46:00Z"), Outcome::Sent("ok".to_owned())).await, 1);
+    assert_eq!(lease(&room, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
     room.escalate(at("2030-01-07T11:50:00Z")).await.unwrap();
     assert_eq!(all(&room, &user).await.len(), 1, "it waits for five minutes");
     for _ in 0..2 {
@@ -96,7 +96,7 @@ async fn what_nobody_acknowledges_climbs_the_ladder_until_somebody_does() {
     assert_eq!(told.len(), 2, "each step is planned once");
     assert_eq!(told[1].channel, Channel::Call);
     assert!(told[1].reasons.iter().any(|reason| reason.by == "escalation"), "{:?}", told[1].reasons);
-    assert_eq!(lease(&room, at("2030-01-07T11:52:00Z"), Outcome::Sent("rang".to_owned())).await, 1);
+    assert_eq!(lease(&room, at("2030-01-07T11:52:00Z"), SendOutcome::Sent("rang".to_owned())).await, 1);
     room.acknowledge(&told[1].id, "test", at("2030-01-07T11:53:00Z")).await.unwrap();
     assert!(all(&room, &user).await.iter().all(|one| one.acknowledged_at.is_some()));
     room.escalate(at("2030-01-07T12:30:00Z")).await.unwrap();
@@ -119,7 +119,7 @@ fn quiet(start: i8, end: i8) -> QuietHours {
 async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_barred() {
     // It becomes quiet just after the mail, which waits for its acknowledgement until it is not any more.
     let (room, user, _) = room().await;
-    assert_eq!(lease(&room, at("2030-01-07T11:46:00Z"), Outcome::Sent("ok".to_owned())).await, 1);
+    assert_eq!(lease(&room, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
     prefer(&room, &user, |preferences| preferences.quiet = Some(quiet(11, 15))).await;
     for time in ["11:52:00", "12:30:00", "14:59:59"] {
         room.escalate(at(&format!("2030-01-07T{time}Z"))).await.unwrap();
@@ -131,7 +131,7 @@ async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_bar
     // 2030-01-12 is a Saturday; by then no mail of Monday escalates, so the mail is of that day.
     for (weekend, calls) in [(WeekendPolicy::None, 0), (WeekendPolicy::Email, 0), (WeekendPolicy::Call, 1)] {
         let (room, user, _) = self::room().await;
-        assert_eq!(lease(&room, at("2030-01-12T11:46:00Z"), Outcome::Sent("ok".to_owned())).await, 1);
+        assert_eq!(lease(&room, at("2030-01-12T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
         prefer(&room, &user, |preferences| preferences.weekend = weekend).await;
         room.escalate(at("2030-01-12T11:52:00Z")).await.unwrap();
         assert_eq!(all(&room, &user).await.len(), 1 + calls, "{weekend:?}");
@@ -139,7 +139,7 @@ async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_bar
 
     // A rule bars calls: it goes on by what comes after the call.
     let (room, user, now) = self::room().await;
-    assert_eq!(lease(&room, at("2030-01-07T11:46:00Z"), Outcome::Sent("ok".to_owned())).await, 1);
+    assert_eq!(lease(&room, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
     prefer(&room, &user, |preferences| preferences.ladder.push(Channel::Desktop)).await;
     let attended = CALENDAR.replace("SUMMARY:", "ATTENDEE:mailto:kim@example.org\r\nSUMMARY:");
     let origin = Origin {
@@ -167,32 +167,32 @@ async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_bar
 async fn what_is_late_waits_for_the_end_of_the_quiet_hours_however_pressing_it_is() {
     let (room, user, _) = room().await;
     let urgent = Notification { urgency: Urgency::Urgent, ..all(&room, &user).await.remove(0) };
-    let show: Show = Arc::new(|_| Box::pin(async { Outcome::Sent("shown".to_owned()) }));
+    let present: PresentFn = Arc::new(|_| Box::pin(async { SendOutcome::Sent("shown".to_owned()) }));
     let delivery = Delivery::default();
-    let ways = Ways { mail: email::Mailer::new(&delivery), delivery, web: None, show };
+    let senders = Senders { mail: email::Mailer::new(&delivery), delivery, http: None, present };
     let now = at("2030-01-07T11:46:00Z");
     let send = async |channel: Channel, now| {
-        room.send(&ways, Notification { channel, ..urgent.clone() }, now).await.unwrap()
+        room.send(&senders, Notification { channel, ..urgent.clone() }, now).await.unwrap()
     };
     prefer(&room, &user, |preferences| preferences.quiet = Some(quiet(11, 12))).await;
     for channel in [Channel::Call, Channel::Email, Channel::Popup, Channel::Desktop] {
-        assert_eq!(send(channel, now).await, Outcome::Held(at("2030-01-07T12:00:00Z")), "{channel:?}");
+        assert_eq!(send(channel, now).await, SendOutcome::Held(at("2030-01-07T12:00:00Z")), "{channel:?}");
     }
     let saturday = at("2030-01-12T09:00:00Z");
     prefer(&room, &user, |preferences| preferences.quiet = None).await;
-    assert!(matches!(send(Channel::Call, now).await, Outcome::Simulated(_)));
+    assert!(matches!(send(Channel::Call, now).await, SendOutcome::Simulated(_)));
     // The round holds it as the send says, and tries again when the quiet hours are over.
     prefer(&room, &user, |preferences| preferences.quiet = Some(quiet(11, 12))).await;
-    let next = room.round(&ways, "hub", || now, &CancellationToken::new()).await.unwrap();
+    let next = room.dispatch_due(&senders, "hub", || now, &CancellationToken::new()).await.unwrap();
     assert_eq!(next, Some(millis(at("2030-01-07T12:00:00Z"))));
     let held = all(&room, &user).await.remove(0);
     assert_eq!((held.status, held.sent_at), (Status::Planned, None));
     assert_eq!(room.attempts(&held.id).await.unwrap()[0].outcome.as_deref(), Some("held"));
     let later = at("2030-01-07T12:00:30Z");
-    room.round(&ways, "hub", || later, &CancellationToken::new()).await.unwrap();
+    room.dispatch_due(&senders, "hub", || later, &CancellationToken::new()).await.unwrap();
     assert_eq!(all(&room, &user).await.remove(0).status, Status::Simulated);
-    assert_eq!(closed(&Preferences::default(), Channel::Call, saturday), Some(Closed::Weekend));
-    assert_eq!(closed(&Preferences::default(), Channel::Email, saturday), None);
+    assert_eq!(blocked_by(&Preferences::default(), Channel::Call, saturday), Some(Blocked::Weekend));
+    assert_eq!(blocked_by(&Preferences::default(), Channel::Email, saturday), None);
 }
 
 /// Takes the calendar with more events like its own in it, and plans them.
@@ -204,7 +204,7 @@ async fn take(room: &Assistant, user: &UserId, now: Timestamp, others: &[&str]) 
     let origin = Origin { user: user.clone(), source: CalendarSource::File, name: place.clone(), place };
     let text = CALENDAR.replace("END:VCALENDAR", &format!("{more}END:VCALENDAR"));
     room.import(&origin, text, "test", now).await.unwrap();
-    room.plan(user, None, Which::Unplanned, now).await.unwrap();
+    room.plan(user, None, PlanScope::Unplanned, now).await.unwrap();
 }
 
 #[tokio::test]
@@ -214,11 +214,12 @@ async fn what_was_held_is_told_in_one_piece_without_what_was_called_off_meanwhil
     let folder = tempfile::tempdir().unwrap();
     let mail = Some(Mail::Folder(folder.path().to_owned()));
     let delivery = Delivery { mail, ..Delivery::default() };
-    let show: Show = Arc::new(|_| Box::pin(async { Outcome::Sent("shown".to_owned()) }));
-    let ways = Ways { mail: email::Mailer::new(&delivery), delivery, web: None, show };
+    let present: PresentFn = Arc::new(|_| Box::pin(async { SendOutcome::Sent("shown".to_owned()) }));
+    let senders = Senders { mail: email::Mailer::new(&delivery), delivery, http: None, present };
     prefer(&room, &user, |preferences| preferences.quiet = Some(quiet(11, 12))).await;
-    let round =
-        async |text: &str| room.round(&ways, "hub", || at(text), &CancellationToken::new()).await.unwrap();
+    let round = async |text: &str| {
+        room.dispatch_due(&senders, "hub", || at(text), &CancellationToken::new()).await.unwrap()
+    };
     // Long after it was due, in the quiet hours: each is held for itself.
     assert_eq!(round("2030-01-07T11:59:00Z").await, Some(millis(at("2030-01-07T12:00:00Z"))));
     let standing = async |status| all(&room, &user).await.iter().filter(|one| one.status == status).count();
@@ -249,16 +250,16 @@ async fn what_was_held_is_told_in_one_piece_without_what_was_called_off_meanwhil
 async fn to_be_held_is_no_try() {
     let (room, user, _) = room().await;
     let one = async || all(&room, &user).await.remove(0);
-    let end = async |outcome: Outcome| {
+    let end = async |outcome: SendOutcome| {
         let now = one().await.try_at;
         let leased = outbox::lease(&room.store, "hub".to_owned(), millis(now), i64::MAX, 10).await.unwrap();
         room.record(&leased[0].id, leased[0].attempts, &outcome, now).await.unwrap();
         one().await.status
     };
-    let away = || Outcome::Failed("the server is away".to_owned());
-    for _ in 1..TRIES {
+    let away = || SendOutcome::Failed("the server is away".to_owned());
+    for _ in 1..MAX_TRIES {
         let later = one().await.try_at + SignedDuration::from_hours(8);
-        assert_eq!(end(Outcome::Held(later)).await, Status::Planned);
+        assert_eq!(end(SendOutcome::Held(later)).await, Status::Planned);
         assert_eq!(one().await.try_at, later);
         assert_eq!(end(away()).await, Status::Planned);
     }
@@ -275,15 +276,15 @@ async fn a_call_is_never_placed_twice_by_itself_and_a_mail_is_sent_again() {
             outbox::lease(&room.store, "gone".to_owned(), millis(now), until, 10).await.unwrap().len(),
             1
         );
-        room.settle_lost(now, now).await.unwrap();
+        room.settle_expired_leases(now, now).await.unwrap();
         assert_eq!(all(&room, &user).await.last().unwrap().status, Status::Sending, "the lease lasts");
         let later = rows::instant(until + 1);
-        room.settle_lost(later, later).await.unwrap();
+        room.settle_expired_leases(later, later).await.unwrap();
         all(&room, &user).await.pop().unwrap()
     };
     let mail = vanish(at("2030-01-07T11:46:00Z")).await;
     assert_eq!((mail.channel, mail.status), (Channel::Email, Status::Planned));
-    assert_eq!(lease(&room, at("2030-01-07T11:46:05Z"), Outcome::Sent("ok".to_owned())).await, 1);
+    assert_eq!(lease(&room, at("2030-01-07T11:46:05Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
     let tries = room.attempts(&mail.id).await.unwrap();
     let outcomes: Vec<_> = tries.iter().map(|one| one.outcome.as_deref().unwrap()).collect();
     assert_eq!(outcomes, ["unknown", "sent"]);
@@ -292,7 +293,7 @@ async fn a_call_is_never_placed_twice_by_itself_and_a_mail_is_sent_again() {
     let now = at("2030-01-07T11:52:30Z");
     let call = vanish(now).await;
     assert_eq!((call.channel, call.status), (Channel::Call, Status::Unknown));
-    assert_eq!(lease(&room, at("2030-01-07T12:30:00Z"), Outcome::Sent("rang".to_owned())).await, 0);
+    assert_eq!(lease(&room, at("2030-01-07T12:30:00Z"), SendOutcome::Sent("rang".to_owned())).await, 0);
     let settled = room.resolve(&call.id, Verdict::Sent, "test", now).await.unwrap();
     assert_eq!(settled.status, Status::Sent);
     assert!(room.retry(&call.id, "test", now).await.is_err(), "it was told");
@@ -304,22 +305,24 @@ async fn nothing_goes_out_for_an_event_that_was_cancelled_behind_our_back() {
     let notification = all(&room, &user).await.remove(0);
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = told.clone();
-    let show: Show = Arc::new(move |shown| {
+    let present: PresentFn = Arc::new(move |shown| {
         seen.lock().unwrap().push(shown.notification.wording.subject);
-        Box::pin(async { Outcome::Sent("shown".to_owned()) })
+        Box::pin(async { SendOutcome::Sent("shown".to_owned()) })
     });
     let delivery = Delivery::default();
-    let ways = Ways { mail: email::Mailer::new(&delivery), delivery, web: None, show };
+    let senders = Senders { mail: email::Mailer::new(&delivery), delivery, http: None, present };
     let popup = Notification { channel: Channel::Popup, ..notification.clone() };
-    assert_eq!(room.send(&ways, popup.clone(), now).await.unwrap(), Outcome::Sent("shown".to_owned()));
-    let mail = room.send(&ways, notification.clone(), now).await.unwrap();
-    assert_eq!(mail, Outcome::Simulated("no mail server is configured".to_owned()));
-    let call =
-        room.send(&ways, Notification { channel: Channel::Call, ..notification.clone() }, now).await.unwrap();
-    assert_eq!(call, Outcome::Simulated("no provider of calls is configured".to_owned()));
+    assert_eq!(room.send(&senders, popup.clone(), now).await.unwrap(), SendOutcome::Sent("shown".to_owned()));
+    let mail = room.send(&senders, notification.clone(), now).await.unwrap();
+    assert_eq!(mail, SendOutcome::Simulated("no mail server is configured".to_owned()));
+    let call = room
+        .send(&senders, Notification { channel: Channel::Call, ..notification.clone() }, now)
+        .await
+        .unwrap();
+    assert_eq!(call, SendOutcome::Simulated("no provider of calls is configured".to_owned()));
     room.cancel_events(std::slice::from_ref(&notification.event), "test", now).await.unwrap();
-    let withdrawn = room.send(&ways, popup, now).await.unwrap();
-    assert_eq!(withdrawn, Outcome::Withdrawn("the event does not take place".to_owned()));
+    let withdrawn = room.send(&senders, popup, now).await.unwrap();
+    assert_eq!(withdrawn, SendOutcome::Withdrawn("the event does not take place".to_owned()));
     assert_eq!(told.lock().unwrap().len(), 1);
 }
 
@@ -327,7 +330,7 @@ async fn nothing_goes_out_for_an_event_that_was_cancelled_behind_our_back() {
 fn a_wait_grows_and_has_an_end() {
     for attempt in 0..40 {
         let wait = backoff(attempt);
-        assert!((1000..=1000 + BACKOFF.1).contains(&wait), "{attempt}: {wait}");
+        assert!((1000..=1000 + BACKOFF_MS.1).contains(&wait), "{attempt}: {wait}");
     }
 }
 
@@ -347,10 +350,10 @@ async fn the_demo_shows_and_sends_something_whenever_it_is_looked_at() {
             let folder = home.path().join("spool/mail");
             let mail = Some(Mail::Folder(folder.clone()));
             let delivery = Delivery { mail, ..Delivery::default() };
-            let show: Show = Arc::new(|_| Box::pin(async { Outcome::Sent("shown".to_owned()) }));
-            let ways = Ways { mail: email::Mailer::new(&delivery), delivery, web: None, show };
+            let present: PresentFn = Arc::new(|_| Box::pin(async { SendOutcome::Sent("shown".to_owned()) }));
+            let senders = Senders { mail: email::Mailer::new(&delivery), delivery, http: None, present };
             let soon = now + SignedDuration::from_secs(65);
-            room.round(&ways, "hub", || soon, &CancellationToken::new()).await.unwrap();
+            room.dispatch_due(&senders, "hub", || soon, &CancellationToken::new()).await.unwrap();
             let mails = std::fs::read_dir(&folder).unwrap().count();
             for private in [&folder, &home.path().join("spool")] {
                 let mode = std::fs::metadata(private).unwrap().permissions().mode();

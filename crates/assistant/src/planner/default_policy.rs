@@ -1,10 +1,10 @@
-//! The policy that needs nobody, and the default: an hour before, and where calls are wanted a call a quarter of an
-//! hour before.
+//! The default policy: a notification an hour before the start, and a call a quarter of an hour before it where the
+//! user wants calls. It needs no model and no network.
 
-use super::super::notification::Urgency;
-use super::super::user::ChannelPreference;
-use super::Situation;
 use super::proposal::{Means, Proposal, Step, Unit};
+use super::situation::Situation;
+use crate::notification::Urgency;
+use crate::user::ChannelPreference;
 
 /// A whole day is told at six in the evening before.
 const BEFORE_A_DAY: u32 = 6 * 60;
@@ -33,17 +33,20 @@ pub(super) fn propose(situation: &Situation<'_>) -> Proposal {
         ChannelPreference::Popup => (None, Means::Popup),
     };
     let (plan, reasoning) = if situation.event.details.when.all_day {
-        (vec![step(BEFORE_A_DAY, far, Urgency::Normal)], "a whole day is told the evening before".to_owned())
+        (
+            vec![step(BEFORE_A_DAY, far, Urgency::Normal)],
+            "an all-day event is announced the evening before".to_owned(),
+        )
     } else if left > ahead {
         let mut plan = vec![step(ahead, far, Urgency::Normal)];
         plan.extend(near.filter(|_| ahead > SOON).map(|near| step(SOON, near, Urgency::High)));
-        (plan, format!("told {ahead} minutes before the start"))
+        (plan, format!("sent {ahead} minutes before the start"))
     } else {
         // It is close: one message, a quarter of an hour before or at once.
         let before = SOON.min(left);
         (
             vec![step(before, near.unwrap_or(far), Urgency::Urgent)],
-            "the start is near, so it is told once".to_owned(),
+            "the start is near, so one notification is sent".to_owned(),
         )
     };
     Proposal { notify: true, reasoning, plan }

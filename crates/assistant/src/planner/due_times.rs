@@ -1,11 +1,11 @@
-//! Instants on the clock of a user: when something is due, what is quiet, what is the weekend.
+//! Due times, quiet hours and weekends on a user's clock.
 
 use jiff::civil::{DateTime, Weekday};
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
-use super::super::notification::Offset;
-use super::super::user::QuietHours;
-use super::super::zone::Zone;
+use crate::notification::Offset;
+use crate::time_zone::Zone;
+use crate::user::QuietHours;
 
 /// How finely a quiet time's edge is looked for where the clocks change at it.
 const STEP: SignedDuration = SignedDuration::from_mins(1);

@@ -1,37 +1,37 @@
-//! What a model is asked. The event's text is data in it: whatever it says, the answer is a proposal and is verified.
+//! The prompt that asks a model for a proposal. The event's text is data in it, and the answer is verified.
 
 use serde_json::{Value, json};
 
-use super::super::instructions::POLICY;
-use super::super::notification::Channel;
-use super::Situation;
-use super::proposal::{Fault, schema};
-use super::times::spoken;
+use super::due_times::spoken;
+use super::proposal::schema;
+use super::situation::Situation;
 use super::verify::{counts, reaches};
+use crate::llm_prompts::POLICY;
+use crate::notification::Channel;
 
 /// So much of an event's description a model sees, in characters.
-const DESCRIPTION: usize = 1000;
+const MAX_DESCRIPTION_CHARS: usize = 1000;
 
 /// A question to a model.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Question {
+pub struct PlannerPrompt {
     /// Who the model is, and what it may answer; the same for every question.
-    pub(crate) system: &'static str,
+    pub system: &'static str,
     /// The situation, as JSON.
-    pub(crate) user: String,
+    pub user: String,
     /// What the answer must look like.
-    pub(crate) schema: &'static Value,
+    pub schema: &'static Value,
 }
 
-impl Question {
+impl PlannerPrompt {
     /// Who the model is, with the schema in words: not every server or client holds a model to one.
-    pub(crate) fn instructions(&self) -> String {
+    pub fn instructions(&self) -> String {
         format!("{}\n\nThe JSON Schema of the answer:\n{}", self.system, self.schema)
     }
 }
 
 /// Puts a situation into words for a model. Times have their weekday and zone with them; addresses are left out.
-pub(crate) fn question(situation: &Situation<'_>) -> Question {
+pub(crate) fn planner_prompt(situation: &Situation<'_>) -> PlannerPrompt {
     let Situation { user, event, occurrence, rules, history, now, .. } = situation;
     let preferences = &user.preferences;
     let zone = &preferences.zone;
@@ -57,7 +57,7 @@ pub(crate) fn question(situation: &Situation<'_>) -> Question {
             "location": event.details.location,
             "organizer": event.details.organizer,
             "attendees": event.details.attendees.len(),
-            "description": event.details.description.chars().take(DESCRIPTION).collect::<String>(),
+            "description": event.details.description.chars().take(MAX_DESCRIPTION_CHARS).collect::<String>(),
         },
         "preferences": {
             "channels": preferences.channels,
@@ -71,15 +71,5 @@ pub(crate) fn question(situation: &Situation<'_>) -> Question {
         "told_already": told,
     });
     let user = serde_json::to_string_pretty(&situation).unwrap_or_default();
-    Question { system: POLICY, user, schema: schema() }
-}
-
-/// Asks for an answer that keeps the schema. The faults are told, not what the model wrote.
-pub(crate) fn repair(faults: &[Fault]) -> String {
-    let list = faults
-        .iter()
-        .map(|fault| format!("- at `{}`: {} ({})\n", fault.path, fault.message, fault.validator))
-        .collect::<Vec<_>>()
-        .concat();
-    format!("The answer does not keep the schema:\n{list}Answer again with the corrected JSON object alone.")
+    PlannerPrompt { system: POLICY, user, schema: schema() }
 }

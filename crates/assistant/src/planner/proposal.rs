@@ -1,5 +1,5 @@
-//! What somebody proposes: how long before, by which way, how pressing, in which words. A proposal holds no instant,
-//! no address and no markup, so that nothing in it can be sent as it is.
+//! Proposals of notifications and their JSON Schema. A proposal holds no instant, no address and no markup, so that
+//! nothing in it can be sent as it is.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use jsonschema::Validator;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::notification::{Offset, Urgency};
+use crate::notification::{Offset, Urgency};
 
 /// The longest answer that is looked at, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -19,34 +19,34 @@ const MAX_MINUTES: u32 = 30 * 24 * 60;
 /// What may be told about one occurrence, as somebody proposes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Proposal {
+pub struct Proposal {
     /// Whether anything is to be told at all.
-    pub(crate) notify: bool,
+    pub notify: bool,
     /// Why, for the person who asks later.
-    pub(crate) reasoning: String,
-    pub(crate) plan: Vec<Step>,
+    pub reasoning: String,
+    pub plan: Vec<Step>,
 }
 
 /// One thing to be told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Step {
+pub struct Step {
     /// How many units before the start.
-    pub(crate) before: u32,
-    pub(crate) unit: Unit,
-    pub(crate) channel: Means,
-    pub(crate) urgency: Urgency,
+    pub before: u32,
+    pub unit: Unit,
+    pub channel: Means,
+    pub urgency: Urgency,
     /// One line.
-    pub(crate) subject: String,
-    pub(crate) text: String,
+    pub subject: String,
+    pub text: String,
     /// What a voice says; empty where the text will do.
-    pub(crate) speech: String,
+    pub speech: String,
 }
 
 /// What a step's distance is counted in. Days are civil: the same time of the day, over a change of the clocks too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Unit {
+pub enum Unit {
     Minutes,
     Days,
 }
@@ -54,7 +54,7 @@ pub(crate) enum Unit {
 /// The way that a step is to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Means {
+pub enum Means {
     Email,
     Call,
     Both,
@@ -62,7 +62,8 @@ pub(crate) enum Means {
 }
 
 impl Step {
-    pub(crate) fn offset(&self) -> Offset {
+    /// Returns how long before the event the step is due, at most the longest offset that a plan may have.
+    pub fn offset(&self) -> Offset {
         match self.unit {
             Unit::Minutes => Offset::Minutes(self.before.min(MAX_MINUTES)),
             Unit::Days => Offset::Days(self.before.min(30)),
@@ -72,17 +73,17 @@ impl Step {
 
 /// Where an answer breaks the schema, in the words that a model can repair it by.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// JSON pointer into the answer.
-    pub(crate) path: String,
+    pub path: String,
     /// The schema's keyword: `required`, `type`, `maximum` …
-    pub(crate) validator: String,
-    pub(crate) message: String,
+    pub validator: String,
+    pub message: String,
 }
 
 /// The schema of a proposal. Every member is required and no other is allowed, which is the form that servers with
 /// constrained output take.
-pub(crate) fn schema() -> &'static Value {
+pub fn schema() -> &'static Value {
     static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
         let words = |all: &[&str]| json!({"type": "string", "enum": all});
         let text = |length: u32| json!({"type": "string", "maxLength": length});
@@ -121,7 +122,7 @@ pub(crate) fn schema() -> &'static Value {
 ///
 /// # Errors
 /// Says what breaks the schema; at most eight faults.
-pub(crate) fn read(answer: &str) -> Result<Proposal, Vec<Fault>> {
+pub fn read(answer: &str) -> Result<Proposal, Vec<Fault>> {
     static VALIDATOR: LazyLock<Option<Validator>> =
         LazyLock::new(|| jsonschema::validator_for(schema()).ok());
     let fault = |validator: &str, message: String| {

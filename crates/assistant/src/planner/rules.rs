@@ -1,8 +1,8 @@
-//! What a user's rules say about one event. Terms that do not fit their kind say nothing.
+//! Effects of a user's rules on one event. Terms that do not fit their kind have no effect.
 
-use super::super::notification::Reason;
-use super::super::user::{Rule, RuleKind};
-use super::Situation;
+use super::situation::Situation;
+use crate::notification::Reason;
+use crate::user::{Rule, RuleKind};
 
 /// What the rules settle, each with its reason.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(super) fn settle(situation: &Situation<'_>) -> Settled {
         match rule.kind {
             RuleKind::QuietTitle => {
                 if let Some(text) = word(rule, "title").filter(|text| holds(&situation.event.title, text)) {
-                    let why = format!("nothing is told about events whose title holds `{text}`");
+                    let why = format!("no notifications about events whose title contains `{text}`");
                     settled.silent.get_or_insert(because(why));
                 }
             }
@@ -38,7 +38,7 @@ pub(super) fn settle(situation: &Situation<'_>) -> Settled {
             }
             RuleKind::InternalMeeting => {
                 if let Some(domain) = word(rule, "domain").filter(|domain| internal(situation, domain)) {
-                    let why = format!("everybody is of {domain}, so nobody is called");
+                    let why = format!("all participants are of {domain}, so nobody is called");
                     settled.no_call.get_or_insert(because(why));
                 }
             }
@@ -47,7 +47,7 @@ pub(super) fn settle(situation: &Situation<'_>) -> Settled {
                 let minutes =
                     minutes.and_then(|minutes| u32::try_from(minutes).ok()).map(|minutes| minutes.min(1440));
                 if let Some(minutes) = minutes.filter(|_| !situation.event.details.location.is_empty()) {
-                    let why = format!("there is a place to go to, so it is told {minutes} minutes earlier");
+                    let why = format!("the event has a location, so it is sent {minutes} minutes earlier");
                     settled.earlier.get_or_insert((minutes, because(why)));
                 }
             }

@@ -1,23 +1,24 @@
-//! The verifier: whoever proposed, this decides, and writes down why. It is pure, and its tests state what holds for
-//! every proposal: nothing in quiet hours, at most three for an occurrence, nothing in the past or after the start.
+//! Verification of proposals: turns a proposal into the notifications that are allowed, each with its reasons. Pure.
+//! Its tests state what holds for every proposal: nothing in quiet hours, at most three notifications for an
+//! occurrence, nothing in the past or after the start.
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::super::event::EventStatus;
-use super::super::notification::{Channel, Offset, Planned, Reason, Status, Urgency};
-use super::super::user::{ChannelPreference, WeekendPolicy};
+use super::due_times::{after_quiet, before_quiet, distance, due, is_quiet, is_weekend, spoken};
 use super::proposal::{Means, Proposal, Step};
 use super::rules::{Settled, settle};
-use super::times::{after_quiet, before_quiet, distance, due, is_quiet, is_weekend, spoken};
+use super::situation::{Decision, Situation};
 use super::wording::wording;
-use super::{Decision, Situation};
+use crate::event::EventStatus;
+use crate::notification::{Channel, Offset, Planned, Reason, Status, Urgency};
+use crate::user::{ChannelPreference, WeekendPolicy};
 
 /// So many things are told about one occurrence, with what was told already.
-pub(super) const MOST: usize = 3;
+pub(super) const MAX_NOTIFICATIONS: usize = 3;
 /// So far apart are two of them, unless they go out together by different ways.
-pub(super) const APART: SignedDuration = SignedDuration::from_mins(10);
+pub(super) const MIN_SPACING: SignedDuration = SignedDuration::from_mins(10);
 /// Proposed steps that are looked at; the schema allows three.
-const LOOKED_AT: usize = 32;
+const MAX_STEPS: usize = 32;
 
 /// Decides what becomes of a proposal that `by` made.
 pub(super) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -> Decision {
@@ -29,13 +30,13 @@ pub(super) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -
         reasons.push(why);
         return Decision { notifications: Vec::new(), reasons };
     }
-    if proposal.plan.len() > LOOKED_AT {
+    if proposal.plan.len() > MAX_STEPS {
         let why =
-            format!("{} steps were proposed; the first {LOOKED_AT} were looked at", proposal.plan.len());
+            format!("{} steps were proposed; the first {MAX_STEPS} were looked at", proposal.plan.len());
         reasons.push(reason("limit", why));
     }
     let mut found = Vec::new();
-    for step in proposal.plan.iter().take(LOOKED_AT) {
+    for step in proposal.plan.iter().take(MAX_STEPS) {
         for channel in means(step) {
             match place(situation, &settled, step, channel, by) {
                 Ok(planned) => found.push(planned),
@@ -201,10 +202,9 @@ fn weekend(
 ) -> Result<Channel, Reason> {
     let refused = |why: &str| Err(reason("weekend", why.to_owned()));
     match (situation.user.preferences.weekend, channel) {
-        (WeekendPolicy::None, _) => refused("nothing is told at the weekend"),
+        (WeekendPolicy::None, _) => refused("no notifications at the weekend"),
         (WeekendPolicy::Email, Channel::Call) if reaches(situation, Channel::Email) => {
-            reasons
-                .push(reason("weekend", "nobody is called at the weekend; it goes out by email".to_owned()));
+            reasons.push(reason("weekend", "no calls at the weekend; it is sent by email".to_owned()));
             Ok(Channel::Email)
         }
         (WeekendPolicy::Email, Channel::Call) => refused("nobody is called at the weekend"),
@@ -224,9 +224,10 @@ fn weekend(
 fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<Reason>) -> Vec<Planned> {
     let told: Vec<_> = situation.history.iter().filter(|one| counts(one.status)).collect();
     let calls = told.iter().filter(|one| one.channel == Channel::Call).count();
-    let mut calls_left =
-        usize::try_from(situation.user.preferences.most_calls).unwrap_or(MOST).saturating_sub(calls);
-    let mut left = MOST.saturating_sub(told.len());
+    let mut calls_left = usize::try_from(situation.user.preferences.most_calls)
+        .unwrap_or(MAX_NOTIFICATIONS)
+        .saturating_sub(calls);
+    let mut left = MAX_NOTIFICATIONS.saturating_sub(told.len());
     // One step may go two ways at once. Of steps that were moved to the same time the earliest one will do: what the
     // later ones were to say comes too soon.
     let first: Vec<(Timestamp, u32)> = found.iter().map(|one| (one.due_at, minutes(one.offset))).collect();
@@ -235,7 +236,7 @@ fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<
         let stays = !first.iter().any(before);
         if !stays {
             let when = spoken(one.due_at, &situation.user.preferences.zone);
-            reasons.push(reason("spacing", format!("an earlier step is told at {when} too")));
+            reasons.push(reason("spacing", format!("an earlier notification is sent at {when} too")));
         }
         stays
     });
@@ -244,14 +245,14 @@ fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<
     for one in found {
         let when = spoken(one.due_at, &situation.user.preferences.zone);
         let near = |at: Timestamp, channel: Channel| {
-            at.duration_since(one.due_at).abs() < APART && (at != one.due_at || channel == one.channel)
+            at.duration_since(one.due_at).abs() < MIN_SPACING && (at != one.due_at || channel == one.channel)
         };
         let why = if told.iter().any(|old| near(old.sent_at.unwrap_or(old.due_at), old.channel)) {
-            ("spacing", format!("something was told already around {when}"))
+            ("spacing", format!("another notification was sent around {when}"))
         } else if chosen.iter().any(|other| near(other.due_at, other.channel)) {
-            ("spacing", format!("something else is told around {when}"))
+            ("spacing", format!("another notification is planned around {when}"))
         } else if left == 0 {
-            ("limit", format!("{when} would be more than {MOST} for one event"))
+            ("limit", format!("{when} would be more than {MAX_NOTIFICATIONS} for one event"))
         } else if one.channel == Channel::Call && calls_left == 0 {
             ("limit", format!("{when} would be a call too many"))
         } else {

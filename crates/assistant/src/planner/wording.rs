@@ -1,11 +1,12 @@
-//! What is said: ours, or a model's words where they are only words. When and where stand in it by our hand alone.
+//! Wording of notifications. A model's words are used where they are plain words; times and places are always written
+//! by this program.
 
-use super::super::event::{Event, Occurrence};
-use super::super::notification::{Offset, Wording};
-use super::super::zone::Zone;
-use super::Situation;
+use super::due_times::{distance, spoken};
 use super::proposal::Step;
-use super::times::{distance, spoken};
+use super::situation::Situation;
+use crate::event::{Event, Occurrence};
+use crate::notification::{Offset, Wording};
+use crate::time_zone::Zone;
 
 const MAX_SUBJECT: usize = 120;
 const MAX_TEXT: usize = 600;

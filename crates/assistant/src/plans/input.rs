@@ -1,99 +1,127 @@
-//! What is about to be planned, read from the store at once.
+//! Input of one planning call: everything that the store knows about the occurrences to plan.
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 
-use super::{HORIZON, MOST, Planning, Remark, Which, situation};
-use crate::assistant::agenda::{Happening, Span, hex};
-use crate::assistant::event::EventStatus;
-use crate::assistant::notification::{Notification, PlanSource};
-use crate::assistant::planner::prompt::{Question, question};
-use crate::assistant::planner::{self, Situation};
-use crate::assistant::rows::{self, json, millis};
-use crate::assistant::{Assistant, Error, Event, EventId, Occurrence, Rule, User, UserId};
-use crate::store::assistant::{notifications, plans};
+use super::report::{OccurrenceNote, PlanReport};
+use crate::event::EventStatus;
+use crate::events::{EventOccurrence, Span, hex};
+use crate::notification::{Channel, Notification, PlanSource};
+use crate::planner::prompt::{PlannerPrompt, planner_prompt};
+use crate::planner::{self, Situation};
+use crate::rows::{self, json, millis};
+use crate::{Assistant, Error, Event, EventId, Occurrence, Rule, User, UserId};
+use adjutant_store::assistant::{notifications, plans};
+
+/// How far ahead is planned.
+pub(crate) const HORIZON: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// Occurrences that one call plans at most, of the 30 days; what is behind them is planned by its event.
+pub(super) const MAX_OCCURRENCES: u32 = 20_000;
+
+/// Which occurrences are planned. A plan is one for the same event, preferences, rules and policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanScope {
+    /// Those without a plan.
+    Unplanned,
+    /// Those as well whose plan is the policy's own: somebody may be asked about them now.
+    UnplannedOrPolicy,
+    /// All; what stands is changed by the difference.
+    All,
+}
 
 /// What is about to be planned: all that the store knows about it, before anything is decided.
 #[derive(Clone, Debug)]
-pub(crate) struct Outline {
+pub struct PlanInput {
     pub(super) user: User,
     rules: Vec<Rule>,
-    pub(super) open: Vec<Open>,
-    pub(super) which: Which,
+    pub(super) items: Vec<PlanItem>,
+    pub(super) which: PlanScope,
     pub(super) now: Timestamp,
     /// What is known of the outcome already.
-    pub(super) planning: Planning,
+    pub(super) report: PlanReport,
 }
 
 /// One occurrence that is to be decided.
 #[derive(Clone, Debug)]
-pub(super) struct Open {
-    pub(super) happening: Happening,
+pub(super) struct PlanItem {
+    pub(super) event_occurrence: EventOccurrence,
     pub(super) history: Vec<Notification>,
     pub(super) key: String,
     /// A plan of the same key stands.
-    pub(super) stands: bool,
+    pub(super) has_plan: bool,
 }
 
 /// An occurrence that somebody may be asked about.
 #[derive(Clone, Debug)]
-pub(crate) struct Inquiry {
+pub struct ModelQuery {
     /// Another one once the event, the preferences or the rules change.
-    pub(crate) id: String,
-    pub(crate) event: EventId,
-    pub(crate) title: String,
-    pub(crate) occurrence: String,
-    pub(crate) question: Question,
+    pub id: String,
+    pub event: EventId,
+    pub title: String,
+    pub occurrence: String,
+    pub prompt: PlannerPrompt,
 }
 
-impl Outline {
+impl PlanInput {
     /// Puts what somebody may be asked about into words, the nearest first and at most so many, and says how many more
     /// there are.
-    pub(crate) fn inquiries(&self, most: usize) -> (Vec<Inquiry>, usize) {
-        let askable = self.open.iter().map(|open| (open, self.situation(open)));
+    pub fn model_queries(&self, limit: usize) -> (Vec<ModelQuery>, usize) {
+        let askable = self.items.iter().map(|item| (item, self.situation(item)));
         let mut askable = askable.filter(|(_, situation)| planner::is_open(situation));
-        let inquiries =
-            askable.by_ref().take(most).map(|(open, situation)| inquiry(open, &situation)).collect();
-        (inquiries, askable.count())
+        let model_queries =
+            askable.by_ref().take(limit).map(|(item, situation)| model_query(item, &situation)).collect();
+        (model_queries, askable.count())
     }
 
     /// Puts the inquiry of this id into words again; `None` once what it is about has changed.
-    pub(crate) fn inquiry(&self, id: &str) -> Option<Inquiry> {
-        let open = self.open.iter().find(|open| open.id() == id)?;
-        let situation = self.situation(open);
-        planner::is_open(&situation).then(|| inquiry(open, &situation))
+    pub fn model_query(&self, id: &str) -> Option<ModelQuery> {
+        let item = self.items.iter().find(|item| item.id() == id)?;
+        let situation = self.situation(item);
+        planner::is_open(&situation).then(|| model_query(item, &situation))
     }
 
     /// Leaves the occurrences of these inquiries alone.
-    pub(crate) fn only(&mut self, of: impl Fn(&str) -> bool) {
-        self.open.retain(|open| of(open.id()));
-        let processed = self.open.len() as u64;
-        self.planning = Planning { processed, ..Planning::default() };
+    pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.items.retain(|item| keep(item.id()));
+        let processed = self.items.len() as u64;
+        self.report = PlanReport { processed, ..PlanReport::default() };
     }
 
     /// Tells whether an inquiry is about an occurrence as it is here.
-    pub(crate) fn knows(&self, id: &str) -> bool {
-        self.open.iter().any(|open| open.id() == id)
+    pub fn contains(&self, id: &str) -> bool {
+        self.items.iter().any(|item| item.id() == id)
     }
 
-    pub(super) fn situation<'a>(&'a self, open: &'a Open) -> Situation<'a> {
-        situation(&self.user, &self.rules, &open.happening, &open.history, self.now)
+    pub(super) fn situation<'a>(&'a self, item: &'a PlanItem) -> Situation<'a> {
+        situation(&self.user, &self.rules, &item.event_occurrence, &item.history, self.now)
     }
 }
 
-fn inquiry(open: &Open, situation: &Situation<'_>) -> Inquiry {
-    Inquiry {
-        id: open.id().to_owned(),
+pub(super) fn situation<'a>(
+    user: &'a User,
+    rules: &'a [Rule],
+    event_occurrence: &'a EventOccurrence,
+    history: &'a [Notification],
+    now: Timestamp,
+) -> Situation<'a> {
+    let EventOccurrence { event, occurrence } = event_occurrence;
+    Situation { user, event, occurrence, rules, history, channels: Channel::ALL, now }
+}
+
+fn model_query(item: &PlanItem, situation: &Situation<'_>) -> ModelQuery {
+    ModelQuery {
+        id: item.id().to_owned(),
         event: situation.event.id.clone(),
         title: situation.event.title.clone(),
         occurrence: situation.occurrence.key.clone(),
-        question: question(situation),
+        prompt: planner_prompt(situation),
     }
 }
 
-impl Open {
+impl PlanItem {
     /// So much of the key as tells it from others, and as a model can repeat.
     pub(super) fn id(&self) -> &str {
         self.key.get(..16).unwrap_or(&self.key)
@@ -102,30 +130,30 @@ impl Open {
 
 impl Assistant {
     /// Reads what is to be planned.
-    pub(crate) async fn outline(
+    pub async fn plan_input(
         &self,
         user: &UserId,
         event: Option<&EventId>,
-        which: Which,
+        which: PlanScope,
         now: Timestamp,
-    ) -> Result<Outline, Error> {
+    ) -> Result<PlanInput, Error> {
         let user = self.user(user).await?;
         let until = now.saturating_add(HORIZON).unwrap_or(Timestamp::MAX);
-        let (happenings, more) = if let Some(id) = event {
+        let (event_occurrences, more) = if let Some(id) = event {
             let event = self.event(id).await?;
             if event.user != user.id {
                 return Err(Error::Unknown { what: "event", id: id.to_string() });
             }
-            let occurrences = self.occurrences(id, now, until, MOST).await?;
-            let happening = |occurrence| Happening { event: event.clone(), occurrence };
-            (occurrences.into_iter().map(happening).collect(), false)
+            let occurrences = self.occurrences(id, now, until, MAX_OCCURRENCES).await?;
+            let event_occurrence = |occurrence| EventOccurrence { event: event.clone(), occurrence };
+            (occurrences.into_iter().map(event_occurrence).collect(), false)
         } else {
             let span = Span { user: Some(user.id.clone()), from: now, until };
-            self.happenings(&span, MOST).await?
+            self.event_occurrences(&span, MAX_OCCURRENCES).await?
         };
         let rules = self.rules(&user.id).await?.into_iter().filter(|rule| rule.enabled).collect::<Vec<_>>();
         let (from, to) = (millis(now), millis(until));
-        let standing: HashMap<(String, String), (String, String)> =
+        let existing: HashMap<(String, String), (String, String)> =
             plans::keys(&self.store, user.id.as_str(), from, to)
                 .await?
                 .into_iter()
@@ -137,30 +165,33 @@ impl Assistant {
             slot.push(rows::notification(row)?);
         }
 
-        let mut planning = Planning { more, ..Planning::default() };
-        let mut open = Vec::new();
-        for happening in happenings {
-            planning.processed += 1;
-            let status = happening.event.status;
+        let mut report = PlanReport { more, ..PlanReport::default() };
+        let mut items = Vec::new();
+        for event_occurrence in event_occurrences {
+            report.processed += 1;
+            let status = event_occurrence.event.status;
             if status != EventStatus::Confirmed {
                 let why = format!("the event is {}", status.name());
-                planning.skipped.push(Remark::new(&happening, why));
+                report.skipped.push(OccurrenceNote::new(&event_occurrence, why));
                 continue;
             }
-            let place = (happening.event.id.as_str().to_owned(), happening.occurrence.key.clone());
-            let key = plan_key(&user, &happening.event, &happening.occurrence);
+            let place =
+                (event_occurrence.event.id.as_str().to_owned(), event_occurrence.occurrence.key.clone());
+            let key = plan_key(&user, &event_occurrence.event, &event_occurrence.occurrence);
             let history = history.remove(&place).unwrap_or_default();
             let source =
-                standing.get(&place).filter(|(standing, _)| *standing == key).map(|(_, source)| source);
+                existing.get(&place).filter(|(existing, _)| *existing == key).map(|(_, source)| source);
             let stays = match which {
-                Which::Unplanned => source.is_some(),
-                Which::Unadvised => source.is_some_and(|source| source != PlanSource::Policy.name()),
-                Which::All => false,
+                PlanScope::Unplanned => source.is_some(),
+                PlanScope::UnplannedOrPolicy => {
+                    source.is_some_and(|source| source != PlanSource::Policy.name())
+                }
+                PlanScope::All => false,
             };
-            let one = Open { happening, history, key, stands: source.is_some() };
-            if stays { planning.leave(&one) } else { open.push(one) }
+            let one = PlanItem { event_occurrence, history, key, has_plan: source.is_some() };
+            if stays { report.leave(&one.event_occurrence, &one.history) } else { items.push(one) }
         }
-        Ok(Outline { user, rules, open, which, now, planning })
+        Ok(PlanInput { user, rules, items, which, now, report })
     }
 }
 

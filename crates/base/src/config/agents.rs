@@ -1,12 +1,14 @@
-//! What the agents room is configured with: the folders it reads, in order, and whose files lie there.
+//! Settings of agents: the folders in order of precedence, and the programs whose files they hold.
 
 use std::path::{Path, PathBuf};
 
-use super::folders::{Limits, Root};
+use super::error::Error;
+use super::folders::{Limits, MAX_DEPTH, Root};
+use super::table::{Notation, Plain, to_toml};
 
 /// A program whose agent definitions can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Program {
+pub enum Program {
     /// Ours: the YAML of the contract.
     Adjutant,
     Claude,
@@ -18,11 +20,10 @@ pub(crate) enum Program {
 
 impl Program {
     /// Every other program, in the order in which they are read, and help and messages list them.
-    pub(crate) const FOREIGN: [Self; 5] =
-        [Self::Claude, Self::Copilot, Self::Codex, Self::Gemini, Self::Opencode];
+    pub const FOREIGN: [Self; 5] = [Self::Claude, Self::Copilot, Self::Codex, Self::Gemini, Self::Opencode];
 
     /// The word on the command line.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Adjutant => "adjutant",
             Self::Claude => "claude",
@@ -34,7 +35,7 @@ impl Program {
     }
 
     /// What a person calls a file of this program.
-    pub(crate) fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Adjutant => "agent",
             Self::Claude => "Claude agent",
@@ -46,7 +47,7 @@ impl Program {
     }
 
     /// The folders below a workspace or a home where its definitions lie.
-    pub(crate) fn folders(self) -> &'static [&'static str] {
+    pub fn folders(self) -> &'static [&'static str] {
         match self {
             Self::Adjutant => &[".adjutant/agents"],
             Self::Claude => &[".claude/agents"],
@@ -60,7 +61,7 @@ impl Program {
     }
 
     /// How the name of a definition ends.
-    pub(crate) fn extension(self) -> &'static str {
+    pub fn extension(self) -> &'static str {
         match self {
             Self::Adjutant => ".yaml",
             Self::Codex => ".toml",
@@ -71,45 +72,70 @@ impl Program {
 
 /// A folder that agents are read from. Earlier ones win over later ones.
 #[derive(Clone, Debug)]
-pub(crate) struct AgentRoot {
-    pub(crate) root: Root,
+pub struct AgentRoot {
+    pub root: Root,
     /// Whose files lie there.
-    pub(crate) program: Program,
+    pub program: Program,
     /// Whether it came with a project: what it holds runs only once a person has trusted it.
-    pub(crate) needs_trust: bool,
+    pub needs_trust: bool,
 }
 
 impl AgentRoot {
     /// Makes a root of a folder that a person named, with files of `program`.
-    pub(crate) fn named(folder: PathBuf, program: Program) -> Self {
+    pub fn named(folder: PathBuf, program: Program) -> Self {
         Self { root: Root::named(folder), program, needs_trust: false }
     }
 }
 
-/// The agents room's share.
-#[derive(Clone, Debug)]
-pub(crate) struct AgentsConfig {
-    /// In order of precedence.
-    pub(crate) roots: Vec<AgentRoot>,
-    pub(crate) limits: Limits,
-    /// Whether the definitions of other programs are read where they lie.
-    pub(crate) foreign: bool,
-    /// Where it is written which definitions of projects the person trusts; `None` without a home.
-    pub(crate) trust: Option<PathBuf>,
+/// Folders with agents, as `config.toml` names them.
+struct Folders;
+
+impl Notation<Vec<AgentRoot>> for Folders {
+    type Written = Vec<PathBuf>;
+
+    fn read(written: Vec<PathBuf>, home: &Path) -> Result<Vec<AgentRoot>, Error> {
+        let root = |folder| AgentRoot {
+            root: Root::configured(folder, home),
+            program: Program::Adjutant,
+            needs_trust: false,
+        };
+        Ok(written.into_iter().map(root).collect())
+    }
+
+    fn show(value: &Vec<AgentRoot>) -> String {
+        to_toml(&value.iter().map(|root| &root.root.label).collect::<Vec<_>>())
+    }
 }
 
-impl Default for AgentsConfig {
-    fn default() -> Self {
-        let limits = Limits { file: 256 * 1024, files: 5_000, depth: 8 };
-        Self { roots: Vec::new(), limits, foreign: true, trust: None }
+super::table::settings! {
+    /// The settings of agents.
+    #[derive(Clone, Debug)]
+    pub struct AgentsConfig, file File, section "agents" {
+        /// Folders of agents; the first folder with a name wins.
+        roots: Vec<AgentRoot> = Vec::new(), folders as Folders;
+        /// Whether agent definitions of other programs are read.
+        foreign: bool = true, foreign as Plain;
+        /// Maximum bytes of one agent file.
+        largest_file: usize = 256 * 1024, max_file_bytes as Plain;
+        /// Maximum number of files in one folder.
+        most_files: usize = 5_000, max_files as Plain;
+    }
+    others {
+        /// The file with the definitions of projects that the user trusts; `None` without a home.
+        trust: Option<PathBuf> = None;
     }
 }
 
 impl AgentsConfig {
+    /// Returns the limits of reading the files.
+    pub fn limits(&self) -> Limits {
+        Limits { file: self.largest_file, files: self.most_files, depth: MAX_DEPTH }
+    }
+
     /// Puts the agents of the project in `folder` before all others: first ours, then those of other programs.
     ///
     /// Reading them starts no process; running one needs the person's trust.
-    pub(crate) fn enter_workspace(&mut self, folder: &Path) {
+    pub fn enter_workspace(&mut self, folder: &Path) {
         let own =
             Program::Adjutant.folders().iter().map(|place| (Program::Adjutant, "project".to_owned(), place));
         let foreign = Program::FOREIGN.into_iter().filter(|_| self.foreign).flat_map(|program| {
@@ -127,34 +153,26 @@ impl AgentsConfig {
         self.roots = roots;
     }
 
-    /// Returns the user's own folders and what is compiled in: `home` is ours, `person` the person's home folder,
-    /// where other programs keep theirs, and `configured` what `config.toml` names.
-    pub(super) fn user_roots(
-        &self,
-        home: &Path,
-        person: Option<&Path>,
-        configured: Vec<PathBuf>,
-    ) -> Vec<AgentRoot> {
+    /// Puts the user's own folders and the bundled agents around the configured ones: `home` is the hub's home, and
+    /// `user_home` has the folders of other programs.
+    pub(super) fn add_user_roots(&mut self, home: &Path, user_home: Option<&Path>) {
         let own = AgentRoot {
             root: Root::standing("user", home.join("agents")),
             program: Program::Adjutant,
             needs_trust: false,
         };
-        let configured = configured.into_iter().map(|folder| {
-            let root = Root { folder: Some(home.join(&folder)), ..Root::named(folder) };
-            AgentRoot { root, program: Program::Adjutant, needs_trust: false }
-        });
-        let foreign = person.filter(|_| self.foreign).into_iter().flat_map(|person| {
+        let foreign = user_home.filter(|_| self.foreign).into_iter().flat_map(|user_home| {
             let places = Program::FOREIGN
                 .into_iter()
                 .flat_map(|program| program.folders().iter().map(move |p| (program, p)));
             places.map(|(program, place)| AgentRoot {
-                root: Root::standing(&format!("~/{place}"), person.join(place)),
+                root: Root::standing(&format!("~/{place}"), user_home.join(place)),
                 program,
                 needs_trust: false,
             })
         });
         let bundled = AgentRoot { root: Root::bundled(), program: Program::Adjutant, needs_trust: false };
-        std::iter::once(own).chain(configured).chain(foreign).chain([bundled]).collect()
+        let configured = std::mem::take(&mut self.roots);
+        self.roots = std::iter::once(own).chain(configured).chain(foreign).chain([bundled]).collect();
     }
 }

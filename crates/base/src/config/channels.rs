@@ -1,46 +1,60 @@
-//! How a person is reached who looks at no screen of ours.
+//! Settings of the desktop and phone channels.
 
-use serde::Deserialize;
+use super::table::{Plain, Row, SECRET, Table, to_toml};
 
-/// The delivery channels' share.
-#[derive(Clone, Debug)]
-pub(crate) struct ChannelsConfig {
-    /// Whether the desktop's notification service is used where there is one.
-    pub(crate) desktop: bool,
-    /// The phone; `None` unless somebody set it up.
-    pub(crate) phone: Option<Phone>,
-}
-
-impl Default for ChannelsConfig {
-    fn default() -> Self {
-        Self { desktop: true, phone: None }
+super::table::settings! {
+    /// The settings of delivery channels.
+    #[derive(Clone, Debug)]
+    pub struct ChannelsConfig, file File, section "notify" {
+        /// Whether pending questions are shown as desktop notifications.
+        desktop: bool = true, desktop as Plain;
+    }
+    others {
+        /// The phone; `None` if it is not configured.
+        phone: Option<Phone> = None;
     }
 }
 
-/// `[phone]`: a topic on an ntfy server, <https://ntfy.sh>. Whoever knows a topic's name can read it, so the names are
-/// secrets, and what is sent is in the server's hands.
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Phone {
-    #[serde(default = "Phone::usual_server")]
-    pub(crate) server: String,
-    /// Where notices go.
-    pub(crate) topic: String,
-    /// Where the phone's buttons answer; without it there are no buttons.
-    pub(crate) reply_topic: Option<String>,
-    /// An access token of the server's, for topics that ask for one.
-    pub(crate) token: Option<String>,
-    /// Whether the message of a question leaves this machine too, and not only its title and options.
-    #[serde(default)]
-    pub(crate) body: bool,
+super::table::table! {
+    /// `[phone]`: a topic on an ntfy server, <https://ntfy.sh>. Everybody who knows a topic's name can read it, so the
+    /// names are secrets, and the server sees what is sent.
+    #[derive(Clone)]
+    pub struct Phone {
+        /// The ntfy server.
+        #[serde(default = "Phone::default_server")]
+        pub server: String,
+        /// Topic that notifications are sent to.
+        pub topic: String,
+        /// Topic on which the buttons of a notification answer.
+        pub reply_topic: Option<String>,
+        /// Access token of the ntfy server.
+        pub token: Option<String>,
+        /// Whether the text of a question is sent to the ntfy server.
+        #[serde(default)]
+        pub body: bool,
+    }
 }
 
 impl Phone {
-    fn usual_server() -> String {
+    fn default_server() -> String {
         "https://ntfy.sh".to_owned()
     }
 
-    /// Says what is wrong with it, in a sentence fragment. What a phone shows must not travel in clear text.
+    /// Returns the keys with their values, secrets left out.
+    pub(super) fn rows(phone: Option<&Self>) -> impl Iterator<Item = Row> {
+        let secret = |set: bool| if set { SECRET.to_owned() } else { String::new() };
+        let values = [
+            phone.map(|phone| to_toml(&phone.server)).unwrap_or_default(),
+            secret(phone.is_some()),
+            secret(phone.is_some_and(|phone| phone.reply_topic.is_some())),
+            secret(phone.is_some_and(|phone| phone.token.is_some())),
+            phone.is_some_and(|phone| phone.body).to_string(),
+        ];
+        Self::KEYS.iter().zip(values).map(|((key, about), value)| Row::new("phone", key, value, about))
+    }
+
+    /// Returns what is wrong with it, in a sentence fragment; `None` if nothing is. What a phone shows must not travel
+    /// in clear text.
     pub(super) fn fault(&self) -> Option<String> {
         let here = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
         let loopback = here.iter().any(|start| {

@@ -1,4 +1,4 @@
-//! Where other programs keep their configuration: their own variables first, then the platform's usual place.
+//! Configuration folders of other programs: their own variables first, then the platform's default.
 
 use std::path::PathBuf;
 
@@ -6,33 +6,33 @@ use super::env;
 
 /// The folders that the supported clients read, whether they exist or not.
 #[derive(Clone, Debug)]
-pub(crate) struct ClientFolders {
+pub struct ClientFolders {
     /// `$CLAUDE_CONFIG_DIR`, else `~/.claude`: the folder of `settings.json`.
-    pub(crate) claude: PathBuf,
+    pub claude: PathBuf,
     /// `.claude.json`, where the servers stand: in `$CLAUDE_CONFIG_DIR` when that is set, else beside `~/.claude`.
-    pub(crate) claude_state: PathBuf,
+    pub claude_state: PathBuf,
     /// Of the desktop application.
-    pub(crate) claude_desktop: PathBuf,
+    pub claude_desktop: PathBuf,
     /// `$CODEX_HOME`, else `~/.codex`.
-    pub(crate) codex: PathBuf,
+    pub codex: PathBuf,
     /// `$COPILOT_HOME`, else `~/.copilot`.
-    pub(crate) copilot: PathBuf,
-    pub(crate) cursor: PathBuf,
+    pub copilot: PathBuf,
+    pub cursor: PathBuf,
     /// `.gemini` in `$GEMINI_CLI_HOME`, else in the home.
-    pub(crate) gemini: PathBuf,
+    pub gemini: PathBuf,
     /// `$OPENCODE_CONFIG_DIR`, else `opencode` in the platform-independent configuration folder.
-    pub(crate) opencode: PathBuf,
+    pub opencode: PathBuf,
     /// `$OPENCODE_CONFIG`: one file that wins over those of the folder.
-    pub(crate) opencode_file: Option<PathBuf>,
+    pub opencode_file: Option<PathBuf>,
     /// The `User` folders of VS Code and its siblings, the usual one first.
-    pub(crate) vscode: [PathBuf; 3],
-    pub(crate) zed: PathBuf,
+    pub vscode: [PathBuf; 3],
+    pub zed: PathBuf,
 }
 
 impl ClientFolders {
     /// Reads the environment; `None` without a home.
-    pub(crate) fn from_env() -> Option<Self> {
-        let home = env::person()?;
+    pub fn from_env() -> Option<Self> {
+        let home = env::user_home()?;
         let xdg = env::path("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
         let applications = if cfg!(target_os = "macos") {
             home.join("Library").join("Application Support")

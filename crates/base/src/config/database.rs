@@ -1,13 +1,15 @@
-//! Where rows are kept.
+//! The setting `database`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::Error;
+use super::env;
+use super::error::Error;
+use super::table::Notation;
 
 /// Where rows are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Database {
+pub enum Database {
     /// In this process alone, and gone with it: for servers that run without a hub.
     #[default]
     Memory,
@@ -19,12 +21,12 @@ pub(crate) enum Database {
 
 impl Database {
     /// Reads what stands on the command line; a relative file is below the current folder.
-    pub(crate) fn named(text: &str) -> Result<Self, Error> {
+    pub fn named(text: &str) -> Result<Self, Error> {
         Self::parse(text, &std::env::current_dir().unwrap_or_default())
     }
 
     /// Returns the text that [`Database::named`] reads as this place from any folder.
-    pub(crate) fn url(&self) -> OsString {
+    pub fn url(&self) -> OsString {
         match self {
             Self::Memory => "sqlite::memory:".into(),
             Self::File(file) => [OsStr::new("sqlite:"), file.as_os_str()].into_iter().collect(),
@@ -49,6 +51,26 @@ impl Database {
     }
 }
 
+/// The notation of [`Database`].
+pub(super) struct DatabaseUrl;
+
+impl Notation<Database> for DatabaseUrl {
+    type Written = String;
+
+    fn read(written: String, home: &Path) -> Result<Database, Error> {
+        Database::parse(&written, home)
+    }
+
+    fn show(value: &Database) -> String {
+        let text = match value {
+            Database::Memory => "sqlite::memory:".to_owned(),
+            Database::File(file) => format!("sqlite:{}", env::abbreviate(file)),
+            Database::Postgres(_) => "postgres (its address is not shown)".to_owned(),
+        };
+        format!("{text:?}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,7 +85,7 @@ mod tests {
         let url = "postgres://me@host/db";
         assert_eq!(read(url), Ok(Database::Postgres(url.to_owned())));
         let refused = read("mysql://me:secret@host/db").unwrap_err();
-        assert_eq!(refused, "`mysql` is no database; expected sqlite:FILE or postgres://USER@HOST/NAME");
+        assert_eq!(refused, "`mysql` is not a database; expected sqlite:FILE or postgres://USER@HOST/NAME");
         assert!(read("sqlite:").is_err());
     }
 }

@@ -13,18 +13,18 @@ pub(super) fn home() -> Option<PathBuf> {
 }
 
 /// Returns the folder where programs of this person keep their configuration (XDG).
-pub(crate) fn configurations() -> Option<PathBuf> {
+pub fn configurations() -> Option<PathBuf> {
     path("XDG_CONFIG_HOME").or_else(|| Some(path("HOME")?.join(".config")))
 }
 
 /// Returns the `PATH` as it is.
-pub(crate) fn search_path() -> Option<String> {
-    filled("PATH")
+pub fn search_path() -> Option<String> {
+    non_empty("PATH")
 }
 
 /// Returns the socket on which systemd waits for word that this process serves.
-pub(crate) fn notify_socket() -> Option<String> {
-    filled("NOTIFY_SOCKET")
+pub fn notify_socket() -> Option<String> {
+    non_empty("NOTIFY_SOCKET")
 }
 
 /// Returns the variable that [`home`] goes by.
@@ -33,13 +33,13 @@ pub(super) fn home_variable() -> Option<&'static str> {
 }
 
 /// Returns the person's home folder, where other programs keep their files.
-pub(crate) fn person() -> Option<PathBuf> {
+pub fn user_home() -> Option<PathBuf> {
     path("HOME")
 }
 
 /// Returns a path as a person writes it: below `$HOME` with `~`; elsewhere its last name alone, for a place that
 /// is shown to others should not tell where it is.
-pub(crate) fn short(file: &Path) -> String {
+pub fn abbreviate(file: &Path) -> String {
     if let Some(below) = path("HOME").and_then(|home| file.strip_prefix(home).ok().map(Path::to_owned)) {
         return format!("~/{}", below.display());
     }
@@ -48,7 +48,7 @@ pub(crate) fn short(file: &Path) -> String {
 
 /// Returns the log filter of `ADJUTANT_LOG`, when it is set and not empty.
 pub(crate) fn log_filter() -> Option<String> {
-    filled("ADJUTANT_LOG")
+    non_empty("ADJUTANT_LOG")
 }
 
 /// Returns a variable that the configuration names, for it holds a secret that no file does.
@@ -59,18 +59,18 @@ pub(super) fn variable(name: &str) -> Option<String> {
 }
 
 /// Returns a variable that is set, is text, and is not empty.
-pub(super) fn filled(name: &str) -> Option<String> {
+pub(super) fn non_empty(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// Tells whether the person asked for output without colour (<https://no-color.org>).
-pub(crate) fn no_color() -> bool {
+pub fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// A screen that windows may go to.
 #[derive(Clone, Debug)]
-pub(crate) enum Screen {
+pub enum Screen {
     Mac,
     /// By the socket of its compositor.
     Wayland(PathBuf),
@@ -79,28 +79,28 @@ pub(crate) enum Screen {
 }
 
 /// Returns the screens that windows go to here, the one that programs try first at the front.
-pub(crate) fn screens() -> Vec<Screen> {
+pub fn screens() -> Vec<Screen> {
     if cfg!(target_os = "macos") {
         return vec![Screen::Mac];
     }
-    let wayland = filled("WAYLAND_DISPLAY")
+    let wayland = non_empty("WAYLAND_DISPLAY")
         .map(|name| Screen::Wayland(path("XDG_RUNTIME_DIR").unwrap_or_default().join(name)));
-    wayland.into_iter().chain(filled("DISPLAY").map(Screen::X)).collect()
+    wayland.into_iter().chain(non_empty("DISPLAY").map(Screen::X)).collect()
 }
 
 /// Returns the width of the screen that `COLUMNS` claims, for output that is cut to it.
-pub(crate) fn columns() -> Option<usize> {
+pub fn columns() -> Option<usize> {
     std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
 }
 
 /// Returns the programs of `$PATH` that could be `program`, in order.
-pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+pub fn find_in_path(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|file| is_program(file))
 }
 
 /// Returns all variables as they are now. Whoever gives them on gives only what is on a list of theirs.
-pub(crate) fn snapshot() -> Vec<(OsString, OsString)> {
+pub fn snapshot() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 

@@ -1,4 +1,4 @@
-//! What the flight recorder keeps.
+//! Settings of the recorder.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::table::{Days, Plain};
+
 /// Where lines pass between this program and another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Edge {
+pub enum Edge {
     /// `codex app-server` or `codex mcp-server`, which the hub talks with.
     Codex,
     /// A client of `/mcp`.
@@ -26,7 +28,7 @@ pub(crate) enum Edge {
 
 impl Edge {
     /// The word in the file's name and on the command line.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Codex => "codex",
             Self::Http => "http",
@@ -44,32 +46,23 @@ impl fmt::Display for Edge {
     }
 }
 
-/// The settings of the recorder.
-#[derive(Clone, Debug)]
-pub(crate) struct LogConfig {
-    /// The edges that are recorded.
-    pub(crate) record: Vec<Edge>,
-    /// Where recordings are kept; `None` records nothing, for a process without a home.
-    pub(crate) folder: Option<PathBuf>,
-    /// Bytes of one recording: half of them from its beginning, the rest from its end.
-    pub(crate) largest: u64,
-    /// Bytes of all recordings; the oldest go first.
-    pub(crate) keep_bytes: u64,
-    /// Recordings that are kept.
-    pub(crate) keep_count: usize,
-    /// A recording goes when nothing was added to it for so long.
-    pub(crate) keep_for: Duration,
-}
-
-impl Default for LogConfig {
-    fn default() -> Self {
-        Self {
-            record: vec![Edge::Codex],
-            folder: None,
-            largest: 64 << 20,
-            keep_bytes: 512 << 20,
-            keep_count: 500,
-            keep_for: Duration::from_hours(14 * 24),
-        }
+super::table::settings! {
+    /// The settings of the recorder.
+    #[derive(Clone, Debug)]
+    pub struct LogConfig, file File, section "log" {
+        /// Connections that are recorded.
+        record: Vec<Edge> = vec![Edge::Codex], record as Plain;
+        /// Maximum bytes of one recording.
+        largest: u64 = 64 << 20, max_recording_bytes as Plain;
+        /// Maximum bytes of all recordings.
+        keep_bytes: u64 = 512 << 20, keep_bytes as Plain;
+        /// Number of recordings that are kept.
+        keep_count: usize = 500, keep_count as Plain;
+        /// Days that a recording is kept.
+        keep_for: Duration = Duration::from_hours(14 * 24), keep_days as Days;
+    }
+    others {
+        /// Where recordings are kept; `None` records nothing, for a process without a home.
+        folder: Option<PathBuf> = None;
     }
 }

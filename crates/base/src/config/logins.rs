@@ -1,4 +1,4 @@
-//! Who is logged in with other programs, as far as their files and the environment say. Nothing secret is read out.
+//! Logins of other programs, as far as their files and the environment show them. No secret is returned.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::env;
 
 /// What is known of a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Account {
+pub enum Account {
     /// This variable holds a key.
     Variable(&'static str),
     /// A file holds a login.
@@ -20,11 +20,11 @@ pub(crate) enum Account {
 }
 
 /// Largest file that is read for it.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Returns what is known of the login of the CLI `name`.
-pub(crate) fn account(name: &str) -> Account {
-    let home = env::person().unwrap_or_default();
+pub fn account(name: &str) -> Account {
+    let home = env::user_home().unwrap_or_default();
     let folder = |variable: &str, usual: &str| env::path(variable).unwrap_or_else(|| home.join(usual));
     let (variables, file, member, how): (&[&'static str], PathBuf, Option<&str>, _) = match name {
         "codex" => (
@@ -54,7 +54,7 @@ pub(crate) fn account(name: &str) -> Account {
         // It runs with free models and with any provider of its configuration.
         _ => return Account::Unknown,
     };
-    if let Some(variable) = variables.iter().find(|name| env::filled(name).is_some()) {
+    if let Some(variable) = variables.iter().find(|name| env::non_empty(name).is_some()) {
         return Account::Variable(variable);
     }
     match holds(&file, member) {
@@ -67,7 +67,7 @@ pub(crate) fn account(name: &str) -> Account {
 
 /// Tells whether a JSON file holds an object with something in it, or in its `member`.
 fn holds(file: &Path, member: Option<&str>) -> bool {
-    let small = std::fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= LARGEST);
+    let small = std::fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= MAX_BYTES);
     let Some(text) = small.then(|| std::fs::read_to_string(file).ok()).flatten() else { return false };
     // Copilot writes a comment above its file.
     let text: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();

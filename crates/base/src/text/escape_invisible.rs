@@ -1,4 +1,4 @@
-//! Characters that a reader cannot see, or that reorder or steer what he sees: shown by their code.
+//! Escapes of characters that are invisible, or that reorder or control the text around them.
 //!
 //! What agents, files and other programs write is strangers' text. Everything that shows it to a person goes through
 //! here, so that a page and a terminal show what is really in it (Trojan Source, CVE-2021-42574; tag characters that
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 /// Whether a character is shown by its code: controls, formats, and what Unicode lets a font ignore. Line feed and
 /// tab are ordinary text, and so is the selector that makes a sign an emoji.
-pub(crate) fn is_hidden(character: char) -> bool {
+pub fn is_hidden(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
         '\u{ad}'
@@ -36,7 +36,7 @@ pub(crate) fn is_hidden(character: char) -> bool {
 }
 
 /// Replaces hidden characters by their codes, as text that fits anywhere.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return text.into();
     }
@@ -52,7 +52,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// The same on one line: a stretch of spaces and line ends becomes one space.
-pub(crate) fn line(text: &str) -> String {
+pub fn line(text: &str) -> String {
     // Most of what a program says is a line of plain ASCII already, and there is much of it.
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     if is_plain && !text.contains("  ") && text.trim_ascii().len() == text.len() {
@@ -62,7 +62,7 @@ pub(crate) fn line(text: &str) -> String {
 }
 
 /// Returns how many characters of a text are shown by their code.
-pub(crate) fn count(text: &str) -> usize {
+pub fn count(text: &str) -> usize {
     text.chars().filter(|&character| is_hidden(character)).count()
 }
 

@@ -6,28 +6,28 @@
 
 use serde_json::{Map, Value};
 
-use super::Refused;
+use crate::text::yaml::Refused;
 
 /// Bytes of front matter; real ones have a few hundred.
-const LARGEST: usize = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
 /// A prompt file taken apart.
 #[derive(Debug, Default)]
-pub(crate) struct Parsed<'a> {
+pub struct Parsed<'a> {
     /// The text between the `---` lines, as it stands in the file.
-    pub(crate) front_matter: Option<&'a str>,
+    pub front_matter: Option<&'a str>,
     /// What it says, in the order of the file.
-    pub(crate) values: Map<String, Value>,
+    pub values: Map<String, Value>,
     /// Set if the front matter is not valid YAML and was read line by line: the parser's reason.
-    pub(crate) invalid: Option<String>,
+    pub invalid: Option<String>,
     /// What follows, trimmed.
-    pub(crate) body: &'a str,
+    pub body: &'a str,
 }
 
 /// Takes a prompt file apart. A byte-order mark and CR LF line ends are accepted.
 ///
 /// The error says why the file is refused: front matter that is not closed, too large, or too complex.
-pub(crate) fn parse(text: &str) -> Result<Parsed<'_>, String> {
+pub fn parse(text: &str) -> Result<Parsed<'_>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(block) = opened(text) else {
         return Ok(Parsed { body: text.trim(), ..Parsed::default() });
@@ -35,15 +35,15 @@ pub(crate) fn parse(text: &str) -> Result<Parsed<'_>, String> {
     let Some((front_matter, body)) = closed(block) else {
         return Err("the front matter is not closed by a line of `---`".to_owned());
     };
-    if front_matter.len() > LARGEST {
+    if front_matter.len() > MAX_BYTES {
         return Err(format!(
-            "the front matter has {} bytes, over the limit of {LARGEST}",
+            "the front matter has {} bytes, over the limit of {MAX_BYTES}",
             front_matter.len()
         ));
     }
     // With the opening line, so that a fault is counted in lines of the file.
     let opened = &text[..text.len() - block.len() + front_matter.len()];
-    let (values, invalid) = match super::read(opened) {
+    let (values, invalid) = match crate::text::yaml::read(opened) {
         Ok(values) => (values, None),
         Err(Refused::TooComplex) => return Err("the front matter is too complex (YAML bomb?)".to_owned()),
         Err(Refused::Invalid(reason)) => (read_lines(front_matter), Some(reason)),

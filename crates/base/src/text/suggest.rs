@@ -1,13 +1,13 @@
-//! Names of prompts and agents: which are allowed, and which a person may have meant.
+//! Names of prompts and agents: their syntax, and suggestions for a mistyped name.
 
 /// How many candidates are offered.
 const OFFERED: usize = 3;
 /// Longer names are not compared: the work per candidate is the product of both lengths.
-const LONGEST: usize = 64;
+const MAX_LEN: usize = 64;
 
 /// Returns the nearest name that our name rule allows: lower case, every other run of characters a
 /// `-`; empty if nothing of it can stay.
-pub(crate) fn own_name(foreign: &str) -> String {
+pub fn own_name(foreign: &str) -> String {
     let segments = foreign.split('/').map(|segment| {
         let mut name = String::new();
         for c in segment.chars().flat_map(char::to_lowercase) {
@@ -26,10 +26,10 @@ pub(crate) fn own_name(foreign: &str) -> String {
 ///
 /// Close means: equal but for letter case, the same last part of the path, or an edit distance of at most a
 /// third of the name. Takes time in the number of names, times a constant.
-pub(crate) fn near_names<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub fn near_names<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let wanted = wanted.trim().trim_start_matches([':', '/', '!']).to_lowercase();
     let length = wanted.chars().count();
-    if length == 0 || length > LONGEST {
+    if length == 0 || length > MAX_LEN {
         return Vec::new();
     }
     let most = length.div_ceil(3).max(1);
@@ -49,7 +49,7 @@ pub(crate) fn near_names<'a>(wanted: &str, names: impl Iterator<Item = &'a str>)
 /// or `None` if it is more than `most`.
 fn distance_within(one: &str, other: &str, most: usize) -> Option<usize> {
     let one: Vec<char> = one.chars().collect();
-    let other: Vec<char> = other.chars().take(LONGEST + most + 1).collect();
+    let other: Vec<char> = other.chars().take(MAX_LEN + most + 1).collect();
     if one.len().abs_diff(other.len()) > most {
         return None;
     }

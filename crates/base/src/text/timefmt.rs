@@ -5,19 +5,19 @@ use std::time::{Duration, SystemTime};
 const DAY: u64 = 86_400;
 
 /// Returns the instant that many milliseconds after 1970; one before it counts as 1970.
-pub(crate) fn instant(millis: i64) -> SystemTime {
+pub fn instant(millis: i64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }
 
 /// Returns the milliseconds from 1970 to an instant; one before it counts as 1970.
-pub(crate) fn millis(at: SystemTime) -> i64 {
+pub fn millis(at: SystemTime) -> i64 {
     let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Returns an instant in RFC 3339. The date is counted in eras of 400 years that begin in March, so that the
 /// leap day is a year's last and needs no case of its own.
-pub(crate) fn stamp(at: SystemTime) -> String {
+pub fn stamp(at: SystemTime) -> String {
     let seconds = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     let (days, second) = (seconds / DAY + 719_468, seconds % DAY);
     let (era, day_of_era) = (days / 146_097, days % 146_097);
@@ -31,7 +31,7 @@ pub(crate) fn stamp(at: SystemTime) -> String {
 }
 
 /// Returns a length of time in its largest unit.
-pub(crate) fn span(length: Duration) -> String {
+pub fn span(length: Duration) -> String {
     let seconds = length.as_secs();
     match seconds {
         0..60 => format!("{seconds} s"),
@@ -42,7 +42,7 @@ pub(crate) fn span(length: Duration) -> String {
 }
 
 /// Reads whole seconds, or a number with `s`, `m`, `min` or `h`; `None` for anything else.
-pub(crate) fn read_span(text: &str) -> Option<Duration> {
+pub fn read_span(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text[digits.len()..].trim() {
         "" | "s" => 1,

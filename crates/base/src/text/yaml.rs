@@ -1,6 +1,4 @@
-//! YAML that strangers wrote: read within bounds, and written so that every reader takes it as it was meant.
-
-pub(crate) mod front_matter;
+//! YAML from untrusted files: read within bounds, and written so that every reader understands it alike.
 
 use std::fmt::Write as _;
 
@@ -9,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// Why a text is not read.
 #[derive(Debug)]
-pub(crate) enum Refused {
+pub enum Refused {
     /// It is built to exhaust a parser, or might as well be.
     TooComplex,
     /// The parser's reason.
@@ -17,7 +15,7 @@ pub(crate) enum Refused {
 }
 
 /// Reads one document of keys with values, within bounds; an empty one has none.
-pub(crate) fn read(text: &str) -> Result<Map<String, Value>, Refused> {
+pub fn read(text: &str) -> Result<Map<String, Value>, Refused> {
     match read_as::<Value>(text)? {
         Value::Object(values) => Ok(values),
         Value::Null => Ok(Map::new()),
@@ -26,7 +24,7 @@ pub(crate) fn read(text: &str) -> Result<Map<String, Value>, Refused> {
 }
 
 /// Reads one document as a type of its own, within the same bounds; a reason names the line and the key.
-pub(crate) fn read_as<T: DeserializeOwned>(text: &str) -> Result<T, Refused> {
+pub fn read_as<T: DeserializeOwned>(text: &str) -> Result<T, Refused> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_events: 20_000, max_nodes: 10_000, max_depth: 32, max_aliases: 100, max_anchors: 100,
@@ -58,7 +56,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// Returns a text as one YAML scalar that every reader takes for exactly this string.
-pub(crate) fn scalar(text: &str) -> String {
+pub fn scalar(text: &str) -> String {
     let plain = text.starts_with(char::is_alphabetic)
         && !text.ends_with([' ', ':'])
         && !text.contains(": ")
@@ -72,7 +70,7 @@ pub(crate) fn scalar(text: &str) -> String {
 }
 
 /// Returns a text as one YAML scalar in quotes, which can stand anywhere.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {
@@ -91,7 +89,7 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// Returns a text of one or more lines as the value of a key at the left margin: as a block that a person can edit
 /// where that gives exactly this text back, else as [`scalar`].
-pub(crate) fn block(text: &str) -> String {
+pub fn block(text: &str) -> String {
     let can_stand = |c: char| !is_awkward(c) || matches!(c, '\n' | '\t');
     let ends_in_text = text.chars().next_back().is_some_and(|c| !c.is_whitespace());
     if !text.contains('\n') || !ends_in_text || !text.chars().all(can_stand) {

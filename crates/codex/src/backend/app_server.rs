@@ -4,15 +4,20 @@ mod items;
 
 use serde_json::{Value, json};
 
-use super::super::approval::{Approval, Decision, Question, Wants};
+use super::super::approval::{Approval, ApprovalKind, Decision, InputQuestion};
 use super::super::error::Error;
-use super::super::happened::{Change, End, Happened, Heard, Item, Kind, Level, Notified, Ready, Usage};
-use super::super::peer::{self, Fault, Ids, Message};
-use super::super::settings::Start;
-use super::{Asked, Pending, read, send, summary, unusable};
-use crate::trace::Trace;
+use super::super::event::{
+    CodexEvent, End, EventBatch, Item, ItemKind, Level, RawNotification, Ready, Usage,
+};
+use super::super::jsonrpc;
+use super::super::jsonrpc::{Message, PendingRequests, RpcError};
+use super::super::patch::FileChange;
+use super::super::thread_options::ThreadOptions;
+use super::pending_approvals::{PendingApproval, PendingApprovals};
+use super::{json_fields, summary};
+use adjutant_base::trace_context::Trace;
 
-/// What a request of ours was for.
+/// The purpose of a request of Adjutant.
 #[derive(Debug)]
 enum Purpose {
     Initialize,
@@ -23,35 +28,35 @@ enum Purpose {
     List,
 }
 
-/// The conversation.
+/// The protocol state.
 #[derive(Debug)]
-pub(in crate::codex) struct AppServer {
-    ids: Ids<Purpose>,
-    greeted: bool,
-    /// What waits for the greeting.
+pub(crate) struct AppServer {
+    requests: PendingRequests<Purpose>,
+    initialized: bool,
+    /// Requests that wait for the answer to `initialize`.
     held: Vec<u8>,
-    pub(super) pending: Pending,
-    /// Ours, once it is known.
+    pub(super) pending: PendingApprovals,
+    /// The thread of this session, once it is known.
     pub(super) thread: Option<String>,
     turn: Option<String>,
-    /// How often something was put into a running turn.
+    /// The number of steerings.
     steered: u64,
-    /// The files of the patches that run, by their threads and items, for their approvals do not name them.
-    patches: Vec<(String, String, Vec<Change>)>,
+    /// The files of the running patches, by thread and item, because approvals do not name them.
+    patches: Vec<(String, String, Vec<FileChange>)>,
     version: Option<String>,
-    /// What came of the last question for threads, until it is taken.
-    pub(super) listed: Option<Result<Value, Fault>>,
-    /// What the turns that begin are a part of.
+    /// The answer to the last `thread/list`, until it is taken.
+    pub(super) listed: Option<Result<Value, RpcError>>,
+    /// The trace of the turns that start.
     pub(super) trace: Option<Trace>,
 }
 
 impl AppServer {
     pub(super) fn new(run: &str) -> Self {
         Self {
-            ids: Ids::default(),
-            greeted: false,
+            requests: PendingRequests::default(),
+            initialized: false,
             held: Vec::new(),
-            pending: Pending::new(run),
+            pending: PendingApprovals::new(run),
             thread: None,
             turn: None,
             steered: 0,
@@ -62,21 +67,31 @@ impl AppServer {
         }
     }
 
-    pub(super) fn greet(&mut self, out: &mut Vec<u8>) {
+    pub(super) fn initialize(&mut self, out: &mut Vec<u8>) {
         let client = json!({"name": "adjutant", "title": "Adjutant", "version": env!("CARGO_PKG_VERSION")});
-        let id = self.ids.next(Purpose::Initialize);
-        send(out, &json!({"id": id, "method": "initialize", "params": {"clientInfo": client}}));
+        let id = self.requests.register(Purpose::Initialize);
+        jsonrpc::write_line(
+            out,
+            &json!({"id": id, "method": "initialize", "params": {"clientInfo": client}}),
+        );
     }
 
-    pub(super) fn start(&mut self, start: &Start, out: &mut Vec<u8>) {
+    pub(super) fn start(&mut self, start: &ThreadOptions, out: &mut Vec<u8>) {
         self.open("thread/start", json!({}), &start.prompt, start, out);
     }
 
-    pub(super) fn resume(&mut self, thread: &str, prompt: &str, start: &Start, out: &mut Vec<u8>) {
+    pub(super) fn resume(&mut self, thread: &str, prompt: &str, start: &ThreadOptions, out: &mut Vec<u8>) {
         self.open("thread/resume", json!({"threadId": thread}), prompt, start, out);
     }
 
-    fn open(&mut self, method: &str, mut params: Value, prompt: &str, start: &Start, out: &mut Vec<u8>) {
+    fn open(
+        &mut self,
+        method: &str,
+        mut params: Value,
+        prompt: &str,
+        start: &ThreadOptions,
+        out: &mut Vec<u8>,
+    ) {
         let texts = [
             ("cwd", &start.cwd),
             ("model", &start.model),
@@ -114,7 +129,7 @@ impl AppServer {
         }
     }
 
-    /// The turn is named, so that what comes too late does not begin the next one.
+    /// The request names the turn, so that a late one does not start the next turn.
     pub(super) fn steer(&mut self, thread: &str, text: &str, out: &mut Vec<u8>) -> Result<u64, Error> {
         let turn = self.turn.clone().ok_or(Error::NoTurn)?;
         self.steered += 1;
@@ -126,65 +141,72 @@ impl AppServer {
         Ok(number)
     }
 
-    /// Asks for a part of the threads that Codex has.
+    /// Requests a page of the threads that Codex has.
     pub(super) fn list(&mut self, params: &Value, out: &mut Vec<u8>) {
         self.request(Purpose::List, "thread/list", params, out);
     }
 
     fn request(&mut self, purpose: Purpose, method: &str, params: &Value, out: &mut Vec<u8>) {
-        let id = self.ids.next(purpose);
-        let out = if self.greeted { out } else { &mut self.held };
+        let id = self.requests.register(purpose);
+        let out = if self.initialized { out } else { &mut self.held };
         let mut request = json!({"id": id, "method": method, "params": params});
         if let Some(trace) = &self.trace {
-            // Codex's own member; versions without it leave it alone.
+            // A member of Codex itself; versions without it ignore it.
             request["trace"] = trace.headers().collect();
         }
-        send(out, &request);
+        jsonrpc::write_line(out, &request);
     }
 
-    pub(super) fn hear(&mut self, line: &[u8], out: &mut Vec<u8>) -> Heard {
-        match peer::parse(line) {
+    pub(super) fn on_line(&mut self, line: &[u8], out: &mut Vec<u8>) -> EventBatch {
+        match jsonrpc::parse(line) {
             Message::Notification { method, params } => self.notified(method, &params),
             Message::Request { id, method, params } => self.asked(id, method, &params),
-            Message::Response { id, answer } => match self.ids.answered(&id) {
+            Message::Response { id, answer } => match self.requests.complete(&id) {
                 Some(purpose) => self.answered(purpose, answer, out),
-                None => unusable(&format!("it answers the request {id}, which nobody sent")),
+                None => jsonrpc::unreadable(&format!("it answers the request {id}, which nobody sent")),
             },
-            Message::Bad(reason) => unusable(&reason),
+            Message::Bad(reason) => jsonrpc::unreadable(&reason),
         }
     }
 
-    fn answered(&mut self, purpose: Purpose, answer: Result<Value, Fault>, out: &mut Vec<u8>) -> Heard {
-        let happened = match (purpose, answer) {
+    fn answered(
+        &mut self,
+        purpose: Purpose,
+        answer: Result<Value, RpcError>,
+        out: &mut Vec<u8>,
+    ) -> EventBatch {
+        let events = match (purpose, answer) {
             (Purpose::Initialize, Ok(result)) => {
                 // `NAME/VERSION (…)`
-                let agent = read::words(&result["userAgent"]);
+                let agent = json_fields::words(&result["userAgent"]);
                 let version = agent.split_once('/').map(|(_, rest)| rest);
                 self.version = version.and_then(|rest| rest.split(' ').next()).map(ToOwned::to_owned);
-                self.greeted = true;
-                send(out, &json!({"method": "initialized"}));
+                self.initialized = true;
+                jsonrpc::write_line(out, &json!({"method": "initialized"}));
                 out.append(&mut self.held);
                 Vec::new()
             }
             (Purpose::Thread { prompt }, Ok(result)) => {
-                let thread = read::words(&result["thread"]["id"]);
+                let thread = json_fields::words(&result["thread"]["id"]);
                 self.thread = Some(thread.clone());
                 self.turn(&thread, &prompt, out);
-                vec![Happened::Ready(Ready {
-                    model: read::text(&result["model"]).or_else(|| read::text(&result["thread"]["model"])),
-                    cwd: read::text(&result["cwd"]).or_else(|| read::text(&result["thread"]["cwd"])),
+                vec![CodexEvent::Ready(Ready {
+                    model: json_fields::text(&result["model"])
+                        .or_else(|| json_fields::text(&result["thread"]["model"])),
+                    cwd: json_fields::text(&result["cwd"])
+                        .or_else(|| json_fields::text(&result["thread"]["cwd"])),
                     version: self.version.clone(),
                 })]
             }
             (Purpose::Turn { .. }, Ok(result)) => {
-                self.turn = read::text(&result["turn"]["id"]).or(self.turn.take());
+                self.turn = json_fields::text(&result["turn"]["id"]).or(self.turn.take());
                 Vec::new()
             }
-            (Purpose::Steer { number }, Ok(_)) => vec![Happened::Steered { number, refused: None }],
+            (Purpose::Steer { number }, Ok(_)) => vec![CodexEvent::Steered { number, refused: None }],
             (Purpose::Steer { number }, Err(fault)) => {
-                // An old one goes on to list everything that it does know.
+                // An old version goes on to list every method that it knows.
                 let why = fault.message.split(", expected one of").next().unwrap_or_default();
-                vec![Happened::Steered { number, refused: Some(why.to_owned()) }]
+                vec![CodexEvent::Steered { number, refused: Some(why.to_owned()) }]
             }
             (Purpose::List, answer) => {
                 self.listed = Some(answer);
@@ -192,66 +214,67 @@ impl AppServer {
             }
             (Purpose::Interrupt, Ok(_)) => Vec::new(),
             (Purpose::Initialize | Purpose::Thread { .. }, Err(fault)) => {
-                vec![Happened::Closed { message: Some(fault.message) }]
+                vec![CodexEvent::Closed { message: Some(fault.message) }]
             }
             (Purpose::Turn { thread }, Err(fault)) => {
                 self.thread = Some(thread);
-                vec![Happened::TurnEnded { turn: None, end: End::Failed, message: Some(fault.message) }]
+                vec![CodexEvent::TurnEnded { turn: None, end: End::Failed, message: Some(fault.message) }]
             }
-            (Purpose::Interrupt, Err(fault)) => vec![Happened::Notice {
+            (Purpose::Interrupt, Err(fault)) => vec![CodexEvent::Notice {
                 level: Level::Warning,
                 message: format!("the turn cannot be interrupted: {}", fault.message),
             }],
         };
-        Heard { thread: self.thread.clone(), notified: None, happened }
+        EventBatch { thread: self.thread.clone(), notification: None, events }
     }
 
-    fn notified(&mut self, method: String, params: &Value) -> Heard {
-        let thread = read::text(&params["threadId"]).or_else(|| read::text(&params["thread"]["id"]));
-        // 0.92 says everything a second time, in the words of mcp-server.
+    fn notified(&mut self, method: String, params: &Value) -> EventBatch {
+        let thread =
+            json_fields::text(&params["threadId"]).or_else(|| json_fields::text(&params["thread"]["id"]));
+        // 0.92 sends every event a second time, in the words of mcp-server.
         let summary = match method.strip_prefix("codex/event/") {
             Some(_) => summary::of_event(&params["msg"]),
             None => summary::of_params(params),
         };
-        let (thread, happened) = match thread {
+        let (thread, events) = match thread {
             Some(another) if self.thread.as_ref().is_some_and(|ours| *ours != another) => {
                 (self.thread.clone(), self.told_of_another(&another, &method, params))
             }
             thread => {
-                let happened = self.told_of_ours(&method, params);
-                (thread, happened)
+                let events = self.told_of_ours(&method, params);
+                (thread, events)
             }
         };
-        Heard { thread, notified: Some(Notified { method, summary }), happened }
+        EventBatch { thread, notification: Some(RawNotification { method, summary }), events }
     }
 
-    fn told_of_ours(&mut self, method: &str, params: &Value) -> Vec<Happened> {
-        let turn = read::text(&params["turnId"]).or_else(|| read::text(&params["turn"]["id"]));
-        let item = || read::words(&params["itemId"]);
+    fn told_of_ours(&mut self, method: &str, params: &Value) -> Vec<CodexEvent> {
+        let turn = json_fields::text(&params["turnId"]).or_else(|| json_fields::text(&params["turn"]["id"]));
+        let item = || json_fields::words(&params["itemId"]);
         match method {
             "turn/started" => {
                 self.turn.clone_from(&turn);
-                vec![Happened::TurnStarted { turn: turn.unwrap_or_default() }]
+                vec![CodexEvent::TurnStarted { turn: turn.unwrap_or_default() }]
             }
             "turn/completed" => self.turn_ended(&params["turn"]),
             "item/started" => {
                 let item = items::item(&params["item"], turn, false);
                 self.note_patch(params, &item);
-                vec![Happened::ItemStarted { item }]
+                vec![CodexEvent::ItemStarted { item }]
             }
             "item/completed" => {
                 let item = items::item(&params["item"], turn, true);
                 self.patches.retain(|(_, id, _)| *id != item.id);
-                vec![Happened::ItemEnded { item }]
+                vec![CodexEvent::ItemEnded { item }]
             }
             "item/agentMessage/delta"
             | "item/reasoning/summaryTextDelta"
             | "item/commandExecution/outputDelta" => {
-                vec![Happened::ItemGrew { id: item(), text: read::words(&params["delta"]) }]
+                vec![CodexEvent::ItemGrew { id: item(), text: json_fields::words(&params["delta"]) }]
             }
-            "turn/diff/updated" => vec![Happened::Diff { diff: read::words(&params["diff"]) }],
-            "thread/tokenUsage/updated" => vec![Happened::Usage(usage(&params["tokenUsage"]["total"]))],
-            "serverRequest/resolved" => self.pending.take_back(&params["requestId"]).into_iter().collect(),
+            "turn/diff/updated" => vec![CodexEvent::Diff { diff: json_fields::words(&params["diff"]) }],
+            "thread/tokenUsage/updated" => vec![CodexEvent::Usage(usage(&params["tokenUsage"]["total"]))],
+            "serverRequest/resolved" => self.pending.withdraw(&params["requestId"]).into_iter().collect(),
             "warning" => notice(Level::Warning, &params["message"]),
             "deprecationNotice" => notice(Level::Info, &params["summary"]),
             "error" => notice(Level::Error, &params["error"]["message"]),
@@ -259,18 +282,18 @@ impl AppServer {
         }
     }
 
-    /// An agent that ours started has a thread of its own in the same process. What it does is its own; what it asks is
-    /// asked here, for there is nobody else to answer.
-    fn told_of_another(&mut self, thread: &str, method: &str, params: &Value) -> Vec<Happened> {
+    /// Reads an event of an agent that this thread started, which has a thread of its own in the same process. Its
+    /// items are its own; its approvals are asked here, because nothing else can answer them.
+    fn told_of_another(&mut self, thread: &str, method: &str, params: &Value) -> Vec<CodexEvent> {
         match method {
             "item/started" => self.note_patch(params, &items::item(&params["item"], None, false)),
             "item/completed" => {
-                let ended = read::words(&params["item"]["id"]);
+                let ended = json_fields::words(&params["item"]["id"]);
                 self.patches.retain(|(_, id, _)| *id != ended);
             }
             "turn/completed" => return self.forget(thread),
             "serverRequest/resolved" => {
-                return self.pending.take_back(&params["requestId"]).into_iter().collect();
+                return self.pending.withdraw(&params["requestId"]).into_iter().collect();
             }
             _ => {}
         }
@@ -278,18 +301,18 @@ impl AppServer {
     }
 
     fn note_patch(&mut self, params: &Value, item: &Item) {
-        if let Kind::Patch { changes } = &item.kind {
-            self.patches.push((read::words(&params["threadId"]), item.id.clone(), changes.clone()));
+        if let ItemKind::Patch { changes } = &item.kind {
+            self.patches.push((json_fields::words(&params["threadId"]), item.id.clone(), changes.clone()));
         }
     }
 
-    /// Forgets what belonged to the turn of a thread, and takes back what it asked.
-    fn forget(&mut self, thread: &str) -> Vec<Happened> {
+    /// Forgets the patches of a thread's turn, and withdraws its approvals.
+    fn forget(&mut self, thread: &str) -> Vec<CodexEvent> {
         self.patches.retain(|(of, ..)| of != thread);
-        self.pending.take_back_of(thread)
+        self.pending.withdraw_thread(thread)
     }
 
-    fn turn_ended(&mut self, turn: &Value) -> Vec<Happened> {
+    fn turn_ended(&mut self, turn: &Value) -> Vec<CodexEvent> {
         let end = match turn["status"].as_str() {
             Some("interrupted") => End::Interrupted,
             Some("failed") => End::Failed,
@@ -297,84 +320,92 @@ impl AppServer {
         };
         self.turn = None;
         let ours = self.thread.clone().unwrap_or_default();
-        let mut happened = self.forget(&ours);
-        let message = read::text(&turn["error"]["message"]);
-        happened.push(Happened::TurnEnded { turn: read::text(&turn["id"]), end, message });
-        happened
+        let mut events = self.forget(&ours);
+        let message = json_fields::text(&turn["error"]["message"]);
+        events.push(CodexEvent::TurnEnded { turn: json_fields::text(&turn["id"]), end, message });
+        events
     }
 
-    fn asked(&mut self, id: Value, method: String, params: &Value) -> Heard {
-        let asker = read::text(&params["threadId"]).or_else(|| self.thread.clone()).unwrap_or_default();
-        // An agent that ours started asks through our thread.
+    fn asked(&mut self, id: Value, method: String, params: &Value) -> EventBatch {
+        let asker =
+            json_fields::text(&params["threadId"]).or_else(|| self.thread.clone()).unwrap_or_default();
+        // An agent that this thread started asks through this thread.
         let thread = self.thread.clone().unwrap_or_else(|| asker.clone());
-        let item = read::text(&params["itemId"]);
+        let item = json_fields::text(&params["itemId"]);
         let mut choices = vec![Decision::Approve];
-        let wants = match method.as_str() {
+        let kind = match method.as_str() {
             "item/commandExecution/requestApproval" => {
-                // It is taken also where `availableDecisions`, which is what Codex's own screen shows, leaves it out.
+                // Codex accepts it even if `availableDecisions`, which its own screen shows, lacks it.
                 choices.push(Decision::ApproveForSession);
-                Wants::Command { argv: argv(&params["command"]), cwd: read::folder(&params["cwd"]) }
+                ApprovalKind::Command {
+                    argv: argv(&params["command"]),
+                    cwd: json_fields::folder(&params["cwd"]),
+                }
             }
             "item/fileChange/requestApproval" => {
                 choices.push(Decision::ApproveForSession);
                 let patch = self.patches.iter().find(|(_, id, _)| Some(id) == item.as_ref());
-                Wants::Patch { changes: patch.map(|(.., changes)| changes.clone()).unwrap_or_default() }
+                ApprovalKind::Patch {
+                    changes: patch.map(|(.., changes)| changes.clone()).unwrap_or_default(),
+                }
             }
-            "mcpServer/elicitation/request" => Wants::Elicitation {
-                server: read::words(&params["serverName"]),
-                message: read::words(&params["message"]),
+            "mcpServer/elicitation/request" => ApprovalKind::Elicitation {
+                server: json_fields::words(&params["serverName"]),
+                message: json_fields::words(&params["message"]),
                 schema: params["requestedSchema"].clone(),
             },
             "item/tool/requestUserInput" => {
                 choices.clear();
-                Wants::Input { questions: questions(&params["questions"]) }
+                ApprovalKind::Input { questions: questions(&params["questions"]) }
             }
             _ => {
                 choices.clear();
-                Wants::Unknown { method: method.clone(), params: params.clone() }
+                ApprovalKind::Unknown { method: method.clone(), params: params.clone() }
             }
         };
         let approval = Approval {
-            id: self.pending.name(&id),
+            id: self.pending.approval_id(&id),
             thread: thread.clone(),
-            turn: read::text(&params["turnId"]),
+            turn: json_fields::text(&params["turnId"]),
             item,
-            wants,
-            reason: read::text(&params["reason"]),
+            kind,
+            reason: json_fields::text(&params["reason"]),
             choices,
         };
-        let notified = Some(Notified { method: method.clone(), summary: summary::of_params(params) });
-        let happened = vec![self.pending.ask(Asked { request: id, method, thread: asker }, approval)];
-        Heard { thread: Some(thread), notified, happened }
+        let notification =
+            Some(RawNotification { method: method.clone(), summary: summary::of_params(params) });
+        let events =
+            vec![self.pending.insert(PendingApproval { request: id, method, thread: asker }, approval)];
+        EventBatch { thread: Some(thread), notification, events }
     }
 }
 
-/// 0.92 gives an argument list, later ones the text for a shell.
+/// 0.92 gives an argument list, later versions a shell line.
 fn argv(command: &Value) -> Vec<String> {
     match command.as_str() {
         Some(line) => vec![line.to_owned()],
-        None => read::list(command),
+        None => json_fields::list(command),
     }
 }
 
-fn questions(questions: &Value) -> Vec<Question> {
+fn questions(questions: &Value) -> Vec<InputQuestion> {
     let questions = questions.as_array().into_iter().flatten();
     questions
-        .map(|question| Question {
-            id: read::words(&question["id"]),
-            text: read::words(&question["question"]),
+        .map(|question| InputQuestion {
+            id: json_fields::words(&question["id"]),
+            text: json_fields::words(&question["question"]),
             options: question["options"]
                 .as_array()
                 .into_iter()
                 .flatten()
-                .map(|o| read::words(&o["label"]))
+                .map(|o| json_fields::words(&o["label"]))
                 .collect(),
         })
         .collect()
 }
 
-/// Writes a decision as the request wants it.
-pub(super) fn answer(asked: &Asked, decision: &Decision) -> Value {
+/// Encodes a decision for the method of its request.
+pub(super) fn answer(asked: &PendingApproval, decision: &Decision) -> Value {
     match (asked.method.as_str(), decision) {
         ("mcpServer/elicitation/request", Decision::Approve | Decision::ApproveForSession) => {
             json!({"action": "accept", "content": {}})
@@ -399,14 +430,14 @@ pub(super) fn answer(asked: &Asked, decision: &Decision) -> Value {
         ("item/tool/requestUserInput", _) => json!({"answers": {}}),
         (_, Decision::Approve) => json!({"decision": "accept"}),
         (_, Decision::ApproveForSession) => json!({"decision": "acceptForSession"}),
-        // What it does not know counts as a denial there too.
+        // Codex treats an unknown decision as a denial too.
         (_, Decision::Deny { .. } | Decision::Content(_)) => json!({"decision": "decline"}),
         (_, Decision::Abort) => json!({"decision": "cancel"}),
     }
 }
 
-fn notice(level: Level, message: &Value) -> Vec<Happened> {
-    vec![Happened::Notice { level, message: read::words(message) }]
+fn notice(level: Level, message: &Value) -> Vec<CodexEvent> {
+    vec![CodexEvent::Notice { level, message: json_fields::words(message) }]
 }
 
 fn usage(total: &Value) -> Usage {

@@ -1,15 +1,15 @@
-//! Reading values that strangers wrote: what is missing is empty, never an error.
+//! Lenient access to JSON fields: a missing value is empty, never an error.
 
 use serde_json::Value;
 
-use super::super::happened::Change;
+use crate::patch::FileChange;
 
-/// Returns a text, or nothing.
+/// Returns a text; `None` for any other value.
 pub(super) fn text(value: &Value) -> Option<String> {
     value.as_str().map(ToOwned::to_owned)
 }
 
-/// Returns a text, or an empty one.
+/// Returns a text; empty for any other value.
 pub(super) fn words(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
@@ -27,24 +27,24 @@ pub(super) fn list(value: &Value) -> Vec<String> {
 }
 
 /// Returns the files of a patch as `mcp-server` names them: path to change.
-pub(super) fn changes_by_path(changes: &Value) -> Vec<Change> {
+pub(super) fn changes_by_path(changes: &Value) -> Vec<FileChange> {
     let files = changes.as_object().into_iter().flatten();
     files
         .map(|(path, change)| {
             let diff = ["unified_diff", "content"].iter().find_map(|member| text(&change[member]));
-            Change { path: path.clone(), how: words(&change["type"]), diff: diff.unwrap_or_default() }
+            FileChange { path: path.clone(), how: words(&change["type"]), diff: diff.unwrap_or_default() }
         })
         .collect()
 }
 
 /// Returns the files of a patch as `app-server` lists them.
-pub(super) fn changes_listed(changes: &Value) -> Vec<Change> {
+pub(super) fn changes_listed(changes: &Value) -> Vec<FileChange> {
     let files = changes.as_array().into_iter().flatten();
     files
         .map(|change| {
             let kind = &change["kind"];
             let how = text(&kind["type"]).or_else(|| text(kind)).unwrap_or_default();
-            Change { path: words(&change["path"]), how, diff: words(&change["diff"]) }
+            FileChange { path: words(&change["path"]), how, diff: words(&change["diff"]) }
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! What a notification says, in a few words.
+//! Short summaries of notifications.
 
 use std::io::{self, Write};
 
@@ -7,18 +7,18 @@ use serde_json::Value;
 use super::super::approval::shown;
 
 /// Characters of a summary.
-const LONGEST: usize = 512;
+const MAX_CHARS: usize = 512;
 
 /// Returns parameters as compact JSON, cut at 512 characters.
 pub(super) fn of_params(params: &Value) -> String {
-    // Room for most at once: there is one of these for every line of a session.
-    let mut cut = Cut(Vec::with_capacity(LONGEST));
-    // Being full is the one way it fails.
+    // The whole capacity at once, because every line of a session needs one.
+    let mut cut = BoundedWriter(Vec::with_capacity(MAX_CHARS));
+    // It fails only when it is full.
     let full = serde_json::to_writer(&mut cut, params).is_err();
     shorten(&String::from_utf8_lossy(&cut.0), full)
 }
 
-/// Returns what a `codex/event` message says: its type, and the text that it carries, else its members.
+/// Returns the type of a `codex/event` message with its text, otherwise with its members.
 pub(super) fn of_event(message: &Value) -> String {
     let Some(kind) = message["type"].as_str() else { return of_params(message) };
     if let Some(argv) = message["command"].as_array() {
@@ -29,7 +29,7 @@ pub(super) fn of_event(message: &Value) -> String {
         .iter()
         .find_map(|member| message[member].as_str());
     if let Some(text) = text {
-        return shorten(&format!("{kind}: {}", text.chars().take(LONGEST).collect::<String>()), false);
+        return shorten(&format!("{kind}: {}", text.chars().take(MAX_CHARS).collect::<String>()), false);
     }
     if message.as_object().is_some_and(|members| members.len() > 1) {
         return shorten(&format!("{kind} {}", of_params(message)), false);
@@ -38,22 +38,22 @@ pub(super) fn of_event(message: &Value) -> String {
 }
 
 fn shorten(text: &str, cut: bool) -> String {
-    if text.len() <= LONGEST && !cut {
+    if text.len() <= MAX_CHARS && !cut {
         return text.to_owned();
     }
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None if cut => format!("{text}…"),
         None => text.to_owned(),
     }
 }
 
-/// Takes what 512 characters can need, and then no more: parameters may be megabytes.
-struct Cut(Vec<u8>);
+/// Holds the bytes that 512 characters can need, and then fails: parameters may be megabytes.
+struct BoundedWriter(Vec<u8>);
 
-impl Write for Cut {
+impl Write for BoundedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = (LONGEST * 4).saturating_sub(self.0.len());
+        let room = (MAX_CHARS * 4).saturating_sub(self.0.len());
         if room == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }

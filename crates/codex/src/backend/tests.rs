@@ -7,29 +7,29 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
-use super::{Dialogue, Heard};
-use crate::codex::approval::{By, Decision};
-use crate::codex::console;
-use crate::codex::peer::{Line, Lines};
-use crate::codex::settings::{Back, Start};
-use crate::codex::thread::Thread;
-use crate::trace::Trace;
+use super::{EventBatch, Protocol};
+use crate::approval::{Decider, Decision};
+use crate::jsonrpc::{Line, Lines};
+use crate::text_log;
+use crate::thread::Thread;
+use crate::thread_options::{Backend, ThreadOptions};
+use adjutant_base::trace_context::Trace;
 
 /// Feeds a recording to the client: what the recording's client sent is asked of ours, in its order.
 struct Replay {
-    dialogue: Dialogue,
+    protocol: Protocol,
     thread: Thread,
-    /// Our ids by the recorded ones, and what we sent that the recording has not reached yet.
-    ids: HashMap<String, Value>,
+    /// Our requests by the recorded ones, and what we sent that the recording has not reached yet.
+    requests: HashMap<String, Value>,
     sent: VecDeque<Value>,
     shown: String,
 }
 
 impl Replay {
-    fn new(back: Back) -> Self {
-        let dialogue = Dialogue::new(back, "run");
-        let (ids, sent) = (HashMap::new(), VecDeque::new());
-        Self { dialogue, thread: Thread::default(), ids, sent, shown: String::new() }
+    fn new(back: Backend) -> Self {
+        let protocol = Protocol::new(back, "run");
+        let (requests, sent) = (HashMap::new(), VecDeque::new());
+        Self { protocol, thread: Thread::default(), requests, sent, shown: String::new() }
     }
 
     fn sent(&mut self, out: &[u8]) {
@@ -45,11 +45,11 @@ impl Replay {
         }
     }
 
-    fn took(&mut self, heard: &Heard) {
-        for happened in &heard.happened {
-            self.thread.apply(happened);
+    fn took(&mut self, batch: &EventBatch) {
+        for event in &batch.events {
+            self.thread.apply(event);
         }
-        for line in console::lines(heard) {
+        for line in text_log::lines(batch) {
             writeln!(self.shown, "{line}").unwrap();
         }
     }
@@ -59,8 +59,8 @@ impl Replay {
         let params = &message["params"];
         let Some(method) = message["method"].as_str() else {
             let approval = format!("run-{}", message["id"]);
-            let heard = self.dialogue.decide(&approval, &decision(message), By::Person, &mut out);
-            self.took(&heard);
+            let batch = self.protocol.decide(&approval, &decision(message), Decider::Person, &mut out);
+            self.took(&batch);
             self.sent(&out);
             return;
         };
@@ -71,14 +71,14 @@ impl Replay {
                 arguments["prompt"].as_str().or(params["input"][0]["text"].as_str()).unwrap_or_default();
             let thread = [&params["threadId"], &arguments["threadId"]].iter().find_map(|id| id.as_str());
             match (method, params["name"].as_str()) {
-                ("initialize", _) => self.dialogue.greet(&mut out),
-                ("thread/start", _) => self.dialogue.start(&start(params, "prompt"), &mut out),
-                ("tools/call", Some("codex")) => self.dialogue.start(&start(arguments, prompt), &mut out),
+                ("initialize", _) => self.protocol.initialize(&mut out),
+                ("thread/start", _) => self.protocol.start(&start(params, "prompt"), &mut out),
+                ("tools/call", Some("codex")) => self.protocol.start(&start(arguments, prompt), &mut out),
                 ("turn/start", _) | ("tools/call", Some("codex-reply")) => {
-                    self.dialogue.turn(thread.unwrap_or_default(), prompt, &mut out);
+                    self.protocol.turn(thread.unwrap_or_default(), prompt, &mut out);
                 }
                 ("turn/interrupt" | "notifications/cancelled", _) => {
-                    self.dialogue.interrupt(thread.unwrap_or_default(), &mut out);
+                    self.protocol.interrupt(thread.unwrap_or_default(), &mut out);
                 }
                 // What we never send.
                 _ => {}
@@ -87,35 +87,35 @@ impl Replay {
         self.sent(&out);
         if let Some(at) = self.sent.iter().position(ours) {
             let sent = self.sent.remove(at).unwrap();
-            self.ids.insert(message["id"].to_string(), sent["id"].clone());
+            self.requests.insert(message["id"].to_string(), sent["id"].clone());
         }
     }
 
     fn codex_said(&mut self, message: &Value) {
         let mut message = message.clone();
         if message["method"].is_null() {
-            match self.ids.get(&message["id"].to_string()) {
+            match self.requests.get(&message["id"].to_string()) {
                 Some(ours) => message["id"] = ours.clone(),
                 // An answer to something that we never ask.
                 None => return,
             }
         }
         let mut out = Vec::new();
-        let heard = self.dialogue.hear(message.to_string().as_bytes(), &mut out);
-        self.took(&heard);
+        let batch = self.protocol.on_line(message.to_string().as_bytes(), &mut out);
+        self.took(&batch);
         self.sent(&out);
     }
 }
 
-fn start(params: &Value, prompt: &str) -> Start {
+fn start(params: &Value, prompt: &str) -> ThreadOptions {
     let text = |names: [&str; 2]| names.iter().find_map(|name| params[name].as_str()).map(ToOwned::to_owned);
-    Start {
+    ThreadOptions {
         prompt: prompt.to_owned(),
         cwd: text(["cwd", "cwd"]),
         sandbox: text(["sandbox", "sandbox"]),
         approval_policy: text(["approvalPolicy", "approval-policy"]),
         config: Map::new(),
-        ..Start::default()
+        ..ThreadOptions::default()
     }
 }
 
@@ -136,13 +136,13 @@ fn decision(message: &Value) -> Decision {
 
 #[test]
 fn every_recorded_session_is_told_in_order() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/codex");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/it/fixtures/codex");
     let mut names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.sort();
     assert!(names.len() > 80, "{} recordings", names.len());
     for path in names {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let back = if name.contains("-app-") { Back::AppServer } else { Back::McpServer };
+        let back = if name.contains("-app-") { Backend::AppServer } else { Backend::McpServer };
         let mut replay = Replay::new(back);
         for line in std::fs::read_to_string(&path).unwrap().lines() {
             let line: Value = serde_json::from_str(line).unwrap();
@@ -186,16 +186,16 @@ fn a_million_events_go_through_in_order() {
         wire.extend_from_slice(line.as_bytes());
         wire.push(b'\n');
     }
-    let mut dialogue = Dialogue::new(Back::AppServer, "run");
+    let mut protocol = Protocol::new(Backend::AppServer, "run");
     let mut out = Vec::new();
-    dialogue.greet(&mut out);
-    dialogue.start(&Start::default(), &mut out);
+    protocol.initialize(&mut out);
+    protocol.start(&ThreadOptions::default(), &mut out);
     let hello = r#"{"id":1,"result":{"userAgent":"x/1 y"}}"#;
     let thread = r#"{"id":2,"result":{"thread":{"id":"01a1fb15-a37b-75c1-bd0c-33d573a944b7"}}}"#;
     let turn = r#"{"method":"turn/started","params":{"turn":{"id":"u"}}}"#;
     let mut state = Thread::default();
     for line in [hello, thread, turn] {
-        dialogue.hear(line.as_bytes(), &mut out).happened.iter().for_each(|happened| state.apply(happened));
+        protocol.on_line(line.as_bytes(), &mut out).events.iter().for_each(|events| state.apply(events));
     }
     let mut lines = Lines::default();
     let (mut next, mut shown) = (0, 0);
@@ -206,11 +206,11 @@ fn a_million_events_go_through_in_order() {
             next += 1;
             if next % 5 == 0 {
                 out.clear();
-                dialogue.interrupt("t", &mut out);
+                protocol.interrupt("t", &mut out);
             }
-            let heard = dialogue.hear(line, &mut out);
-            heard.happened.iter().for_each(|happened| state.apply(happened));
-            let told = console::lines(&heard);
+            let batch = protocol.on_line(line, &mut out);
+            batch.events.iter().for_each(|events| state.apply(events));
+            let told = text_log::lines(&batch);
             if next % 5 == 0 {
                 assert!(told.is_empty(), "the answer to {next} was not expected: {told:?}");
             } else {
@@ -241,13 +241,14 @@ fn a_call_of_mcp_server_carries_its_trace() {
     for (trace, wanted) in
         [(trace, Some(serde_json::json!({"traceparent": parent, "baggage": "who=ann"}))), (None, None)]
     {
-        let mut dialogue = Dialogue::new(Back::McpServer, "run");
+        let mut protocol = Protocol::new(Backend::McpServer, "run");
         let mut out = Vec::new();
-        dialogue.greet(&mut out);
-        dialogue.belongs_to(trace);
-        dialogue.start(&Start::default(), &mut out);
+        protocol.initialize(&mut out);
+        protocol.set_trace(trace);
+        protocol.start(&ThreadOptions::default(), &mut out);
         out.clear();
-        dialogue.hear(br#"{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"version":"0.153.4"}}}"#, &mut out);
+        protocol
+            .on_line(br#"{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"version":"0.153.4"}}}"#, &mut out);
         let call = out.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty()).unwrap();
         let call: Value = serde_json::from_slice(call).unwrap();
         assert_eq!(call["method"], "tools/call");

@@ -1,49 +1,49 @@
-//! Bytes to lines of a bounded length.
+//! Splits bytes into lines of a bounded length.
 
-/// Longest line that is read. Codex repeats a command's whole output in one line.
-const LONGEST: usize = 16 << 20;
-/// A buffer that grew past this is given back.
-const KEPT: usize = 1 << 20;
+/// Bytes of the longest line. Codex repeats the whole output of a command in one line.
+const MAX_LINE_BYTES: usize = 16 << 20;
+/// Capacity of the buffer that is retained.
+const RETAINED_BYTES: usize = 1 << 20;
 
-/// Cuts a stream into lines, however its bytes arrive.
+/// Splits a stream into lines, whatever the size of its chunks.
 #[derive(Debug, Default)]
-pub(in crate::codex) struct Lines {
+pub(crate) struct Lines {
     buffer: Vec<u8>,
-    /// Where the first line begins, and up to where no newline was found.
+    /// The start of the first line, and the offset up to which no newline was found.
     start: usize,
     searched: usize,
-    /// Bytes of a line over the bound that were thrown away so far.
+    /// Bytes of a too long line that were dropped so far.
     dropped: u64,
 }
 
 /// A line without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::codex) enum Line<'a> {
+pub(crate) enum Line<'a> {
     Whole(&'a [u8]),
-    /// It was over the bound; so many bytes of it were thrown away.
+    /// The line was too long; this many bytes of it were dropped.
     TooLong(u64),
 }
 
 impl Lines {
-    /// Takes what was read.
-    pub(in crate::codex) fn push(&mut self, bytes: &[u8]) {
+    /// Appends bytes.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.start > 0 {
             self.buffer.drain(..self.start);
             self.searched -= self.start;
             self.start = 0;
             if self.buffer.is_empty() {
-                self.buffer.shrink_to(KEPT);
+                self.buffer.shrink_to(RETAINED_BYTES);
             }
         }
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Returns the next line. Blank ones are left out.
-    pub(in crate::codex) fn next(&mut self) -> Option<Line<'_>> {
+    /// Returns the next line. Blank lines are skipped.
+    pub(crate) fn next(&mut self) -> Option<Line<'_>> {
         loop {
             let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
                 self.searched = self.buffer.len();
-                if self.searched - self.start > LONGEST {
+                if self.searched - self.start > MAX_LINE_BYTES {
                     self.dropped += (self.searched - self.start) as u64;
                     self.buffer = Vec::new();
                     (self.start, self.searched) = (0, 0);

@@ -1,32 +1,32 @@
-//! The requests of ours that wait for an answer.
+//! Requests to Codex that wait for an answer.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// Numbers requests and remembers what each was for.
+/// Numbers requests, and remembers the purpose of each.
 #[derive(Debug)]
-pub(in crate::codex) struct Ids<T> {
+pub(crate) struct PendingRequests<T> {
     last: u64,
     waiting: HashMap<u64, T>,
 }
 
-impl<T> Default for Ids<T> {
+impl<T> Default for PendingRequests<T> {
     fn default() -> Self {
         Self { last: 0, waiting: HashMap::new() }
     }
 }
 
-impl<T> Ids<T> {
-    /// Takes the next number for a request.
-    pub(in crate::codex) fn next(&mut self, purpose: T) -> u64 {
+impl<T> PendingRequests<T> {
+    /// Registers a request, and returns its number.
+    pub(crate) fn register(&mut self, purpose: T) -> u64 {
         self.last += 1;
         self.waiting.insert(self.last, purpose);
         self.last
     }
 
-    /// Returns what the answered request was for; `None` for an answer that nobody waits for (any more).
-    pub(in crate::codex) fn answered(&mut self, id: &Value) -> Option<T> {
+    /// Returns the purpose of the answered request; `None` if no request with this id waits.
+    pub(crate) fn complete(&mut self, id: &Value) -> Option<T> {
         self.waiting.remove(&id.as_u64()?)
     }
 }

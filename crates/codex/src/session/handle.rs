@@ -1,47 +1,47 @@
-//! What others see of a session, and what they can ask of it.
+//! The handle of a session: what its task publishes, and the commands that it takes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::turns::Prompt;
-use crate::codex::approval::{By, Decision};
-use crate::codex::error::Error;
-use crate::codex::log::Log;
-use crate::codex::thread::{Last, Thread};
-use crate::trace::current;
+use super::turn_queue::Prompt;
+use crate::approval::{Decider, Decision};
+use crate::error::Error;
+use crate::event_log::EventLog;
+use crate::thread::{Thread, TurnOutcome};
+use adjutant_base::trace_context::current;
 
-/// What others see of a session; cheap to clone.
+/// The public side of a session; cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
-    pub(crate) log: Arc<Log>,
+pub struct SessionHandle {
+    pub log: Arc<EventLog>,
     pub(super) thread: Arc<Mutex<Thread>>,
-    /// Its name, once Codex gave it one.
+    /// The thread's name, once Codex has given it.
     pub(super) id: watch::Receiver<Option<String>>,
-    pub(super) asks: mpsc::Sender<Ask>,
+    pub(super) commands: mpsc::Sender<Command>,
 }
 
-/// A prompt that a session took.
+/// A prompt that a session has queued.
 #[derive(Debug)]
-pub(in crate::codex) struct Entered {
-    /// Gets the turn's end.
-    pub(in crate::codex) answer: oneshot::Receiver<Last>,
+pub struct QueuedPrompt {
+    /// Gets the end of the turn.
+    pub answer: oneshot::Receiver<TurnOutcome>,
     /// Gets the number of the last entry of the log before the turn.
-    pub(in crate::codex) begins: oneshot::Receiver<u64>,
-    /// The number by which it can be taken back.
-    pub(in crate::codex) ticket: u64,
-    /// How many turns end before it, unless one is taken back.
-    pub(in crate::codex) ahead: usize,
+    pub begins: oneshot::Receiver<u64>,
+    /// Identifies the prompt for [`SessionHandle::withdraw`].
+    pub ticket: u64,
+    /// How many turns end before it, unless one of them is withdrawn.
+    pub ahead: usize,
 }
 
-/// What somebody wants of a session.
+/// A command to a session.
 #[derive(Debug)]
-pub(super) enum Ask {
+pub(super) enum Command {
     Prompt {
         prompt: Prompt,
         taken: oneshot::Sender<Result<(u64, usize), Error>>,
     },
-    /// Into the running turn.
+    /// Adds text to the running turn.
     Steer {
         text: String,
         done: oneshot::Sender<Result<(), Error>>,
@@ -49,7 +49,7 @@ pub(super) enum Ask {
     Interrupt {
         done: oneshot::Sender<Result<(), Error>>,
     },
-    /// Takes a prompt back, or ends its turn.
+    /// Removes a prompt from the queue, or interrupts its turn.
     Withdraw {
         ticket: u64,
         done: oneshot::Sender<Result<(), Error>>,
@@ -57,18 +57,18 @@ pub(super) enum Ask {
     Decide {
         approval: String,
         decision: Decision,
-        by: By,
+        by: Decider,
         done: oneshot::Sender<Result<(), Error>>,
     },
-    /// The number of the last entry, and where the thread stands there; the store has what ended before.
-    Look {
+    /// Gets the number of the last entry and the thread at that entry; the store has every item that ended before.
+    Snapshot {
         done: oneshot::Sender<(u64, Thread)>,
     },
 }
 
-impl Session {
-    /// Waits for the thread's name. The error is why there will be none.
-    pub(in crate::codex) async fn id(&self) -> Result<String, Error> {
+impl SessionHandle {
+    /// Waits for the thread's name. The error says why there will be none.
+    pub async fn id(&self) -> Result<String, Error> {
         let mut id = self.id.clone();
         if let Ok(id) = id.wait_for(Option::is_some).await {
             return Ok(id.clone().unwrap_or_default());
@@ -78,74 +78,70 @@ impl Session {
         Err(Error::Refused(last.unwrap_or_else(|| "its process ended".to_owned())))
     }
 
-    /// Returns where the thread stands.
-    pub(crate) fn thread(&self) -> Thread {
+    /// Returns the state of the thread.
+    pub fn thread(&self) -> Thread {
         self.thread.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Tells whether a question is open.
-    pub(crate) fn is_asking(&self, approval: &str) -> bool {
+    /// Returns true if the approval is pending.
+    pub fn is_asking(&self, approval: &str) -> bool {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         thread.asked.iter().any(|asked| asked.id == approval)
     }
 
-    /// Tells whether its task has ended.
-    pub(in crate::codex) fn is_over(&self) -> bool {
-        self.asks.is_closed()
+    /// Returns true if the session's task has ended.
+    pub fn is_over(&self) -> bool {
+        self.commands.is_closed()
     }
 
-    /// Hands in a prompt, which waits for its turn.
-    pub(in crate::codex) async fn prompt(&self, text: String) -> Result<Entered, Error> {
+    /// Queues a prompt.
+    pub async fn prompt(&self, text: String) -> Result<QueuedPrompt, Error> {
         let (answer, answered) = oneshot::channel();
         let (begins, begun) = oneshot::channel();
         let (taken, done) = oneshot::channel();
-        self.ask(Ask::Prompt { prompt: Prompt { text, trace: current(), answer, begins }, taken }).await?;
+        self.send(Command::Prompt { prompt: Prompt { text, trace: current(), answer, begins }, taken })
+            .await?;
         let (ticket, ahead) = done.await.map_err(|_| Error::Over)??;
-        Ok(Entered { answer: answered, begins: begun, ticket, ahead })
+        Ok(QueuedPrompt { answer: answered, begins: begun, ticket, ahead })
     }
 
-    /// Puts more into the running turn.
-    pub(in crate::codex) async fn steer(&self, text: String) -> Result<(), Error> {
+    /// Adds text to the running turn.
+    pub async fn steer(&self, text: String) -> Result<(), Error> {
         let (done, answer) = oneshot::channel();
-        self.ask(Ask::Steer { text, done }).await?;
+        self.send(Command::Steer { text, done }).await?;
         answer.await.map_err(|_| Error::Over)?
     }
 
-    /// Returns the number of the last entry of the log and where the thread stands there, once the store has every
-    /// item that ended before. Nothing when the session is over.
-    pub(crate) async fn look(&self) -> Option<(u64, Thread)> {
+    /// Returns the number of the last entry of the log and the thread at that entry, once the store has every item that
+    /// ended before. Returns `None` when the session is over.
+    pub async fn snapshot(&self) -> Option<(u64, Thread)> {
         let (done, answer) = oneshot::channel();
-        self.ask(Ask::Look { done }).await.ok()?;
+        self.send(Command::Snapshot { done }).await.ok()?;
         answer.await.ok()
     }
 
-    /// Asks for the end of the running turn.
-    pub(in crate::codex) async fn interrupt(&self) -> Result<(), Error> {
+    /// Requests the end of the running turn.
+    pub async fn interrupt(&self) -> Result<(), Error> {
         let (done, answer) = oneshot::channel();
-        self.ask(Ask::Interrupt { done }).await?;
+        self.send(Command::Interrupt { done }).await?;
         answer.await.map_err(|_| Error::Over)?
     }
 
-    /// Takes a prompt back, or ends its turn.
-    pub(in crate::codex) async fn withdraw(&self, ticket: u64) -> Result<(), Error> {
+    /// Removes a prompt from the queue, or interrupts its turn.
+    pub async fn withdraw(&self, ticket: u64) -> Result<(), Error> {
         let (done, answer) = oneshot::channel();
-        self.ask(Ask::Withdraw { ticket, done }).await?;
+        self.send(Command::Withdraw { ticket, done }).await?;
         answer.await.map_err(|_| Error::Over)?
     }
 
-    /// Answers what Codex asked.
-    pub(in crate::codex) async fn decide(
-        &self,
-        approval: &str,
-        decision: Decision,
-        by: By,
-    ) -> Result<(), Error> {
+    /// Answers an approval.
+    pub async fn decide(&self, approval: &str, decision: Decision, by: Decider) -> Result<(), Error> {
         let (done, answer) = oneshot::channel();
-        self.ask(Ask::Decide { approval: approval.to_owned(), decision, by, done }).await?;
+        self.send(Command::Decide { approval: approval.to_owned(), decision, by, done }).await?;
         answer.await.map_err(|_| Error::Over)?
     }
 
-    async fn ask(&self, ask: Ask) -> Result<(), Error> {
-        self.asks.send(ask).await.map_err(|_| Error::Over)
+    async fn send(&self, command: Command) -> Result<(), Error> {
+        self.commands.send(command).await.map_err(|_| Error::Over)
     }
 }

@@ -1,60 +1,60 @@
-//! Whose turn it is: one runs, the others wait. Both back ends mix up two prompts at once.
+//! The queue of turns: one runs, the others wait, because both protocols mix up two prompts at once.
 
 use std::collections::VecDeque;
 
 use tokio::sync::oneshot;
 
-use crate::codex::error::Error;
-use crate::codex::thread::Last;
-use crate::trace::Trace;
+use crate::error::Error;
+use crate::thread::TurnOutcome;
+use adjutant_base::trace_context::Trace;
 
 /// Prompts of one thread that may wait.
-const WAITING: usize = 32;
+const MAX_WAITING: usize = 32;
 
-/// A prompt, and who wants to know what came of it.
+/// A prompt, and the channels for its result.
 #[derive(Debug)]
 pub(super) struct Prompt {
     pub(super) text: String,
-    /// What it is a part of.
+    /// The trace that the turn belongs to.
     pub(super) trace: Option<Trace>,
-    pub(super) answer: oneshot::Sender<Last>,
+    pub(super) answer: oneshot::Sender<TurnOutcome>,
     /// Gets the number of the last entry of the log before the turn.
     pub(super) begins: oneshot::Sender<u64>,
 }
 
-/// What became of a prompt.
+/// The place of a new prompt in the queue.
 #[derive(Debug)]
-pub(super) struct Taken {
-    /// The number by which it can be taken back.
+pub(super) struct Enqueued {
+    /// Identifies the prompt for [`TurnQueue::withdraw`].
     pub(super) ticket: u64,
     /// How many turns end before it.
     pub(super) ahead: usize,
-    /// Its text and its trace, when its turn is now.
+    /// Its text and its trace, if its turn starts now.
     pub(super) now: Option<(String, Option<Trace>)>,
 }
 
-/// What taking a prompt back means.
+/// The result of withdrawing a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Withdrawn {
-    /// It was waiting, and is gone.
+pub(super) enum WithdrawResult {
+    /// It was waiting, and was removed.
     Waiting,
-    /// Its turn runs and has to be ended.
+    /// Its turn runs and has to be interrupted.
     Running,
     /// Its turn has ended.
     Unknown,
 }
 
 #[derive(Debug)]
-pub(super) struct Turns {
-    running: Option<(u64, oneshot::Sender<Last>)>,
+pub(super) struct TurnQueue {
+    running: Option<(u64, oneshot::Sender<TurnOutcome>)>,
     waiting: VecDeque<(u64, Prompt)>,
-    /// Of the last prompt.
+    /// The ticket of the last prompt.
     ticket: u64,
 }
 
-impl Turns {
-    /// The first turn runs; its ticket is 0.
-    pub(super) fn beginning(answer: oneshot::Sender<Last>) -> Self {
+impl TurnQueue {
+    /// Returns a queue whose first turn runs; its ticket is 0.
+    pub(super) fn with_running(answer: oneshot::Sender<TurnOutcome>) -> Self {
         Self { running: Some((0, answer)), waiting: VecDeque::new(), ticket: 0 }
     }
 
@@ -62,9 +62,9 @@ impl Turns {
         self.running.is_some()
     }
 
-    /// Takes a prompt; `last` is the number of the log's last entry.
-    pub(super) fn take(&mut self, prompt: Prompt, last: u64) -> Result<Taken, Error> {
-        if self.waiting.len() >= WAITING {
+    /// Adds a prompt; `last` is the number of the log's last entry.
+    pub(super) fn enqueue(&mut self, prompt: Prompt, last: u64) -> Result<Enqueued, Error> {
+        if self.waiting.len() >= MAX_WAITING {
             return Err(Error::Busy(self.waiting.len()));
         }
         self.ticket += 1;
@@ -72,24 +72,24 @@ impl Turns {
         if self.running.is_none() {
             let _ = prompt.begins.send(last);
             self.running = Some((ticket, prompt.answer));
-            return Ok(Taken { ticket, ahead: 0, now: Some((prompt.text, prompt.trace)) });
+            return Ok(Enqueued { ticket, ahead: 0, now: Some((prompt.text, prompt.trace)) });
         }
         self.waiting.push_back((ticket, prompt));
-        Ok(Taken { ticket, ahead: self.waiting.len(), now: None })
+        Ok(Enqueued { ticket, ahead: self.waiting.len(), now: None })
     }
 
-    /// Takes a prompt back, as far as that can be done here.
-    pub(super) fn withdraw(&mut self, ticket: u64) -> Withdrawn {
+    /// Removes a waiting prompt.
+    pub(super) fn withdraw(&mut self, ticket: u64) -> WithdrawResult {
         if self.running.as_ref().is_some_and(|(running, _)| *running == ticket) {
-            return Withdrawn::Running;
+            return WithdrawResult::Running;
         }
         let before = self.waiting.len();
         self.waiting.retain(|(waiting, _)| *waiting != ticket);
-        if self.waiting.len() < before { Withdrawn::Waiting } else { Withdrawn::Unknown }
+        if self.waiting.len() < before { WithdrawResult::Waiting } else { WithdrawResult::Unknown }
     }
 
-    /// Tells the asker how the running turn ended. Who asked may be gone.
-    pub(super) fn ended(&mut self, last: Last) {
+    /// Sends the end of the running turn to its caller, which may have left.
+    pub(super) fn ended(&mut self, last: TurnOutcome) {
         if let Some((_, answer)) = self.running.take() {
             let _ = answer.send(last);
         }
@@ -106,8 +106,8 @@ impl Turns {
         Some((text, trace))
     }
 
-    /// Lets everybody know that there will be no answer: their senders are dropped.
-    pub(super) fn give_up(&mut self) {
+    /// Drops all prompts and their senders, so that no caller waits for an answer.
+    pub(super) fn drop_all(&mut self) {
         self.running = None;
         self.waiting.clear();
     }

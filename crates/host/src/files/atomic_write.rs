@@ -1,4 +1,4 @@
-//! Puts prompt files on disk: never over different content unless told to, and never half.
+//! Atomic writes of prompt files, which replace different content only on request.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// What writing a text to a path means for what is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub enum Change {
     /// Nothing is there.
     New,
     /// The same bytes are there already.
@@ -16,7 +16,7 @@ pub(crate) enum Change {
 }
 
 /// Compares `text` with the file at `path`. The error is a sentence fragment.
-pub(crate) fn compare(path: &Path, text: &str) -> Result<Change, String> {
+pub fn compare(path: &Path, text: &str) -> Result<Change, String> {
     match fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Change::New),
         Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
@@ -32,7 +32,7 @@ pub(crate) fn compare(path: &Path, text: &str) -> Result<Change, String> {
 
 /// Writes `text` to `path` and makes the folders above it. A reader sees the old file or the new one, whole. The
 /// error is a sentence fragment.
-pub(crate) fn put(path: &Path, text: &str) -> Result<(), String> {
+pub fn put(path: &Path, text: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;

@@ -1,9 +1,9 @@
-//! Keeps the catalogue, and knows when it is stale.
+//! The cache of a catalogue, with the check of its freshness.
 //!
 //! A root whose folders are all watched is read again when something happened below it, or when another folder
 //! stands in its place; any other root whenever somebody asks and the last look is [`FRESH`] ago.
 
-mod watch;
+mod watcher;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,20 +12,21 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch as channel;
 
-use super::Kind;
-use super::walk::{self, Scan};
-use crate::config::folders::{Limits, Root};
-use watch::Watch;
+use super::FileFormat;
+use super::scan;
+use super::scan::Scan;
+use adjutant_base::config::folders::{Limits, Root};
+use watcher::Watch;
 
 /// How long an answer may rest on what was seen on disk without looking again.
 const FRESH: Duration = Duration::from_millis(400);
 /// Where files change all the time, reading may take at most half of it: the next reading waits as long as the
 /// last one took, up to this.
-const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+const MAX_PAUSE: Duration = Duration::from_millis(200);
 
 /// The roots, what was last seen below them, and the catalogue made of it.
 #[derive(Debug)]
-pub(super) struct Keeper<K: Kind> {
+pub(super) struct CatalogueCache<K: FileFormat> {
     kind: K,
     roots: Vec<Root>,
     limits: Limits,
@@ -60,7 +61,7 @@ impl<T> Default for Seen<T> {
     }
 }
 
-impl<K: Kind> Keeper<K> {
+impl<K: FileFormat> CatalogueCache<K> {
     pub(super) fn new(kind: K, mut roots: Vec<Root>, limits: Limits) -> Self {
         // What is told of changes has absolute paths, and the working folder of the process may change.
         for folder in roots.iter_mut().filter_map(|root| root.folder.as_mut()) {
@@ -80,16 +81,16 @@ impl<K: Kind> Keeper<K> {
         }
     }
 
-    /// See [`super::Folders::ready`].
+    /// See [`super::FileCatalogue::ready`].
     pub(super) fn ready(&self) -> Option<Arc<K::Catalogue>> {
         let published = lock(&self.published);
         let published = published.as_ref()?;
         let stale = self.stale.iter().any(|stale| stale.load(Ordering::Acquire));
-        let lasts = if stale { published.took.min(LONGEST_PAUSE) } else { FRESH };
+        let lasts = if stale { published.took.min(MAX_PAUSE) } else { FRESH };
         (published.checked.elapsed() < lasts).then(|| published.catalogue.clone())
     }
 
-    /// See [`super::Folders::load`].
+    /// See [`super::FileCatalogue::load`].
     pub(super) fn load(self: &Arc<Self>) -> Arc<K::Catalogue> {
         let mut seen = lock(&self.seen);
         if let Some(catalogue) = self.ready() {
@@ -118,12 +119,12 @@ impl<K: Kind> Keeper<K> {
         catalogue
     }
 
-    /// See [`super::Folders::changes`].
+    /// See [`super::FileCatalogue::changes`].
     pub(super) fn changes(&self) -> channel::Receiver<u64> {
         self.generation.subscribe()
     }
 
-    /// See [`super::Folders::watch`].
+    /// See [`super::FileCatalogue::watch`].
     pub(super) fn watch(self: &Arc<Self>) {
         self.watcher().look();
     }
@@ -180,7 +181,7 @@ impl<K: Kind> Keeper<K> {
     }
 }
 
-impl<K: Kind> Drop for Keeper<K> {
+impl<K: FileFormat> Drop for CatalogueCache<K> {
     fn drop(&mut self) {
         if let Some(watch) = self.watch.get() {
             watch.stop();
@@ -190,7 +191,7 @@ impl<K: Kind> Drop for Keeper<K> {
 
 /// A folder above the root that was moved tells nobody who watches the root.
 fn in_place<T>(folder: &Path, scan: &Scan<T>) -> bool {
-    walk::identity(folder).as_ref() == scan.folders.get(folder)
+    scan::identity(folder).as_ref() == scan.folders.get(folder)
 }
 
 /// A panic elsewhere cannot leave these half-written: values are replaced whole.
@@ -198,10 +199,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[cfg(test)]
-impl<K: Kind> Keeper<K> {
+#[cfg(any(test, feature = "testing"))]
+impl<K: FileFormat> CatalogueCache<K> {
     /// Stops watching before it begins, as where the system refuses it.
-    pub(super) fn blind(&self) {
-        self.watch.set(Watch::blind()).unwrap();
+    pub(super) fn disable_watching(&self) {
+        assert!(self.watch.set(Watch::disabled()).is_ok(), "watching began already");
     }
 }

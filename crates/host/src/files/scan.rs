@@ -1,10 +1,10 @@
-//! Finds and reads the files below a root. The only place that opens the files of prompts and agents.
+//! The scan of a root's files. The only place that opens the files of prompts and agents.
 //!
 //! The walk goes from folder handle to folder handle and never follows a link, so a folder that is swapped for
 //! a link meanwhile leads nowhere else. Only regular files are opened, and without blocking: a FIFO, a device or
 //! a socket is named as a problem.
 
-mod beneath;
+mod resolve_beneath;
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, OsStr};
@@ -18,9 +18,9 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use super::{Kind, Problem, Source};
-use crate::config::folders::{Limits, Root};
-use beneath::Target;
+use super::{FileFormat, Problem, Source};
+use adjutant_base::config::folders::{Limits, Root};
+use resolve_beneath::Target;
 
 /// A file whose last change is younger than this when it is read may change again without a new time stamp,
 /// since clocks of file systems tick: it is read again next time. In nanoseconds; Linux ticks every 1 to 10 ms.
@@ -42,11 +42,11 @@ pub(super) type Identity = (u64, u64);
 
 /// What one root held at one moment.
 #[derive(Debug)]
-pub(crate) struct Scan<T> {
+pub struct Scan<T> {
     /// By path below the root.
-    pub(crate) entries: BTreeMap<String, Entry<T>>,
+    pub entries: BTreeMap<String, Entry<T>>,
     /// Faults that are not of one file.
-    pub(crate) problems: Vec<Problem>,
+    pub problems: Vec<Problem>,
     /// Every folder that was read, the root first, and what it was.
     pub(super) folders: BTreeMap<PathBuf, Identity>,
 }
@@ -57,15 +57,16 @@ impl<T> Default for Scan<T> {
     }
 }
 
+/// A file of a scan, with the stamp that shows whether it changed since.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry<T> {
+pub struct Entry<T> {
     stamp: Option<Stamp>,
-    pub(crate) found: Found<T>,
+    pub found: Found<T>,
 }
 
 /// What a file turned out to be.
 #[derive(Clone, Debug)]
-pub(crate) enum Found<T> {
+pub enum Found<T> {
     /// What was made of the bytes with this digest.
     Read(T, [u8; 32]),
     /// Why the file is not served.
@@ -103,7 +104,7 @@ impl<T: Clone> Scan<T> {
     }
 
     /// Reads what is compiled in.
-    pub(super) fn bundled<K: Kind<Item = T>>(kind: &K, root: usize, label: &str) -> Self {
+    pub(super) fn bundled<K: FileFormat<Item = T>>(kind: &K, root: usize, label: &str) -> Self {
         let read = |(relative, text): &(&str, &str)| {
             let source = Source { root: label.to_owned(), relative: (*relative).to_owned(), file: None };
             let found = understood(kind, root, source, text.as_bytes());
@@ -113,7 +114,7 @@ impl<T: Clone> Scan<T> {
     }
 
     /// Reads what is new or changed below a folder since `before`. Blocks on the disk.
-    pub(super) fn read<K: Kind<Item = T>>(
+    pub(super) fn read<K: FileFormat<Item = T>>(
         kind: &K,
         (number, root): (usize, &Root),
         folder: &Path,
@@ -165,7 +166,7 @@ impl Stamp {
     }
 }
 
-struct Walk<'a, K: Kind> {
+struct Walk<'a, K: FileFormat> {
     kind: &'a K,
     /// Which of the roots this is.
     number: usize,
@@ -178,7 +179,7 @@ struct Walk<'a, K: Kind> {
     full: bool,
 }
 
-impl<K: Kind> Walk<'_, K> {
+impl<K: FileFormat> Walk<'_, K> {
     fn start(&mut self) {
         match rustix::fs::open(self.folder, OPEN_FOLDER, Mode::empty()) {
             Ok(handle) => self.walk(&handle, handle.as_fd(), "", 0),
@@ -260,12 +261,12 @@ impl<K: Kind> Walk<'_, K> {
     fn link(&mut self, top: &OwnedFd, relative: &str) {
         let last = relative.rsplit('/').next().unwrap_or(relative);
         let is_meant = self.kind.is_meant(self.number, last.as_bytes());
-        let target = match beneath::resolve(self.folder, relative) {
+        let target = match resolve_beneath::resolve(self.folder, relative) {
             Ok(target) => target,
             Err(fault) if is_meant || fault.is_folder() => return self.fault(relative, fault.to_string()),
             Err(_) => return,
         };
-        match beneath::open(top.as_fd(), &target) {
+        match resolve_beneath::open(top.as_fd(), &target) {
             Ok(Target::Folder) => {
                 self.problem(relative, "it is a link to a folder, which is not followed".to_owned());
             }
@@ -368,7 +369,7 @@ fn open_folder(folder: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(folder, OsStr::from_bytes(name), OPEN_FOLDER.union(OFlags::NOFOLLOW), Mode::empty())
 }
 
-fn understood<K: Kind>(kind: &K, root: usize, source: Source, bytes: &[u8]) -> Found<K::Item> {
+fn understood<K: FileFormat>(kind: &K, root: usize, source: Source, bytes: &[u8]) -> Found<K::Item> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Found::Fault("the file is not UTF-8".to_owned());
     };

@@ -1,8 +1,8 @@
-//! How much something that a lint found matters, the same for prompts and agents.
+//! The severity of a lint's finding, the same for prompts and agents.
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
+pub enum Severity {
     /// Worth knowing.
     Note,
     /// Probably not what was meant.
@@ -13,7 +13,7 @@ pub(crate) enum Severity {
 
 impl Severity {
     /// The word for people, which is also SARIF's `level`.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Note => "note",
             Self::Warning => "warning",
@@ -22,7 +22,7 @@ impl Severity {
     }
 
     /// Says how many files were checked and what was found, in one line; `found` counts the findings of a severity.
-    pub(crate) fn tally(files: usize, found: impl Fn(Self) -> usize) -> String {
+    pub fn tally(files: usize, found: impl Fn(Self) -> usize) -> String {
         let [errors, warnings, notes] = [Self::Error, Self::Warning, Self::Note]
             .map(|severity| counted(found(severity), severity.name()));
         format!("{} checked: {errors}, {warnings}, {notes}", counted(files, "file"))

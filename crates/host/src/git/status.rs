@@ -1,4 +1,4 @@
-//! What can be seen of a working tree at a glance, for a person who is asked something about it.
+//! The status of a working tree, for a user who answers a question about it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,32 +11,32 @@ use super::{Difference, Git, no_attributes, numbers, text};
 const GLANCE: Duration = Duration::from_secs(2);
 
 /// Bytes of git's listings. A tree with more changes than fit is told as such.
-const MOST: u64 = 1024 * 1024;
+const MAX_OUTPUT_BYTES: u64 = 1024 * 1024;
 
 /// Names of changed files that are kept.
 const NAMED: usize = 20;
 
 /// The state of a working tree, as git says and nobody else.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Facts {
+pub struct Facts {
     /// The branch; `None` where HEAD is detached.
-    pub(crate) branch: Option<String>,
+    pub branch: Option<String>,
     /// The commit, abbreviated; `None` before the first one.
-    pub(crate) commit: Option<String>,
+    pub commit: Option<String>,
     /// Files that differ from the commit, new ones included, folders of new files counted once.
-    pub(crate) dirty: usize,
+    pub dirty: usize,
     /// There are more than were read.
-    pub(crate) more: bool,
+    pub more: bool,
     /// The first of them, with git's two letters for what happened to each.
-    pub(crate) files: Vec<(String, String)>,
+    pub files: Vec<(String, String)>,
     /// Lines that differ from the commit in files that git knows.
-    pub(crate) insertions: u64,
-    pub(crate) deletions: u64,
+    pub insertions: u64,
+    pub deletions: u64,
 }
 
 impl Git {
     /// Looks at the working tree around `folder`. The error is a sentence fragment.
-    pub(crate) async fn facts(&self, folder: &Path) -> Result<Facts, String> {
+    pub async fn facts(&self, folder: &Path) -> Result<Facts, String> {
         tokio::time::timeout(GLANCE, self.look(folder))
             .await
             .unwrap_or_else(|_| Err(format!("git took longer than {} s", GLANCE.as_secs())))
@@ -54,7 +54,7 @@ impl Git {
             "--no-renames",
             "--ignore-submodules=all",
         ];
-        let status = self.ask(&repository.top, &status, &env, MOST).await?;
+        let status = self.ask(&repository.top, &status, &env, MAX_OUTPUT_BYTES).await?;
         let mut facts = read_status(text(&status.stdout)?);
         facts.more = status.cut;
         if repository.head.is_some() {
@@ -69,7 +69,7 @@ impl Git {
                 "HEAD",
                 "--",
             ];
-            let diff = self.ask(&repository.top, &diff, &env, MOST).await?;
+            let diff = self.ask(&repository.top, &diff, &env, MAX_OUTPUT_BYTES).await?;
             Difference { insertions: facts.insertions, deletions: facts.deletions, .. } =
                 numbers(&diff.stdout);
         }

@@ -4,14 +4,14 @@
 use rustix::process::{Pid, getpid};
 
 use super::MARK;
-use super::tree::look;
+use super::descendants::look;
 
 /// Generations that are looked at; deeper than any real tree.
 const DEEPEST: usize = 1_000;
 
 /// What the table of processes says of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ancestry {
+pub enum Ancestry {
     /// There is no such table here.
     Unknown,
     /// There is no process of that number any more.
@@ -21,7 +21,7 @@ pub(crate) enum Ancestry {
 }
 
 /// Looks up the line of a process.
-pub(crate) fn ancestry(pid: u32) -> Ancestry {
+pub fn ancestry(pid: u32) -> Ancestry {
     if look(getpid()).is_none() {
         return Ancestry::Unknown;
     }
@@ -37,25 +37,25 @@ pub(crate) fn ancestry(pid: u32) -> Ancestry {
 }
 
 /// Returns the process that started another, or that adopted it.
-pub(crate) fn parent(pid: u32) -> Option<u32> {
+pub fn parent(pid: u32) -> Option<u32> {
     let process = look(Pid::from_raw(i32::try_from(pid).ok()?)?)?;
     u32::try_from(process.parent).ok()
 }
 
 /// Tells whether a process leads its session, as one in the background does. A session may have been started outside
 /// of the container that we run in; its leader has the number 0 here, which is no process to the calls that ask for one.
-pub(crate) fn leads_session(pid: u32) -> bool {
+pub fn leads_session(pid: u32) -> bool {
     let process = i32::try_from(pid).ok().and_then(Pid::from_raw).and_then(look);
     process.is_some_and(|process| process.session == process.pid.as_raw_nonzero().get())
 }
 
 /// Returns what the program of a process calls itself, for a person; `None` when the process is gone.
-pub(crate) fn program(pid: u32) -> Option<String> {
+pub fn program(pid: u32) -> Option<String> {
     Some(std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned())
 }
 
 /// Tells whether a process was started within a run, of whatever hub: it carries the mark.
-pub(crate) fn is_marked(pid: u32) -> bool {
+pub fn is_marked(pid: u32) -> bool {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let is_mark =
         |entry: &[u8]| entry.strip_prefix(MARK.as_bytes()).is_some_and(|rest| rest.starts_with(b"="));
@@ -63,7 +63,7 @@ pub(crate) fn is_marked(pid: u32) -> bool {
 }
 
 /// Counts the supervisors of any hub that this process runs below.
-pub(crate) fn supervisors_above() -> u32 {
+pub fn supervisors_above() -> u32 {
     let Ancestry::Above(line) = ancestry(std::process::id()) else { return 0 };
     let supervises = |pid: &&u32| {
         let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -1,17 +1,17 @@
-//! The person's browser.
+//! The user's browser.
 
 use std::io;
 use std::process::Stdio;
 
 use super::child;
-use crate::config::env;
+use adjutant_base::config::env;
 
 /// Programs that open a link in the person's browser, first found first tried.
 const OPENERS: [&str; 5] = ["xdg-open", "open", "wslview", "sensible-browser", "x-www-browser"];
 
 /// Opens `link` in the person's browser. Fails when there is no program for that, or it says no.
-pub(crate) fn open_browser(link: &str) -> io::Result<()> {
-    let program = OPENERS.iter().find_map(|name| env::on_path(name)).ok_or_else(|| {
+pub fn open_browser(link: &str) -> io::Result<()> {
+    let program = OPENERS.iter().find_map(|name| env::find_in_path(name)).ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, format!("none of {} is installed", OPENERS.join(", ")))
     })?;
     let status = child(&program)

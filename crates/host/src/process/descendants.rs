@@ -4,24 +4,24 @@
 //! whoever of them dies. "None is left" is not read from a list, which may be old, but from the kernel, which says
 //! that this process has no children any more.
 
-mod proc;
+mod procfs;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait};
 
-pub(super) use proc::{Process, all, carries, descendants, look};
+pub(super) use procfs::{Process, all, carries, descendants, look};
 
 /// Keeps every descendant of this process below it. Where the system has no such thing only the runner's group
 /// can be ended.
-pub(super) fn adopt_orphans() {
+pub(super) fn become_subreaper() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(getpid()));
 }
 
 /// Asks the kernel whether this process has any child. Children that are dead are buried on the way.
-pub(super) fn childless() -> bool {
+pub(super) fn has_no_children() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}

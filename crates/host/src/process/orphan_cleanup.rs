@@ -1,4 +1,4 @@
-//! Runs whose supervisor was killed.
+//! The cleanup of runs whose supervisor was killed.
 //!
 //! The runner's own process dies with its supervisor, which the kernel sees to. What the runner had started is found
 //! by the mark in its environment, by its session, or by its parent, and ended here.
@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Signal, getpid};
 
-use super::order::{LOCK, OUTCOME, RECORD, Record};
+use super::descendants;
+use super::descendants::Process;
+use super::protocol::{LOCK, OUTCOME, RECORD, Record};
 use super::run::Outcome;
-use super::tree::{self, Process};
-use super::{MARK, supervise};
+use super::{MARK, supervisor};
 
 /// How long a supervisor that closed its pipe may take to be gone, and how long SIGKILL is repeated.
-const PATIENCE: Duration = Duration::from_secs(15);
+const KILL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Returns how a run ended, if its supervisor wrote that down.
 pub(super) fn read_outcome(spool: &Path) -> Option<Outcome> {
@@ -31,7 +32,7 @@ pub(super) fn read_record(spool: &Path) -> Option<Record> {
 
 /// Waits until the supervisor is gone, ends what it did not end, and returns how the run ended.
 pub(super) fn settle(spool: &Path) -> Outcome {
-    let give_up = Instant::now() + PATIENCE;
+    let give_up = Instant::now() + KILL_TIMEOUT;
     if let Ok(lock) = OpenOptions::new().read(true).open(spool.join(LOCK)) {
         while flock(&lock, FlockOperation::NonBlockingLockShared).is_err() && Instant::now() < give_up {
             std::thread::park_timeout(Duration::from_millis(5));
@@ -43,7 +44,7 @@ pub(super) fn settle(spool: &Path) -> Outcome {
     let left = read_record(spool).map_or(0, |record| end(&record));
     let outcome = Outcome { processes_left: left, ..Outcome::unseen(spool) };
     if let Ok(json) = serde_json::to_vec(&outcome) {
-        let _ = supervise::write_file(&spool.join(OUTCOME), &json);
+        let _ = supervisor::write_file(&spool.join(OUTCOME), &json);
     }
     outcome
 }
@@ -56,13 +57,13 @@ pub(super) fn count(spool: &Path) -> u32 {
 
 /// Kills what is left of a run, and returns how much of it could not be killed.
 fn end(record: &Record) -> u32 {
-    let give_up = Instant::now() + PATIENCE;
+    let give_up = Instant::now() + KILL_TIMEOUT;
     loop {
         let living = members(record);
         if living.is_empty() {
             return 0;
         }
-        tree::signal_all(&living, Signal::KILL);
+        descendants::signal_all(&living, Signal::KILL);
         if Instant::now() >= give_up {
             return u32::try_from(living.len()).unwrap_or(u32::MAX);
         }
@@ -75,14 +76,14 @@ fn members(record: &Record) -> Vec<Process> {
     let variable = format!("{MARK}={}", record.mark);
     let own = getpid();
     let mut others: Vec<Process> =
-        tree::all().into_iter().filter(|process| process.lives() && process.pid != own).collect();
+        descendants::all().into_iter().filter(|process| process.lives() && process.pid != own).collect();
     let mut members: Vec<Process> = Vec::new();
     let mut numbers = BTreeSet::new();
     loop {
         let (found, rest): (Vec<Process>, Vec<Process>) = others.into_iter().partition(|process| {
             numbers.contains(&process.parent)
                 || (process.session == record.runner && process.start >= record.runner_start)
-                || tree::carries(process.pid, &variable)
+                || descendants::carries(process.pid, &variable)
         });
         if found.is_empty() {
             return members;

@@ -1,4 +1,4 @@
-//! A short command of our own, such as `git rev-parse`: bounded in time and output, and without a supervisor.
+//! The output of a short command, such as `git rev-parse`: bounded in time and bytes, without a supervisor.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,43 +9,43 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::child;
 
-/// How a short command ended.
+/// The end of a short command.
 #[derive(Debug)]
-pub(crate) struct Short {
+pub struct CommandOutput {
     /// `None` when a signal ended it.
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: Vec<u8>,
+    pub code: Option<i32>,
+    pub stdout: Vec<u8>,
     /// stdout was longer than the limit; the rest is left out.
-    pub(crate) cut: bool,
+    pub cut: bool,
     /// The beginning of stderr.
-    pub(crate) stderr: Vec<u8>,
+    pub stderr: Vec<u8>,
 }
 
 /// Bytes of stderr that are kept.
-const COMPLAINT: u64 = 4096;
+const MAX_STDERR: u64 = 4096;
 
-/// Runs `argv` in `folder` with exactly the variables `env`, without input, and returns at most `most` bytes of what
-/// it writes. It is killed when it takes longer than `patience`, or when the caller goes away. The error is a
+/// Runs `argv` in `folder` with exactly the variables `env`, without input, and returns at most `limit` bytes of what
+/// it writes. It is killed when it takes longer than `timeout`, or when the caller goes away. The error is a
 /// sentence fragment.
-pub(crate) async fn short(
+pub async fn output(
     argv: &[OsString],
     folder: &Path,
     env: &[(OsString, OsString)],
-    most: u64,
-    patience: Duration,
-) -> Result<Short, String> {
-    talk(argv, folder, env, b"", most, patience).await
+    limit: u64,
+    timeout: Duration,
+) -> Result<CommandOutput, String> {
+    output_with_input(argv, folder, env, b"", limit, timeout).await
 }
 
 /// The same with `input`, which is written and closed; a program that does not read it is no fault.
-pub(crate) async fn talk(
+pub async fn output_with_input(
     argv: &[OsString],
     folder: &Path,
     env: &[(OsString, OsString)],
     input: &[u8],
-    most: u64,
-    patience: Duration,
-) -> Result<Short, String> {
+    limit: u64,
+    timeout: Duration,
+) -> Result<CommandOutput, String> {
     let Some((program, arguments)) = argv.split_first() else { return Err("there is no program".to_owned()) };
     let mut command = child(program);
     command
@@ -68,20 +68,20 @@ pub(crate) async fn talk(
     };
     let run = async {
         let ((), (stdout, cut), (stderr, _)) =
-            tokio::join!(write, read(stdout, most), read(stderr, COMPLAINT));
+            tokio::join!(write, read(stdout, limit), read(stderr, MAX_STDERR));
         let status = child.wait().await.map_err(|error| error.to_string())?;
-        Ok(Short { code: status.code(), stdout, cut, stderr })
+        Ok(CommandOutput { code: status.code(), stdout, cut, stderr })
     };
-    tokio::time::timeout(patience, run)
+    tokio::time::timeout(timeout, run)
         .await
-        .unwrap_or_else(|_| Err(format!("it took longer than {} s", patience.as_secs())))
+        .unwrap_or_else(|_| Err(format!("it took longer than {} s", timeout.as_secs())))
 }
 
-/// Reads to the end and keeps the first `most` bytes; tells whether there were more.
-async fn read(stream: Option<impl AsyncRead + Unpin>, most: u64) -> (Vec<u8>, bool) {
+/// Reads to the end and keeps the first `limit` bytes; tells whether there were more.
+async fn read(stream: Option<impl AsyncRead + Unpin>, limit: u64) -> (Vec<u8>, bool) {
     let mut kept = Vec::new();
     let Some(mut stream) = stream else { return (kept, false) };
-    let head = (&mut stream).take(most).read_to_end(&mut kept).await;
+    let head = (&mut stream).take(limit).read_to_end(&mut kept).await;
     let more =
         head.is_ok() && tokio::io::copy(&mut stream, &mut tokio::io::sink()).await.is_ok_and(|n| n > 0);
     (kept, more)

@@ -1,4 +1,4 @@
-//! What the hub and a supervisor say to each other: one JSON value a line.
+//! The protocol between the hub and a supervisor: one JSON value a line.
 //!
 //! The hub writes an [`Order`] as the first line of the supervisor's stdin, then the bytes for the runner's stdin,
 //! as many as the order says, and leaves the pipe open: its end is the hub's end. Further lines are [`Request`]s.
@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use super::run::{Command, Error, OnHubExit, Outcome, Timeouts};
 
 /// Longest order, in bytes.
-pub(super) const LONGEST_ORDER: usize = 16 << 20;
+pub(super) const MAX_SPAWN_REQUEST_BYTES: usize = 16 << 20;
 /// Most bytes for the runner's stdin.
-pub(super) const LONGEST_INPUT: u64 = 64 << 20;
+pub(super) const MAX_INPUT_BYTES: u64 = 64 << 20;
 /// Names below the spool folder.
 pub(super) const CONTROL: &str = "control";
 pub(super) const LOCK: &str = "lock";

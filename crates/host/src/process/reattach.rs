@@ -1,4 +1,4 @@
-//! Taking up runs that outlived their hub.
+//! The resumption of runs that outlived their hub.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::hub::{Running, ask};
-use super::lost;
-use super::order::{CONTROL, LOCK, Request};
+use super::orphan_cleanup;
+use super::protocol::{CONTROL, LOCK, Request};
 use super::run::{Error, Outcome};
+use super::run_handle::{Running, ask};
 
 /// How long a supervisor may be between two states: about to listen, or about to have ended.
 const BETWEEN: Duration = Duration::from_secs(15);
 
 /// What [`resume`] finds.
 #[derive(Debug)]
-pub(crate) enum Resumed {
+pub enum Resumed {
     /// The run goes on; its lines come from the first one on.
     Running(Running),
     /// It is over.
@@ -27,7 +27,7 @@ pub(crate) enum Resumed {
 
 /// Takes up the run of this spool folder after its hub ended: attaches to it, or reads how it ended. A run whose
 /// supervisor was killed is ended and reported as [`Cause::Lost`](super::Cause::Lost).
-pub(crate) async fn resume(spool: &Path) -> Result<Resumed, Error> {
+pub async fn resume(spool: &Path) -> Result<Resumed, Error> {
     let folder = spool.to_owned();
     let failed = |error: &dyn std::fmt::Display| Error::Spool(format!("cannot be read: {error}"));
     let found =
@@ -45,11 +45,11 @@ pub(crate) async fn resume(spool: &Path) -> Result<Resumed, Error> {
 }
 
 /// Returns the supervisor of a run that goes on in this folder.
-pub(crate) fn supervisor_of(spool: &Path) -> Option<u32> {
+pub fn supervisor_of(spool: &Path) -> Option<u32> {
     let lock = OpenOptions::new().read(true).open(spool.join(LOCK)).ok()?;
     // Whose lock can be had has ended, and its number may be another process's.
     flock(&lock, FlockOperation::NonBlockingLockShared).err()?;
-    lost::read_record(spool).and_then(|record| u32::try_from(record.supervisor).ok())
+    orphan_cleanup::read_record(spool).and_then(|record| u32::try_from(record.supervisor).ok())
 }
 
 enum Found {
@@ -64,12 +64,12 @@ fn find(spool: &Path) -> Result<Found, Error> {
         .map_err(|error| Error::Spool(format!("holds no run: {error}")))?;
     let give_up = Instant::now() + BETWEEN;
     loop {
-        if let Some(outcome) = lost::read_outcome(spool) {
+        if let Some(outcome) = orphan_cleanup::read_outcome(spool) {
             return Ok(Found::Ended(outcome));
         }
         if flock(&lock, FlockOperation::NonBlockingLockShared).is_ok() {
             // The supervisor is gone for good, with or without having said so in between.
-            return Ok(Found::Ended(lost::settle(spool)));
+            return Ok(Found::Ended(orphan_cleanup::settle(spool)));
         }
         if let Ok(stream) = connect(spool) {
             return Ok(Found::Listening { supervisor: supervisor_of(spool).unwrap_or(0), stream });

@@ -1,4 +1,4 @@
-//! This program, started again: the hub in the background, and short questions to ourselves.
+//! Starts of this program by itself: the hub in the background, and short commands.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,7 +11,7 @@ use super::child;
 
 /// Starts this program again with `arguments`, to live on without us: it works in `folder`, writes its log to
 /// `log`, and its stdout is a pipe to us until it closes it. It makes a session of its own when it starts.
-pub(crate) fn start_detached(arguments: &[OsString], folder: &Path, log: File) -> io::Result<Child> {
+pub fn spawn_detached_self(arguments: &[OsString], folder: &Path, log: File) -> io::Result<Child> {
     child(own_program()?)
         .args(arguments)
         .current_dir(folder)
@@ -22,12 +22,12 @@ pub(crate) fn start_detached(arguments: &[OsString], folder: &Path, log: File) -
 }
 
 /// Runs this program again with `arguments` to its end, without input, and returns what it wrote.
-pub(crate) fn run_own(arguments: &[OsString]) -> io::Result<Output> {
+pub fn run_self(arguments: &[OsString]) -> io::Result<Output> {
     child(own_program()?).args(arguments).stdin(Stdio::null()).output()
 }
 
 /// Returns a file that is exactly the program that runs now, also when another version was put in its place.
-pub(super) fn own_image() -> io::Result<PathBuf> {
+pub(super) fn current_image() -> io::Result<PathBuf> {
     let program = std::env::current_exe()?;
     let image = PathBuf::from("/proc/self/exe");
     let identity = |file: &Path| file.metadata().map(|found| (found.dev(), found.ino()));

@@ -1,4 +1,4 @@
-//! What a supervised run is told, and what it tells.
+//! A supervised run: its command, its events and its outcome.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,48 +9,48 @@ use serde::{Deserialize, Serialize};
 use super::spool::Spooled;
 
 /// How long a runner has between the request to stop and SIGKILL.
-pub(crate) const GRACE: Duration = Duration::from_millis(1500);
+pub const GRACE: Duration = Duration::from_millis(1500);
 
 /// What to run. The supervisor adds one variable to `env`, [`super::MARK`], by which the run's processes are
 /// known after a crash.
 #[derive(Clone, Debug)]
-pub(crate) struct Command {
+pub struct Command {
     /// The program, a path or a name on the `PATH` of `env`, and its arguments.
-    pub(crate) argv: Vec<OsString>,
+    pub argv: Vec<OsString>,
     /// An absolute folder. What it is when [`super::start`] is called is what the runner works in: a link that is
     /// swapped afterwards makes the start fail.
-    pub(crate) workdir: PathBuf,
+    pub workdir: PathBuf,
     /// The whole environment; nothing is inherited.
-    pub(crate) env: Vec<(OsString, OsString)>,
+    pub env: Vec<(OsString, OsString)>,
     /// Bytes for stdin, which is closed after them; `None` is `/dev/null`.
-    pub(crate) stdin: Option<Vec<u8>>,
+    pub stdin: Option<Vec<u8>>,
     /// When the run is ended by itself.
-    pub(crate) timeouts: Timeouts,
+    pub timeouts: Timeouts,
     /// How long the runner has between the request to stop and SIGKILL; usually [`GRACE`].
-    pub(crate) grace: Duration,
+    pub grace: Duration,
     /// An absolute folder that does not exist yet; the supervisor makes it, 0700, and what is missing above it.
-    pub(crate) spool: PathBuf,
+    pub spool: PathBuf,
     /// Bytes kept on disk of each stream, half of them from its head.
-    pub(crate) cap: u64,
+    pub cap: u64,
     /// What happens to the run when this process ends.
-    pub(crate) on_hub_exit: OnHubExit,
+    pub on_hub_exit: OnHubExit,
 }
 
 /// The limits of a run; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Timeouts {
+pub struct Timeouts {
     /// For the whole run.
-    pub(crate) wall: Option<Duration>,
+    pub wall: Option<Duration>,
     /// Between two outputs, on whichever stream.
-    pub(crate) idle: Option<Duration>,
+    pub idle: Option<Duration>,
     /// Until the first byte on stdout.
-    pub(crate) first_output: Option<Duration>,
+    pub first_output: Option<Duration>,
 }
 
 /// What happens to a run when the hub ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum OnHubExit {
+pub enum OnHubExit {
     /// It is killed at once, with all its descendants.
     Kill,
     /// It goes on, and the next hub takes it up with [`super::resume()`].
@@ -59,38 +59,38 @@ pub(crate) enum OnHubExit {
 
 /// A line of the runner's stdout, without its end, invalid UTF-8 replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OutputLine {
+pub struct OutputLine {
     /// The line, at most 1 MiB of it.
-    pub(crate) text: String,
+    pub text: String,
     /// The same as it was written, where `text` is not.
-    pub(crate) raw: Option<Vec<u8>>,
+    pub raw: Option<Vec<u8>>,
     /// Bytes of this line that were left out at its end.
-    pub(crate) cut: u64,
+    pub cut: u64,
     /// Bytes of stdout that were lost before this line, because they fell out of the spool before they were read.
-    pub(crate) missed: u64,
+    pub missed: u64,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Outcome {
+pub struct Outcome {
     /// What the runner's own process returned.
-    pub(crate) exit: Exit,
+    pub exit: Exit,
     /// Why the run is over.
-    pub(crate) cause: Cause,
+    pub cause: Cause,
     /// Descendants of the runner that could not be ended; 0 is proven by the kernel, not guessed.
-    pub(crate) processes_left: u32,
+    pub processes_left: u32,
     /// From start to the end of the last process.
     #[serde(rename = "wall_us", with = "micros")]
-    pub(crate) wall: Duration,
+    pub wall: Duration,
     /// Processor time of the runner and its descendants.
     #[serde(rename = "cpu_us", with = "micros")]
-    pub(crate) cpu: Duration,
+    pub cpu: Duration,
     /// Largest resident memory of the runner and its descendants together that was seen, in bytes.
-    pub(crate) peak_rss: u64,
+    pub peak_rss: u64,
     /// What it wrote to stdout.
-    pub(crate) stdout: Spooled,
+    pub stdout: Spooled,
     /// What it wrote to stderr.
-    pub(crate) stderr: Spooled,
+    pub stderr: Spooled,
 }
 
 impl Outcome {
@@ -112,7 +112,7 @@ impl Outcome {
 /// What the runner's process returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Exit {
+pub enum Exit {
     /// It exited with this code.
     Code(i32),
     /// It was ended by this signal.
@@ -126,7 +126,7 @@ pub(crate) enum Exit {
 /// Why a run is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Cause {
+pub enum Cause {
     /// The runner ended by itself.
     Exited,
     /// It was cancelled.
@@ -142,7 +142,7 @@ pub(crate) enum Cause {
 /// A limit of [`Timeouts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Limit {
+pub enum Limit {
     /// The whole run.
     Wall,
     /// No output.
@@ -154,7 +154,7 @@ pub(crate) enum Limit {
 /// Why a run could not be started or taken up.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Error {
+pub enum Error {
     /// The program is not installed, or not on the `PATH` that the run gets.
     #[error("the program `{program}` was not found")]
     NotFound {

@@ -13,10 +13,10 @@ use tokio::net::UnixStream;
 use tokio::process::Child;
 use tokio::sync::{mpsc, oneshot};
 
-use super::again::own_image;
-use super::order::{Event, LONGEST_INPUT, Order, Request, Text, Workdir};
+use super::protocol::{Event, MAX_INPUT_BYTES, Order, Request, Text, Workdir};
+use super::reexec::current_image;
 use super::run::{Command, Error, Outcome, OutputLine};
-use super::{child, lost};
+use super::{child, orphan_cleanup};
 
 /// How long a supervisor has for its first word; many may start at once.
 const FIRST_WORD: Duration = Duration::from_secs(30);
@@ -26,12 +26,12 @@ const LINES: usize = 16;
 /// A run that goes on. Dropping it is what the hub's exit would be: the run ends or goes on, as its
 /// [`OnHubExit`](super::OnHubExit) says.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub struct Running {
     /// The supervisor's process.
-    pub(crate) supervisor: u32,
+    pub supervisor: u32,
     /// Lines of stdout as they come; closed when all were given. Who does not read them delays [`Running::ended`],
     /// nothing else.
-    pub(crate) lines: mpsc::Receiver<OutputLine>,
+    pub lines: mpsc::Receiver<OutputLine>,
     /// What keeps the run tied to this value.
     cancels: mpsc::Sender<()>,
     outcome: oneshot::Receiver<Outcome>,
@@ -40,11 +40,11 @@ pub(crate) struct Running {
 
 /// Cancels a run, from wherever.
 #[derive(Clone, Debug)]
-pub(crate) struct Canceller(mpsc::WeakSender<()>);
+pub struct Canceller(mpsc::WeakSender<()>);
 
 impl Canceller {
     /// Asks for the run's end; asking twice is asking once.
-    pub(crate) fn cancel(&self) {
+    pub fn cancel(&self) {
         if let Some(sender) = self.0.upgrade() {
             let _ = sender.try_send(());
         }
@@ -53,17 +53,17 @@ impl Canceller {
 
 impl Running {
     /// Asks for the run's end; the outcome says when nothing is left of it.
-    pub(crate) fn cancel(&self) {
+    pub fn cancel(&self) {
         let _ = self.cancels.try_send(());
     }
 
     /// Returns a handle that cancels this run, to be kept elsewhere.
-    pub(crate) fn canceller(&self) -> Canceller {
+    pub fn canceller(&self) -> Canceller {
         Canceller(self.cancels.downgrade())
     }
 
     /// Waits until nothing is left of the run. Lines that were not read are dropped.
-    pub(crate) async fn ended(self) -> Outcome {
+    pub async fn ended(self) -> Outcome {
         let Self { lines, cancels, outcome, spool, .. } = self;
         drop(lines);
         let ended = outcome.await.unwrap_or_else(|_| Outcome::unseen(&spool));
@@ -98,7 +98,9 @@ impl Running {
             let told = listen(BufReader::new(input), output, send_lines, cancelled).await;
             let outcome = match told {
                 Told::Ended(outcome) => Some(outcome),
-                Told::Nothing => tokio::task::spawn_blocking(move || lost::settle(&place)).await.ok(),
+                Told::Nothing => {
+                    tokio::task::spawn_blocking(move || orphan_cleanup::settle(&place)).await.ok()
+                }
                 Told::Abandoned => return,
             };
             if let Some(outcome) = outcome {
@@ -173,20 +175,20 @@ async fn hear(input: &mut (impl AsyncBufRead + Unpin), bytes: &mut Vec<u8>) -> O
 }
 
 /// Starts a supervisor, and the command below it.
-pub(crate) async fn start(command: Command) -> Result<Running, Error> {
+pub async fn start(command: Command) -> Result<Running, Error> {
     start_known(command, |_| {}).await
 }
 
 /// The same; `know` is told the supervisor's process before the command exists, so that nothing which the command does
 /// comes from a stranger.
-pub(crate) async fn start_known(command: Command, know: impl FnOnce(u32)) -> Result<Running, Error> {
+pub async fn start_known(command: Command, know: impl FnOnce(u32)) -> Result<Running, Error> {
     supervise(command, None, know).await
 }
 
 /// Starts a command that is talked with: what is returned beside the run is its stdin and stdout, which the
 /// supervisor never sees, so they cost it nothing and are not spooled. Shutting the writing half down is the end of
 /// its stdin. The limits on output do not see stdout either.
-pub(crate) async fn start_live(command: Command) -> Result<(Running, UnixStream), Error> {
+pub async fn start_live(command: Command) -> Result<(Running, UnixStream), Error> {
     let failed = |error: std::io::Error| Error::Spawn(error.to_string());
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(failed)?;
     ours.set_nonblocking(true).map_err(failed)?;
@@ -203,7 +205,7 @@ async fn supervise(
     let input = command.stdin.clone();
     let order = Order { live: live.is_some(), ..order(command).await? };
     let failed = |error: std::io::Error| Error::Spawn(error.to_string());
-    let mut supervisor = child(own_image().map_err(failed)?);
+    let mut supervisor = child(current_image().map_err(failed)?);
     supervisor
         .arg("supervise")
         .env_clear()
@@ -247,8 +249,8 @@ async fn order(command: Command) -> Result<Order, Error> {
         return Err(Error::Argv("has an environment that cannot be passed on".to_owned()));
     }
     let input = command.stdin.as_ref().map(|bytes| bytes.len() as u64);
-    if input.is_some_and(|length| length > LONGEST_INPUT) {
-        return Err(Error::Argv(format!("has more than {} MiB for stdin", LONGEST_INPUT >> 20)));
+    if input.is_some_and(|length| length > MAX_INPUT_BYTES) {
+        return Err(Error::Argv(format!("has more than {} MiB for stdin", MAX_INPUT_BYTES >> 20)));
     }
     let found = tokio::fs::metadata(&command.workdir)
         .await

@@ -1,28 +1,28 @@
-//! What a run wrote, on disk.
+//! The output of a run, on disk.
 //!
 //! The first half of the cap is the head, a file named after the stream. What follows goes to segments of a quarter
 //! of the cap each, `NAME.OFFSET`, of which the last two are kept: between a quarter and a half of the cap is the
 //! tail. Every file is a plain piece of the stream, so a person can read them, also after a crash.
 
 mod segments;
-mod write;
+mod writer;
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub(super) use write::{Piece, Spool};
+pub(super) use writer::{Piece, Spool};
 
 /// One stream of a run on disk. `kept` is less than `seen` when the stream was longer than the cap: the middle is
 /// gone then.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Spooled {
+pub struct Spooled {
     /// The file with the head; the tail's segments stand beside it.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Bytes the runner wrote.
-    pub(crate) seen: u64,
+    pub seen: u64,
     /// Bytes that are on disk.
-    pub(crate) kept: u64,
+    pub kept: u64,
 }
 
 impl Spooled {
@@ -36,7 +36,7 @@ impl Spooled {
     }
 
     /// Returns at most `limit` bytes from the start, invalid UTF-8 replaced.
-    pub(crate) fn head(&self, limit: usize) -> String {
+    pub fn head(&self, limit: usize) -> String {
         let mut bytes = Vec::new();
         for segment in segments::find(&self.path) {
             if segment.start != bytes.len() as u64 || bytes.len() >= limit {
@@ -52,7 +52,7 @@ impl Spooled {
     }
 
     /// Returns at most `limit` bytes up to the end, invalid UTF-8 replaced.
-    pub(crate) fn tail(&self, limit: usize) -> String {
+    pub fn tail(&self, limit: usize) -> String {
         let segments = segments::find(&self.path);
         let Some(end) = segments.last().map(|last| last.start + last.length) else {
             return String::new();

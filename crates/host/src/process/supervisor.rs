@@ -3,9 +3,9 @@
 //! One thread, one poll loop. It outlives its hub or dies with it, as the order says, and it never outlives its
 //! runner: when it says `ended`, nothing of the run is left. See `order.rs` for what it is told and tells.
 
-mod enter;
-mod life;
-mod link;
+mod event_loop;
+mod exec_runner;
+mod hub_connection;
 mod pipes;
 
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -20,17 +20,17 @@ use std::time::Instant;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::process::{fchdir, getpid, setsid};
 
-use super::again::own_image;
-use super::order::{
-    CONTROL, Event, LOCK, LONGEST_INPUT, LONGEST_ORDER, Order, RECORD, Record, Text, Workdir,
+use super::protocol::{
+    CONTROL, Event, LOCK, MAX_INPUT_BYTES, MAX_SPAWN_REQUEST_BYTES, Order, RECORD, Record, Text, Workdir,
 };
+use super::reexec::current_image;
 use super::run::{Command, Error, OnHubExit};
 use super::spool::Spool;
-use super::{MARK, child, tree};
+use super::{MARK, child, descendants};
 
-pub(crate) use enter::enter;
-use life::Run;
-use link::Link;
+use event_loop::Run;
+pub use exec_runner::enter;
+use hub_connection::Link;
 
 /// What a run needs on disk before it starts.
 struct Place {
@@ -43,10 +43,10 @@ struct Place {
 }
 
 /// Supervises one run: the order comes on stdin, events go to stdout.
-pub(crate) fn supervise() -> io::Result<()> {
+pub fn supervise() -> io::Result<()> {
     // The hub's terminal and its job control are none of the runner's business. Fails when it is so already.
     let _ = setsid();
-    tree::adopt_orphans();
+    descendants::become_subreaper();
     let (order, input, rest) = read_order(&io::stdin())?;
     match begin(&order, input) {
         Ok(mut run) => {
@@ -63,7 +63,7 @@ pub(crate) fn supervise() -> io::Result<()> {
 }
 
 /// Reads an order from stdin as [`supervise`] does, for a hub to start.
-pub(crate) fn read_command() -> io::Result<Command> {
+pub fn read_command() -> io::Result<Command> {
     let (order, input, _) = read_order(&io::stdin())?;
     Ok(order.into_command(input))
 }
@@ -81,7 +81,7 @@ fn read_order(stdin: &impl AsFd) -> io::Result<(Order, Option<Vec<u8>>, Vec<u8>)
         if let Some(end) = memchr::memchr(b'\n', &bytes) {
             break end;
         }
-        if bytes.len() > LONGEST_ORDER {
+        if bytes.len() > MAX_SPAWN_REQUEST_BYTES {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the order is too long"));
         }
         more(&mut bytes)?;
@@ -89,7 +89,7 @@ fn read_order(stdin: &impl AsFd) -> io::Result<(Order, Option<Vec<u8>>, Vec<u8>)
     let order: Order = serde_json::from_slice(&bytes[..end])?;
     bytes.drain(..=end);
     let Some(length) = order.stdin else { return Ok((order, None, bytes)) };
-    let length = usize::try_from(length.min(LONGEST_INPUT)).unwrap_or(usize::MAX);
+    let length = usize::try_from(length.min(MAX_INPUT_BYTES)).unwrap_or(usize::MAX);
     while bytes.len() < length {
         more(&mut bytes)?;
     }
@@ -188,7 +188,7 @@ fn make_place(order: &Order) -> io::Result<Place> {
 
 /// Starts the stage that becomes the runner, see `enter.rs`.
 fn start_runner(order: &Order, spool: &Path, program: &Path, input: bool) -> io::Result<Child> {
-    let mut stage = child(own_image()?);
+    let mut stage = child(current_image()?);
     stage
         .arg("supervise")
         .arg("--enter")
@@ -215,7 +215,7 @@ fn start_runner(order: &Order, spool: &Path, program: &Path, input: bool) -> io:
     let record = Record {
         supervisor: getpid().as_raw_nonzero().get(),
         runner: pid.as_raw_nonzero().get(),
-        runner_start: tree::look(pid).map_or(0, |process| process.start),
+        runner_start: descendants::look(pid).map_or(0, |process| process.start),
         mark: order.mark.clone(),
     };
     write_file(&spool.join(RECORD), &serde_json::to_vec(&record)?)?;

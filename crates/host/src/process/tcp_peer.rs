@@ -6,11 +6,11 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-use super::tree::descendants;
+use super::descendants::descendants;
 
 /// Returns a process at or below one of `roots` that holds the other end of the connection between `local`, which is
 /// ours, and `remote`. `None` when it is another process, or one on another machine.
-pub(crate) fn peer_below(roots: &[u32], local: SocketAddr, remote: SocketAddr) -> Option<u32> {
+pub fn peer_below(roots: &[u32], local: SocketAddr, remote: SocketAddr) -> Option<u32> {
     if !local.ip().to_canonical().is_loopback() && local.ip() != remote.ip() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! A command that this process stands in front of: it has our environment and our folder, and goes when we go.
+//! A child with this process's environment and folder that ends with this process.
 
 use std::ffi::OsString;
 use std::io;
@@ -7,14 +7,14 @@ use std::process::{Child, Stdio};
 
 use rustix::process::getppid;
 
-use super::again::own_image;
 use super::child;
+use super::reexec::current_image;
 
 /// Starts a command with pipes for its stdin and stdout; `stderr` is ours to choose. It is killed when the calling
 /// thread ends, however that ends, so call it from the main one.
-pub(crate) fn start_between(argv: &[OsString], stderr: Stdio) -> io::Result<Child> {
+pub fn spawn_tied(argv: &[OsString], stderr: Stdio) -> io::Result<Child> {
     // It prepares itself, as a runner does: nothing of ours could run between fork and exec.
-    child(own_image()?)
+    child(current_image()?)
         .arg("supervise")
         .arg("--become")
         .arg(std::process::id().to_string())
@@ -26,10 +26,13 @@ pub(crate) fn start_between(argv: &[OsString], stderr: Stdio) -> io::Result<Chil
 }
 
 /// Becomes a command that goes with its parent: `PARENT PROGRAM [ARG]...`. Returns only when that failed.
-pub(crate) fn become_child(words: impl IntoIterator<Item = OsString>) -> io::Error {
+pub fn become_child(words: impl IntoIterator<Item = OsString>) -> io::Error {
     let mut words = words.into_iter();
     let (Some(above), Some(program)) = (words.next(), words.next()) else {
-        return io::Error::new(io::ErrorKind::InvalidInput, "the process in front starts this, not a person");
+        return io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "another process starts this command; it is not for users",
+        );
     };
     // The wish first, then a look whether it was too late already.
     #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Bytes to lines, whole however long they are: one that does not end is handed on in pieces.
+//! Lines of a byte stream; a line that is too long is passed on in pieces.
 
 /// Bytes of one piece.
 const PIECE: usize = 1 << 20;

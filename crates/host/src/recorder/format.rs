@@ -1,4 +1,4 @@
-//! What a recording is on disk: a line of JSON that says what it is of, then a line of JSON for each that passed.
+//! The format of a recording: a JSON line with its origin, then a JSON line for each line that passed.
 //!
 //! The format is a promise: a recording that is sent to somebody else is read there by another version.
 
@@ -7,15 +7,15 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::config::log::Edge;
+use adjutant_base::config::log::Edge;
 
 /// The number of the format, in every header.
-pub(crate) const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 /// Which way a line went. Who sends requests first is the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Direction {
+pub enum Direction {
     /// From the client to the server.
     C2s,
     /// From the server to the client.
@@ -31,7 +31,7 @@ impl Direction {
     pub(super) const COUNT: usize = 4;
 
     /// The word in the file and on the command line.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::C2s => "c2s",
             Self::S2c => "s2c",
@@ -43,65 +43,66 @@ impl Direction {
 
 /// The first line of each file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Header {
+pub struct Header {
     /// [`FORMAT`].
-    pub(crate) recording: u32,
+    pub recording: u32,
     /// The version that recorded it.
-    pub(crate) adjutant: String,
-    pub(crate) edge: Edge,
+    pub adjutant: String,
+    #[serde(rename = "connection")]
+    pub edge: Edge,
     /// The name of the recording.
-    pub(crate) session: String,
-    pub(crate) about: String,
+    pub session: String,
+    pub about: String,
     /// RFC 3339.
-    pub(crate) started: String,
+    pub started: String,
     /// The process that recorded it.
-    pub(crate) pid: u32,
+    pub pid: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) command: Vec<String>,
+    pub command: Vec<String>,
     /// Counts the files of one recording from 0; those between the first and the last two are gone.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) part: u32,
+    pub part: u32,
     /// Lines in which secrets were replaced, in an export.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) redacted: Option<usize>,
+    pub redacted: Option<usize>,
 }
 
 /// A line that passed, or something else that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Entry<'a> {
+pub struct Entry<'a> {
     /// Counts from 1 in a recording; the order in which they passed here.
-    pub(crate) seq: u64,
+    pub seq: u64,
     /// When its end passed, in milliseconds since 1970.
-    pub(crate) at: i64,
+    pub at: i64,
     /// The same on a clock that nobody sets, in microseconds since the recording began.
-    pub(crate) us: u64,
-    pub(crate) dir: Direction,
+    pub us: u64,
+    pub dir: Direction,
     /// Over HTTP, the request that it belongs to, counted from 1 in a recording.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) call: u64,
+    pub call: u64,
     /// The line without its end.
     #[serde(default, skip_serializing_if = "Option::is_none", borrow)]
-    pub(crate) line: Option<Cow<'a, str>>,
+    pub line: Option<Cow<'a, str>>,
     /// The line in hexadecimal digits, where it is no UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) hex: Option<String>,
+    pub hex: Option<String>,
     /// No line end came after it: the next entry of this direction goes on with it, or nothing came at all.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) more: bool,
+    pub more: bool,
     /// Nothing will come in this direction any more.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) end: bool,
+    pub end: bool,
     /// So many bytes passed before this that could not be kept.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) missed: u64,
+    pub missed: u64,
     /// How the server's process ended, as a shell would say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) exit: Option<i32>,
+    pub exit: Option<i32>,
 }
 
 impl<'a> Entry<'a> {
     /// An entry without a line.
-    pub(crate) fn new(seq: u64, at: i64, us: u64, dir: Direction) -> Self {
+    pub fn new(seq: u64, at: i64, us: u64, dir: Direction) -> Self {
         let (call, missed) = (0, 0);
         Self { seq, at, us, dir, call, line: None, hex: None, more: false, end: false, missed, exit: None }
     }
@@ -115,7 +116,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The bytes of its line, as they passed; `None` where it has none.
-    pub(crate) fn bytes(&self) -> Option<Cow<'_, [u8]>> {
+    pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
         match (&self.line, &self.hex) {
             (Some(line), _) => Some(Cow::Borrowed(line.as_bytes())),
             (None, Some(hex)) => Some(Cow::Owned(from_hex(hex))),
@@ -124,7 +125,7 @@ impl<'a> Entry<'a> {
     }
 
     /// What it says as JSON: the line, or the data of an event of an event stream.
-    pub(crate) fn message(&self) -> Option<Value> {
+    pub fn message(&self) -> Option<Value> {
         let line = self.line.as_deref()?.trim();
         let json = line.strip_prefix("data:").unwrap_or(line).trim_start();
         json.starts_with(['{', '[']).then(|| serde_json::from_str(json).ok()).flatten()

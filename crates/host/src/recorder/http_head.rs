@@ -3,19 +3,19 @@
 use std::fmt;
 
 /// What names a session; in a recording it has another name.
-pub(crate) const SESSION: &str = "mcp-session-id";
+pub const SESSION: &str = "mcp-session-id";
 
 /// The headers that are recorded: those that the protocol is spoken by. No other one is looked at.
-pub(crate) const HEADERS: [&str; 7] =
+pub const HEADERS: [&str; 7] =
     ["accept", "content-type", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", SESSION];
 
 /// A head.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub struct Head {
     /// A method, or `HTTP` and a status.
-    pub(crate) start: String,
+    pub start: String,
     /// Of [`HEADERS`], in that order.
-    pub(crate) headers: Vec<(&'static str, String)>,
+    pub headers: Vec<(&'static str, String)>,
 }
 
 impl Head {
@@ -43,17 +43,17 @@ impl Head {
     }
 
     /// The status of an answer.
-    pub(crate) fn status(&self) -> Option<u16> {
+    pub fn status(&self) -> Option<u16> {
         self.start.strip_prefix("HTTP ")?.split(' ').next()?.parse().ok()
     }
 
     /// The value of a header, the first where there are several.
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+    pub fn get(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
     /// Whether it is of an answer that comes event by event.
-    pub(crate) fn is_stream(&self) -> bool {
+    pub fn is_stream(&self) -> bool {
         self.get("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"))
     }
 }

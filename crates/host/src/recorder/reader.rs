@@ -4,22 +4,22 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::entry::{Entry, FORMAT, Header};
-pub(crate) use super::parts::{Found, create, list};
+use super::format::{Entry, FORMAT, Header};
+pub use super::segments::{Found, create, list};
 
 /// Bytes of a recording's beginning in which a session's own name is looked for.
 const HEAD: u64 = 1 << 20;
 
 /// Why there is nothing to read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("there is no recording `{0}`")]
     Unknown(String),
     #[error("`{wanted}` is in the names of {found} recordings")]
     Several { wanted: String, found: usize },
     #[error("nothing is recorded yet")]
     Nothing,
-    #[error("{0} is no recording: its first line does not say what it is of")]
+    #[error("{0} is not a recording: its first line is not a header")]
     NoHeader(PathBuf),
     #[error("{path} has the format {format}, and this version reads {FORMAT}")]
     Newer { path: PathBuf, format: u32 },
@@ -29,7 +29,7 @@ pub(crate) enum Error {
 
 /// Finds a recording: by its file, its name or a part of it, or by what its session is called by others, as a thread's
 /// id is; without any, the last one.
-pub(crate) fn find(folder: &Path, wanted: Option<&str>) -> Result<Found, Error> {
+pub fn find(folder: &Path, wanted: Option<&str>) -> Result<Found, Error> {
     if let Some(file) = wanted.map(Path::new).filter(|file| file.is_file()) {
         let about = file.metadata().map_err(|source| Error::Io { path: file.to_owned(), source })?;
         let modified = about.modified().unwrap_or(std::time::SystemTime::UNIX_EPOCH);
@@ -63,7 +63,7 @@ fn mentions(found: &Found, wanted: &str) -> bool {
 }
 
 /// Reads what a recording is of.
-pub(crate) fn header(found: &Found) -> Result<Header, Error> {
+pub fn header(found: &Found) -> Result<Header, Error> {
     let path = found.files.first().cloned().unwrap_or_default();
     let mut line = Vec::new();
     File::open(&path)
@@ -77,10 +77,10 @@ pub(crate) fn header(found: &Found) -> Result<Header, Error> {
 }
 
 /// Gives the entries of a recording to `take`, in their order, until it says stop.
-pub(crate) fn entries(found: &Found, mut take: impl FnMut(Entry<'_>) -> bool) -> Result<(), Error> {
+pub fn entries(found: &Found, mut take: impl FnMut(Entry<'_>) -> bool) -> Result<(), Error> {
     header(found)?;
     for path in &found.files {
-        let mut following = Following::of(path.clone());
+        let mut following = TailReader::of(path.clone());
         if !following.read(&mut take)? {
             return Ok(());
         }
@@ -90,27 +90,27 @@ pub(crate) fn entries(found: &Found, mut take: impl FnMut(Entry<'_>) -> bool) ->
 
 /// A file of a recording that may still grow.
 #[derive(Debug)]
-pub(crate) struct Following {
+pub struct TailReader {
     path: PathBuf,
     /// Up to where it was read.
     at: u64,
 }
 
-impl Following {
+impl TailReader {
     /// From its beginning.
-    pub(crate) fn of(path: PathBuf) -> Self {
+    pub fn of(path: PathBuf) -> Self {
         Self { path, at: 0 }
     }
 
     /// From what it has now.
-    pub(crate) fn of_what_follows(path: PathBuf) -> Self {
+    pub fn from_end(path: PathBuf) -> Self {
         let at = path.metadata().map_or(0, |found| found.len());
         Self { path, at }
     }
 
     /// Gives what was added since the last call to `take`, until that says stop; tells whether it did not. The last
     /// line may be half written; it is left for the next call.
-    pub(crate) fn read(&mut self, mut take: impl FnMut(Entry<'_>) -> bool) -> Result<bool, Error> {
+    pub fn read(&mut self, mut take: impl FnMut(Entry<'_>) -> bool) -> Result<bool, Error> {
         let failed = |source| Error::Io { path: self.path.clone(), source };
         let mut file = match File::open(&self.path) {
             // It was in the middle of a recording, and that has gone on.

@@ -1,4 +1,4 @@
-//! Secrets, taken out of what leaves the machine.
+//! The redaction of secrets in what leaves the machine.
 //!
 //! What counts as one stands here and in docs/recorder.md, and nowhere else: members of JSON by their names, the
 //! variables of an environment, and tokens by their looks, wherever in a text. It finds what looks like a secret; it
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::entry::Entry;
+use super::format::Entry;
 
 /// What stands in the place of a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
@@ -70,7 +70,7 @@ const KEY_BEGINS: &str = "-----BEGIN ";
 const KEY_ENDS: &str = "PRIVATE KEY-----";
 
 /// Replaces the secrets of an entry; tells whether there were any.
-pub(crate) fn entry(entry: &mut Entry<'_>) -> bool {
+pub fn entry(entry: &mut Entry<'_>) -> bool {
     let Some(line) = &entry.line else { return false };
     let Some(clean) = line_of(line) else { return false };
     entry.line = Some(clean.into());
@@ -168,7 +168,7 @@ fn environment(value: &mut Value) -> bool {
 }
 
 /// Replaces the tokens of a text.
-pub(crate) fn text(text: &str) -> Cow<'_, str> {
+pub fn text(text: &str) -> Cow<'_, str> {
     let mut clean = String::new();
     // Up to where it was taken over.
     let mut kept = 0;

@@ -1,10 +1,10 @@
-//! One side of a recording, played to whoever has the other.
+//! The replay of one side of a recording to a program that has the other side.
 //!
 //! A player without I/O: lines of the other side go in with [`Player::hear`], lines of ours come out of
 //! [`Player::due`] once everything has come that they answered. What the other side says is held against what it said
 //! then; ids and what is new with each run are taken over into what is played.
 
-mod align;
+mod diff;
 mod script;
 
 use std::collections::{BTreeMap, HashMap};
@@ -12,10 +12,11 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::head::{HEADERS, Head};
-use super::read::{self, Found};
-use align::{Difference, Learned};
-pub(crate) use script::{Call, Over, answer_line};
+use super::http_head::{HEADERS, Head};
+use super::reader;
+use super::reader::Found;
+use diff::{Difference, IdMapping};
+pub use script::{Call, Over, answer_line};
 use script::{Script, Step, Tie};
 
 /// Characters of a message in a finding.
@@ -23,31 +24,31 @@ const SHOWN: usize = 160;
 
 /// Which side is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
     Server,
     Client,
 }
 
 /// Plays one side.
 #[derive(Debug)]
-pub(crate) struct Player {
+pub struct Player {
     role: Role,
     steps: Vec<Step>,
     /// The requests of HTTP, by their numbers.
-    pub(crate) calls: BTreeMap<u64, Call>,
+    pub calls: BTreeMap<u64, Call>,
     /// Before this one all is played, or has come.
     first: usize,
     /// The other side's ids by those in the recording.
     ids: HashMap<String, Value>,
-    learned: Learned,
+    learned: IdMapping,
     findings: Vec<Finding>,
     /// How the server ended, where it did so before its client.
-    pub(crate) exit: Option<i32>,
+    pub exit: Option<i32>,
 }
 
 /// What was not as it was recorded.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Finding {
+pub enum Finding {
     /// A line came with another value.
     Differs { seq: u64, what: String, difference: Difference },
     /// A line came that nobody sent then.
@@ -58,20 +59,20 @@ pub(crate) enum Finding {
 
 /// A line to send, and how long after the one before it came then.
 #[derive(Debug)]
-pub(crate) struct Due {
-    pub(crate) bytes: Vec<u8>,
+pub struct Due {
+    pub bytes: Vec<u8>,
     /// Microseconds.
-    pub(crate) after: u64,
+    pub after: u64,
     /// The request of HTTP that it belongs to, or is; whether it is the head of its answer; what stands before it in an
     /// event stream.
-    pub(crate) call: u64,
-    pub(crate) is_head: bool,
-    pub(crate) lead: Vec<u8>,
+    pub call: u64,
+    pub is_head: bool,
+    pub lead: Vec<u8>,
 }
 
 /// What a line of the other side is in the recording.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub enum Heard {
     /// The request of HTTP that it belongs to, or is; 0 otherwise.
     Known { call: u64 },
     /// Nobody said it then. Who asked is told so.
@@ -89,14 +90,14 @@ enum Kind<'a> {
 
 impl Player {
     /// Reads a recording. Members named in `ignore` are not compared.
-    pub(crate) fn new(role: Role, over: Over, found: &Found, ignore: &[String]) -> Result<Self, read::Error> {
+    pub fn new(role: Role, over: Over, found: &Found, ignore: &[String]) -> Result<Self, reader::Error> {
         let Script { steps, calls, exit } = Script::read(role, over, found)?;
-        let learned = Learned::ignoring(ignore);
+        let learned = IdMapping::ignoring(ignore);
         Ok(Self { role, steps, calls, first: 0, ids: HashMap::new(), learned, findings: Vec::new(), exit })
     }
 
     /// Returns the next line of ours, when all that it rests on has come.
-    pub(crate) fn due(&mut self) -> Option<Due> {
+    pub fn due(&mut self) -> Option<Due> {
         let next = self.next()?;
         let at = match self.gate(next) {
             None => next,
@@ -115,12 +116,12 @@ impl Player {
     }
 
     /// Says what the next line of ours waits for.
-    pub(crate) fn waits_for(&self) -> Option<String> {
+    pub fn waits_for(&self) -> Option<String> {
         self.gate(self.next()?).map(|gate| self.steps[gate].what())
     }
 
     /// Gives up what the next line of ours waits for.
-    pub(crate) fn give_up(&mut self) {
+    pub fn give_up(&mut self) {
         if let Some(gate) = self.next().and_then(|next| self.gate(next)) {
             self.miss(gate);
             self.advance();
@@ -128,12 +129,12 @@ impl Player {
     }
 
     /// Tells whether all of ours is played and all of theirs has come that is a request or an answer.
-    pub(crate) fn is_done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         self.steps[self.first..].iter().all(|step| step.done || (!step.mine && step.tie.is_none()))
     }
 
     /// Takes the end of an answer of HTTP: what has not come of it never will.
-    pub(crate) fn ended(&mut self, call: u64) {
+    pub fn ended(&mut self, call: u64) {
         let open = |step: &Step| step.call == call && !step.mine && !step.done;
         while let Some(at) = self.steps.iter().position(open) {
             self.miss(at);
@@ -142,12 +143,12 @@ impl Player {
     }
 
     /// Tells whether more of ours is to come in a request of HTTP.
-    pub(crate) fn goes_on(&self, call: u64) -> bool {
+    pub fn goes_on(&self, call: u64) -> bool {
         self.steps[self.first..].iter().any(|step| step.mine && !step.done && step.call == call)
     }
 
     /// Holds the head of a client's request against the one that it was then, but for what its HTTP library says.
-    pub(crate) fn asked_with(&mut self, call: u64, head: &Head) {
+    pub fn asked_with(&mut self, call: u64, head: &Head) {
         let told = |head: &Head| -> Value {
             let named = HEADERS.into_iter().filter(|name| !matches!(*name, "accept" | "content-type"));
             named.filter_map(|name| Some((name.to_owned(), Value::from(head.get(name)?)))).collect()
@@ -167,7 +168,7 @@ impl Player {
     }
 
     /// Takes a line of the other side.
-    pub(crate) fn hear(&mut self, line: &[u8]) -> Heard {
+    pub fn hear(&mut self, line: &[u8]) -> Heard {
         let actual = message(line);
         let Some(at) = self.find(line, actual.as_ref()) else {
             let what = shown(line);
@@ -201,7 +202,7 @@ impl Player {
     }
 
     /// Returns what was not as it was then, up to now: a line each, and a last one that counts them.
-    pub(crate) fn report(&self) -> Vec<String> {
+    pub fn report(&self) -> Vec<String> {
         let open = self.steps.iter().filter(|step| !step.done);
         let open = open.map(|step| {
             let what = if step.mine { format!("(not played) {}", step.what()) } else { step.what() };

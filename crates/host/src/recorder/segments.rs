@@ -1,4 +1,4 @@
-//! The files of recordings: a head, the last two of what follows it, and what is kept of all.
+//! The files of recordings: a head, the last two segments, and the limits of all.
 //!
 //! `NAME.jsonl` takes half of what one recording may have. What comes after goes to `NAME.1.jsonl` and so on, a quarter
 //! each, of which the last two are kept. Every file can be read alone.
@@ -10,11 +10,11 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::entry::Header;
-use crate::config::log::LogConfig;
+use super::format::Header;
+use adjutant_base::config::log::LogConfig;
 
 /// After a failure nothing is tried for so long: a full disk would be asked thousands of times a second.
-const PAUSE: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 const EXTENSION: &str = ".jsonl";
 
 /// The files of one recording, as they are written.
@@ -57,7 +57,7 @@ impl Parts {
                     tracing::warn!(%error, session = self.header.session, "a recording cannot be written");
                 }
                 self.lost += lost;
-                self.not_before = Some(Instant::now() + PAUSE);
+                self.not_before = Some(Instant::now() + RETRY_INTERVAL);
                 None
             }
         }
@@ -101,7 +101,7 @@ impl Parts {
 }
 
 /// Makes a file that only its owner may read, where there is none: what is recorded is as secret as what was said.
-pub(crate) fn create(path: &Path) -> io::Result<File> {
+pub fn create(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
@@ -114,17 +114,17 @@ fn part(head: &Path, number: u32) -> PathBuf {
 
 /// A recording in the folder.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
-    pub(crate) name: String,
+pub struct Found {
+    pub name: String,
     /// In their order.
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) bytes: u64,
+    pub files: Vec<PathBuf>,
+    pub bytes: u64,
     /// When something was added to it.
-    pub(crate) modified: SystemTime,
+    pub modified: SystemTime,
 }
 
 /// Returns the recordings in a folder, the last used first; none where there is no folder.
-pub(crate) fn list(folder: &Path) -> io::Result<Vec<Found>> {
+pub fn list(folder: &Path) -> io::Result<Vec<Found>> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -178,9 +178,9 @@ mod tests {
     use std::path::Path;
     use std::time::{Duration, SystemTime};
 
-    use super::super::entry::{FORMAT, Header};
+    use super::super::format::{FORMAT, Header};
     use super::{LogConfig, Parts, list, prune};
-    use crate::config::log::Edge;
+    use adjutant_base::config::log::Edge;
 
     fn parts(folder: &Path, name: &str, largest: u64) -> Parts {
         let header = Header {

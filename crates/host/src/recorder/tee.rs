@@ -7,23 +7,24 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Tape;
-use super::entry::Direction;
+use super::format::Direction;
 
 /// A reader or a writer; what the other side got or gave is on the tape, and nothing else is.
 #[derive(Debug)]
-pub(crate) struct Taped<S> {
+pub struct RecordedStream<S> {
     stream: S,
     tape: Tape,
     direction: Direction,
 }
 
-impl<S> Taped<S> {
-    pub(crate) fn new(stream: S, tape: Tape, direction: Direction) -> Self {
+impl<S> RecordedStream<S> {
+    /// Records what passes through `stream` in `direction`.
+    pub fn new(stream: S, tape: Tape, direction: Direction) -> Self {
         Self { stream, tape, direction }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Taped<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for RecordedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -44,7 +45,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Taped<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Taped<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for RecordedStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let Self { stream, tape, direction } = &mut *self;
         let _order = tape.in_order();

@@ -8,10 +8,11 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, SystemTime};
 
 use super::OVERHEAD;
-use super::entry::{Direction, Entry, Header};
-use super::lines::{self, Lines};
-use super::parts::{Parts, prune};
-use crate::config::log::LogConfig;
+use super::chunker;
+use super::chunker::Lines;
+use super::format::{Direction, Entry, Header};
+use super::segments::{Parts, prune};
+use adjutant_base::config::log::LogConfig;
 
 /// Bytes that are gathered before they are written, where more follow at once.
 const GATHER: usize = 256 << 10;
@@ -148,7 +149,7 @@ impl Open {
         match what {
             What::Bytes(bytes) => lines.push(&bytes, |line, more| self.line(source, line, more)),
             What::Whole(bytes) => {
-                lines::pieces(&bytes, &mut |line, more| self.line(source, line, more));
+                chunker::pieces(&bytes, &mut |line, more| self.line(source, line, more));
             }
             What::End => {
                 lines.rest(|line, more| self.line(source, line, more));

@@ -70,13 +70,13 @@ fn escaped(text: &str) -> String {
 
 /// Returns the commands that load it. A service of launchd that is loaded runs, so without `start` it waits for the
 /// next login.
-pub(super) fn taken_up(files: &[File], start: bool) -> Vec<Vec<String>> {
+pub(super) fn enable_commands(files: &[File], start: bool) -> Vec<Vec<String>> {
     let load = |file: &File| command(&["load", "-w"], file);
     if start { files.iter().map(load).collect() } else { Vec::new() }
 }
 
 /// Returns the commands that unload it.
-pub(super) fn given_up(files: &[File]) -> Vec<Vec<String>> {
+pub(super) fn disable_commands(files: &[File]) -> Vec<Vec<String>> {
     files.iter().map(|file| command(&["unload", "-w"], file)).collect()
 }
 

@@ -24,7 +24,7 @@ fn service(setup: &Setup) -> String {
     format!(
         "# {MARK}; change it with `systemctl --user edit adjutant`.\n\
          [Unit]\n\
-         Description=Adjutant, the desk between you and your coding agents\n\
+         Description=Adjutant, a local hub for coding agents\n\
          Documentation=man:adjutant(1)\n\
          {requires}\n\
          [Service]\n\
@@ -77,14 +77,14 @@ fn quoted(text: &str) -> String {
 }
 
 /// Returns the commands that take the units up.
-pub(super) fn taken_up(files: &[File], start: bool) -> Vec<Vec<String>> {
+pub(super) fn enable_commands(files: &[File], start: bool) -> Vec<Vec<String>> {
     let mut commands = vec![command(&["daemon-reload"], &[]), command(&["enable"], files)];
     commands.extend(start.then(|| command(&["start"], files)));
     commands
 }
 
 /// Returns the commands that end the units.
-pub(super) fn given_up(files: &[File]) -> Vec<Vec<String>> {
+pub(super) fn disable_commands(files: &[File]) -> Vec<Vec<String>> {
     vec![command(&["disable", "--now"], files)]
 }
 

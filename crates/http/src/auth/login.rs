@@ -1,4 +1,4 @@
-//! Logins of people: one-time links, and the cookie they become.
+//! Logins of the user: one-time links and the cookie that a link is exchanged for.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::token::Secret;
+use super::token::{Secret, hex, random};
 
 /// How long a link may wait to be opened.
 const LINK_LIFE: Duration = Duration::from_mins(2);
@@ -17,16 +17,16 @@ const LINK_LIFE: Duration = Duration::from_mins(2);
 pub(crate) const COOKIE_LIFE: Duration = Duration::from_hours(30 * 24);
 
 /// Links that may wait at once; a further one takes the oldest's place.
-const LINKS: usize = 16;
+const MAX_LINKS: usize = 16;
 
-/// The links that wait to be opened, and the key of the cookies. Cheap to clone.
+/// The pending links and the key of the cookies. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Logins {
     key: [u8; 32],
     links: Arc<Mutex<VecDeque<Link>>>,
 }
 
-/// Kept hashed, so that a dump of memory opens no door.
+/// A link, stored as a digest so that a memory dump does not reveal it.
 struct Link {
     digest: [u8; 32],
     expires: Instant,
@@ -46,11 +46,11 @@ impl Logins {
 
     /// Makes a link that logs one browser in, once, within two minutes; returns its path on this listener.
     pub(crate) fn issue(&self) -> std::io::Result<String> {
-        let nonce = super::token::random()?;
+        let nonce = random()?;
         let link =
             Link { digest: Sha256::digest(nonce.as_str()).into(), expires: Instant::now() + LINK_LIFE };
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        while links.len() >= LINKS {
+        while links.len() >= MAX_LINKS {
             links.pop_front();
         }
         links.push_back(link);
@@ -58,7 +58,7 @@ impl Logins {
     }
 
     /// Returns the cookie for a link's nonce, if the link is known, fresh and unspent; it is spent now.
-    pub(crate) fn spend(&self, nonce: &str) -> Option<String> {
+    pub(crate) fn redeem(&self, nonce: &str) -> Option<String> {
         let digest: [u8; 32] = Sha256::digest(nonce).into();
         let now = Instant::now();
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +66,7 @@ impl Logins {
         let found = links.iter().position(|link| bool::from(link.digest.ct_eq(&digest)))?;
         links.remove(found);
         drop(links);
-        let number = super::token::random().ok()?;
+        let number = random().ok()?;
         let until = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs() + COOKIE_LIFE.as_secs();
         let until = until.to_string();
         let seal = hex(&keyed(&self.key, &["login", &until, number.as_str()]));
@@ -100,31 +100,19 @@ fn keyed(key: &[u8; 32], parts: &[&str]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// Writes bytes as lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::token;
     use super::*;
 
     #[test]
     fn a_cookie_is_known_only_to_the_token_that_sealed_it() {
-        let secret = token::random().unwrap();
+        let secret = random().unwrap();
         let logins = Logins::new(&secret);
         let link = logins.issue().unwrap();
-        let cookie = logins.spend(link.strip_prefix("/login/").unwrap()).unwrap();
+        let cookie = logins.redeem(link.strip_prefix("/login/").unwrap()).unwrap();
         assert!(logins.recognise(&cookie));
         assert!(Logins::new(&secret).recognise(&cookie), "a restart keeps logins");
-        assert!(!Logins::new(&token::random().unwrap()).recognise(&cookie));
+        assert!(!Logins::new(&random().unwrap()).recognise(&cookie));
 
         let (until, rest) = cookie.split_once('.').unwrap();
         let longer = format!("{}.{rest}", until.parse::<u64>().unwrap() + 1);
@@ -136,12 +124,12 @@ mod tests {
 
     #[test]
     fn links_are_bounded_and_single_use() {
-        let logins = Logins::new(&token::random().unwrap());
+        let logins = Logins::new(&random().unwrap());
         let first = logins.issue().unwrap();
-        let rest: Vec<_> = (0..LINKS).map(|_| logins.issue().unwrap()).collect();
-        assert!(logins.spend(first.strip_prefix("/login/").unwrap()).is_none(), "the oldest made room");
+        let rest: Vec<_> = (0..MAX_LINKS).map(|_| logins.issue().unwrap()).collect();
+        assert!(logins.redeem(first.strip_prefix("/login/").unwrap()).is_none(), "the oldest made room");
         let last = rest.last().unwrap().strip_prefix("/login/").unwrap();
-        assert!(logins.spend(last).is_some());
-        assert!(logins.spend(last).is_none());
+        assert!(logins.redeem(last).is_some());
+        assert!(logins.redeem(last).is_none());
     }
 }

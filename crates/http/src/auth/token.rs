@@ -6,8 +6,6 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use super::login::hex;
-
 /// A secret text that does not print itself.
 #[derive(Clone)]
 pub(crate) struct Secret(String);
@@ -25,10 +23,21 @@ impl fmt::Debug for Secret {
 }
 
 /// Returns a fresh secret of 256 bits.
-pub(crate) fn random() -> io::Result<Secret> {
+pub(super) fn random() -> io::Result<Secret> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(Secret(hex(&bytes)))
+}
+
+/// Writes bytes as lower-case hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
 }
 
 /// Reads the token, or makes the file where there is none. A file that others could read is taken from them; one

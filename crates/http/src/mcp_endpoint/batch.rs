@@ -1,4 +1,4 @@
-//! Batches, which revision 2025-03-26 alone has: taken apart, served one by one, answered on one event stream.
+//! Batches, a feature of revision 2025-03-26 only: split, served one by one, answered on one event stream.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
@@ -10,13 +10,13 @@ use rmcp::ServerHandler;
 use rmcp::model::{ClientRequest, JsonRpcMessage};
 use serde_json::value::RawValue;
 
-use super::{BOTH_KINDS, Mount, accepted};
-use crate::http::answer;
-use crate::http::sessions::{IN_FLIGHT, Session};
-use crate::mcp::edge;
-use crate::mcp::error::{self, Refusal};
+use super::{BOTH_KINDS, Endpoint, accepted};
+use crate::responses;
+use crate::sessions::{MAX_IN_FLIGHT, Session};
+use adjutant_mcp::error::{self, Refusal};
+use adjutant_mcp::transport;
 
-impl<H: ServerHandler> Mount<H> {
+impl<H: ServerHandler> Endpoint<H> {
     /// Serves the members of a batch side by side. Every request is answered by an event of its own; a batch of
     /// notifications and answers alone is accepted without one.
     pub(super) async fn batch(
@@ -25,18 +25,18 @@ impl<H: ServerHandler> Mount<H> {
         text: &str,
         session: &Session,
     ) -> Response<Body> {
-        let bad = |message: &str| answer::invalid(StatusCode::BAD_REQUEST, None, message);
+        let bad = |message: &str| responses::invalid(StatusCode::BAD_REQUEST, None, message);
         let members: Vec<&RawValue> = match serde_json::from_str(text) {
             Ok(members) => members,
             Err(reason) => {
                 let refusal = Refusal { id: None, error: error::not_json(&reason.to_string()) };
-                return answer::refuse(StatusCode::BAD_REQUEST, &refusal);
+                return responses::refuse(StatusCode::BAD_REQUEST, &refusal);
             }
         };
         if members.is_empty() {
             return bad("the batch is empty");
         }
-        if members.len() > IN_FLIGHT {
+        if members.len() > MAX_IN_FLIGHT {
             return bad("the batch has more members than may be in flight");
         }
         let mut answers = SelectAll::new();
@@ -58,21 +58,21 @@ impl<H: ServerHandler> Mount<H> {
     async fn member(&self, parts: &request::Parts, text: &str, session: &Session) -> Option<Response<Body>> {
         let mut parts = parts.clone();
         parts.headers.insert(ACCEPT, BOTH_KINDS);
-        let message = match edge::read(text) {
+        let message = match transport::read(text) {
             Ok(message) => message?,
-            Err(refusal) => return Some(answer::refuse(StatusCode::OK, &refusal)),
+            Err(refusal) => return Some(responses::refuse(StatusCode::OK, &refusal)),
         };
         let JsonRpcMessage::Request(request) = &message else {
-            let _ = self.within(parts, message, session).await;
+            let _ = self.deliver(parts, message, session).await;
             return None;
         };
         let id = request.id.clone();
         if matches!(request.request, ClientRequest::InitializeRequest(_)) {
             let reason = "`initialize` must not be part of a batch";
-            return Some(answer::invalid(StatusCode::OK, Some(id), reason));
+            return Some(responses::invalid(StatusCode::OK, Some(id), reason));
         }
-        let response = self.within(parts, message, session).await;
-        Some(answer::readable(response, Some(id)).await)
+        let response = self.deliver(parts, message, session).await;
+        Some(responses::readable(response, Some(id)).await)
     }
 }
 

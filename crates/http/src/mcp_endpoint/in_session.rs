@@ -1,4 +1,4 @@
-//! Messages of a session, handed to it without a detour: they have been read and checked already.
+//! Delivery of already validated messages to an existing session.
 //!
 //! A request that is answered at once gets its answer as JSON, in one piece. One that takes longer, or has something
 //! to say before its answer, gets an event stream that can be resumed; so does a client that lists event streams
@@ -18,21 +18,21 @@ use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, RequestId
 use rmcp::transport::streamable_http_server::SessionManager;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 
-use super::{Mount, accepted, accepts, kinds, named_revision};
-use crate::http::answer;
-use crate::http::sessions::Session;
-use crate::mcp::dialect::Revision;
-use crate::mcp::error::{self, Refusal};
+use super::{Endpoint, accepted, accepts, kinds, named_revision};
+use crate::responses;
+use crate::sessions::Session;
+use adjutant_mcp::error::{self, Refusal};
+use adjutant_mcp::protocol_version::Revision;
 
 /// How long an answer is waited for before its request gets an event stream.
-const AT_ONCE: Duration = Duration::from_millis(50);
+const JSON_ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// How often a silent stream shows that it is alive.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-impl<H: ServerHandler> Mount<H> {
+impl<H: ServerHandler> Endpoint<H> {
     /// A message of any kind within a session.
-    pub(super) async fn within(
+    pub(super) async fn deliver(
         &self,
         parts: request::Parts,
         message: ClientJsonRpcMessage,
@@ -43,7 +43,7 @@ impl<H: ServerHandler> Mount<H> {
             JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => None,
         };
         match named_revision(&parts.headers) {
-            Some(Err(error)) => return answer::refuse(StatusCode::BAD_REQUEST, &Refusal { id, error }),
+            Some(Err(error)) => return responses::refuse(StatusCode::BAD_REQUEST, &Refusal { id, error }),
             // The stateless revision wants what a session's message has not; rmcp says what is missing.
             Some(Ok(Revision::V2026_07_28)) => return self.sessions(parts, &message).await,
             Some(Ok(_)) | None => {}
@@ -52,7 +52,7 @@ impl<H: ServerHandler> Mount<H> {
             Some(id) => self.call(parts, message, id, session).await,
             None => match self.manager.accept_message(session.id(), message).await {
                 Ok(()) => accepted(),
-                Err(_) => answer::no_session(None),
+                Err(_) => responses::no_session(None),
             },
         }
     }
@@ -65,30 +65,30 @@ impl<H: ServerHandler> Mount<H> {
         session: &Session,
     ) -> Response<Body> {
         if !(accepts(&parts.headers, "application/json") && accepts(&parts.headers, "text/event-stream")) {
-            return answer::not_acceptable(Some(id));
+            return responses::not_acceptable(Some(id));
         }
         let claim = match session.claim(&id) {
             Ok(claim) => claim,
-            Err(denied) => return answer::refuse(denied.status(), &denied.refusal(id.clone())),
+            Err(denied) => return responses::refuse(denied.status(), &denied.refusal(id.clone())),
         };
-        let patience = if prefers_events(&parts.headers) { Duration::ZERO } else { AT_ONCE };
+        let timeout = if prefers_events(&parts.headers) { Duration::ZERO } else { JSON_ANSWER_TIMEOUT };
         if let JsonRpcMessage::Request(request) = &mut message {
             request.request.extensions_mut().insert(parts);
         }
         let Ok(stream) = self.manager.create_stream(session.id(), message).await else {
             drop(claim);
-            return answer::no_session(Some(id));
+            return responses::no_session(Some(id));
         };
         claim.handed_over();
         let stream =
             if session.tells_cancelled() { or_cancelled(stream, id).boxed() } else { stream.boxed() };
-        self.answered(stream, patience).await
+        self.answered(stream, timeout).await
     }
 
     async fn answered(
         &self,
         mut stream: BoxStream<'static, ServerSseMessage>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Response<Body> {
         let mut before = Vec::new();
         let first = async {
@@ -105,9 +105,9 @@ impl<H: ServerHandler> Mount<H> {
             }
             None
         };
-        let answer = match patience {
+        let answer = match timeout {
             Duration::ZERO => None,
-            patience => tokio::time::timeout(patience, first).await.ok().flatten(),
+            timeout => tokio::time::timeout(timeout, first).await.ok().flatten(),
         };
         match answer.map(|answer| serde_json::to_vec(&*answer)) {
             Some(Ok(bytes)) => {
@@ -117,7 +117,7 @@ impl<H: ServerHandler> Mount<H> {
             }
             Some(Err(reason)) => {
                 tracing::error!(%reason, "an answer cannot be written");
-                answer::internal(None)
+                responses::internal(None)
             }
             None => {
                 let stop = self.shared.give_up.clone();
@@ -160,7 +160,7 @@ fn is_answer(message: &Arc<rmcp::model::ServerJsonRpcMessage>) -> bool {
 
 fn events_response(events: impl Stream<Item = ServerSseMessage> + Send + 'static) -> Response<Body> {
     let lines = stream::unfold(Box::pin(events), |mut events| async move {
-        let bytes = match tokio::time::timeout(KEEP_ALIVE, events.next()).await {
+        let bytes = match tokio::time::timeout(KEEP_ALIVE_INTERVAL, events.next()).await {
             Ok(event) => event_bytes(&event?),
             Err(_) => Bytes::from_static(b":\n\n"),
         };

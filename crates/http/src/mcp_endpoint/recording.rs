@@ -1,5 +1,5 @@
-//! What passes over HTTP, for the flight recorder: bodies, and of the headers those that the protocol is spoken by. No
-//! other header is looked at, so no token and no cookie is ever in a recording.
+//! Recording of HTTP exchanges: bodies, and the headers that the protocol uses. No other header is read, so a recording
+//! never holds a token or a cookie.
 
 use std::sync::OnceLock;
 
@@ -11,23 +11,23 @@ use http_body_util::BodyExt as _;
 use rmcp::ServerHandler;
 use sha2::{Digest, Sha256};
 
-use super::{Mount, Named, SESSION_ID};
-use crate::config::log::Edge;
-use crate::recorder::Tape;
-use crate::recorder::entry::Direction;
-use crate::recorder::head::{HEADERS, Head};
+use super::{Endpoint, Named, SESSION_ID};
+use adjutant_base::config::log::Edge;
+use adjutant_host::recorder::Tape;
+use adjutant_host::recorder::format::Direction;
+use adjutant_host::recorder::http_head::{HEADERS, Head};
 
 /// Characters of a header's value that are recorded.
-const VALUE: usize = 300;
+const MAX_VALUE_CHARS: usize = 300;
 
-impl<H: ServerHandler> Mount<H> {
+impl<H: ServerHandler> Endpoint<H> {
     /// Answers a request, with both on the tape where this edge is recorded.
     pub(super) async fn recorded(&self, request: Request) -> Response<Body> {
         if !self.shared.app.recorder.records(Edge::Http) {
             return self.answer(request).await;
         }
         let (parts, body) = request.into_parts();
-        // The body was read whole before; see `Mount::answer`.
+        // The body was read whole before; see `Endpoint::answer`.
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
         let named = self.session(&parts.headers);
         let tape = match &named {
@@ -82,13 +82,13 @@ impl<H: ServerHandler> Mount<H> {
 }
 
 /// Returns what of a head is recorded, with `session` in the place of what names a session.
-pub(in crate::http) fn head(start: &str, headers: &HeaderMap, session: fn(&str) -> String) -> Head {
+pub(crate) fn head(start: &str, headers: &HeaderMap, session: fn(&str) -> String) -> Head {
     let shown =
         HEADERS.iter().flat_map(|name| headers.get_all(*name).iter().map(move |value| (*name, value)));
     let shown = shown.map(|(name, value)| {
         let value = match value.to_str() {
             Ok(value) if name == SESSION_ID => session(value),
-            Ok(value) => value.chars().take(VALUE).collect(),
+            Ok(value) => value.chars().take(MAX_VALUE_CHARS).collect(),
             Err(_) => "(no text)".to_owned(),
         };
         (name, value)

@@ -1,4 +1,4 @@
-//! Requests that stand alone: everything about the client is in the request.
+//! Stateless requests: a request carries everything about its client.
 //!
 //! rmcp checks the headers that mirror the body and reads the message itself, so a request with `_meta` is handed to
 //! it as it came. Only where rmcp finds no such method, or no message at all, our own reader says what is wrong: for
@@ -16,14 +16,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{CALLER, Called, FIRST_REVISION, Mount, REVISION, refused};
-use crate::http::answer;
-use crate::mcp;
-use crate::mcp::changes::Telling;
-use crate::mcp::dialect;
-use crate::mcp::edge;
-use crate::mcp::edge::envelope::Envelope;
-use crate::mcp::error::{self, Refusal};
+use super::{CALLER, Endpoint, FIRST_REVISION, HandlerContext, REVISION, refused};
+use crate::responses;
+use adjutant_mcp as mcp;
+use adjutant_mcp::error::{self, Refusal};
+use adjutant_mcp::protocol_version;
+use adjutant_mcp::subscriptions::SubscriberState;
+use adjutant_mcp::transport;
+use adjutant_mcp::transport::envelope::Envelope;
 
 /// What a request says of its client.
 #[derive(Debug, Deserialize)]
@@ -50,7 +50,7 @@ struct Params<'a> {
 
 /// A request that names its own revision.
 #[derive(Debug)]
-pub(super) struct Modern<'a> {
+pub(super) struct StatelessRequest<'a> {
     id: RequestId,
     method: String,
     meta: Meta<'a>,
@@ -63,7 +63,7 @@ struct Listen {
     notifications: SubscriptionFilter,
 }
 
-impl<'a> Modern<'a> {
+impl<'a> StatelessRequest<'a> {
     /// Reads what a request says of its client; `None` for all that does not name its own revision.
     pub(super) fn read(envelope: &Envelope<'a>) -> Option<Self> {
         let Envelope::Request { id, method, params: Some(params) } = envelope else {
@@ -81,54 +81,56 @@ impl<'a> Modern<'a> {
     }
 }
 
-impl<H: ServerHandler> Mount<H> {
+impl<H: ServerHandler> Endpoint<H> {
     /// A request that names its own revision.
-    pub(super) async fn modern(
+    pub(super) async fn handle_stateless(
         &self,
         parts: request::Parts,
         text: &str,
-        asked: Modern<'_>,
+        asked: StatelessRequest<'_>,
     ) -> Response<Body> {
         let request = request::Request::from_parts(parts, Full::new(Bytes::copy_from_slice(text.as_bytes())));
-        let response = self.alone(request, Some(&asked)).await;
+        let response = self.dispatch_once(request, Some(&asked)).await;
         match response.status() {
             status @ (StatusCode::NOT_FOUND | StatusCode::UNSUPPORTED_MEDIA_TYPE) => {
-                if let Err(refusal) = edge::read(text) {
+                if let Err(refusal) = transport::read(text) {
                     return refused(&refusal);
                 }
                 if status == StatusCode::NOT_FOUND {
                     let error = error::unknown_method(&asked.method);
-                    return answer::refuse(status, &Refusal { id: Some(asked.id), error });
+                    return responses::refuse(status, &Refusal { id: Some(asked.id), error });
                 }
             }
-            StatusCode::OK if dialect::signs_json(&asked.method) => return self.signed(response).await,
+            StatusCode::OK if protocol_version::signs_json(&asked.method) => {
+                return self.signed(response).await;
+            }
             _ => {}
         }
-        answer::readable(response, Some(asked.id)).await
+        responses::readable(response, Some(asked.id)).await
     }
 
     /// Puts who answers into an answer for which rmcp's type has no room for it.
     async fn signed(&self, response: Response<Body>) -> Response<Body> {
         let (parts, body) = response.into_parts();
-        let Some(server) = mcp::Server::from_name(self.name) else {
+        let Some(server) = mcp::ToolsetSelection::from_name(self.name) else {
             return Response::from_parts(parts, body);
         };
         // A whole answer that was made before.
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
         match serde_json::from_slice::<Value>(&bytes) {
             Ok(mut message) if message.get("result").is_some() => {
-                dialect::sign_json(server, &mut message["result"]);
-                answer::json(parts.status, &message)
+                protocol_version::sign_json(server, &mut message["result"]);
+                responses::json(parts.status, &message)
             }
             _ => Response::from_parts(parts, Body::from(bytes)),
         }
     }
 
     /// Hands a request, which `asked` says more of where it names its own revision, to a handler of its own.
-    pub(super) async fn alone(
+    pub(super) async fn dispatch_once(
         &self,
         request: request::Request<Full<Bytes>>,
-        asked: Option<&Modern<'_>>,
+        asked: Option<&StatelessRequest<'_>>,
     ) -> Response<Body> {
         let meta = asked.map(|asked| &asked.meta);
         let client = meta.and_then(|meta| meta.client.as_ref());
@@ -136,13 +138,13 @@ impl<H: ServerHandler> Mount<H> {
         let told = request.headers().get(REVISION).and_then(|value| value.to_str().ok());
         let revision = meta.and_then(|meta| meta.revision.as_deref()).or(told).unwrap_or(FIRST_REVISION);
         let connected = self.shared.callers.enter(&self.shared.app, self.name, name, version, revision);
-        let mut called = Called::new(connected, request.uri(), request.extensions());
+        let mut context = HandlerContext::new(connected, request.uri(), request.extensions());
         if let (Some(server), Some(filter)) =
-            (mcp::Server::from_name(self.name), asked.and_then(|asked| asked.listens.as_ref()))
+            (mcp::ToolsetSelection::from_name(self.name), asked.and_then(|asked| asked.listens.as_ref()))
         {
-            let handler = mcp::Handler::new(self.shared.app.clone(), server, called.connected.clone());
-            called.telling = Some(Arc::new(Telling::begin(&handler, filter).await));
+            let client = mcp::ClientContext::new(self.shared.app.clone(), server, context.connected.clone());
+            context.subscriber = Some(Arc::new(SubscriberState::begin(&client, filter).await));
         }
-        CALLER.scope(called, self.alone.handle(request)).await.map(Body::new)
+        CALLER.scope(context, self.stateless.handle(request)).await.map(Body::new)
     }
 }

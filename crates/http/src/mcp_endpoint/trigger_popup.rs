@@ -1,13 +1,12 @@
-//! The contract of the popups over HTTP: a POST of `triggerPopup` without a handshake is acknowledged and answered
+//! The contract of the questions over HTTP: a POST of `triggerPopup` without a handshake is acknowledged and answered
 //! later, on the event stream of the same caller.
 //!
-//! A caller is who has the token, and beside it the `client` of the query, where one is given. What a caller asked is
-//! told to that caller's stream alone; while none is open it waits in the store. Newer clients have sessions, whose
+//! A caller is identified by the token and the `client` of the query, if the query has one. An answer is sent to the
+//! stream of its caller only, and is kept in the store while that stream is not open. Newer clients have sessions, whose
 //! requests and streams never come here.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -22,94 +21,40 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{REVISION, SESSION_ID, Shared, accepts, any_kind};
-use crate::http::answer;
-use crate::mcp::edge::envelope::Envelope;
-use crate::mcp::error::Refusal;
-use crate::mcp::popups::{METHOD, read, refused, response};
-use crate::popups::{Asker, Delivery, Error, Popups, Route};
+use crate::responses;
+use crate::streams::{Streams, session_of};
+use adjutant_mcp::error::Refusal;
+use adjutant_mcp::transport::envelope::Envelope;
+use adjutant_mcp::trigger_popup::{METHOD, read, refused, response};
+use adjutant_questions::{Asker, Delivery, Error, Questions, Route};
 
-/// The longest that a caller may ask to wait.
-const LONGEST: Duration = Duration::from_hours(1);
+/// Longest wait that a caller may ask for.
+const MAX_WAIT: Duration = Duration::from_hours(1);
 
 /// How often a silent stream shows that it is alive, and looks for what another hub decided.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// Characters of a caller's name.
-const NAME: usize = 200;
-
-/// Who listens, and whose POST waits for its own answer.
-#[derive(Debug, Default)]
-pub(crate) struct Streams {
-    /// The newest stream of each caller: an older one ends, so that nothing is sent twice.
-    open: Mutex<HashMap<String, CancellationToken>>,
-    waiting: Mutex<HashSet<Route>>,
-    /// Streams that broke off since the last [`Self::sweep`].
-    broken: Mutex<HashSet<String>>,
-}
-
-impl Streams {
-    /// Makes the stream of a caller, in the place of an older one.
-    fn replace(&self, stream: &str) -> CancellationToken {
-        let replaced = CancellationToken::new();
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|_, token| !token.is_cancelled());
-        if let Some(older) = open.insert(stream.to_owned(), replaced.clone()) {
-            older.cancel();
-        }
-        replaced
-    }
-
-    /// Tells the desk whose stream broke off and was not opened again. Who never opened one is silent at most.
-    pub(crate) async fn sweep(&self, popups: &Popups) {
-        let broken = std::mem::take(&mut *self.broken.lock().unwrap_or_else(PoisonError::into_inner));
-        for stream in broken {
-            if !self.is_open(&stream) {
-                popups.gone(&session(&stream)).await;
-                // It may have come back in between.
-                if self.is_open(&stream) {
-                    popups.back(&session(&stream)).await;
-                }
-            }
-        }
-    }
-
-    /// Notes that a stream is closed, unless another one has taken its place.
-    fn closed(&self, stream: &str, replaced: &CancellationToken) {
-        if replaced.is_cancelled() {
-            return;
-        }
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(stream);
-        self.broken.lock().unwrap_or_else(PoisonError::into_inner).insert(stream.to_owned());
-    }
-
-    /// Whether a caller reads its stream now.
-    fn is_open(&self, stream: &str) -> bool {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).contains_key(stream)
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, HashSet<Route>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+/// Maximum number of characters of a caller's name.
+const MAX_NAME_CHARS: usize = 200;
 
 /// A POST that waits; when it is gone its answer goes to the stream.
 struct Waiting<'a> {
     streams: &'a Streams,
-    popups: &'a Popups,
+    questions: &'a Questions,
     route: Route,
 }
 
 impl<'a> Waiting<'a> {
-    fn new(streams: &'a Streams, popups: &'a Popups, route: Route) -> Self {
+    fn new(streams: &'a Streams, questions: &'a Questions, route: Route) -> Self {
         streams.waiting().insert(route.clone());
-        Self { streams, popups, route }
+        Self { streams, questions, route }
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.streams.waiting().remove(&self.route);
-        self.popups.stream_changed(&self.route.stream);
+        self.questions.notify_stream(&self.route.stream);
     }
 }
 
@@ -127,52 +72,52 @@ pub(super) async fn post(
     id: RequestId,
     params: Option<Value>,
 ) -> Response<Body> {
-    let popups = &shared.app.popups;
-    let refuse = |error| answer::refuse(StatusCode::BAD_REQUEST, &Refusal { id: Some(id.clone()), error });
+    let questions = &shared.app.questions;
+    let refuse = |error| responses::refuse(StatusCode::BAD_REQUEST, &Refusal { id: Some(id.clone()), error });
     let draft = match read(params) {
         Ok(draft) => draft,
         Err(error) => return refuse(error),
     };
     let (client, stream) = caller(&parts.uri);
     let route = Route { stream: stream.clone(), request: id.clone().into_json_value().to_string() };
-    let asker = Asker { key: stream.clone(), client, session: session(&stream), route: route.clone() };
-    let patience = preference(&parts.headers);
-    let waiting = patience.map(|_| Waiting::new(&shared.streams, popups, route.clone()));
-    let ticket = match popups.ask(asker.clone(), draft).await {
+    let asker = Asker { key: stream.clone(), client, session: session_of(&stream), route: route.clone() };
+    let timeout = preference(&parts.headers);
+    let waiting = timeout.map(|_| Waiting::new(&shared.streams, questions, route.clone()));
+    let ticket = match questions.ask(asker.clone(), draft).await {
         Ok(entered) => entered.ticket,
         Err(Error::Store(source)) => {
             tracing::error!(error = %source, "the store failed");
-            return answer::internal(Some(id));
+            return responses::internal(Some(id));
         }
         Err(refusal) => return refuse(refused(&refusal)),
     };
-    let until = patience.map(|patience| Instant::now() + patience);
+    let until = timeout.map(|timeout| Instant::now() + timeout);
     if let Some(until) = until {
         let left = until.saturating_duration_since(Instant::now());
         let decided = tokio::select! {
-            state = popups.wait(&ticket, left) => state.is_ok_and(|state| state.outcome().is_some()),
+            state = questions.wait(&ticket, left) => state.is_ok_and(|state| state.outcome().is_some()),
             () = shared.give_up.cancelled() => false,
         };
-        if decided && let Some(response) = own(popups, &route).await {
-            return answer::json(StatusCode::OK, &response);
+        if decided && let Some(response) = own(questions, &route).await {
+            return responses::json(StatusCode::OK, &response);
         }
     }
     drop(waiting);
     if !shared.streams.is_open(&stream) {
-        popups.lets_go(&asker, &ticket, popups.settings().silent).await;
+        questions.start_lease(&asker, &ticket, questions.settings().silent).await;
         if shared.streams.is_open(&stream) {
-            popups.back(&session(&stream)).await;
+            questions.session_resumed(&session_of(&stream)).await;
         }
     }
     let queued = json!({"jsonrpc": "2.0", "result": {"status": "queued"}, "id": id.into_json_value()});
-    answer::json(StatusCode::ACCEPTED, &queued)
+    responses::json(StatusCode::ACCEPTED, &queued)
 }
 
 /// The response of a request that is decided, noted as sent.
-async fn own(popups: &Popups, route: &Route) -> Option<Value> {
-    let due = popups.due(&route.stream, None).await.ok()?;
+async fn own(questions: &Questions, route: &Route) -> Option<Value> {
+    let due = questions.stream_deliveries(&route.stream, None).await.ok()?;
     let delivery = due.into_iter().find(|delivery| delivery.request == route.request)?;
-    popups.sent(&route.stream, delivery.event).await;
+    questions.mark_sent(&route.stream, delivery.event).await;
     Some(response(&delivery.request, &delivery.question))
 }
 
@@ -210,13 +155,13 @@ pub(super) async fn get(shared: &Shared, parts: &request::Parts) -> Response<Bod
         None => None,
         Some(Some(after)) => Some(after),
         Some(None) => {
-            let message = "header Last-Event-ID is no id of an event of this stream";
-            return answer::invalid(StatusCode::BAD_REQUEST, None, message);
+            let message = "header Last-Event-ID is not the id of an event of this stream";
+            return responses::invalid(StatusCode::BAD_REQUEST, None, message);
         }
     };
     let (_, stream) = caller(&parts.uri);
     let open = Open {
-        changes: shared.app.popups.stream_changes(&stream),
+        changes: shared.app.questions.stream_changes(&stream),
         replaced: shared.streams.replace(&stream),
         shared: shared.clone(),
         stream,
@@ -225,7 +170,7 @@ pub(super) async fn get(shared: &Shared, parts: &request::Parts) -> Response<Bod
         given: None,
     };
     // Once it is open, so that no look finds it closed and gone.
-    shared.app.popups.back(&session(&open.stream)).await;
+    shared.app.questions.session_resumed(&session_of(&open.stream)).await;
     let events = stream::unfold(open, |mut open| async move {
         let event = open.next().await?;
         Some((Ok::<_, Infallible>(event), open))
@@ -238,10 +183,10 @@ pub(super) async fn get(shared: &Shared, parts: &request::Parts) -> Response<Bod
 impl Open {
     /// Waits for the next event; `None` ends the stream.
     async fn next(&mut self) -> Option<Event> {
-        let popups = self.shared.app.popups.clone();
+        let questions = self.shared.app.questions.clone();
         // Asking for the next one means that the connection took the last.
         if let Some(event) = self.given.take() {
-            popups.sent(&self.stream, event).await;
+            questions.mark_sent(&self.stream, event).await;
         }
         loop {
             if let Some(delivery) = self.due.pop_front() {
@@ -250,7 +195,7 @@ impl Open {
                 return Some(Event::default().id(delivery.event.to_string()).data(data));
             }
             self.changes.mark_unchanged();
-            match popups.due(&self.stream, self.after.take()).await {
+            match questions.stream_deliveries(&self.stream, self.after.take()).await {
                 Ok(due) => {
                     let waiting = self.shared.streams.waiting();
                     let stream = &self.stream;
@@ -281,14 +226,9 @@ impl Open {
 fn caller(uri: &Uri) -> (String, String) {
     let pairs = uri.query().unwrap_or_default().split('&');
     let client = pairs.filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == "client");
-    let client: String = client.map_or("", |(_, value)| value).chars().take(NAME).collect();
+    let client: String = client.map_or("", |(_, value)| value).chars().take(MAX_NAME_CHARS).collect();
     let stream = format!("contract:{client}");
     (client, stream)
-}
-
-/// What a caller's stream is called at the desk: it stays the same when the stream breaks off and comes back.
-fn session(stream: &str) -> String {
-    format!("stream:{stream}")
 }
 
 /// How long a caller prefers to wait for the answer (RFC 7240).
@@ -296,5 +236,5 @@ fn preference(headers: &HeaderMap) -> Option<Duration> {
     let preferences = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
     let mut all = preferences.flat_map(|value| value.split([',', ';']));
     let seconds = all.find_map(|one| one.trim().strip_prefix("wait=")?.parse::<u64>().ok())?;
-    Some(Duration::from_secs(seconds).min(LONGEST))
+    Some(Duration::from_secs(seconds).min(MAX_WAIT))
 }

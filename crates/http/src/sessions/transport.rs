@@ -1,4 +1,4 @@
-//! The pipe between a session and its handler, watched: what goes in is in flight until its answer comes out.
+//! The transport between a session and its handler, which counts a request as in flight until its response passes.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,8 +11,8 @@ use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionWorker;
 
 use super::{Call, Session};
-use crate::mcp::Server;
-use crate::mcp::dialect::{Revision, contract_initialize};
+use adjutant_mcp::ToolsetSelection;
+use adjutant_mcp::protocol_version::{Revision, contract_initialize};
 
 type Inner = WorkerTransport<LocalSessionWorker>;
 
@@ -70,7 +70,7 @@ impl Wire {
                     && let Some(revision) = Revision::parse(result.protocol_version.as_str())
                 {
                     state.revision = Some(revision);
-                    let server = Server::from_name(self.session.mount);
+                    let server = ToolsetSelection::from_name(self.session.endpoint);
                     let contract =
                         server.and_then(|server| contract_initialize(server, revision, result, &client));
                     if let Some(value) = contract {

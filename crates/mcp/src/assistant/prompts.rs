@@ -1,13 +1,16 @@
-//! The three prompts: what to ask a model that is to plan, or to word, a notification.
+//! The three prompts of the assistant contract, for a model that plans or words a notification.
 
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::{Map, Value, json};
 
-use crate::assistant::instructions::{self, About, Instructions};
-use crate::mcp::arguments::{Fault, string};
-use crate::mcp::dialect::Revision;
-use crate::mcp::{Handler, Server, error};
+use crate::arguments::{Fault, string};
+use crate::client_context::ClientContext;
+use crate::error;
+use crate::protocol_version::Revision;
+use crate::toolset::ToolsetSelection;
+use adjutant_assistant::llm_prompts;
+use adjutant_assistant::llm_prompts::{About, Instructions};
 
 const POLICY: &str = "notificationPolicy";
 const EMAIL: &str = "emailTemplate";
@@ -37,7 +40,7 @@ const PROMPTS: [(&str, &str, &str, &[Declared]); 3] = [
 ];
 
 /// The prompts as `revision` shows them.
-pub(crate) fn listed(revision: Revision) -> Vec<Prompt> {
+pub fn listed(revision: Revision) -> Vec<Prompt> {
     let prompt = |(name, title, description, arguments): (&str, &str, &str, &[Declared])| {
         let arguments = arguments.iter().map(|(name, description, required)| {
             PromptArgument::new(*name).with_description(*description).with_required(*required)
@@ -49,22 +52,22 @@ pub(crate) fn listed(revision: Revision) -> Vec<Prompt> {
     PROMPTS.into_iter().map(prompt).collect()
 }
 
-/// Whether a prompt is one of these: in the server of all rooms a file of that name comes first.
-pub(super) fn is_ours(handler: &Handler, name: &str) -> bool {
-    if handler.server() == Server::Assistant {
+/// Whether a prompt is one of these: in the server of all toolsets a file of that name comes first.
+pub(super) fn is_ours(client: &ClientContext, name: &str) -> bool {
+    if client.selection == ToolsetSelection::Assistant {
         return true;
     }
     PROMPTS.iter().any(|prompt| prompt.0 == name)
-        && handler.app().prompts.ready().is_none_or(|catalogue| catalogue.find(name).is_none())
+        && client.app.prompts.ready().is_none_or(|catalogue| catalogue.find(name).is_none())
 }
 
-/// Renders a prompt for `prompts/get`; `None` where the name belongs to another room.
-pub(crate) fn get(
-    handler: &Handler,
+/// Renders a prompt for `prompts/get`; `None` where the name belongs to another toolset.
+pub fn get(
+    client: &ClientContext,
     revision: Revision,
     request: &GetPromptRequestParams,
 ) -> Option<Result<GetPromptResult, ErrorData>> {
-    is_ours(handler, &request.name).then(|| {
+    is_ours(client, &request.name).then(|| {
         let (description, Instructions { system, user }) = render(revision, request)?;
         // No role of the specification gives orders: what the contract calls the system's part comes first.
         let message = PromptMessage::new_text(Role::User, format!("{system}\n\n{user}"));
@@ -94,7 +97,7 @@ fn render(
     let text = |position: usize| argument(&arguments, declared[position]);
     let instructions = if request.name == POLICY {
         let event = text(0)?.unwrap_or_default();
-        instructions::policy(event, text(1)?, text(2)?, text(3)?)
+        llm_prompts::policy(event, text(1)?, text(2)?, text(3)?)
     } else {
         let about = About {
             title: text(0)?.unwrap_or_default(),
@@ -102,7 +105,7 @@ fn render(
             location: text(2)?,
             urgency: text(3)?,
         };
-        if request.name == EMAIL { instructions::email(about) } else { instructions::speech(about) }
+        if request.name == EMAIL { llm_prompts::email(about) } else { llm_prompts::speech(about) }
     };
     Ok((description, instructions))
 }

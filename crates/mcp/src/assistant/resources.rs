@@ -1,4 +1,4 @@
-//! The three kinds of resources, in parts where a client asks for parts.
+//! The three kinds of resources of the assistant contract, in pages where a client asks for pages.
 
 use std::fmt::Write as _;
 
@@ -11,11 +11,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::number;
-use crate::assistant::{Error, EventId, UserId};
-use crate::mcp::dialect::Revision;
-use crate::mcp::tools::assistant::{self as tools, tell};
-use crate::mcp::{Handler, Server, error};
+use crate::client_context::ClientContext;
+use crate::error;
+use crate::protocol_version::Revision;
+use crate::tools::assistant as tools;
+use crate::toolset::ToolsetSelection;
+use adjutant_assistant::json;
+use adjutant_assistant::{Error, EventId, UserId};
 
 const SCHEME: &str = "resources://";
 const JSON: &str = "application/json";
@@ -28,7 +30,7 @@ const KINDS: [(&str, &str, &str); 3] = [
 ];
 
 /// Users whose resources one list names; the templates name all.
-pub(crate) const LISTED: u32 = 200;
+pub const LISTED: u32 = 200;
 
 /// A part of a resource's text, counted in characters.
 struct Part {
@@ -48,19 +50,19 @@ enum Named {
 }
 
 /// Whether a URI is answered here.
-pub(crate) fn is_ours(handler: &Handler, uri: &str) -> bool {
-    handler.server() == Server::Assistant || uri.starts_with(SCHEME)
+pub fn is_ours(client: &ClientContext, uri: &str) -> bool {
+    client.selection == ToolsetSelection::Assistant || uri.starts_with(SCHEME)
 }
 
 /// Whether a URI is one of a resource here, be it there or not.
-pub(crate) fn names(uri: &str) -> bool {
+pub fn names(uri: &str) -> bool {
     named(uri).is_some()
 }
 
 /// Returns a digest of what a resource is about, and `Some(None)` where there is none; `None` when it cannot be read.
 /// The days that a list of events is of go on with the clock, and are no part of it.
-pub(crate) async fn digest(handler: &Handler, uri: &str) -> Option<Option<String>> {
-    let told = match whole(handler, uri).await {
+pub async fn digest(client: &ClientContext, uri: &str) -> Option<Option<String>> {
+    let told = match whole(client, uri).await {
         Ok(told) => told,
         Err(Error::Unknown { .. }) => return Some(None),
         Err(refused) => {
@@ -76,15 +78,19 @@ pub(crate) async fn digest(handler: &Handler, uri: &str) -> Option<Option<String
 }
 
 /// The templates, for `resources/templates/list`.
-pub(crate) fn templates() -> Vec<ResourceTemplate> {
+pub fn templates() -> Vec<ResourceTemplate> {
     let template = |(uri, name, description): (&str, &str, &str)| {
         ResourceTemplate::new(uri, name).with_description(description).with_mime_type(JSON)
     };
     KINDS.into_iter().map(template).collect()
 }
 
-/// What `resources/list` shows: the templates at 2024-11-05, as the contract has them, and what there is later.
-pub(crate) async fn listed(handler: &Handler, revision: Revision) -> Result<Vec<Resource>, ErrorData> {
+/// Returns the items of `resources/list`: at 2024-11-05 the templates, as in the contract; later the resources of the
+/// users, with the generation of the list of users.
+pub async fn listed(
+    client: &ClientContext,
+    revision: Revision,
+) -> Result<(Vec<Resource>, Option<u64>), ErrorData> {
     let resource = |uri: String, name: String, description: &str| {
         Resource::new(uri, name).with_description(description).with_mime_type(JSON)
     };
@@ -92,11 +98,10 @@ pub(crate) async fn listed(handler: &Handler, revision: Revision) -> Result<Vec<
         let template = |(uri, name, description): (&str, &str, &str)| {
             resource(uri.to_owned(), name.to_owned(), description)
         };
-        return Ok(KINDS.into_iter().map(template).collect());
+        return Ok((KINDS.into_iter().map(template).collect(), None));
     }
-    let listed = handler.app().list_people(LISTED).await;
-    let (users, number) = listed.map_err(|refused| failed(&refused, revision, ""))?;
-    handler.telling().people(number);
+    let listed = client.app.user_list.list(LISTED).await;
+    let (users, generation) = listed.map_err(|refused| failed(&refused, revision, ""))?;
     let mut resources = Vec::with_capacity(2 * users.len());
     for user in users {
         let id = encoded(user.id.as_str());
@@ -104,17 +109,17 @@ pub(crate) async fn listed(handler: &Handler, revision: Revision) -> Result<Vec<
         resources.push(resource(format!("{SCHEME}users/{id}"), name(KINDS[0].1), KINDS[0].2));
         resources.push(resource(format!("{SCHEME}users/{id}/events"), name(KINDS[2].1), KINDS[2].2));
     }
-    Ok(resources)
+    Ok((resources, Some(generation)))
 }
 
 /// Reads a resource, or a part of it.
-pub(crate) async fn read(
-    handler: &Handler,
+pub async fn read(
+    client: &ClientContext,
     revision: Revision,
     uri: &str,
     meta: &RequestMetaObject,
 ) -> Result<ReadResourceResult, ErrorData> {
-    let part = part(handler, revision, uri, meta).await?;
+    let part = part(client, revision, uri, meta).await?;
     let mut members = MetaObject::default();
     members.0.insert("hash".to_owned(), Value::from(part.hash));
     members.0.insert("offset".to_owned(), Value::from(part.offset));
@@ -131,25 +136,42 @@ pub(crate) async fn read(
 
 /// The same in the contract's shape.
 pub(super) async fn contract(
-    handler: &Handler,
+    client: &ClientContext,
     uri: &str,
     meta: &RequestMetaObject,
 ) -> Result<Value, ErrorData> {
-    let part = part(handler, Revision::V2024_11_05, uri, meta).await?;
+    let part = part(client, Revision::V2024_11_05, uri, meta).await?;
     Ok(json!({"contents": [{"uri": uri, "mimeType": JSON, "text": part.text, "hash": part.hash}]}))
 }
 
 async fn part(
-    handler: &Handler,
+    client: &ClientContext,
     revision: Revision,
     uri: &str,
     meta: &RequestMetaObject,
 ) -> Result<Part, ErrorData> {
     let offset = number(meta, "offset", 0)?.unwrap_or(0);
     let limit = number(meta, "limit", 1)?.unwrap_or(usize::MAX);
-    let whole = whole(handler, uri).await.map_err(|refused| failed(&refused, revision, uri))?;
+    let whole = whole(client, uri).await.map_err(|refused| failed(&refused, revision, uri))?;
     let text = whole.chars().skip(offset).take(limit).collect();
     Ok(Part { text, hash: hash(&whole), offset, total: whole.chars().count() })
+}
+
+/// Returns a whole number of at least `least` from the request's `_meta`, if it is there.
+fn number(meta: &RequestMetaObject, name: &str, least: u64) -> Result<Option<usize>, ErrorData> {
+    let Some(value) = meta.0.get(name) else { return Ok(None) };
+    let path = [name.to_owned()];
+    match value.as_u64() {
+        Some(number) if number >= least => Ok(Some(usize::try_from(number).unwrap_or(usize::MAX))),
+        _ if value.is_i64() || value.is_u64() => {
+            let message = format!("`{name}` must be at least {least}");
+            Err(error::invalid_params(message, &path, "minimum", &Value::from(least)))
+        }
+        _ => {
+            let message = format!("`{name}` must be of type integer");
+            Err(error::invalid_params(message, &path, "type", &Value::from("integer")))
+        }
+    }
 }
 
 fn hash(text: &str) -> String {
@@ -162,17 +184,19 @@ fn hash(text: &str) -> String {
 }
 
 /// The whole text of a resource: what the tool of the same name tells.
-async fn whole(handler: &Handler, uri: &str) -> Result<String, Error> {
-    let room = &handler.app().assistant;
+async fn whole(client: &ClientContext, uri: &str) -> Result<String, Error> {
+    let assistant = &client.app.assistant;
     let unknown = || Error::Unknown { what: "resource", id: error::clip(uri) };
     match named(uri).ok_or_else(unknown)? {
-        Named::User(id) => Ok(pretty(&tell::user(&room.user(&id).await?))),
+        Named::User(id) => Ok(pretty(&json::user(&assistant.user(&id).await?))),
         Named::Event(id) => {
-            let event = room.event(&id).await?;
-            let zone = room.user(&event.user).await?.preferences.zone;
-            Ok(pretty(&tell::event(&event, None, &zone)))
+            let event = assistant.event(&id).await?;
+            let zone = assistant.user(&event.user).await?.preferences.zone;
+            Ok(pretty(&json::event(&event, None, &zone)))
         }
-        Named::Events(id) => Ok(pretty(&tools::happenings(handler, &id, Timestamp::now()).await?.told())),
+        Named::Events(id) => {
+            Ok(pretty(&tools::event_occurrences(client, &id, Timestamp::now()).await?.told()))
+        }
     }
 }
 
@@ -224,8 +248,8 @@ fn failed(refused: &Error, revision: Revision, uri: &str) -> ErrorData {
         Error::Unknown { .. } => error::resource_not_found(revision, uri),
         Error::UnknownZone { .. }
         | Error::Invalid { .. }
-        | Error::Taken { .. }
-        | Error::Standing { .. }
+        | Error::AlreadyExists { .. }
+        | Error::WrongStatus { .. }
         | Error::Damaged { .. }
         | Error::Calendar(_)
         | Error::Randomness

@@ -1,17 +1,17 @@
-//! Who asks, as the connection knows it, and what they have heard.
+//! Identity of a client: caller, asker, origin, and the results that it has received.
 
 use tokio_util::sync::CancellationToken;
 
-use super::Handler;
-use crate::agents::{Caller, Origin, Task};
-use crate::app::clients::Transport;
-use crate::popups::{Asker, Route};
+use super::ClientContext;
+use adjutant_agents::{Caller, Origin, Task};
+use adjutant_app::client_registry::ConnectionKind;
+use adjutant_questions::{Asker, Route};
 
-impl Handler {
+impl ClientContext {
     /// Looks up, once, whether the client works on a task here. Over HTTP that goes through the table of processes, so
     /// what is found stays with the connection; a session keeps what it was opened with, for its later requests may
     /// come over other ones.
-    pub(super) fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         let look =
             || self.link.as_ref().map_or_else(Origin::default, |link| self.app.agents.origin_over(link));
         self.origin.get_or_init(look).clone()
@@ -20,17 +20,17 @@ impl Handler {
     /// Who asks, as the connection knows it. A client is the same one after a reconnect if it has the same name,
     /// comes the same way and works in the same workspace; over HTTP, if its address says the same of it. What asks
     /// from within a task is nobody's client but that task's.
-    pub(crate) fn caller(&self) -> Caller {
+    pub fn caller(&self) -> Caller {
         let connected = &self.connected;
-        let way = match connected.transport {
-            Transport::Stdio => "stdio",
-            Transport::Socket => "socket",
-            Transport::Script => "script",
-            Transport::Http | Transport::HttpSession => "http",
+        let way = match connected.kind {
+            ConnectionKind::Stdio => "stdio",
+            ConnectionKind::Socket => "socket",
+            ConnectionKind::Script => "script",
+            ConnectionKind::Http | ConnectionKind::HttpSession => "http",
         };
         let workspace = self.app.workspace.as_deref().map(|folder| folder.display().to_string());
-        let mut place = workspace.or_else(|| self.client.clone()).unwrap_or_default();
-        if connected.transport == Transport::Script {
+        let mut place = workspace.or_else(|| self.label.clone()).unwrap_or_default();
+        if connected.kind == ConnectionKind::Script {
             // Two of the same name are two, and each is the same one when it comes back to another hub.
             place = connected.pid.map(|pid| pid.to_string()).unwrap_or_default();
         }
@@ -43,14 +43,15 @@ impl Handler {
     }
 
     /// Who asks the person, as the connection knows it; the session is this connection alone.
-    pub(crate) fn asker(&self) -> Asker {
+    pub fn asker(&self) -> Asker {
         let connected = &self.connected;
-        let session = match connected.transport {
+        let session = match connected.kind {
             // A request over HTTP may be the only one; nobody can tell when such a client has gone.
-            Transport::Http => String::new(),
-            Transport::Stdio | Transport::Socket | Transport::Script | Transport::HttpSession => {
-                self.app.session_of(connected.id)
-            }
+            ConnectionKind::Http => String::new(),
+            ConnectionKind::Stdio
+            | ConnectionKind::Socket
+            | ConnectionKind::Script
+            | ConnectionKind::HttpSession => self.app.session_of(connected.id),
         };
         Asker {
             key: self.caller().key,
@@ -61,9 +62,9 @@ impl Handler {
     }
 
     /// Notes that the outcome of `task`, if it has one, goes out with the answer to a call.
-    pub(crate) async fn delivered(&self, task: &Task, call: &CancellationToken) {
+    pub async fn delivered(&self, task: &Task, call: &CancellationToken) {
         if task.outcome.is_some() && self.is_read(call) {
-            self.app.agents.delivered(&task.id).await;
+            self.app.agents.mark_delivered(&task.id).await;
         }
     }
 
@@ -76,13 +77,15 @@ impl Handler {
 
     /// Whether nothing was written since nothing waited for this client.
     pub(crate) fn heard_all(&self) -> bool {
-        self.app.written().is_some_and(|written| self.connected.has_heard(&self.caller().key, written))
+        self.app
+            .write_generation()
+            .is_some_and(|written| self.connected.is_up_to_date(&self.caller().key, written))
     }
 
     /// Notes that nothing waited for this client when the store's number was `written`.
-    pub(crate) fn heard(&self, written: Option<u64>) {
+    pub fn heard(&self, written: Option<u64>) {
         if let Some(written) = written {
-            self.connected.heard(self.caller().key, written);
+            self.connected.mark_up_to_date(self.caller().key, written);
         }
     }
 }

@@ -1,39 +1,36 @@
 //! Arguments that a prompt needs and its caller did not give: a client of the stateless revision that has forms is
 //! asked for them, and calls again with what the person filled in.
 
-use rmcp::RoleServer;
 use rmcp::model::{GetPromptRequestParams, InputRequests, InputRequiredResult};
-use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 
-use crate::mcp::Handler;
-use crate::mcp::dialect::Revision;
-use crate::mcp::seal::Seal;
-use crate::prompts::{Argument, ArgumentType, Prompt};
+use crate::call_context::CallContext;
+use crate::protocol_version::Revision;
+use crate::request_state::StateSealer;
+use adjutant_prompts::{Argument, ArgumentType, Prompt};
 
 /// The name of the one form.
 const FORM: &str = "arguments";
 
 /// Puts what the person filled in into the request, and returns the form for what is still missing, if the client has
 /// forms.
-pub(crate) async fn missing(
-    handler: &Handler,
-    revision: Revision,
+pub async fn missing(
+    call: &CallContext<'_>,
     request: &mut GetPromptRequestParams,
-    context: &RequestContext<RoleServer>,
 ) -> Option<InputRequiredResult> {
-    let declared = context.client_capabilities().and_then(|declared| declared.elicitation);
+    let declared = call.request.client_capabilities().and_then(|declared| declared.elicitation);
     // `{}` means forms.
     let has_forms = declared.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none());
-    if revision < Revision::V2026_07_28 || !has_forms {
+    if call.revision < Revision::V2026_07_28 || !has_forms {
         return None;
     }
-    let catalogue = handler.catalogue().await;
+    let catalogue = call.client.prompts().await;
     let prompt = catalogue.find(&request.name)?;
     // Nobody else's form, and none of another version of the file: what fits one form need not fit another. After a
     // restart the person is asked again.
-    let seal = Seal::of_the_process(&["prompts/get", &handler.caller().key, &prompt.name, &prompt.digest])?;
-    let own = request.request_state.take().is_some_and(|state| seal.open(&state).is_some());
+    let sealer =
+        StateSealer::ephemeral(&["prompts/get", &call.client.caller().key, &prompt.name, &prompt.digest])?;
+    let own = request.request_state.take().is_some_and(|state| sealer.unseal(&state).is_some());
     let reply =
         request.input_responses.take().and_then(|mut responses| responses.remove(FORM)).filter(|_| own);
     let action = reply.as_ref().and_then(|reply| reply.get("action")?.as_str());
@@ -54,7 +51,7 @@ pub(crate) async fn missing(
     let form = form(prompt, request.arguments.as_ref())?;
     let requests = json!({FORM: {"method": "elicitation/create", "params": form}});
     let requests: InputRequests = serde_json::from_value(requests).ok()?;
-    Some(InputRequiredResult::new(Some(requests), Some(seal.close(""))))
+    Some(InputRequiredResult::new(Some(requests), Some(sealer.seal(""))))
 }
 
 /// Returns the params of the form for the required arguments without a value; `None` where there are none.

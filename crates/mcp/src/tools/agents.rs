@@ -1,54 +1,45 @@
 //! `list_agents` and `delegate_task` of the contract, and beside them what a newer client gets: handles for tasks
 //! that take longer than it waits, and many tasks at once.
 
-mod answer;
 mod arguments;
-mod delegate;
-mod many;
-mod patience;
+mod delegate_many;
+mod delegate_task;
+mod names;
+mod result;
 mod schemas;
 mod tasks;
 
+use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, MetaObject};
-use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
 
-use crate::agents::catalogue::Catalogue;
-use crate::mcp::Handler;
-use crate::mcp::dialect::Revision;
-pub(crate) use answer::{of_task, told};
-pub(crate) use patience::{Progress, given_up, waits};
-pub(crate) use schemas::tools;
-
-pub(crate) const LIST: &str = "list_agents";
-pub(crate) const DELEGATE: &str = "delegate_task";
-pub(crate) const MANY: &str = "delegate_many";
-pub(crate) const GET: &str = "task_get";
-pub(crate) const WAIT: &str = "task_wait";
-pub(crate) const TASKS: &str = "task_list";
-pub(crate) const CANCEL: &str = "task_cancel";
+use crate::call_context::CallContext;
+use crate::protocol_version::Revision;
+use adjutant_agents::catalogue::Catalogue;
+pub(crate) use names::TASKS;
+use names::{CANCEL, DELEGATE, GET, LIST, MANY, WAIT};
+pub(crate) use result::of_task;
+pub use result::told;
+pub use schemas::tools;
 
 /// How many files that were left out one answer names.
 const PROBLEMS: usize = 100;
 
-/// Calls one of the room's tools; `None` when `name` is none of them at this revision.
-pub(crate) async fn call(
-    handler: &Handler,
-    revision: Revision,
+/// Calls a tool of this toolset; `None` if no tool has this name at this revision.
+pub async fn call(
+    call: &CallContext<'_>,
     name: &str,
     arguments: &Map<String, Value>,
-    context: &RequestContext<RoleServer>,
 ) -> Option<Result<CallToolResponse, ErrorData>> {
-    let contract = revision == Revision::V2024_11_05;
+    let contract = call.revision == Revision::V2024_11_05;
     Some(match name {
-        LIST => Ok(list(&*handler.agents().await, revision).into()),
-        DELEGATE => delegate::one(handler, revision, arguments, context).await,
-        MANY if !contract => many::call(handler, revision, arguments, context).await,
-        GET if !contract => tasks::get(handler, revision, arguments, context).await,
-        WAIT if !contract => tasks::wait(handler, revision, arguments, context).await,
-        TASKS if !contract => tasks::list(handler, revision, arguments).await,
-        CANCEL if !contract => tasks::cancel(handler, revision, arguments, context).await,
+        LIST => Ok(list(&*call.client.agents().await, call.revision).into()),
+        DELEGATE => delegate_task::one(call, arguments).await,
+        MANY if !contract => delegate_many::call(call, arguments).await,
+        GET if !contract => tasks::get(call, arguments).await,
+        WAIT if !contract => tasks::wait(call, arguments).await,
+        TASKS if !contract => tasks::list(call.client, call.revision, arguments).await,
+        CANCEL if !contract => tasks::cancel(call, arguments).await,
         _ => return None,
     })
 }
@@ -66,7 +57,7 @@ fn list(catalogue: &Catalogue, revision: Revision) -> CallToolResult {
         entry
     });
     let value = json!({"agents": agents.collect::<Vec<_>>()});
-    let mut result = answer::plain(vec![ContentBlock::text(value.to_string())]);
+    let mut result = result::plain(vec![ContentBlock::text(value.to_string())]);
     if !contract {
         result.structured_content = Some(value);
     }

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
+use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Tool, ToolAnnotations};
-use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
 
-use crate::app::activity::What;
-use crate::events::Event;
-use crate::mcp::Handler;
-use crate::mcp::arguments::{self, Fault};
-use crate::mcp::dialect::Revision;
-use crate::mcp::edge::prepared::{Prepared, members};
-use crate::prompts::{Argument, Catalogue, Error, Inputs, Problem};
+use crate::arguments::{self, Fault};
+use crate::call_context::CallContext;
+use crate::client_context::ClientContext;
+use crate::protocol_version::Revision;
+use crate::transport::preserialized::{RawResult, members};
+use adjutant_app::activity_log::ActivityKind;
+use adjutant_base::events::Event;
+use adjutant_prompts::{Argument, Catalogue, Error, Inputs, Problem};
 
-pub(crate) const LIST: &str = "list_prompts";
+/// Name of the tool that lists the prompts.
+pub const LIST: &str = "list_prompts";
 pub(crate) const EXPAND: &str = "expand_prompt";
 
 const LIST_DESCRIPTION: &str = "List available prompt commands with descriptions. Users invoke prompt commands in \
@@ -28,8 +29,8 @@ input. Do not bypass this tool or answer directly whenever a :-prefixed command 
 /// How many files that were left out one answer names.
 const PROBLEMS: usize = 100;
 
-/// The room's tools: to the letter of the contract at 2024-11-05, with titles, annotations and schemas later.
-pub(crate) fn tools(revision: Revision) -> Vec<Tool> {
+/// Returns the tools of the prompts: those of the contract at 2024-11-05, with titles, annotations and schemas later.
+pub fn tools(revision: Revision) -> Vec<Tool> {
     let mut list = Tool::new(LIST, LIST_DESCRIPTION, schema(json!({"type": "object", "properties": {}})));
     let mut expand = Tool::new(EXPAND, EXPAND_DESCRIPTION, schema(expand_schema(revision)));
     if revision.has_annotations() {
@@ -102,22 +103,18 @@ fn schema(value: Value) -> Arc<Map<String, Value>> {
 }
 
 /// Lists all commands by name.
-pub(crate) async fn list(
-    handler: &Handler,
-    revision: Revision,
-    context: &RequestContext<RoleServer>,
-) -> CallToolResult {
-    let catalogue = handler.catalogue().await;
-    let result = match handler.connection() {
-        None => structured(listing(&catalogue, revision)),
+pub async fn list(call: &CallContext<'_>) -> CallToolResult {
+    let catalogue = call.client.prompts().await;
+    let result = match &call.client.connection {
+        None => structured(listing(&catalogue, call.revision)),
         Some(connection) => {
-            let contract = revision == Revision::V2024_11_05;
+            let contract = call.revision == Revision::V2024_11_05;
             let slot = if contract { &catalogue.contract_listing } else { &catalogue.listing };
             let members = slot.get_or_init(|| {
-                let json = listing(&catalogue, revision).to_string();
+                let json = listing(&catalogue, call.revision).to_string();
                 members(&json, &json)
             });
-            connection.prepare(context.id.clone(), Prepared::Members(members.clone()));
+            connection.prepare(call.request.id.clone(), RawResult::Members(members.clone()));
             empty()
         }
     };
@@ -164,23 +161,21 @@ fn with_problems(mut result: CallToolResult, catalogue: &Catalogue) -> CallToolR
 }
 
 /// Expands one command.
-pub(crate) async fn expand(
-    handler: &Handler,
-    revision: Revision,
+pub async fn expand(
+    call: &CallContext<'_>,
     arguments: &Map<String, Value>,
-    context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, ErrorData> {
-    let (command, inputs) = match read(arguments, revision) {
+    let (command, inputs) = match read(arguments, call.revision) {
         Ok(read) => read,
-        Err(fault) => return fault.answer(revision),
+        Err(fault) => return fault.answer(call.revision),
     };
-    let catalogue = handler.catalogue().await;
-    let error = match handler.app().prompts.expand(&catalogue, command, inputs) {
+    let catalogue = call.client.prompts().await;
+    let error = match call.client.app.prompts.expand(&catalogue, command, inputs) {
         Ok(expansion) => {
-            expanded(handler, &expansion.prompt.name, expansion.text.len());
-            return Ok(match handler.connection() {
+            expanded(call.client, &expansion.prompt.name, expansion.text.len());
+            return Ok(match &call.client.connection {
                 Some(connection) => {
-                    connection.prepare(context.id.clone(), Prepared::Prompt(expansion.text));
+                    connection.prepare(call.request.id.clone(), RawResult::Prompt(expansion.text));
                     empty()
                 }
                 None => structured(json!({"prompt": expansion.text})),
@@ -188,10 +183,10 @@ pub(crate) async fn expand(
         }
         Err(error) => error,
     };
-    refused(handler, command, &error);
+    refused(call.client, command, &error);
     match error {
         Error::Argument { message, path, validator, validator_value } => {
-            Fault { message, path, validator, validator_value: *validator_value }.answer(revision)
+            Fault { message, path, validator, validator_value: *validator_value }.answer(call.revision)
         }
         Error::Unknown { .. } | Error::TooLarge { .. } | Error::Template { .. } | Error::Broken { .. } => {
             Ok(CallToolResult::error(vec![ContentBlock::text(error.to_string())]))
@@ -208,17 +203,19 @@ fn read(arguments: &Map<String, Value>, revision: Revision) -> Result<(&str, Inp
 }
 
 /// Tells the console that a command was expanded.
-pub(crate) fn expanded(handler: &Handler, prompt: &str, bytes: usize) {
-    let app = handler.app();
-    app.activity.record(handler.connected().label(), What::Expanded { prompt: prompt.to_owned(), bytes });
+pub fn expanded(client: &ClientContext, prompt: &str, bytes: usize) {
+    let app = &client.app;
+    app.activity
+        .record(client.connected.label(), ActivityKind::Expanded { prompt: prompt.to_owned(), bytes });
     app.events.send(Event::PromptExpanded);
 }
 
 /// Tells the console that an expansion was refused.
-pub(crate) fn refused(handler: &Handler, prompt: &str, error: &Error) {
-    let app = handler.app();
+pub fn refused(client: &ClientContext, prompt: &str, error: &Error) {
+    let app = &client.app;
     let prompt = prompt.chars().take(64).collect();
-    app.activity.record(handler.connected().label(), What::Refused { prompt, reason: error.to_string() });
+    app.activity
+        .record(client.connected.label(), ActivityKind::Refused { prompt, reason: error.to_string() });
     app.events.send(Event::PromptRefused);
 }
 

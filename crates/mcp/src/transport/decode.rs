@@ -14,12 +14,12 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::mcp::dialect;
-use crate::mcp::edge::envelope::Envelope;
-use crate::mcp::error::{self, Refusal};
+use crate::error::{self, Refusal};
+use crate::protocol_version;
+use crate::transport::envelope::Envelope;
 
 /// Builds the typed message. `Ok(None)` is a notification or an error that nobody can use.
-pub(crate) fn typed(envelope: Envelope<'_>) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+pub fn typed(envelope: Envelope<'_>) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     match envelope {
         Envelope::Request { id, method, params } => match request(&method, params) {
             Ok(request) => Ok(Some(JsonRpcMessage::request(request, id))),
@@ -164,7 +164,7 @@ fn part(params: &mut Map<String, Value>, extensions: &mut Extensions) {
 /// parameters are.
 fn removed(method: &str, extensions: &Extensions) -> bool {
     let methods = ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
-    methods.contains(&method) && extensions.get().is_some_and(dialect::is_stateless)
+    methods.contains(&method) && extensions.get().is_some_and(protocol_version::is_stateless)
 }
 
 /// The members without which a method means nothing, so that their fault can be named.

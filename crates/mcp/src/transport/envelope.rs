@@ -8,11 +8,11 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::mcp::error::{self, Refusal};
+use crate::error::{self, Refusal};
 
 /// A well-formed envelope.
 #[derive(Debug)]
-pub(crate) enum Envelope<'a> {
+pub enum Envelope<'a> {
     Request { id: RequestId, method: String, params: Option<&'a RawValue> },
     Notification { method: String, params: Option<&'a RawValue> },
     Result { id: RequestId, result: &'a RawValue },
@@ -20,7 +20,7 @@ pub(crate) enum Envelope<'a> {
 }
 
 /// Reads the envelope of `text`. A member that stands twice counts as it stands last.
-pub(crate) fn open(text: &str) -> Result<Envelope<'_>, Refusal> {
+pub fn open(text: &str) -> Result<Envelope<'_>, Refusal> {
     let nobody = |error| Refusal { id: None, error };
     let members: Members<'_> = match serde_json::from_str(text) {
         Ok(members) => members,
@@ -65,7 +65,7 @@ pub(crate) fn open(text: &str) -> Result<Envelope<'_>, Refusal> {
 }
 
 /// Finds the id in the start of a message that was too long to keep.
-pub(crate) fn id_in_head(head: &[u8]) -> Option<RequestId> {
+pub fn id_in_head(head: &[u8]) -> Option<RequestId> {
     let valid = match std::str::from_utf8(head) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),

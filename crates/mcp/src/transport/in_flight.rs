@@ -1,4 +1,4 @@
-//! The requests of one connection that have no answer yet, and the batches that they belong to.
+//! Requests in flight of one connection, and the batches that they belong to.
 
 use std::collections::HashMap;
 
@@ -11,9 +11,9 @@ pub(crate) const MAX_IN_FLIGHT: usize = 512;
 const CROWDED: usize = 64;
 const CROWDED_BYTES: usize = 4 * 1024 * 1024;
 
-/// What a request in flight means for the edge.
+/// The kind of a request, as far as the transport treats it differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum RequestKind {
     /// Nothing else is dispatched until it is answered.
     Initialize,
     /// Open until the client ends it, so the end of the input ends it.
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 
 #[derive(Debug)]
 struct Ticket {
-    kind: Kind,
+    kind: RequestKind,
     bytes: usize,
     batch: Option<u64>,
 }
@@ -37,28 +37,28 @@ struct Batch {
     sealed: bool,
 }
 
-/// Why a request is not taken.
+/// The reason for which a request is not admitted.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NotTaken {
+pub enum Rejection {
     /// A request with this id has no answer yet.
     Duplicate,
     Full,
 }
 
-/// What becomes of an answer.
+/// Where the answer to a removed request goes.
 #[derive(Debug)]
-pub(crate) enum Landing {
-    /// Nobody waits for it (any more).
+pub(crate) enum Completion {
+    /// Nowhere, because the request is not in flight (any longer).
     Nobody,
     /// It is written as a line of its own.
     Line,
-    /// It belongs to a batch, see [`Flight::answer_in_batch`].
+    /// It belongs to a batch, see [`InFlight::answer_in_batch`].
     Batch(u64),
 }
 
-/// The table.
+/// The requests in flight.
 #[derive(Debug, Default)]
-pub(crate) struct Flight {
+pub struct InFlight {
     tickets: HashMap<RequestId, Ticket>,
     bytes: usize,
     initializing: bool,
@@ -66,52 +66,52 @@ pub(crate) struct Flight {
     batches: HashMap<u64, Batch>,
 }
 
-impl Flight {
-    /// Takes a request of `bytes` length, as part of `batch` if it came in one.
-    pub(crate) fn take(
+impl InFlight {
+    /// Admits a request of `bytes` length, as part of `batch` if it came in one.
+    pub fn admit(
         &mut self,
         id: &RequestId,
-        kind: Kind,
+        kind: RequestKind,
         bytes: usize,
         batch: Option<u64>,
-    ) -> Result<(), NotTaken> {
+    ) -> Result<(), Rejection> {
         if self.tickets.contains_key(id) {
-            return Err(NotTaken::Duplicate);
+            return Err(Rejection::Duplicate);
         }
         if self.tickets.len() >= MAX_IN_FLIGHT {
-            return Err(NotTaken::Full);
+            return Err(Rejection::Full);
         }
         self.tickets.insert(id.clone(), Ticket { kind, bytes, batch });
         self.bytes += bytes;
-        self.initializing |= kind == Kind::Initialize;
+        self.initializing |= kind == RequestKind::Initialize;
         if let Some(batch) = batch.and_then(|number| self.batches.get_mut(&number)) {
             batch.open += 1;
         }
         Ok(())
     }
 
-    /// Takes out a request that is being answered.
-    pub(crate) fn land(&mut self, id: &RequestId) -> Landing {
-        let Some(ticket) = self.tickets.remove(id) else { return Landing::Nobody };
+    /// Removes a request that is being answered.
+    pub(crate) fn complete(&mut self, id: &RequestId) -> Completion {
+        let Some(ticket) = self.tickets.remove(id) else { return Completion::Nobody };
         self.bytes -= ticket.bytes;
-        if ticket.kind == Kind::Initialize {
+        if ticket.kind == RequestKind::Initialize {
             self.initializing = false;
         }
-        ticket.batch.map_or(Landing::Line, Landing::Batch)
+        ticket.batch.map_or(Completion::Line, Completion::Batch)
     }
 
-    /// Takes out a request that the client gave up. An `initialize` cannot be given up.
+    /// Removes a request that the client cancelled. An `initialize` cannot be cancelled.
     /// Returns the answers of its batch if it was the last one the batch waited for.
-    pub(crate) fn cancel(&mut self, id: &RequestId) -> Option<Vec<Value>> {
-        if self.tickets.get(id)?.kind == Kind::Initialize {
+    pub fn cancel(&mut self, id: &RequestId) -> Option<Vec<Value>> {
+        if self.tickets.get(id)?.kind == RequestKind::Initialize {
             return None;
         }
-        match self.land(id) {
-            Landing::Batch(number) => {
+        match self.complete(id) {
+            Completion::Batch(number) => {
                 self.batches.get_mut(&number)?.open -= 1;
                 self.finished(number)
             }
-            Landing::Line | Landing::Nobody => None,
+            Completion::Line | Completion::Nobody => None,
         }
     }
 
@@ -122,7 +122,7 @@ impl Flight {
         self.next_batch
     }
 
-    /// Says that all members of a batch are dispatched. Returns its answers if none is open.
+    /// Marks a batch as dispatched. Returns its answers if none is open.
     pub(crate) fn seal_batch(&mut self, number: u64) -> Option<Vec<Value>> {
         self.batches.get_mut(&number)?.sealed = true;
         self.finished(number)
@@ -135,7 +135,7 @@ impl Flight {
         }
     }
 
-    /// Adds the answer of a landed request to its batch. Returns all answers if it was the last one.
+    /// Adds the answer of a completed request to its batch. Returns all answers if it was the last one.
     pub(crate) fn answer_in_batch(&mut self, number: u64, answer: Value) -> Option<Vec<Value>> {
         let batch = self.batches.get_mut(&number)?;
         batch.answers.push(answer);
@@ -162,17 +162,18 @@ impl Flight {
         self.tickets.len() >= CROWDED || self.bytes >= CROWDED_BYTES
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether every accepted request has its answer.
+    pub fn is_empty(&self) -> bool {
         self.tickets.is_empty()
     }
 
     /// Whether a request has no answer yet.
-    pub(crate) fn has(&self, id: &RequestId) -> bool {
+    pub fn has(&self, id: &RequestId) -> bool {
         self.tickets.contains_key(id)
     }
 
     /// The ids in flight, all or the open subscriptions alone.
-    pub(crate) fn ids(&self, kind: Option<Kind>) -> Vec<RequestId> {
+    pub fn ids(&self, kind: Option<RequestKind>) -> Vec<RequestId> {
         let wanted = |ticket: &Ticket| kind.is_none_or(|kind| ticket.kind == kind);
         self.tickets.iter().filter(|(_, ticket)| wanted(ticket)).map(|(id, _)| id.clone()).collect()
     }

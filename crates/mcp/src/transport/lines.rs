@@ -6,7 +6,7 @@ use std::ops::Range;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Bytes of one line; a longer one is reported and skipped.
-pub(crate) const MAX_LINE: usize = 16 * 1024 * 1024;
+pub const MAX_LINE: usize = 16 * 1024 * 1024;
 /// Bytes kept of a line that is too long, to find its id in.
 const HEAD: usize = 4096;
 /// The least room made for one read.
@@ -16,7 +16,7 @@ const KEEP: usize = 256 * 1024;
 
 /// One line of input.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub enum Line {
     /// A line without its end; read it with [`Lines::bytes`] before the next call.
     Whole(Range<usize>),
     /// The start of a line over [`MAX_LINE`]; the rest of it was skipped.
@@ -27,7 +27,7 @@ pub(crate) enum Line {
 
 /// A reader of lines. A last line without a line end counts as a line.
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
+pub struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
     /// Where the next line starts in the buffer.
@@ -40,17 +40,18 @@ pub(crate) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(crate) fn new(input: R) -> Self {
+    /// Reads lines from `input`.
+    pub fn new(input: R) -> Self {
         Self { input, buffer: Vec::new(), start: 0, scanned: 0, skipping: None, ended: false }
     }
 
     /// The bytes of a line that was just returned.
-    pub(crate) fn bytes(&self, line: &Range<usize>) -> &[u8] {
+    pub fn bytes(&self, line: &Range<usize>) -> &[u8] {
         &self.buffer[line.clone()]
     }
 
     /// Returns the next line. Dropping the future loses nothing. A read error counts as the end of the input.
-    pub(crate) async fn next(&mut self) -> Line {
+    pub async fn next(&mut self) -> Line {
         loop {
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.scanned..]) {
                 let end = self.scanned + at;

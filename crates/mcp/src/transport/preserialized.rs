@@ -1,4 +1,4 @@
-//! Tool answers that go to the wire as bytes.
+//! Results of tools that are written as bytes.
 //!
 //! rmcp's model would hold a large answer as a tree of values and copy it several times, and a general serializer
 //! looks at every byte alone. Measured on a 1 MiB prompt, writing the text straight into the output with its clean
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// The members `content` and `structuredContent` of a tool's result.
 #[derive(Clone, Debug)]
-pub(crate) enum Prepared {
+pub enum RawResult {
     /// Ready bytes, shared between calls.
     Members(Arc<str>),
     /// `{"prompt": …}`, the answer of `expand_prompt`.
@@ -25,13 +25,13 @@ enum Depth {
     Twice,
 }
 
-/// Returns the [`Prepared::Members`] of an answer whose text and whose structured content, as JSON, are made already.
+/// Returns the [`RawResult::Members`] of an answer whose text and whose structured content, as JSON, are made already.
 pub(crate) fn members(text: &str, json: &str) -> Arc<str> {
     let text = Value::from(text);
     format!(r#""content":[{{"type":"text","text":{text}}}],"structuredContent":{json}"#).into()
 }
 
-impl Prepared {
+impl RawResult {
     /// Bytes that [`Self::write`] will append, at least.
     pub(crate) fn size_hint(&self) -> usize {
         match self {
@@ -40,8 +40,8 @@ impl Prepared {
         }
     }
 
-    /// Returns the answer as rmcp has it, for one that something is added to.
-    pub(crate) fn unpacked(&self) -> Option<CallToolResult> {
+    /// Returns the result in rmcp's type, so that something can be added to it.
+    pub(crate) fn to_call_tool_result(&self) -> Option<CallToolResult> {
         let mut bytes = Vec::with_capacity(self.size_hint() + 2);
         bytes.push(b'{');
         self.write(&mut bytes);
@@ -50,7 +50,7 @@ impl Prepared {
     }
 
     /// Appends the members, without braces around them.
-    pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
+    pub fn write(&self, bytes: &mut Vec<u8>) {
         match self {
             Self::Members(members) => bytes.extend_from_slice(members.as_bytes()),
             Self::Prompt(text) => {
@@ -129,14 +129,14 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::Prepared;
+    use super::RawResult;
 
     proptest! {
         #[test]
         fn the_bytes_are_what_the_general_serializer_writes(text in any::<String>(), pad in 0..80usize) {
             let text = format!("{}{text}", "x".repeat(pad));
             let mut bytes = Vec::new();
-            Prepared::Prompt(text.clone()).write(&mut bytes);
+            RawResult::Prompt(text.clone()).write(&mut bytes);
             let answer = json!({"prompt": text});
             let whole = json!({
                 "content": [{"type": "text", "text": answer.to_string()}],

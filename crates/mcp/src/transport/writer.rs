@@ -1,4 +1,4 @@
-//! The one writer of a connection: messages become lines in order, one write takes all that is there.
+//! Writer of a connection: messages become lines in order, and one write takes all that are ready.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -8,15 +8,15 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
 /// Bytes that may wait for a client that reads slowly before we stop reading what it sends.
-const BACKLOG: usize = 1024 * 1024;
-/// A buffer that grew past this for a large answer is given back once nothing follows for [`QUIET`].
-const KEEP: usize = 256 * 1024;
+const MAX_BACKLOG_BYTES: usize = 1024 * 1024;
+/// A buffer that grew past this for a large answer is given back once nothing follows for [`SHRINK_TIMEOUT`].
+const MAX_RETAINED_BYTES: usize = 256 * 1024;
 /// A client that asks for large answers in a row gets them out of the same memory.
-const QUIET: Duration = Duration::from_millis(200);
+const SHRINK_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// What waits to be written.
 #[derive(Debug, Default)]
-pub(crate) struct Output {
+pub struct Output {
     waiting: Mutex<Waiting>,
     /// There is something to write, or the end was asked for.
     filled: Notify,
@@ -37,7 +37,7 @@ struct Waiting {
 impl Output {
     /// Appends one line. `write` puts the message into the buffer; what it leaves there on an error is taken
     /// back.
-    pub(crate) fn line<E>(&self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+    pub fn line<E>(&self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
         let mut waiting = self.lock();
         if waiting.broken {
             return Ok(());
@@ -54,12 +54,12 @@ impl Output {
     }
 
     /// Waits until the client has read enough of what was written before.
-    pub(crate) async fn room(&self) {
+    pub(crate) async fn wait_for_capacity(&self) {
         loop {
             let drained = self.drained.notified();
             {
                 let waiting = self.lock();
-                if waiting.bytes.len() + waiting.writing < BACKLOG || waiting.broken {
+                if waiting.bytes.len() + waiting.writing < MAX_BACKLOG_BYTES || waiting.broken {
                     return;
                 }
             }
@@ -68,7 +68,7 @@ impl Output {
     }
 
     /// Asks [`Self::write_to`] to end when everything is written.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         self.lock().closing = true;
         self.filled.notify_one();
     }
@@ -81,7 +81,7 @@ impl Output {
                 let mut waiting = self.lock();
                 std::mem::swap(&mut batch, &mut waiting.bytes);
                 waiting.writing = batch.len();
-                (waiting.closing, batch.capacity().max(waiting.bytes.capacity()) > KEEP)
+                (waiting.closing, batch.capacity().max(waiting.bytes.capacity()) > MAX_RETAINED_BYTES)
             };
             if batch.is_empty() {
                 if closing {
@@ -89,9 +89,9 @@ impl Output {
                 }
                 if !large {
                     self.filled.notified().await;
-                } else if tokio::time::timeout(QUIET, self.filled.notified()).await.is_err() {
+                } else if tokio::time::timeout(SHRINK_TIMEOUT, self.filled.notified()).await.is_err() {
                     batch = Vec::new();
-                    self.lock().bytes.shrink_to(KEEP);
+                    self.lock().bytes.shrink_to(MAX_RETAINED_BYTES);
                 }
                 continue;
             }

@@ -13,10 +13,10 @@ use notify_rust::{Hint, Notification, NotificationHandle, Timeout, Urgency};
 use tokio::sync::oneshot;
 
 use super::{Error, Notice};
-use crate::visible;
+use adjutant_base::text::escape_invisible;
 
 /// How long a call is waited for.
-const PATIENCE: Duration = Duration::from_secs(3);
+const DBUS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Calls that may hang at once. The service is not bothered again before one of them comes back.
 const HANGING: usize = 2;
@@ -29,7 +29,7 @@ const BODY: usize = 400;
 
 /// The desktop's notifications. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Desktop {
+pub struct Desktop {
     hanging: Arc<AtomicUsize>,
     shown: Arc<Mutex<HashMap<String, NotificationHandle>>>,
     /// The newest call on its way for each key: one that hung may come back when its notice is no longer wanted.
@@ -46,7 +46,7 @@ impl std::fmt::Debug for Desktop {
 impl Desktop {
     /// Shows a notice, in the place of the one with its key. Its buttons are left out: a notification can be clicked by
     /// whatever runs on the desktop.
-    pub(crate) async fn show(&self, notice: &Notice) -> Result<(), Error> {
+    pub async fn show(&self, notice: &Notice) -> Result<(), Error> {
         let (notice, shown, on_the_way) = (notice.clone(), self.shown.clone(), self.on_the_way.clone());
         let number = self.calls.fetch_add(1, Ordering::SeqCst);
         lock(&on_the_way).insert(notice.key.clone(), number);
@@ -55,7 +55,7 @@ impl Desktop {
             let mut notification = Notification::new();
             notification
                 .appname("Adjutant")
-                .summary(&visible::line(&notice.title))
+                .summary(&escape_invisible::line(&notice.title))
                 .body(&inert(&notice.body))
                 .hint(Hint::Category("im.received".to_owned()))
                 .timeout(if notice.urgent { Timeout::Never } else { Timeout::Default })
@@ -81,7 +81,7 @@ impl Desktop {
     }
 
     /// Takes the notice with this key away, if it is still there.
-    pub(crate) async fn withdraw(&self, key: &str) -> Result<(), Error> {
+    pub async fn withdraw(&self, key: &str) -> Result<(), Error> {
         lock(&self.on_the_way).remove(key);
         let Some(handle) = lock(&self.shown).remove(key) else { return Ok(()) };
         self.call(move || {
@@ -92,11 +92,11 @@ impl Desktop {
     }
 
     /// Asks the service for its name and version, which says that it answers.
-    pub(crate) async fn name(&self) -> Result<String, Error> {
+    pub async fn name(&self) -> Result<String, Error> {
         self.call(|| {
             let told = notify_rust::get_server_information();
             let told = told.map_err(|error| Error::NoService(error.to_string()))?;
-            Ok(visible::line(&format!("{} {}", told.name, told.version)))
+            Ok(escape_invisible::line(&format!("{} {}", told.name, told.version)))
         })
         .await
     }
@@ -117,7 +117,7 @@ impl Desktop {
             drop(back);
             let _ = send.send(result);
         });
-        match tokio::time::timeout(PATIENCE, done).await {
+        match tokio::time::timeout(DBUS_TIMEOUT, done).await {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(Error::NoService("the call came to no end".to_owned())),
             Err(_) => Err(Error::Slow),
@@ -144,7 +144,7 @@ impl Drop for Back {
 
 /// Services read a body as markup; strangers' text is none.
 fn inert(body: &str) -> String {
-    let body = visible::plain(body);
+    let body = escape_invisible::plain(body);
     let cut = body.char_indices().map(|(at, _)| at).take_while(|at| *at <= BODY).last().unwrap_or(0);
     let (kept, rest) = if body.len() > BODY { body.split_at(cut) } else { (body.as_ref(), "") };
     let kept = kept.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");

@@ -1,4 +1,4 @@
-//! A phone through ntfy: plain HTTP, notices out, and nonces of pressed buttons in.
+//! A phone through ntfy: plain HTTP, notifications out, and nonces of pressed buttons in.
 //!
 //! The phone cannot reach this machine, so a button posts its nonce to a second topic, and we listen there. Whoever
 //! knows that topic can post to it; only a nonce that is still good means anything.
@@ -13,12 +13,12 @@ use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
 use super::{Error, MOST_ACTIONS, Notice};
-use crate::config::channels::Phone;
-use crate::trace::{Trace, current};
-use crate::visible;
+use adjutant_base::config::channels::Phone;
+use adjutant_base::text::escape_invisible;
+use adjutant_base::trace_context::{Trace, current};
 
 /// How long publishing may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The first and the longest pause between two attempts to listen.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_mins(1));
@@ -27,14 +27,14 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from
 const SILENCE: Duration = Duration::from_mins(2);
 
 /// Bytes of one message on the reply topic; a nonce is far shorter.
-const LONGEST: usize = 16 * 1024;
+const MAX_BYTES: usize = 16 * 1024;
 
 /// Bytes of a notice's body; ntfy turns more into an attachment.
 const BODY: usize = 2000;
 
 /// A phone. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Ntfy {
+pub struct Ntfy {
     phone: Arc<Phone>,
     client: reqwest::Client,
 }
@@ -50,36 +50,38 @@ struct Heard {
 
 impl Ntfy {
     /// Connects to nothing yet.
-    pub(crate) fn new(phone: Phone) -> Result<Self, Error> {
+    pub fn new(phone: Phone) -> Result<Self, Error> {
         static TLS: Once = Once::new();
         TLS.call_once(|| {
             // Another part of the program may have chosen before; one is as good as the other.
             let _ = rustls::crypto::ring::default_provider().install_default();
         });
-        let client = reqwest::Client::builder().connect_timeout(PATIENCE).user_agent("adjutant").build();
+        let client =
+            reqwest::Client::builder().connect_timeout(REQUEST_TIMEOUT).user_agent("adjutant").build();
         let client = client.map_err(|error| unreachable(&error))?;
         Ok(Self { phone: Arc::new(phone), client })
     }
 
     /// Whether bodies may leave this machine.
-    pub(crate) fn takes_bodies(&self) -> bool {
+    pub fn takes_bodies(&self) -> bool {
         self.phone.body
     }
 
     /// Whether buttons can be answered.
-    pub(crate) fn takes_actions(&self) -> bool {
+    pub fn takes_actions(&self) -> bool {
         self.phone.reply_topic.is_some()
     }
 
     /// Sends a notice. Its body goes only where the person allowed that.
-    pub(crate) async fn show(&self, notice: &Notice) -> Result<(), Error> {
-        let body = if self.phone.body { clipped(&visible::plain(&notice.body)) } else { String::new() };
+    pub async fn show(&self, notice: &Notice) -> Result<(), Error> {
+        let body =
+            if self.phone.body { clipped(&escape_invisible::plain(&notice.body)) } else { String::new() };
         let answer = self.phone.reply_topic.as_deref().map(|topic| self.url(topic));
         let actions = notice.actions.iter().take(MOST_ACTIONS).filter_map(|action| {
             let url = answer.as_deref()?;
             Some(json!({
                 "action": "http",
-                "label": visible::line(&action.label),
+                "label": escape_invisible::line(&action.label),
                 "url": url,
                 "method": "POST",
                 "body": action.nonce,
@@ -88,14 +90,14 @@ impl Ntfy {
         });
         let message = json!({
             "topic": self.phone.topic,
-            "title": visible::line(&notice.title),
+            "title": escape_invisible::line(&notice.title),
             // An empty message would be shown as the word `triggered`.
             "message": if body.is_empty() { "Adjutant".to_owned() } else { body },
             "priority": if notice.urgent { 5 } else { 3 },
             "actions": actions.collect::<Vec<Value>>(),
         });
         let mut request =
-            self.authorised(self.client.post(&self.phone.server)).timeout(PATIENCE).json(&message);
+            self.authorised(self.client.post(&self.phone.server)).timeout(REQUEST_TIMEOUT).json(&message);
         for (name, value) in current().iter().flat_map(Trace::headers) {
             request = request.header(name, value);
         }
@@ -104,7 +106,7 @@ impl Ntfy {
     }
 
     /// Listens for pressed buttons until `stop` and gives each nonce to `pressed`. Does nothing without a reply topic.
-    pub(crate) async fn listen(&self, pressed: Sender<String>, stop: CancellationToken) {
+    pub async fn listen(&self, pressed: Sender<String>, stop: CancellationToken) {
         let Some(topic) = &self.phone.reply_topic else { return };
         let url = format!("{}/json", self.url(topic));
         let mut last: Option<String> = None;
@@ -162,7 +164,7 @@ impl Ntfy {
                     }
                 }
             }
-            if buffer.len() > LONGEST {
+            if buffer.len() > MAX_BYTES {
                 return Err(Error::Unreachable("it sends a line without an end".to_owned()));
             }
         }

@@ -4,31 +4,31 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::declaration::ALL;
 use super::{pairs, text_of, words};
-use crate::prompts::engine::ALL;
-use crate::prompts::{Argument, ArgumentType, Error, Inputs, Prompt};
+use crate::{Argument, ArgumentType, Error, Inputs, Prompt};
 
 /// `$1` to `$9`.
-pub(in crate::prompts) const MOST_WORDS: usize = 9;
+pub(crate) const MOST_WORDS: usize = 9;
 
 /// What goes into the template of a prompt.
 #[derive(Debug)]
-pub(in crate::prompts) struct Bound<'a> {
+pub(crate) struct Bound<'a> {
     /// Given and default values by argument name, in the declared type. One that is absent is empty.
-    pub(in crate::prompts) values: Vec<(&'a str, Value)>,
+    pub values: Vec<(&'a str, Value)>,
     /// The free text: what was behind the command, less the pairs and what went to an argument.
-    pub(in crate::prompts) input: Cow<'a, str>,
+    pub input: Cow<'a, str>,
 }
 
 impl Bound<'_> {
     /// Returns the value of an argument.
-    pub(in crate::prompts) fn value(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
         self.values.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 }
 
 /// Checks and completes the inputs.
-pub(in crate::prompts) fn bind<'a>(prompt: &'a Prompt, inputs: Inputs<'a>) -> Result<Bound<'a>, Error> {
+pub(crate) fn bind<'a>(prompt: &'a Prompt, inputs: Inputs<'a>) -> Result<Bound<'a>, Error> {
     let mut given = Given { prompt, values: Vec::new() };
     let mut input = free_text(prompt, inputs)?;
     for (name, value) in inputs.named.into_iter().flatten().filter(|(_, value)| !is_absent(value)) {
@@ -119,7 +119,7 @@ impl Prompt {
 
 impl Prompt {
     /// Returns the arguments that `$1` and so on stand for, in order: those that the text does not place by name.
-    pub(in crate::prompts) fn numbered(&self) -> impl Iterator<Item = &Argument> {
+    pub fn numbered(&self) -> impl Iterator<Item = &Argument> {
         let names = self.template.names();
         let has_numbers = names.iter().any(|name| name.starts_with('$') && name != ALL);
         let placed = |argument: &&Argument| argument.name == "input" || names.contains(&argument.name);

@@ -4,12 +4,15 @@ use serde_json::{Map, Value};
 
 use super::{Argument, ArgumentType, pattern, text_of};
 
+/// The name of the whole text after a command.
+pub(crate) const ALL: &str = "$ARGUMENTS";
+
 /// More arguments than any form shows.
 const MOST: usize = 64;
 
 /// Returns the declared arguments, and warnings about members that mean nothing. The error says why the
 /// declaration is refused: what would have restricted a value must not be dropped in silence.
-pub(in crate::prompts) fn declared(value: &Value) -> Result<(Vec<Argument>, Vec<String>), String> {
+pub(crate) fn declared(value: &Value) -> Result<(Vec<Argument>, Vec<String>), String> {
     let mut warnings = Vec::new();
     let entries: Vec<(String, Map<String, Value>)> = match value {
         Value::Null => Vec::new(),
@@ -59,7 +62,7 @@ fn argument(
         ["name", "description", "type", "enum", "default", "required", "pattern", "title"];
     if !is_name(&name) {
         return Err(format!(
-            "`{}` is no name for an argument: use letters, digits, `_` and `-`",
+            "`{}` is not a valid name for an argument: use letters, digits, `_` and `-`",
             super::clipped(&name)
         ));
     }
@@ -99,7 +102,7 @@ fn argument(
 }
 
 /// Tells what can be the name of an argument.
-pub(in crate::prompts) fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')
         && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.'))
@@ -134,7 +137,7 @@ fn choices(argument: &Argument, given: Option<&Value>) -> Result<Vec<Value>, Str
 #[cfg(test)]
 mod tests {
     use super::declared;
-    use crate::prompts::ArgumentType;
+    use crate::ArgumentType;
     use serde_json::json;
 
     #[test]
@@ -161,7 +164,7 @@ mod tests {
         for (given, reason) in [
             (json!(3), "not a list"),
             (json!([{"type": "string"}]), "no name"),
-            (json!(["a b"]), "no name for an argument"),
+            (json!(["a b"]), "not a valid name for an argument"),
             (json!(["a", "a"]), "declared twice"),
             (json!([{"name": "a", "type": "date"}]), "unknown type `date`"),
             (json!([{"name": "a", "pattern": "("}]), "bad pattern"),

@@ -5,10 +5,7 @@ use std::borrow::Cow;
 
 /// Takes the `KEY=value` tokens out of `text` whose key `wanted` accepts, each key once. Returns them in order,
 /// and the rest: `text` itself if there were none, else what is left, trimmed.
-pub(in crate::prompts) fn pairs(
-    text: &str,
-    wanted: impl Fn(&str) -> bool,
-) -> (Vec<(&str, Cow<'_, str>)>, Cow<'_, str>) {
+pub(crate) fn pairs(text: &str, wanted: impl Fn(&str) -> bool) -> (Vec<(&str, Cow<'_, str>)>, Cow<'_, str>) {
     let mut found: Vec<(&str, Cow<str>)> = Vec::new();
     let mut rest = String::new();
     let mut kept = 0;
@@ -34,7 +31,7 @@ pub(in crate::prompts) fn pairs(
 }
 
 /// Cuts `text` at its blanks into at most `most` words.
-pub(in crate::prompts) fn words(text: &str, most: usize) -> Vec<Cow<'_, str>> {
+pub(crate) fn words(text: &str, most: usize) -> Vec<Cow<'_, str>> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(start) = next_token(text, at).filter(|_| found.len() < most) {

@@ -6,7 +6,7 @@ use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 use serde_json::{Map, Value, json};
 
 use super::expand;
-use crate::prompts::{Catalogue, Error, Inputs, Source, parse};
+use crate::{Catalogue, Error, Inputs, Source, parse};
 
 const LIMIT: usize = 100_000;
 

@@ -1,8 +1,8 @@
 //! Claude Code: commands, and the skills that replaced them.
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
-use super::{Draft, Foreign, Head, argument, own};
-use crate::prompts::{Argument, Engine, Prompt};
+use super::{Draft, Foreign, Head, argument, native};
+use crate::{Argument, Engine, Prompt};
 
 /// Reads a command: `$ARGUMENTS`, `$1`, and `argument-hint` for the names of the positions.
 pub(super) fn read_command(foreign: &Foreign) -> Result<Draft, String> {
@@ -102,7 +102,7 @@ pub(super) fn write_command(prompt: &Prompt, notes: &mut Vec<String>) -> String 
         ("argument-hint", &hint(prompt)),
         ("arguments", &names(prompt)),
     ];
-    own::document(&fields, &body)
+    native::document(&fields, &body)
 }
 
 /// Writes a skill called `name`.
@@ -114,7 +114,7 @@ pub(super) fn write_skill(prompt: &Prompt, name: &str, notes: &mut Vec<String>) 
         ("argument-hint", &hint(prompt)),
         ("arguments", &names(prompt)),
     ];
-    own::document(&fields, &body)
+    native::document(&fields, &body)
 }
 
 /// Spells the body with `$ARGUMENTS` and `$name`. Numbers that the author wrote stay; of our own there are none,

@@ -1,8 +1,8 @@
 //! Codex prompts, which Codex read from `.codex/prompts` until version 0.117 dropped them.
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
-use super::{Draft, Foreign, Head, argument, own};
-use crate::prompts::{Engine, Prompt};
+use super::{Draft, Foreign, Head, argument, native};
+use crate::{Engine, Prompt};
 
 /// Reads `$1` to `$9`, `$ARGUMENTS` and `$KEY`, which Codex fills from `KEY=value` and requires.
 pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
@@ -20,7 +20,7 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
     for place in &places {
         match &place.slot {
             Slot::Named(name, _) if is_key(name) => {
-                if !arguments.iter().any(|known: &crate::prompts::Argument| known.name == *name) {
+                if !arguments.iter().any(|known: &crate::Argument| known.name == *name) {
                     arguments.push(argument(name, "", true));
                 }
             }
@@ -46,7 +46,7 @@ fn is_key(word: &str) -> bool {
 }
 
 /// Returns the hint that this writer gives for named arguments.
-fn hint_of(arguments: &[crate::prompts::Argument]) -> String {
+fn hint_of(arguments: &[crate::Argument]) -> String {
     let keys = arguments.iter().map(|argument| argument.name.as_str()).filter(|name| is_key(name));
     keys.map(|key| format!("{key}=<value>")).collect::<Vec<_>>().join(" ")
 }
@@ -64,7 +64,7 @@ pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     let mut keys = Vec::new();
     let mut add = |name: &str| {
         let key = name.to_ascii_uppercase().replace('-', "_");
-        if !keys.iter().any(|known: &crate::prompts::Argument| known.name == key) {
+        if !keys.iter().any(|known: &crate::Argument| known.name == key) {
             keys.push(argument(&key, "", true));
         }
         format!("${key}")
@@ -85,5 +85,5 @@ pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     if places.is_empty() {
         body.push_str("\n\n$ARGUMENTS");
     }
-    own::document(&[("description", &prompt.description), ("argument-hint", &hint_of(&keys))], &body)
+    native::document(&[("description", &prompt.description), ("argument-hint", &hint_of(&keys))], &body)
 }

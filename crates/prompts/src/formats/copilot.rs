@@ -1,8 +1,8 @@
 //! Copilot prompt files of VS Code: `.github/prompts/*.prompt.md`.
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
-use super::{Draft, Foreign, Head, argument, own};
-use crate::prompts::{Argument, Engine, Prompt};
+use super::{Draft, Foreign, Head, argument, native};
+use crate::{Argument, Engine, Prompt};
 
 /// Variables that the editor fills from what is open there, and nobody else can.
 const EDITOR: [&str; 8] = [
@@ -76,5 +76,5 @@ pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
         hinted.push(name.clone());
         Some(if hint.is_empty() { format!("${{input:{name}}}") } else { format!("${{input:{name}:{hint}}}") })
     });
-    own::document(&[("description", &prompt.description)], &body)
+    native::document(&[("description", &prompt.description)], &body)
 }

@@ -2,7 +2,7 @@
 
 use super::placeholders::{Slot, argument_of, default_text, find, respell};
 use super::{Draft, Foreign, Head};
-use crate::prompts::{Engine, Prompt};
+use crate::{Engine, Prompt};
 
 /// Reads a command. Nothing in its text is a place for Cursor.
 pub(super) fn read(foreign: &Foreign) -> Draft {

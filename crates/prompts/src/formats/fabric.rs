@@ -2,7 +2,7 @@
 
 use super::placeholders::{Slot, argument_of, braces, default_text, find, respell};
 use super::{Draft, Foreign, argument};
-use crate::prompts::{Argument, Engine, Prompt};
+use crate::{Argument, Engine, Prompt};
 
 /// Reads a pattern; what `user.md` says follows the system text, as fabric sends it.
 pub(super) fn read(foreign: &Foreign) -> Draft {

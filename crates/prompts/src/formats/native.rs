@@ -1,8 +1,8 @@
 //! Our own file format, as the formats need it: descriptions, front matter and text out.
 
 use super::Draft;
-use crate::prompts::{ArgumentType, Engine};
-use crate::yaml::scalar;
+use crate::{ArgumentType, Engine};
+use adjutant_base::text::yaml::scalar;
 
 /// Returns the first sentence of the first paragraph that is not a heading, cut at 160 characters.
 pub(super) fn derived_description(body: &str) -> String {

@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::prompts::arguments::declare::is_name;
-use crate::prompts::{Argument, Engine, Prompt};
+use crate::arguments::declaration::is_name;
+use crate::{Argument, Engine, Prompt};
 
 /// Bytes between the braces of `${input:…}`; a longer way to the brace is no place.
 const LONGEST: usize = 400;
 
 /// What is put into a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub enum Slot {
     /// All the text behind the command: `{{input}}`, `$ARGUMENTS`.
     Input,
     /// The n-th word of it, from 1: `$1`.
@@ -23,13 +23,13 @@ pub(crate) enum Slot {
 
 /// A slot and where in the body it stands, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) at: Range<usize>,
-    pub(crate) slot: Slot,
+pub struct Place {
+    pub at: Range<usize>,
+    pub slot: Slot,
 }
 
 /// Returns the places of a body in the spelling of `engine`, in order. Jinja has none that can be seen from outside.
-pub(crate) fn find(engine: Engine, body: &str, arguments: &[Argument]) -> Vec<Place> {
+pub fn find(engine: Engine, body: &str, arguments: &[Argument]) -> Vec<Place> {
     let declared = |name: &str| arguments.iter().any(|argument| argument.name == name);
     match engine {
         Engine::Literal => {
@@ -43,7 +43,7 @@ pub(crate) fn find(engine: Engine, body: &str, arguments: &[Argument]) -> Vec<Pl
 }
 
 /// Finds `{{input}}` and `{{name}}`, without blanks inside, as the contract spells it.
-pub(crate) fn braces(body: &str) -> Vec<Place> {
+pub fn braces(body: &str) -> Vec<Place> {
     let mut places = Vec::new();
     let mut from = 0;
     while let Some(start) = body[from..].find("{{").map(|offset| from + offset) {
@@ -62,7 +62,7 @@ pub(crate) fn braces(body: &str) -> Vec<Place> {
 }
 
 /// Finds `$ARGUMENTS`, `$1` to `$9`, `${input:name}`, `${input:name:hint}`, and `$KEY` where `known` says so.
-pub(crate) fn dollars(body: &str, known: impl Fn(&str) -> bool) -> Vec<Place> {
+pub fn dollars(body: &str, known: impl Fn(&str) -> bool) -> Vec<Place> {
     let mut places = Vec::new();
     let mut from = 0;
     while let Some(start) = body[from..].find('$').map(|offset| from + offset) {
@@ -138,11 +138,11 @@ pub(crate) fn argument_of<'a>(prompt: &'a Prompt, slot: &Slot) -> Option<&'a Arg
 }
 
 /// Returns a default as the text that stands for it.
-pub(crate) fn default_text(argument: &Argument) -> Option<String> {
+pub fn default_text(argument: &Argument) -> Option<String> {
     argument.default.as_ref().map(value_text)
 }
 
 /// Returns a value as people write it: text without quotes, the rest as JSON.
-pub(crate) fn value_text(value: &Value) -> String {
+pub fn value_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

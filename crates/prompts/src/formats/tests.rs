@@ -6,8 +6,9 @@ use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
 use proptest::sample::select;
 
 use super::{Draft, Foreign, Format, read, write};
-use crate::prompts::{Prompt, Source, parse};
-use crate::yaml::{front_matter, scalar};
+use crate::{Prompt, Source, parse};
+use adjutant_base::text::front_matter;
+use adjutant_base::text::yaml::scalar;
 
 fn parsed(draft: &Draft) -> Result<Arc<Prompt>, String> {
     let source = Source { root: "here".to_owned(), relative: format!("{}.md", draft.name), file: None };

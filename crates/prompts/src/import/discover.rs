@@ -5,24 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::super::Limits;
 use super::super::formats::Format;
+use super::error::Error;
 use super::walk::{Found, Walk};
-
-/// Why nothing can be imported.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error("{} cannot be read: {reason}", path.display())]
-    Unreadable { path: PathBuf, reason: String },
-    #[error("{} holds no {} files", path.display(), format.label())]
-    Nothing { path: PathBuf, format: Format },
-    #[error("cannot tell which program the prompts in {} are for", path.display())]
-    Unclear { path: PathBuf },
-    #[error("{} holds more than {limit} files", path.display())]
-    TooMany { path: PathBuf, limit: usize },
-}
 
 /// Finds the foreign prompt files at `from`, in the order of their paths. Without a format, the path says which it
 /// is, and then the content.
-pub(crate) fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Vec<Found>, Error> {
+pub fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Vec<Found>, Error> {
     let path = || from.to_owned();
     let kind =
         fs::metadata(from).map_err(|error| Error::Unreadable { path: path(), reason: error.to_string() })?;
@@ -151,8 +139,8 @@ fn look_inside(folder: &Path, limits: Limits) -> Option<Format> {
 
 /// Tells the format of a Markdown file by what is written in it.
 fn sniff(file: &Path, limits: Limits) -> Option<Format> {
-    let text = crate::folders::read_text(file, limits.file).ok()?;
-    let parsed = crate::yaml::front_matter::parse(&text).ok()?;
+    let text = adjutant_host::files::read_text(file, limits.file).ok()?;
+    let parsed = adjutant_base::text::front_matter::parse(&text).ok()?;
     let has = |key: &str| parsed.values.contains_key(key);
     if text.contains("${input:") || has("mode") || has("agent") || has("tools") {
         return Some(Format::Copilot);

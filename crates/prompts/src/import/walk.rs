@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 
 use super::super::Limits;
 use super::super::formats::Format;
-use super::find::Error;
+use super::error::Error;
 
 /// A file that is to be read as a foreign prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) file: PathBuf,
-    pub(crate) format: Format,
+pub struct Found {
+    pub file: PathBuf,
+    pub format: Format,
     /// The name that its path gives it there, `/` for subfolders.
-    pub(crate) name: String,
+    pub name: String,
     /// Why it must not be read, if it must not.
-    pub(crate) fault: Option<&'static str>,
+    pub fault: Option<&'static str>,
 }
 
 /// What was found so far below one folder.

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{File, Severity, rules};
-use crate::names::near_names;
-use crate::prompts::engine::Template;
-use crate::prompts::formats::Format;
-use crate::prompts::formats::placeholders::{self, Slot};
-use crate::prompts::{Engine, Prompt};
-use crate::yaml::front_matter::Parsed;
+use crate::formats::Format;
+use crate::formats::placeholders::{self, Slot};
+use crate::template::Template;
+use crate::{Engine, Prompt};
+use adjutant_base::text::front_matter::Parsed;
+use adjutant_base::text::suggest::near_names;
 
 /// Names that every Jinja template has.
 const JINJA: [&str; 5] = ["input", "range", "dict", "namespace", "debug"];

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::{Finding, Limits, Report, Severity, rules, text_of_file, whole_file};
-use crate::prompts::Catalogue;
+use crate::Catalogue;
 
 /// Adds a finding for every alias that leads nowhere or to another prompt.
 pub(super) fn aliases(catalogue: &Catalogue, findings: &mut Vec<Finding>) {
@@ -23,8 +23,8 @@ pub(super) fn aliases(catalogue: &Catalogue, findings: &mut Vec<Finding>) {
 }
 
 /// Adds a finding for every prompt that another of the same name hides.
-pub(super) fn shadowed(catalogue: &Catalogue, findings: &mut Vec<Finding>) {
-    for hidden in &catalogue.shadowed {
+pub(super) fn overridden(catalogue: &Catalogue, findings: &mut Vec<Finding>) {
+    for hidden in &catalogue.overridden {
         let Some(by) = catalogue.prompts.get(&hidden.name) else { continue };
         let (file, message, hint) = match (&hidden.source.file, &by.source.file) {
             (Some(file), _) => (
@@ -39,7 +39,8 @@ pub(super) fn shadowed(catalogue: &Catalogue, findings: &mut Vec<Finding>) {
             ),
             (None, None) => continue,
         };
-        findings.push(Finding { hint: Some(hint.to_owned()), ..whole_file(&rules::SHADOWED, file, message) });
+        findings
+            .push(Finding { hint: Some(hint.to_owned()), ..whole_file(&rules::OVERRIDDEN, file, message) });
     }
 }
 
@@ -48,7 +49,7 @@ pub(super) fn problems(catalogue: &Catalogue, limits: Limits, report: &mut Repor
     let served: HashSet<&Path> = catalogue
         .prompts
         .values()
-        .chain(&catalogue.shadowed)
+        .chain(&catalogue.overridden)
         .filter_map(|prompt| prompt.source.file.as_deref())
         .collect();
     // Unreachable aliases are problems too, the last ones of a file.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{File, Severity, rules};
-use crate::names::{near_names, own_name};
-use crate::prompts::Prompt;
-use crate::prompts::formats::Format;
-use crate::prompts::parse::KNOWN_KEYS;
-use crate::yaml::front_matter::Parsed;
+use crate::Prompt;
+use crate::formats::Format;
+use crate::parse::KNOWN_KEYS;
+use adjutant_base::text::front_matter::Parsed;
+use adjutant_base::text::suggest::{near_names, own_name};
 
 /// Keys that mean something to the programs whose files people copy.
 const THEIRS: [&str; 17] = [

@@ -1,16 +1,16 @@
 //! The rules, each with an id that stays.
 
-use crate::folders::Severity;
+use adjutant_host::files::Severity;
 
 /// A rule.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Rule {
+pub struct Rule {
     /// `P101` and so on: 1xx is the file, 2xx is what it could do.
-    pub(crate) id: &'static str,
-    pub(crate) name: &'static str,
-    pub(crate) severity: Severity,
+    pub id: &'static str,
+    pub name: &'static str,
+    pub severity: Severity,
     /// One sentence that says what the rule is about.
-    pub(crate) about: &'static str,
+    pub about: &'static str,
 }
 
 macro_rules! rules {
@@ -28,7 +28,7 @@ rules! {
     UNDECLARED = "P104" "undeclared-placeholder" Warning "A placeholder names an argument that is not declared.";
     UNUSED = "P105" "unused-argument" Warning "A declared argument is used nowhere in the text.";
     NAME = "P106" "name" Warning "A name that is not [a-z0-9][a-z0-9_-]* in every segment cannot be typed in every client.";
-    SHADOWED = "P107" "shadowed" Note "Two prompts have the same name; the one of the earlier root is served.";
+    OVERRIDDEN = "P107" "overridden" Note "Two prompts have the same name; the one of the earlier root is served.";
     ALIAS = "P108" "unreachable-alias" Warning "An alias is taken by another prompt.";
     TOO_LARGE = "P109" "too-large" Error "The file is over the size limit and is not served.";
     TEMPLATE = "P110" "template" Error "The Jinja template cannot be used.";

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Finding, Report, rules};
 
 /// Returns the log of one run. Files below `base` are named relative to it, as services expect of a repository.
-pub(crate) fn log(report: &Report, base: &Path) -> Value {
+pub fn log(report: &Report, base: &Path) -> Value {
     let rules: Vec<Value> = rules::ALL
         .iter()
         .map(|rule| {

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{File, rules};
-use crate::prompts::formats::Format;
-use crate::prompts::skills::{LONGEST_DESCRIPTION, LONGEST_NAME};
-use crate::yaml::front_matter::Parsed;
+use crate::formats::Format;
+use crate::skills::{LONGEST_DESCRIPTION, LONGEST_NAME};
+use adjutant_base::text::front_matter::Parsed;
 
 /// Adds what a `SKILL.md` does wrong, and what a prompt of ours could not say as a skill.
 pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Format>) {
@@ -37,7 +37,7 @@ pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Fo
         && !name.contains("--");
     if !legal {
         let message = format!(
-            "`{name}` is no name for a skill: use [a-z0-9-], at most {LONGEST_NAME} characters, no `--`"
+            "`{name}` is not a valid name for a skill: use [a-z0-9-], at most {LONGEST_NAME} characters, no `--`"
         );
         file.add(&rules::SKILL_NAME, at, message, None);
     }

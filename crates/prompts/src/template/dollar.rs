@@ -1,12 +1,9 @@
 //! The engine of imported files: `$ARGUMENTS`, `$1` to `$9`, `$NAME`, `${input:name}` and `${input:name:hint}`;
 //! `$$` is a dollar sign. What other products run (`` !`command` ``) or read (`@file`) stays text.
 
-use super::super::arguments::declare::is_name;
+use super::super::arguments::declaration::{ALL, is_name};
 use super::super::{Argument, ArgumentType};
 use super::Pieces;
-
-/// The slot of the whole text behind a command.
-pub(in crate::prompts) const ALL: &str = "$ARGUMENTS";
 
 /// What stands at a dollar sign.
 enum Mark<'a> {

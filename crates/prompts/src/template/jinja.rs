@@ -1,8 +1,8 @@
 //! Jinja, for files that ask for it: strict about undefined names, with fuel, and with a bound on every byte that
 //! a template can make. Templates come with repositories, so none may take the hub down.
 
+mod complexity;
 mod filters;
-mod guard;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use std::sync::Arc;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 
 use super::Template;
-use crate::prompts::arguments::bind::Bound;
-use crate::prompts::arguments::text_of;
-use crate::prompts::{Partials, Prompt};
-use crate::yaml::front_matter;
+use crate::arguments::bind::Bound;
+use crate::arguments::text_of;
+use crate::{Partials, Prompt};
+use adjutant_base::text::front_matter;
 
 /// Instructions of one rendering. Where more than [`SMALL`] bytes are put in, fewer in proportion, since an
 /// instruction may read all of them.
@@ -25,13 +25,13 @@ const RECURSION: usize = 64;
 
 /// A checked Jinja template; the text is the prompt's body.
 #[derive(Clone, Debug)]
-pub(in crate::prompts) struct Jinja {
+pub(crate) struct Jinja {
     names: Vec<String>,
 }
 
 /// Why there is no text.
 #[derive(Debug)]
-pub(in crate::prompts) enum Fault {
+pub(crate) enum Fault {
     /// At least so many bytes.
     TooLarge(usize),
     /// What is wrong with the template or its values, with the line.
@@ -41,7 +41,7 @@ pub(in crate::prompts) enum Fault {
 impl Jinja {
     /// Checks a template; the error names line and reason.
     pub(super) fn compile(body: &str) -> Result<Self, String> {
-        guard::check(body)?;
+        complexity::check(body)?;
         let environment = environment(0);
         let template = environment.template_from_named_str("", body).map_err(|error| reason(&error))?;
         let mut names: Vec<String> = template.undeclared_variables(false).into_iter().collect();
@@ -56,7 +56,7 @@ impl Jinja {
 }
 
 /// Renders a prompt whose engine is Jinja. Includes find the root's partials and nothing else.
-pub(in crate::prompts) fn render(
+pub(crate) fn render(
     prompt: &Prompt,
     bound: &Bound<'_>,
     partials: Arc<Partials>,
@@ -70,7 +70,8 @@ pub(in crate::prompts) fn render(
         None => Ok(None),
         Some(text) => {
             let body = front_matter::parse(text).map_or(&**text, |parsed| parsed.body);
-            guard::check(body).map_err(|reason| minijinja::Error::new(ErrorKind::SyntaxError, reason))?;
+            complexity::check(body)
+                .map_err(|reason| minijinja::Error::new(ErrorKind::SyntaxError, reason))?;
             Ok(Some(body.to_owned()))
         }
     });

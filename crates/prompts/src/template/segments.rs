@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// A body cut at its placeholders; an expansion adds up the exact length, allocates once and copies.
 #[derive(Clone, Debug, Default)]
-pub(in crate::prompts) struct Pieces {
+pub(crate) struct Pieces {
     pieces: Vec<Piece>,
     /// Names of the placeholders, in order of first use.
     slots: Vec<String>,
@@ -20,14 +20,14 @@ enum Piece {
 
 impl Pieces {
     /// The placeholders' names, in order of first use. One that no argument can have starts with `$`.
-    pub(in crate::prompts) fn slots(&self) -> &[String] {
+    pub(crate) fn slots(&self) -> &[String] {
         &self.slots
     }
 
     /// Puts `values` (one for each of [`Self::slots`]) into `body`, and `appended` behind two newlines.
     ///
     /// The length is computed first: one over `limit` is the error, before memory is spent.
-    pub(in crate::prompts) fn fill(
+    pub(crate) fn fill(
         &self,
         body: &str,
         values: &[Option<&str>],

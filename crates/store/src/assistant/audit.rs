@@ -1,9 +1,9 @@
-//! Who did what to whom, when.
+//! The audit log of the assistant: actor, action, subject and time.
 
 use sqlx::AnyConnection;
 
 use super::row;
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store};
 
 row! {
     /// One act.
@@ -33,7 +33,7 @@ pub(super) async fn append(connection: &mut AnyConnection, row: &AuditRow) -> Re
 }
 
 /// Returns the latest acts on a subject, newest first.
-#[cfg_attr(not(test), expect(dead_code, reason = "the timeline shows it"))]
+#[cfg_attr(not(test), expect(dead_code, reason = "the tests read what the timeline shows"))]
 pub(crate) async fn of(store: &Store, subject: &str, limit: u32) -> Result<Vec<AuditRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(OF).bind(subject).bind(i64::from(limit)).fetch_all(&mut *connection).await?)

@@ -1,10 +1,7 @@
-//! Where events come from.
-
-use futures::future::BoxFuture;
-use sqlx::AnyConnection;
+//! Calendars, the sources of events.
 
 use super::row;
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 row! {
     /// A calendar of a user.
@@ -37,25 +34,20 @@ const PUT: &str = "\
         sync_token = excluded.sync_token, read_at = excluded.read_at";
 
 /// Returns a user's calendars by name.
-pub(crate) async fn list(store: &Store, user: &str) -> Result<Vec<CalendarRow>, Error> {
+pub async fn list(store: &Store, user: &str) -> Result<Vec<CalendarRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(LIST).bind(user).fetch_all(&mut *connection).await?)
 }
 
 /// Adds a calendar, or notes what its server said; returns the row as it is then.
-pub(crate) async fn put(store: &Store, calendar: CalendarRow) -> Result<CalendarRow, Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        row: &'a CalendarRow,
-    ) -> BoxFuture<'a, Result<CalendarRow, sqlx::Error>> {
-        Box::pin(async move {
-            let query = sqlx::query(PUT).bind(&row.id).bind(&row.user_id).bind(&row.name).bind(&row.source);
-            let query = query.bind(&row.place).bind(&row.etag).bind(&row.sync_token).bind(row.read_at);
-            query.execute(&mut *connection).await?;
-            let query = sqlx::query_as(FIND).bind(&row.user_id).bind(&row.source).bind(&row.place);
-            query.fetch_one(connection).await
-        })
-    }
+pub async fn put(store: &Store, calendar: CalendarRow) -> Result<CalendarRow, Error> {
+    let verb = verb!(|connection, row: &CalendarRow| -> Result<CalendarRow, sqlx::Error> {
+        let query = sqlx::query(PUT).bind(&row.id).bind(&row.user_id).bind(&row.name).bind(&row.source);
+        let query = query.bind(&row.place).bind(&row.etag).bind(&row.sync_token).bind(row.read_at);
+        query.execute(&mut *connection).await?;
+        let query = sqlx::query_as(FIND).bind(&row.user_id).bind(&row.source).bind(&row.place);
+        query.fetch_one(connection).await
+    });
     store.write(calendar, verb).await
 }
 

@@ -1,13 +1,13 @@
-//! Events and when they happen.
+//! Events and their occurrences.
 
-mod put;
 mod read;
+mod upsert;
 
-pub(crate) use put::{Changed, EventChange, EventRow, keep, put, remove};
-pub(crate) use read::{VersionRow, Window, get, occurrence, occurrences, series, sources, versions, window};
+pub use read::{VersionRow, Window, get, occurrence, occurrences, series, sources, versions, window};
+pub use upsert::{Changed, EventChange, EventRow, keep, put, remove};
 
 use super::row;
-use crate::store::Millis;
+use crate::Millis;
 
 row! {
     /// What questions need of an event's row: a column that nobody asks for costs every row of a long list.
@@ -39,13 +39,13 @@ row! {
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[
-    put::FIND,
-    put::INSERT,
-    put::UPDATE,
-    put::SOURCE,
-    put::FORGET,
-    put::OCCURRENCE,
-    put::CANCEL,
+    upsert::FIND,
+    upsert::INSERT,
+    upsert::UPDATE,
+    upsert::SOURCE,
+    upsert::FORGET,
+    upsert::OCCURRENCE,
+    upsert::CANCEL,
     read::GET,
     read::OCCURRENCE,
     read::OCCURRENCES,

@@ -1,10 +1,10 @@
-//! Notifications: what is planned, and what became of it.
+//! Notifications with their states.
 
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, FromRow as _, Row as _};
 
-use super::{many, row};
-use crate::store::{Error, Millis, Store};
+use super::{bulk_insert, row};
+use crate::{Error, Millis, Store};
 
 row! {
     /// A notification.
@@ -88,22 +88,22 @@ const WITHDRAW_ALL: &str = "\
 
 /// Which notifications a list shows.
 #[derive(Clone, Debug)]
-pub(crate) struct NotificationFilter {
-    pub(crate) user: Option<String>,
+pub struct NotificationFilter {
+    pub user: Option<String>,
     /// One status; empty means all.
-    pub(crate) status: String,
-    pub(crate) from: Millis,
-    pub(crate) until: Millis,
+    pub status: String,
+    pub from: Millis,
+    pub until: Millis,
 }
 
 /// Returns one notification.
-pub(crate) async fn get(store: &Store, id: &str) -> Result<Option<NotificationRow>, Error> {
+pub async fn get(store: &Store, id: &str) -> Result<Option<NotificationRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
 }
 
 /// Returns at most `limit` notifications by the time they are due.
-pub(crate) async fn list(
+pub async fn list(
     store: &Store,
     filter: &NotificationFilter,
     limit: u32,
@@ -120,7 +120,7 @@ pub(crate) async fn list(
 }
 
 /// Returns what was planned or sent for what a user has from `from` to before `until`.
-pub(crate) async fn history(
+pub async fn history(
     store: &Store,
     user: &str,
     from: Millis,
@@ -132,7 +132,7 @@ pub(crate) async fn history(
 
 /// Returns at most `limit` notifications that are planned for a user from `from` on, by the time they are due, each with
 /// the start of what it is about.
-pub(crate) async fn coming(
+pub async fn coming(
     store: &Store,
     user: &str,
     from: Millis,
@@ -146,7 +146,7 @@ pub(crate) async fn coming(
 }
 
 /// Returns at most `limit` notifications of an event.
-pub(crate) async fn of_event(store: &Store, event: &str, limit: u32) -> Result<Vec<NotificationRow>, Error> {
+pub async fn of_event(store: &Store, event: &str, limit: u32) -> Result<Vec<NotificationRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(OF_EVENT).bind(event).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
 }
@@ -173,8 +173,8 @@ pub(super) async fn insert_all(
     connection: &mut AnyConnection,
     rows: &[&NotificationRow],
 ) -> Result<(), sqlx::Error> {
-    for chunk in rows.chunks(many::ROWS) {
-        let mut query = sqlx::query(many::of(INSERT, chunk.len()));
+    for chunk in rows.chunks(bulk_insert::ROWS) {
+        let mut query = sqlx::query(bulk_insert::of(INSERT, chunk.len()));
         for row in chunk {
             query = query.bind(&row.id).bind(&row.plan_id).bind(&row.user_id).bind(&row.event_id);
             query = query.bind(&row.occurrence).bind(&row.channel).bind(row.due_at).bind(&row.urgency);

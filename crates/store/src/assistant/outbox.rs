@@ -1,12 +1,9 @@
-//! What is due goes out: leased, with its attempt on disk before the send, and its outcome after it.
-
-use futures::future::BoxFuture;
-use sqlx::AnyConnection;
+//! The outbox of due notifications: leased, with the attempt on disk before the send, and its outcome after it.
 
 use super::audit::{self, AuditRow};
 use super::notifications::{self, NotificationRow, select_notifications};
 use super::row;
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 row! {
     /// One try.
@@ -91,86 +88,78 @@ const ATTEMPTS: &str = "\
 
 /// How a try ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Settlement {
-    pub(crate) id: String,
+pub struct Settlement {
+    pub id: String,
     /// The attempt that this is about: a later one is left alone.
-    pub(crate) attempt: i64,
+    pub attempt: i64,
     /// Of the attempt: sent, simulated, failed or unknown.
-    pub(crate) outcome: String,
-    pub(crate) detail: String,
+    pub outcome: String,
+    pub detail: String,
     /// Of the notification from now on.
-    pub(crate) status: String,
-    pub(crate) try_at: Millis,
-    pub(crate) sent_at: Option<Millis>,
-    pub(crate) error: Option<String>,
-    pub(crate) at: Millis,
+    pub status: String,
+    pub try_at: Millis,
+    pub sent_at: Option<Millis>,
+    pub error: Option<String>,
+    pub at: Millis,
 }
 
 /// Takes at most `limit` of what is due, under a lease, with an attempt that is on disk before anything is sent.
 /// Sorted by the time to try; the rows are as they are then.
-pub(crate) async fn lease(
+pub async fn lease(
     store: &Store,
     owner: String,
     now: Millis,
     until: Millis,
     limit: u32,
 ) -> Result<Vec<NotificationRow>, Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        (owner, now, until, limit): &'a (String, Millis, Millis, u32),
-    ) -> BoxFuture<'a, Result<Vec<NotificationRow>, sqlx::Error>> {
-        Box::pin(async move {
-            let query = sqlx::query_as(DUE).bind(*now).bind(i64::from(*limit));
-            let due: Vec<NotificationRow> = query.fetch_all(&mut *connection).await?;
-            let mut leased = Vec::with_capacity(due.len());
-            for mut row in due {
-                let query = sqlx::query(LEASE).bind(&row.id).bind(owner).bind(*until).bind(*now);
-                if query.execute(&mut *connection).await?.rows_affected() == 0 {
-                    continue;
-                }
-                row.attempts += 1;
-                "sending".clone_into(&mut row.status);
-                let query = sqlx::query(START).bind(&row.id).bind(row.attempts).bind(*now);
-                query.execute(&mut *connection).await?;
-                leased.push(row);
+    let verb = verb!(|connection,
+                      (owner, now, until, limit): &(String, Millis, Millis, u32)|
+     -> Result<Vec<NotificationRow>, sqlx::Error> {
+        let query = sqlx::query_as(DUE).bind(*now).bind(i64::from(*limit));
+        let due: Vec<NotificationRow> = query.fetch_all(&mut *connection).await?;
+        let mut leased = Vec::with_capacity(due.len());
+        for mut row in due {
+            let query = sqlx::query(LEASE).bind(&row.id).bind(owner).bind(*until).bind(*now);
+            if query.execute(&mut *connection).await?.rows_affected() == 0 {
+                continue;
             }
-            Ok(leased)
-        })
-    }
+            row.attempts += 1;
+            "sending".clone_into(&mut row.status);
+            let query = sqlx::query(START).bind(&row.id).bind(row.attempts).bind(*now);
+            query.execute(&mut *connection).await?;
+            leased.push(row);
+        }
+        Ok(leased)
+    });
     store.write((owner, now, until, limit), verb).await
 }
 
 /// Records how a try ended; `false` where the notification is another's by now.
-pub(crate) async fn settle(store: &Store, settlement: Settlement) -> Result<bool, Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        done: &'a Settlement,
-    ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-        Box::pin(async move {
-            let query = sqlx::query(END).bind(&done.id).bind(done.attempt).bind(done.at);
-            query.bind(&done.outcome).bind(&done.detail).execute(&mut *connection).await?;
-            let query = sqlx::query(SETTLE).bind(&done.id).bind(done.attempt).bind(&done.status);
-            let query = query.bind(done.try_at).bind(done.sent_at).bind(&done.error).bind(done.at);
-            Ok(query.execute(connection).await?.rows_affected() > 0)
-        })
-    }
+pub async fn settle(store: &Store, settlement: Settlement) -> Result<bool, Error> {
+    let verb = verb!(|connection, done: &Settlement| -> Result<bool, sqlx::Error> {
+        let query = sqlx::query(END).bind(&done.id).bind(done.attempt).bind(done.at);
+        query.bind(&done.outcome).bind(&done.detail).execute(&mut *connection).await?;
+        let query = sqlx::query(SETTLE).bind(&done.id).bind(done.attempt).bind(&done.status);
+        let query = query.bind(done.try_at).bind(done.sent_at).bind(&done.error).bind(done.at);
+        Ok(query.execute(connection).await?.rows_affected() > 0)
+    });
     store.write(settlement, verb).await
 }
 
 /// Returns sendings whose lease ran out before `now`: their hub is gone, and nobody knows how far it came.
-pub(crate) async fn lost(store: &Store, now: Millis, limit: u32) -> Result<Vec<NotificationRow>, Error> {
+pub async fn lost(store: &Store, now: Millis, limit: u32) -> Result<Vec<NotificationRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(LOST).bind(now).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
 }
 
 /// Returns when the next notification is to be tried.
-pub(crate) async fn next(store: &Store) -> Result<Option<Millis>, Error> {
+pub async fn next(store: &Store) -> Result<Option<Millis>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(NEXT).fetch_one(&mut *connection).await?)
 }
 
 /// Returns what is planned and was not told in its time: due before `before` and never tried, or held until now.
-pub(crate) async fn missed(
+pub async fn missed(
     store: &Store,
     now: Millis,
     before: Millis,
@@ -182,14 +171,14 @@ pub(crate) async fn missed(
 }
 
 /// Returns what a notification tells with its own.
-pub(crate) async fn merged_into(store: &Store, carrier: &str) -> Result<Vec<NotificationRow>, Error> {
+pub async fn merged_into(store: &Store, carrier: &str) -> Result<Vec<NotificationRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(MERGED).bind(carrier).fetch_all(&mut *connection).await?)
 }
 
 /// Returns at most `limit` of what is urgent, was told or has failed, and waits for its acknowledgement, by the time of
 /// its last change: what stands behind that time and id.
-pub(crate) async fn unacknowledged(
+pub async fn unacknowledged(
     store: &Store,
     behind: &(Millis, String),
     limit: u32,
@@ -200,81 +189,59 @@ pub(crate) async fn unacknowledged(
 }
 
 /// Plans the next step of an escalation, unless it is planned already.
-pub(crate) async fn escalate(store: &Store, next: NotificationRow) -> Result<(), Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        next: &'a NotificationRow,
-    ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-        Box::pin(async move {
-            let there: i64 = sqlx::query_scalar(THERE).bind(&next.id).fetch_one(&mut *connection).await?;
-            if there == 0 {
-                notifications::insert(connection, next, &next.plan_id).await?;
-            }
-            Ok(())
-        })
-    }
+pub async fn escalate(store: &Store, next: NotificationRow) -> Result<(), Error> {
+    let verb = verb!(|connection, next: &NotificationRow| -> Result<(), sqlx::Error> {
+        let there: i64 = sqlx::query_scalar(THERE).bind(&next.id).fetch_one(&mut *connection).await?;
+        if there == 0 {
+            notifications::insert(connection, next, &next.plan_id).await?;
+        }
+        Ok(())
+    });
     store.write(next, verb).await
 }
 
 /// Lets missed notifications be told by another one, whose id stands in their `error`.
-pub(crate) async fn merge(store: &Store, ids: Vec<String>, into: String, at: Millis) -> Result<(), Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        (ids, into, at): &'a (Vec<String>, String, Millis),
-    ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-        Box::pin(async move {
+pub async fn merge(store: &Store, ids: Vec<String>, into: String, at: Millis) -> Result<(), Error> {
+    let verb =
+        verb!(|connection, (ids, into, at): &(Vec<String>, String, Millis)| -> Result<(), sqlx::Error> {
             for id in ids {
                 sqlx::query(MERGE).bind(id).bind(into).bind(*at).execute(&mut *connection).await?;
             }
             Ok(())
-        })
-    }
+        });
     store.write((ids, into, at), verb).await
 }
 
 /// A person's word about a notification.
 #[derive(Clone, Debug)]
-pub(crate) struct Resolution {
-    pub(crate) id: String,
+pub struct Resolution {
+    pub id: String,
     /// Where it must stand now.
-    pub(crate) from: String,
-    pub(crate) to: String,
-    pub(crate) error: Option<String>,
-    pub(crate) at: Millis,
-    pub(crate) audit: AuditRow,
+    pub from: String,
+    pub to: String,
+    pub error: Option<String>,
+    pub at: Millis,
+    pub audit: AuditRow,
 }
 
 /// Moves a notification by a person's word; `false` where it does not stand there any more.
-pub(crate) async fn resolve(store: &Store, resolution: Resolution) -> Result<bool, Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        word: &'a Resolution,
-    ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-        Box::pin(async move {
-            let query = sqlx::query(MOVE).bind(&word.id).bind(&word.from).bind(&word.to).bind(word.at);
-            if query.bind(&word.error).execute(&mut *connection).await?.rows_affected() == 0 {
-                return Ok(false);
-            }
-            audit::append(connection, &word.audit).await?;
-            Ok(true)
-        })
-    }
+pub async fn resolve(store: &Store, resolution: Resolution) -> Result<bool, Error> {
+    let verb = verb!(|connection, word: &Resolution| -> Result<bool, sqlx::Error> {
+        let query = sqlx::query(MOVE).bind(&word.id).bind(&word.from).bind(&word.to).bind(word.at);
+        if query.bind(&word.error).execute(&mut *connection).await?.rows_affected() == 0 {
+            return Ok(false);
+        }
+        audit::append(connection, &word.audit).await?;
+        Ok(true)
+    });
     store.write(resolution, verb).await
 }
 
 /// Notes that somebody saw a notification, and with it what else was told about the same occurrence. `false` where
 /// it was noted before.
-pub(crate) async fn acknowledge(
-    store: &Store,
-    id: String,
-    at: Millis,
-    audit: AuditRow,
-) -> Result<bool, Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        (id, at, audit): &'a (String, Millis, AuditRow),
-    ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-        Box::pin(async move {
+pub async fn acknowledge(store: &Store, id: String, at: Millis, audit: AuditRow) -> Result<bool, Error> {
+    let verb =
+        verb!(|connection, (id, at, audit): &(String, Millis, AuditRow)| -> Result<bool, sqlx::Error> {
             let query = sqlx::query(ACKNOWLEDGE).bind(id).bind(*at);
             if query.execute(&mut *connection).await?.rows_affected() == 0 {
                 return Ok(false);
@@ -282,19 +249,18 @@ pub(crate) async fn acknowledge(
             sqlx::query(ACKNOWLEDGE_OTHERS).bind(id).bind(*at).execute(&mut *connection).await?;
             audit::append(connection, audit).await?;
             Ok(true)
-        })
-    }
+        });
     store.write((id, at, audit), verb).await
 }
 
 /// Returns how often a send was begun, the present one among them; one that was held was not.
-pub(crate) async fn tries(store: &Store, id: &str) -> Result<i64, Error> {
+pub async fn tries(store: &Store, id: &str) -> Result<i64, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(TRIES).bind(id).fetch_one(&mut *connection).await?)
 }
 
 /// Returns the attempts of a notification, those that were held among them.
-pub(crate) async fn attempts(store: &Store, id: &str) -> Result<Vec<AttemptRow>, Error> {
+pub async fn attempts(store: &Store, id: &str) -> Result<Vec<AttemptRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(ATTEMPTS).bind(id).fetch_all(&mut *connection).await?)
 }

@@ -4,7 +4,7 @@
 //! core, each of them wakes who waits for it, and a list of hundreds of rows takes twice as long. So the engine itself
 //! joins the rows of such a list, each with its columns in a row: a text behind its length in bytes, a number as it is.
 
-use crate::store::Error;
+use crate::Error;
 
 /// Writes the expression that packs columns, none of which may be NULL.
 macro_rules! packed {
@@ -16,9 +16,9 @@ macro_rules! packed {
 pub(super) use packed;
 
 /// What is left to read of packed rows.
-pub(super) struct Packed<'a>(&'a str);
+pub(super) struct PackedRowReader<'a>(&'a str);
 
-impl<'a> Packed<'a> {
+impl<'a> PackedRowReader<'a> {
     /// Reads row after row; `row` reads its columns in the order in which they were packed.
     pub(super) fn rows<T>(packed: &'a str, row: impl Fn(&mut Self) -> Option<T>) -> Result<Vec<T>, Error> {
         let mut left = Self(packed);

@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
-use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
 use super::notifications::{self, NotificationRow};
-use super::{many, row};
-use crate::store::{Error, Millis, Store};
+use super::{bulk_insert, row};
+use crate::{Error, Millis, Store, verb};
 
 row! {
     /// A plan for one occurrence of an event.
@@ -26,20 +25,20 @@ row! {
 
 /// A plan and what it plans.
 #[derive(Clone, Debug)]
-pub(crate) struct NewPlan {
-    pub(crate) plan: PlanRow,
-    pub(crate) notifications: Vec<NotificationRow>,
+pub struct NewPlan {
+    pub plan: PlanRow,
+    pub notifications: Vec<NotificationRow>,
 }
 
 /// What applying a plan changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Applied {
+pub struct Applied {
     /// Notifications that are planned now and were not before.
-    pub(crate) planned: u64,
+    pub planned: u64,
     /// Notifications that stay as they were.
-    pub(crate) kept: u64,
+    pub kept: u64,
     /// Notifications that were planned before and are not any more.
-    pub(crate) superseded: u64,
+    pub superseded: u64,
 }
 
 macro_rules! select_plans {
@@ -88,39 +87,34 @@ const EVENTS: &str = "SELECT id FROM events WHERE id IN ($1)";
 const PLANNED: &str = "SELECT DISTINCT event_id, occurrence FROM notifications WHERE event_id IN ($1)";
 
 /// Applies plans in one transaction and says what each changed. A plan for an event that is gone changes nothing.
-pub(crate) async fn apply(store: &Store, plans: Vec<NewPlan>) -> Result<Vec<Applied>, Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        plans: &'a Vec<NewPlan>,
-    ) -> BoxFuture<'a, Result<Vec<Applied>, sqlx::Error>> {
-        Box::pin(async move {
-            let mut added = HashSet::new();
-            for chunk in plans.chunks(many::ROWS) {
-                added.extend(add(connection, chunk).await?);
-            }
-            let mut applied = Vec::with_capacity(plans.len());
-            for new in plans {
-                applied.push(if added.contains(&new.plan.id) {
-                    Applied { planned: new.notifications.len() as u64, ..Applied::default() }
-                } else {
-                    apply_one(connection, new).await?
-                });
-            }
-            Ok(applied)
-        })
-    }
+pub async fn apply(store: &Store, plans: Vec<NewPlan>) -> Result<Vec<Applied>, Error> {
+    let verb = verb!(|connection, plans: &Vec<NewPlan>| -> Result<Vec<Applied>, sqlx::Error> {
+        let mut added = HashSet::new();
+        for chunk in plans.chunks(bulk_insert::ROWS) {
+            added.extend(add(connection, chunk).await?);
+        }
+        let mut applied = Vec::with_capacity(plans.len());
+        for new in plans {
+            applied.push(if added.contains(&new.plan.id) {
+                Applied { planned: new.notifications.len() as u64, ..Applied::default() }
+            } else {
+                apply_one(connection, new).await?
+            });
+        }
+        Ok(applied)
+    });
     store.write(plans, verb).await
 }
 
 /// Adds plans that are the first for what they are about, with all that they plan, and returns their ids. Others, and
 /// one whose event is gone, are left out.
 async fn add(connection: &mut AnyConnection, plans: &[NewPlan]) -> Result<Vec<String>, sqlx::Error> {
-    let mut query = sqlx::query_scalar(many::of(EVENTS, plans.len()));
+    let mut query = sqlx::query_scalar(bulk_insert::of(EVENTS, plans.len()));
     for new in plans {
         query = query.bind(&new.plan.event_id);
     }
     let there: HashSet<String> = query.fetch_all(&mut *connection).await?.into_iter().collect();
-    let mut query = sqlx::query_as(many::of(PLANNED, plans.len()));
+    let mut query = sqlx::query_as(bulk_insert::of(PLANNED, plans.len()));
     for new in plans {
         query = query.bind(&new.plan.event_id);
     }
@@ -132,7 +126,7 @@ async fn add(connection: &mut AnyConnection, plans: &[NewPlan]) -> Result<Vec<St
     if plans.is_empty() {
         return Ok(Vec::new());
     }
-    let mut query = sqlx::query_scalar(many::of(INSERT, plans.len()));
+    let mut query = sqlx::query_scalar(bulk_insert::of(INSERT, plans.len()));
     for new in &plans {
         query = bind_plan!(query, new.plan);
     }
@@ -203,13 +197,13 @@ pub(super) async fn supersede_all(
 }
 
 /// Returns the plan that stands for an occurrence.
-pub(crate) async fn current(store: &Store, event: &str, occurrence: &str) -> Result<Option<PlanRow>, Error> {
+pub async fn current(store: &Store, event: &str, occurrence: &str) -> Result<Option<PlanRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(CURRENT).bind(event).bind(occurrence).fetch_optional(&mut *connection).await?)
 }
 
 /// Returns event, occurrence, key and source of the plans that stand for what a user has from `from` to before `until`.
-pub(crate) async fn keys(
+pub async fn keys(
     store: &Store,
     user: &str,
     from: Millis,
@@ -220,7 +214,7 @@ pub(crate) async fn keys(
 }
 
 /// Returns the occurrences of an event that a plan stands for.
-pub(crate) async fn planned_occurrences(store: &Store, event: &str) -> Result<Vec<String>, Error> {
+pub async fn planned_occurrences(store: &Store, event: &str) -> Result<Vec<String>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(OF_EVENT).bind(event).fetch_all(&mut *connection).await?)
 }

@@ -1,10 +1,7 @@
-//! What a user wants done differently.
-
-use futures::future::BoxFuture;
-use sqlx::AnyConnection;
+//! Rules of a user.
 
 use super::row;
-use crate::store::{Error, Store};
+use crate::{Error, Store, verb};
 
 row! {
     /// A rule of a user.
@@ -33,39 +30,29 @@ const REMOVE: &str = "DELETE FROM rules WHERE user_id = $1 AND id = $2";
 const REVISE: &str = "UPDATE users SET revision = revision + 1 WHERE id = $1";
 
 /// Returns a user's rules, highest priority first.
-pub(crate) async fn list(store: &Store, user: &str) -> Result<Vec<RuleRow>, Error> {
+pub async fn list(store: &Store, user: &str) -> Result<Vec<RuleRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(LIST).bind(user).fetch_all(&mut *connection).await?)
 }
 
 /// Adds a rule, or changes the one with this id.
-pub(crate) async fn put(store: &Store, rule: RuleRow) -> Result<(), Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        rule: &'a RuleRow,
-    ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-        Box::pin(async move {
-            let query = sqlx::query(PUT).bind(&rule.id).bind(&rule.user_id).bind(&rule.kind);
-            let query = query.bind(&rule.terms).bind(rule.enabled).bind(rule.priority);
-            query.execute(&mut *connection).await?;
-            sqlx::query(REVISE).bind(&rule.user_id).execute(connection).await.map(drop)
-        })
-    }
+pub async fn put(store: &Store, rule: RuleRow) -> Result<(), Error> {
+    let verb = verb!(|connection, rule: &RuleRow| -> Result<(), sqlx::Error> {
+        let query = sqlx::query(PUT).bind(&rule.id).bind(&rule.user_id).bind(&rule.kind);
+        let query = query.bind(&rule.terms).bind(rule.enabled).bind(rule.priority);
+        query.execute(&mut *connection).await?;
+        sqlx::query(REVISE).bind(&rule.user_id).execute(connection).await.map(drop)
+    });
     store.write(rule, verb).await
 }
 
 /// Removes a rule; `false` where there was none.
-pub(crate) async fn remove(store: &Store, user: String, id: String) -> Result<bool, Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        (user, id): &'a (String, String),
-    ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-        Box::pin(async move {
-            let gone = sqlx::query(REMOVE).bind(user).bind(id).execute(&mut *connection).await?;
-            sqlx::query(REVISE).bind(user).execute(connection).await?;
-            Ok(gone.rows_affected() > 0)
-        })
-    }
+pub async fn remove(store: &Store, user: String, id: String) -> Result<bool, Error> {
+    let verb = verb!(|connection, (user, id): &(String, String)| -> Result<bool, sqlx::Error> {
+        let gone = sqlx::query(REMOVE).bind(user).bind(id).execute(&mut *connection).await?;
+        sqlx::query(REVISE).bind(user).execute(connection).await?;
+        Ok(gone.rows_affected() > 0)
+    });
     store.write((user, id), verb).await
 }
 

@@ -1,11 +1,8 @@
 //! Users.
 
-use futures::future::BoxFuture;
-use sqlx::AnyConnection;
-
 use super::audit::{self, AuditRow};
 use super::row;
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 row! {
     /// A user.
@@ -45,54 +42,41 @@ const PUT: &str = "\
 const REMOVE: &str = "DELETE FROM users WHERE id = $1";
 
 /// Returns one user.
-pub(crate) async fn get(store: &Store, id: &str) -> Result<Option<UserRow>, Error> {
+pub async fn get(store: &Store, id: &str) -> Result<Option<UserRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
 }
 
 /// Returns at most `limit` users, by id, behind `after`.
-pub(crate) async fn list(store: &Store, after: &str, limit: u32) -> Result<Vec<UserRow>, Error> {
+pub async fn list(store: &Store, after: &str, limit: u32) -> Result<Vec<UserRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(LIST).bind(after).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
 }
 
 /// Adds a user, or changes the one with this id; of the row, the revision and the creation are the store's own.
 /// `false`, and nothing changed, where another user has the mail address.
-pub(crate) async fn put(store: &Store, user: UserRow, audit: AuditRow) -> Result<bool, Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        (user, audit): &'a (UserRow, AuditRow),
-    ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-        Box::pin(async move {
-            let taken: i64 = sqlx::query_scalar(TAKEN)
-                .bind(&user.email)
-                .bind(&user.id)
-                .fetch_one(&mut *connection)
-                .await?;
-            if taken > 0 {
-                return Ok(false);
-            }
-            let query = sqlx::query(PUT).bind(&user.id).bind(&user.name).bind(&user.email).bind(&user.phone);
-            query.bind(&user.preferences).bind(user.updated_at).execute(&mut *connection).await?;
-            audit::append(connection, audit).await?;
-            Ok(true)
-        })
-    }
+pub async fn put(store: &Store, user: UserRow, audit: AuditRow) -> Result<bool, Error> {
+    let verb = verb!(|connection, (user, audit): &(UserRow, AuditRow)| -> Result<bool, sqlx::Error> {
+        let taken: i64 =
+            sqlx::query_scalar(TAKEN).bind(&user.email).bind(&user.id).fetch_one(&mut *connection).await?;
+        if taken > 0 {
+            return Ok(false);
+        }
+        let query = sqlx::query(PUT).bind(&user.id).bind(&user.name).bind(&user.email).bind(&user.phone);
+        query.bind(&user.preferences).bind(user.updated_at).execute(&mut *connection).await?;
+        audit::append(connection, audit).await?;
+        Ok(true)
+    });
     store.write((user, audit), verb).await
 }
 
 /// Removes a user with all that is theirs; `false` where there was none.
-pub(crate) async fn remove(store: &Store, id: String, audit: AuditRow) -> Result<bool, Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        (id, audit): &'a (String, AuditRow),
-    ) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-        Box::pin(async move {
-            let gone = sqlx::query(REMOVE).bind(id).execute(&mut *connection).await?.rows_affected() > 0;
-            audit::append(connection, audit).await?;
-            Ok(gone)
-        })
-    }
+pub async fn remove(store: &Store, id: String, audit: AuditRow) -> Result<bool, Error> {
+    let verb = verb!(|connection, (id, audit): &(String, AuditRow)| -> Result<bool, sqlx::Error> {
+        let gone = sqlx::query(REMOVE).bind(id).execute(&mut *connection).await?.rows_affected() > 0;
+        audit::append(connection, audit).await?;
+        Ok(gone)
+    });
     store.write((id, audit), verb).await
 }
 

@@ -1,16 +1,15 @@
-//! A session says what happened.
+//! Writes of a session: threads, turns and items.
 
-use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
 use super::{Change, NewItem, NewThread};
-use crate::store::{Error, Store};
+use crate::{Error, Store, verb};
 
 /// A thread that is taken up keeps its beginning: title, age and what it was started with.
 const THREAD: &str = "\
-    INSERT INTO codex_threads (id, back, version, cwd, model, title, settings, tokens, created_at, updated_at) \
+    INSERT INTO codex_threads (id, backend, version, cwd, model, title, settings, tokens, created_at, updated_at) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8) \
-    ON CONFLICT (id) DO UPDATE SET back = excluded.back, version = excluded.version, updated_at = excluded.updated_at";
+    ON CONFLICT (id) DO UPDATE SET backend = excluded.backend, version = excluded.version, updated_at = excluded.updated_at";
 
 /// The names of turns may begin anew when a new process takes the thread up.
 const TURN: &str = "\
@@ -18,7 +17,7 @@ const TURN: &str = "\
     SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT) \
     WHERE EXISTS (SELECT 1 FROM codex_threads WHERE id = $1) \
     ON CONFLICT (thread, turn) DO UPDATE \
-    SET ended = NULL, failure = NULL, started_at = excluded.started_at, ended_at = NULL, alive_at = NULL";
+    SET ended = NULL, failure = NULL, started_at = excluded.started_at, ended_at = NULL, heartbeat_at = NULL";
 
 const END: &str = "\
     UPDATE codex_turns SET ended = $3, failure = $4, ended_at = $5 WHERE thread = $1 AND turn = $2";
@@ -33,15 +32,8 @@ const ITEM: &str = "\
     ON CONFLICT (thread, id) DO UPDATE SET text = excluded.text, body = excluded.body, kind = excluded.kind";
 
 /// Keeps what happened, in order.
-pub(crate) async fn record(store: &Store, changes: Vec<Change>) -> Result<(), Error> {
-    store.write(changes, verb).await
-}
-
-fn verb<'a>(
-    connection: &'a mut AnyConnection,
-    changes: &'a Vec<Change>,
-) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-    Box::pin(async move {
+pub async fn record(store: &Store, changes: Vec<Change>) -> Result<(), Error> {
+    let verb = verb!(|connection, changes: &Vec<Change>| -> Result<(), sqlx::Error> {
         for change in changes {
             match change {
                 Change::Thread(new) => begin(connection, new).await?,
@@ -57,13 +49,14 @@ fn verb<'a>(
             }
         }
         Ok(())
-    })
+    });
+    store.write(changes, verb).await
 }
 
 async fn begin(connection: &mut AnyConnection, new: &NewThread) -> Result<(), sqlx::Error> {
     let query = sqlx::query(THREAD)
         .bind(&new.id)
-        .bind(&new.back)
+        .bind(&new.backend)
         .bind(&new.version)
         .bind(&new.cwd)
         .bind(&new.model)

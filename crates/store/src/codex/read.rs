@@ -1,13 +1,13 @@
-//! Questions about threads.
+//! Queries of threads.
 
 use super::{Item, Thread};
-use crate::store::{Error, Store, pattern};
+use crate::{Error, Store, pattern};
 
 /// Selects threads with how their last turn ended.
 macro_rules! select_threads {
     ($rest:literal) => {
         concat!(
-            "SELECT t.id, t.back, t.version, t.cwd, t.model, t.title, t.settings, t.tokens, t.created_at, \
+            "SELECT t.id, t.backend, t.version, t.cwd, t.model, t.title, t.settings, t.tokens, t.created_at, \
                     t.updated_at, u.ended AS last_end, u.failure AS last_failure \
              FROM codex_threads t LEFT JOIN codex_turns u ON u.thread = t.id AND u.turn = \
                   (SELECT MAX(v.turn) FROM codex_turns v WHERE v.thread = t.id AND v.started_at = \
@@ -32,20 +32,20 @@ const ITEMS: &str = "\
 
 /// Which threads or items a list shows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Query {
+pub struct Query {
     /// Stands somewhere in it, in any case (beyond ASCII, as written); empty means all.
-    pub(crate) text: String,
-    pub(crate) limit: u32,
+    pub text: String,
+    pub limit: u32,
 }
 
 /// Returns one thread.
-pub(crate) async fn thread(store: &Store, id: &str) -> Result<Option<Thread>, Error> {
+pub async fn thread(store: &Store, id: &str) -> Result<Option<Thread>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(ONE).bind(id).fetch_optional(&mut *connection).await?)
 }
 
 /// Returns threads, the last used first, behind the one of `before` (its `updated_at` and id) where that is given.
-pub(crate) async fn threads(
+pub async fn threads(
     store: &Store,
     query: &Query,
     before: Option<(i64, &str)>,
@@ -58,7 +58,7 @@ pub(crate) async fn threads(
 }
 
 /// Returns items of a thread, the newest first, older than the one numbered `before` where that is given.
-pub(crate) async fn items(
+pub async fn items(
     store: &Store,
     thread: &str,
     query: &Query,

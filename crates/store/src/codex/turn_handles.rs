@@ -1,13 +1,13 @@
-//! Turns that their callers ask about later, also after a restart of the hub.
+//! Handles of turns, for callers that ask again after a restart of the hub.
 
 use futures::future::BoxFuture;
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, FromRow, Row as _};
 
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 /// Rows that are kept; of more, the oldest go.
-const MOST: i64 = 2048;
+const RETAINED: i64 = 2048;
 
 const ADD: &str = "\
     INSERT INTO codex_handles (id, owner, thread, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)";
@@ -18,24 +18,24 @@ const FORGET: &str = "\
 
 /// An end is never taken back.
 const END: &str = "\
-    UPDATE codex_handles SET ended = $2, said = $3, failure = $4, updated_at = $5 WHERE id = $1 AND ended IS NULL";
+    UPDATE codex_handles SET ended = $2, answer = $3, failure = $4, updated_at = $5 WHERE id = $1 AND ended IS NULL";
 
 const ONE: &str = "\
-    SELECT id, owner, thread, created_at, updated_at, ended, said, failure FROM codex_handles \
+    SELECT id, owner, thread, created_at, updated_at, ended, answer, failure FROM codex_handles \
     WHERE id = $1 AND owner = $2";
 
 /// One row of `codex_handles`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Handle {
-    pub(crate) id: String,
-    pub(crate) owner: String,
-    pub(crate) thread: String,
-    pub(crate) created_at: Millis,
-    pub(crate) updated_at: Millis,
+pub struct Handle {
+    pub id: String,
+    pub owner: String,
+    pub thread: String,
+    pub created_at: Millis,
+    pub updated_at: Millis,
     /// `completed`, `interrupted`, `failed`, `withdrawn` or `lost`; nothing while it is open.
-    pub(crate) ended: Option<String>,
-    pub(crate) said: Option<String>,
-    pub(crate) failure: Option<String>,
+    pub ended: Option<String>,
+    pub answer: Option<String>,
+    pub failure: Option<String>,
 }
 
 impl FromRow<'_, AnyRow> for Handle {
@@ -47,34 +47,29 @@ impl FromRow<'_, AnyRow> for Handle {
             created_at: row.try_get("created_at")?,
             updated_at: row.try_get("updated_at")?,
             ended: row.try_get("ended")?,
-            said: row.try_get("said")?,
+            answer: row.try_get("answer")?,
             failure: row.try_get("failure")?,
         })
     }
 }
 
 /// Keeps a turn that begins; what it says of an end is left out.
-pub(crate) async fn add(store: &Store, handle: Handle) -> Result<(), Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        handle: &'a Handle,
-    ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-        Box::pin(async move {
-            let query = sqlx::query(ADD).bind(&handle.id).bind(&handle.owner).bind(&handle.thread);
-            query.bind(handle.created_at).execute(&mut *connection).await?;
-            sqlx::query(FORGET).bind(MOST).execute(connection).await.map(drop)
-        })
-    }
+pub async fn add(store: &Store, handle: Handle) -> Result<(), Error> {
+    let verb = verb!(|connection, handle: &Handle| -> Result<(), sqlx::Error> {
+        let query = sqlx::query(ADD).bind(&handle.id).bind(&handle.owner).bind(&handle.thread);
+        query.bind(handle.created_at).execute(&mut *connection).await?;
+        sqlx::query(FORGET).bind(RETAINED).execute(connection).await.map(drop)
+    });
     store.write(handle, verb).await
 }
 
 /// Keeps how a turn ended, unless an end stands there already.
-pub(crate) async fn end(store: &Store, handle: Handle) -> Result<(), Error> {
+pub async fn end(store: &Store, handle: Handle) -> Result<(), Error> {
     fn verb<'a>(
         connection: &'a mut AnyConnection,
         handle: &'a Handle,
     ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-        let query = sqlx::query(END).bind(&handle.id).bind(&handle.ended).bind(&handle.said);
+        let query = sqlx::query(END).bind(&handle.id).bind(&handle.ended).bind(&handle.answer);
         let query = query.bind(&handle.failure).bind(handle.updated_at);
         Box::pin(async move { query.execute(connection).await.map(drop) })
     }
@@ -82,7 +77,7 @@ pub(crate) async fn end(store: &Store, handle: Handle) -> Result<(), Error> {
 }
 
 /// Returns the turn of this name, if it is `owner`'s.
-pub(crate) async fn find(store: &Store, owner: &str, id: &str) -> Result<Option<Handle>, Error> {
+pub async fn find(store: &Store, owner: &str, id: &str) -> Result<Option<Handle>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(ONE).bind(id).bind(owner).fetch_optional(&mut *connection).await?)
 }

@@ -1,9 +1,9 @@
-//! What happened to a question, in order, never changed.
+//! The audit log of a question, in order, never changed.
 
 use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store};
 
 const APPEND: &str = "\
     INSERT INTO question_events (question, seq, at, kind, who) \
@@ -14,10 +14,10 @@ const READ: &str = "SELECT at, kind, who FROM question_events WHERE question = $
 
 /// One row of `question_events`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
-    pub(crate) at: Millis,
-    pub(crate) kind: String,
-    pub(crate) who: String,
+pub struct Event {
+    pub at: Millis,
+    pub kind: String,
+    pub who: String,
 }
 
 /// Appends an event within the transaction of a verb.
@@ -32,13 +32,7 @@ pub(super) async fn append(
 }
 
 /// Notes something that changes nothing else.
-pub(crate) async fn note(
-    store: &Store,
-    question: &str,
-    kind: &str,
-    who: &str,
-    now: Millis,
-) -> Result<(), Error> {
+pub async fn note(store: &Store, question: &str, kind: &str, who: &str, now: Millis) -> Result<(), Error> {
     store.write((question.to_owned(), kind.to_owned(), who.to_owned(), now), verb).await
 }
 
@@ -50,7 +44,7 @@ fn verb<'a>(
 }
 
 /// Returns the first thousand events of a question.
-pub(crate) async fn events(store: &Store, question: &str) -> Result<Vec<Event>, Error> {
+pub async fn events(store: &Store, question: &str) -> Result<Vec<Event>, Error> {
     let mut connection = store.read().await?;
     let rows: Vec<(Millis, String, String)> =
         sqlx::query_as(READ).bind(question).fetch_all(&mut *connection).await?;

@@ -1,10 +1,9 @@
-//! A question ends, or its end is taken back.
+//! The decision of a question, and its undoing.
 
-use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
 use super::audit;
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 const DECIDE: &str = "\
     UPDATE questions SET state = $2, kind = $3, outcome = $4, decided_at = $5, held_until = $6, snoozed_until = NULL \
@@ -29,7 +28,7 @@ const GIVE_UP: &str = "\
 
 const PRESENT: &str = "\
     SELECT COUNT(*) FROM question_deliveries \
-    WHERE question = $1 AND delivered_at IS NULL AND (gone_at IS NULL OR gone_at > $2)";
+    WHERE question = $1 AND delivered_at IS NULL AND (disconnected_at IS NULL OR disconnected_at > $2)";
 
 /// Nobody is left who could be told; but a stream's request keeps its answer, should its caller come back.
 const GIVE_UP_ALL: &str = "\
@@ -37,21 +36,21 @@ const GIVE_UP_ALL: &str = "\
 
 /// An outcome for a pending question.
 #[derive(Clone, Debug)]
-pub(crate) struct Decision {
-    pub(crate) id: String,
-    pub(crate) kind: String,
+pub struct Decision {
+    pub id: String,
+    pub kind: String,
     /// JSON of the room's own.
-    pub(crate) outcome: String,
+    pub outcome: String,
     /// The event of the audit, and through what.
-    pub(crate) event: String,
-    pub(crate) who: String,
-    pub(crate) now: Millis,
+    pub event: String,
+    pub who: String,
+    pub now: Millis,
     /// Until when it may be taken back; `None` makes it final at once.
-    pub(crate) held_until: Option<Millis>,
+    pub held_until: Option<Millis>,
 }
 
 /// Decides a pending question; false, and no change, when it is not pending.
-pub(crate) async fn decide(store: &Store, decision: Decision) -> Result<bool, Error> {
+pub async fn decide(store: &Store, decision: Decision) -> Result<bool, Error> {
     store.write(decision, |connection, decision| Box::pin(decided(connection, decision))).await
 }
 
@@ -74,53 +73,56 @@ async fn decided(connection: &mut AnyConnection, decision: &Decision) -> Result<
 }
 
 /// Makes a held outcome final once its time to be taken back is over.
-pub(crate) async fn make_final(store: &Store, id: &str, now: Millis) -> Result<bool, Error> {
-    store.write((id.to_owned(), now), make_final_verb).await
-}
-
-fn make_final_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (id, now): &'a (String, Millis),
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn make_final(store: &Store, id: &str, now: Millis) -> Result<bool, Error> {
+    let verb = verb!(|connection, (id, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
         let done: Vec<String> =
             sqlx::query_scalar(MAKE_FINAL).bind(id).bind(*now).fetch_all(&mut *connection).await?;
         if !done.is_empty() {
             audit::append(connection, id, "final", "", *now).await?;
         }
         Ok(!done.is_empty())
-    })
+    });
+    store.write((id.to_owned(), now), verb).await
 }
 
 /// Makes a held question pending again; false when it is not held, or no longer.
-pub(crate) async fn take_back(store: &Store, id: &str, who: &str, now: Millis) -> Result<bool, Error> {
-    store.write((id.to_owned(), who.to_owned(), now), take_back_verb).await
-}
-
-fn take_back_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (id, who, now): &'a (String, String, Millis),
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn take_back(store: &Store, id: &str, who: &str, now: Millis) -> Result<bool, Error> {
+    let verb = verb!(|connection, (id, who, now): &(String, String, Millis)| -> Result<bool, sqlx::Error> {
         let done: Vec<String> =
             sqlx::query_scalar(TAKE_BACK).bind(id).bind(*now).fetch_all(&mut *connection).await?;
         if !done.is_empty() {
             audit::append(connection, id, "taken_back", who, *now).await?;
         }
         Ok(!done.is_empty())
-    })
+    });
+    store.write((id.to_owned(), who.to_owned(), now), verb).await
 }
 
 /// Takes an asker off a question; the last one takes the question with it, ended with `outcome`. False when it was
 /// not pending.
-pub(crate) async fn withdraw(
+pub async fn withdraw(
     store: &Store,
     id: &str,
     asker: &str,
     outcome: &str,
     now: Millis,
 ) -> Result<bool, Error> {
-    store.write((cancelled(id, outcome, "cancelled", now), asker.to_owned()), withdraw_verb).await
+    let verb = verb!(|connection, (decision, asker): &(Decision, String)| -> Result<bool, sqlx::Error> {
+        let others = sqlx::query_scalar(OTHERS).bind(&decision.id).bind(asker);
+        let others: i64 = others.fetch_one(&mut *connection).await?;
+        let changed = if others == 0 {
+            decided(connection, decision).await?
+        } else {
+            audit::append(connection, &decision.id, "cancelled", asker, decision.now).await?;
+            true
+        };
+        if changed {
+            let give_up = sqlx::query(GIVE_UP).bind(&decision.id).bind(asker).bind(decision.now);
+            give_up.execute(connection).await?;
+        }
+        Ok(changed)
+    });
+    store.write((cancelled(id, outcome, "cancelled", now), asker.to_owned()), verb).await
 }
 
 fn cancelled(id: &str, outcome: &str, kind: &str, now: Millis) -> Decision {
@@ -135,43 +137,15 @@ fn cancelled(id: &str, outcome: &str, kind: &str, now: Millis) -> Decision {
     }
 }
 
-fn withdraw_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (decision, asker): &'a (Decision, String),
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
-        let others = sqlx::query_scalar(OTHERS).bind(&decision.id).bind(asker);
-        let others: i64 = others.fetch_one(&mut *connection).await?;
-        let changed = if others == 0 {
-            decided(connection, decision).await?
-        } else {
-            audit::append(connection, &decision.id, "cancelled", asker, decision.now).await?;
-            true
-        };
-        if changed {
-            let give_up = sqlx::query(GIVE_UP).bind(&decision.id).bind(asker).bind(decision.now);
-            give_up.execute(connection).await?;
-        }
-        Ok(changed)
-    })
-}
-
 /// Ends a pending question with `outcome` if each of its clients has been gone since before `before`.
-pub(crate) async fn leave(
+pub async fn leave(
     store: &Store,
     id: &str,
     outcome: &str,
     before: Millis,
     now: Millis,
 ) -> Result<bool, Error> {
-    store.write((cancelled(id, outcome, "client_gone", now), before), leave_verb).await
-}
-
-fn leave_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (decision, before): &'a (Decision, Millis),
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
+    let verb = verb!(|connection, (decision, before): &(Decision, Millis)| -> Result<bool, sqlx::Error> {
         let present = sqlx::query_scalar(PRESENT).bind(&decision.id).bind(*before);
         let present: i64 = present.fetch_one(&mut *connection).await?;
         if present > 0 || !decided(connection, decision).await? {
@@ -179,7 +153,8 @@ fn leave_verb<'a>(
         }
         sqlx::query(GIVE_UP_ALL).bind(&decision.id).bind(decision.now).execute(connection).await?;
         Ok(true)
-    })
+    });
+    store.write((cancelled(id, outcome, "client_gone", now), before), verb).await
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
-//! Outcomes reach who asked: once, and also after a disconnect or a restart.
+//! Deliveries of outcomes to askers: once, and also after a disconnect or a restart.
 
-use futures::future::BoxFuture;
-use sqlx::{AnyConnection, FromRow, Row as _};
+use sqlx::{FromRow, Row as _};
 
 use super::{Question, audit};
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 /// An outcome for a stream: the number of its event, the id of the request as JSON, and the question.
 type Numbered = (i64, String, Question);
@@ -13,7 +12,7 @@ type Numbered = (i64, String, Question);
 type Stands = (String, Option<Millis>, Option<Millis>, Option<Millis>);
 
 /// Outcomes that one look at a stream hands out.
-const AT_ONCE: i64 = 100;
+const BATCH_SIZE: i64 = 100;
 
 const IS_DELIVERY: &str = "SELECT COUNT(*) FROM question_deliveries WHERE question = $1 AND asker = $2";
 
@@ -30,26 +29,26 @@ const ASKERS: &str = "\
     WHERE ($1 = '' OR d.question = $1) AND d.delivered_at IS NULL AND q.state = 'decided'";
 
 const STANDS: &str = "\
-    SELECT session, gone_at, silent_at, waits_until FROM question_deliveries \
+    SELECT session, disconnected_at, silent_at, lease_until FROM question_deliveries \
     WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL LIMIT 1";
 
 const HERE: &str = "\
-    UPDATE question_deliveries SET session = $3, waits_until = $4, gone_at = NULL, silent_at = NULL \
+    UPDATE question_deliveries SET session = $3, lease_until = $4, disconnected_at = NULL, silent_at = NULL \
     WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL";
 
 /// One that has gone is past being expected.
 const LETS_GO: &str = "\
-    UPDATE question_deliveries SET waits_until = $4 \
-    WHERE question = $1 AND asker = $2 AND stream = $3 AND delivered_at IS NULL AND gone_at IS NULL";
+    UPDATE question_deliveries SET lease_until = $4 \
+    WHERE question = $1 AND asker = $2 AND stream = $3 AND delivered_at IS NULL AND disconnected_at IS NULL";
 
 const SILENT: &str = "\
     UPDATE question_deliveries SET silent_at = $2 \
-    WHERE question = $1 AND delivered_at IS NULL AND gone_at IS NULL AND silent_at IS NULL AND waits_until <= $2 \
+    WHERE question = $1 AND delivered_at IS NULL AND disconnected_at IS NULL AND silent_at IS NULL AND lease_until <= $2 \
     RETURNING question";
 
 const LEFT: &str = "\
-    UPDATE question_deliveries SET gone_at = $3 \
-    WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL AND gone_at IS NULL";
+    UPDATE question_deliveries SET disconnected_at = $3 \
+    WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL AND disconnected_at IS NULL";
 
 const DELIVERED: &str = "\
     UPDATE question_deliveries SET delivered_at = $3 \
@@ -80,27 +79,27 @@ const SENT: &str = "\
     RETURNING question";
 
 const GONE: &str = "\
-    UPDATE question_deliveries SET gone_at = $2 WHERE session = $1 AND delivered_at IS NULL AND gone_at IS NULL";
+    UPDATE question_deliveries SET disconnected_at = $2 WHERE session = $1 AND delivered_at IS NULL AND disconnected_at IS NULL";
 
 /// A stream's caller may open its first one at any time.
 const ALL_GONE: &str = "\
-    UPDATE question_deliveries SET gone_at = $1 \
-    WHERE session <> '' AND stream = '' AND delivered_at IS NULL AND gone_at IS NULL";
+    UPDATE question_deliveries SET disconnected_at = $1 \
+    WHERE session <> '' AND stream = '' AND delivered_at IS NULL AND disconnected_at IS NULL";
 
 /// Of what can be leased alone, nobody may have said until when: a hub that was killed did not.
 const ALL_LEASED: &str = "\
-    UPDATE question_deliveries SET waits_until = $1 \
-    WHERE (session = '' OR stream <> '') AND delivered_at IS NULL AND gone_at IS NULL AND waits_until IS NULL";
+    UPDATE question_deliveries SET lease_until = $1 \
+    WHERE (session = '' OR stream <> '') AND delivered_at IS NULL AND disconnected_at IS NULL AND lease_until IS NULL";
 
 const BACK: &str = "\
-    UPDATE question_deliveries SET gone_at = NULL, waits_until = NULL, silent_at = NULL \
-    WHERE session = $1 AND delivered_at IS NULL AND (gone_at IS NOT NULL OR waits_until IS NOT NULL)";
+    UPDATE question_deliveries SET disconnected_at = NULL, lease_until = NULL, silent_at = NULL \
+    WHERE session = $1 AND delivered_at IS NULL AND (disconnected_at IS NOT NULL OR lease_until IS NOT NULL)";
 
 const ASKED_IN: &str =
     "SELECT question, asker FROM question_deliveries WHERE session = $1 AND delivered_at IS NULL";
 
 /// Tells whether an asker is among those who get a question's outcome.
-pub(crate) async fn is_delivery(store: &Store, question: &str, asker: &str) -> Result<bool, Error> {
+pub async fn is_delivery(store: &Store, question: &str, asker: &str) -> Result<bool, Error> {
     let mut connection = store.read().await?;
     let count = sqlx::query_scalar(IS_DELIVERY).bind(question).bind(asker);
     let count: i64 = count.fetch_one(&mut *connection).await?;
@@ -108,7 +107,7 @@ pub(crate) async fn is_delivery(store: &Store, question: &str, asker: &str) -> R
 }
 
 /// Returns decided questions whose outcome `asker` has not got, oldest first, at most `limit`; of tools' calls only.
-pub(crate) async fn undelivered(store: &Store, asker: &str, limit: u32) -> Result<Vec<Question>, Error> {
+pub async fn undelivered(store: &Store, asker: &str, limit: u32) -> Result<Vec<Question>, Error> {
     let mut connection = store.read().await?;
     let query = sqlx::query_as(UNDELIVERED).bind(asker).bind(i64::from(limit));
     Ok(query.fetch_all(&mut *connection).await?)
@@ -116,38 +115,33 @@ pub(crate) async fn undelivered(store: &Store, asker: &str, limit: u32) -> Resul
 
 /// Returns who did not get the outcome of a decided question yet, with the stream that it goes to; of all questions
 /// where `question` is empty.
-pub(crate) async fn askers(store: &Store, question: &str) -> Result<Vec<(String, String)>, Error> {
+pub async fn askers(store: &Store, question: &str) -> Result<Vec<(String, String)>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(ASKERS).bind(question).fetch_all(&mut *connection).await?)
 }
 
 /// An asker that waits, or waits again.
 #[derive(Clone, Debug)]
-pub(crate) struct Here {
-    pub(crate) question: String,
-    pub(crate) asker: String,
-    pub(crate) session: String,
-    pub(crate) now: Millis,
+pub struct Here {
+    pub question: String,
+    pub asker: String,
+    pub session: String,
+    pub now: Millis,
     /// For how long it may be silent from now on; `None` for as long as its call or its connection lasts.
-    pub(crate) lease: Option<Millis>,
+    pub lease: Option<Millis>,
 }
 
 /// Notes that an asker waits again; true if that is news. A lease is written anew once half of it is over: a task is
 /// polled every few seconds.
-pub(crate) async fn here(store: &Store, here: Here) -> Result<bool, Error> {
-    store.write(here, here_verb).await
-}
-
-fn here_verb<'a>(
-    connection: &'a mut AnyConnection,
-    here: &'a Here,
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn here(store: &Store, here: Here) -> Result<bool, Error> {
+    let verb = verb!(|connection, here: &Here| -> Result<bool, sqlx::Error> {
         let stands = sqlx::query_as(STANDS).bind(&here.question).bind(&here.asker);
         let stands: Option<Stands> = stands.fetch_optional(&mut *connection).await?;
-        let Some((session, gone_at, silent_at, waits_until)) = stands else { return Ok(false) };
-        let news = gone_at.is_some() || silent_at.is_some();
-        let holds = match (waits_until, here.lease) {
+        let Some((session, disconnected_at, silent_at, lease_until)) = stands else {
+            return Ok(false);
+        };
+        let news = disconnected_at.is_some() || silent_at.is_some();
+        let holds = match (lease_until, here.lease) {
             (None, None) => true,
             (Some(until), Some(lease)) => until - here.now > lease / 2,
             (Some(_), None) | (None, Some(_)) => false,
@@ -161,11 +155,12 @@ fn here_verb<'a>(
             audit::append(connection, &here.question, "heard", "", here.now).await?;
         }
         Ok(news || session != here.session)
-    })
+    });
+    store.write(here, verb).await
 }
 
 /// Notes that the call or the stream of an asker that nobody can see ended, and until when it is expected back.
-pub(crate) async fn lets_go(
+pub async fn lets_go(
     store: &Store,
     question: &str,
     asker: &str,
@@ -173,166 +168,115 @@ pub(crate) async fn lets_go(
     until: Millis,
 ) -> Result<(), Error> {
     let lease = (question.to_owned(), asker.to_owned(), stream.to_owned(), until);
-    store.write(lease, lets_go_verb).await
-}
-
-fn lets_go_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (question, asker, stream, until): &'a (String, String, String, Millis),
-) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-    Box::pin(async move {
+    let verb = verb!(|connection,
+                      (question, asker, stream, until): &(String, String, String, Millis)|
+     -> Result<(), sqlx::Error> {
         let lease = sqlx::query(LETS_GO).bind(question).bind(asker).bind(stream).bind(*until);
         lease.execute(connection).await.map(drop)
-    })
+    });
+    store.write(lease, verb).await
 }
 
 /// Notes that those who asked a question and were expected until now have not been heard of; false when there are none.
-pub(crate) async fn silent(store: &Store, question: &str, now: Millis) -> Result<bool, Error> {
-    store.write((question.to_owned(), now), silent_verb).await
-}
-
-fn silent_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (question, now): &'a (String, Millis),
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn silent(store: &Store, question: &str, now: Millis) -> Result<bool, Error> {
+    let verb = verb!(|connection, (question, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
         let fell = sqlx::query_scalar(SILENT).bind(question).bind(*now);
         let fell: Vec<String> = fell.fetch_all(&mut *connection).await?;
         if !fell.is_empty() {
             audit::append(connection, question, "silent", "", *now).await?;
         }
         Ok(!fell.is_empty())
-    })
+    });
+    store.write((question.to_owned(), now), verb).await
 }
 
 /// Notes that an asker waits no more.
-pub(crate) async fn left(store: &Store, question: &str, asker: &str, now: Millis) -> Result<(), Error> {
-    store.write((question.to_owned(), asker.to_owned(), now), left_verb).await
-}
-
-fn left_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (question, asker, now): &'a (String, String, Millis),
-) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-    Box::pin(async move {
-        sqlx::query(LEFT).bind(question).bind(asker).bind(*now).execute(connection).await.map(drop)
-    })
+pub async fn left(store: &Store, question: &str, asker: &str, now: Millis) -> Result<(), Error> {
+    let verb =
+        verb!(|connection, (question, asker, now): &(String, String, Millis)| -> Result<(), sqlx::Error> {
+            sqlx::query(LEFT).bind(question).bind(asker).bind(*now).execute(connection).await.map(drop)
+        });
+    store.write((question.to_owned(), asker.to_owned(), now), verb).await
 }
 
 /// Notes that the outcome reached `asker`. False when it did before, or there is none.
-pub(crate) async fn delivered(
-    store: &Store,
-    question: &str,
-    asker: &str,
-    now: Millis,
-) -> Result<bool, Error> {
-    store.write((question.to_owned(), asker.to_owned(), now), delivered_verb).await
-}
-
-fn delivered_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (question, asker, now): &'a (String, String, Millis),
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
-        let done = sqlx::query_scalar(DELIVERED).bind(question).bind(asker).bind(*now);
-        let done: Vec<String> = done.fetch_all(&mut *connection).await?;
-        if done.is_empty() {
-            return Ok(false);
-        }
-        audit::append(connection, question, "delivered", "", *now).await?;
-        Ok(true)
-    })
+pub async fn delivered(store: &Store, question: &str, asker: &str, now: Millis) -> Result<bool, Error> {
+    let verb =
+        verb!(|connection, (question, asker, now): &(String, String, Millis)| -> Result<bool, sqlx::Error> {
+            let done = sqlx::query_scalar(DELIVERED).bind(question).bind(asker).bind(*now);
+            let done: Vec<String> = done.fetch_all(&mut *connection).await?;
+            if done.is_empty() {
+                return Ok(false);
+            }
+            audit::append(connection, question, "delivered", "", *now).await?;
+            Ok(true)
+        });
+    store.write((question.to_owned(), asker.to_owned(), now), verb).await
 }
 
 /// Returns the events of a stream: with `after`, all behind that one, also those that were sent before; without,
 /// those that were not sent yet. What fell due since gets the next numbers.
-pub(crate) async fn due(store: &Store, stream: &str, after: Option<i64>) -> Result<Vec<Numbered>, Error> {
-    store.write((stream.to_owned(), after), due_verb).await
-}
-
-fn due_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (stream, after): &'a (String, Option<i64>),
-) -> BoxFuture<'a, Result<Vec<Numbered>, sqlx::Error>> {
-    Box::pin(async move {
-        let new = sqlx::query_as(UNNUMBERED).bind(stream).bind(AT_ONCE);
-        let new: Vec<(String, String)> = new.fetch_all(&mut *connection).await?;
-        for (question, request) in &new {
-            let number = sqlx::query(NUMBER).bind(stream).bind(question).bind(request);
-            number.execute(&mut *connection).await?;
-        }
-        let due = sqlx::query(DUE).bind(stream).bind(after.unwrap_or(0)).bind(i64::from(after.is_some()));
-        let due = due.bind(AT_ONCE).fetch_all(connection).await?;
-        due.iter().map(|row| Ok((row.try_get(19)?, row.try_get(20)?, Question::from_row(row)?))).collect()
-    })
+pub async fn due(store: &Store, stream: &str, after: Option<i64>) -> Result<Vec<Numbered>, Error> {
+    let verb =
+        verb!(|connection, (stream, after): &(String, Option<i64>)| -> Result<Vec<Numbered>, sqlx::Error> {
+            let new = sqlx::query_as(UNNUMBERED).bind(stream).bind(BATCH_SIZE);
+            let new: Vec<(String, String)> = new.fetch_all(&mut *connection).await?;
+            for (question, request) in &new {
+                let number = sqlx::query(NUMBER).bind(stream).bind(question).bind(request);
+                number.execute(&mut *connection).await?;
+            }
+            let due = sqlx::query(DUE).bind(stream).bind(after.unwrap_or(0)).bind(i64::from(after.is_some()));
+            let due = due.bind(BATCH_SIZE).fetch_all(connection).await?;
+            due.iter().map(|row| Ok((row.try_get(19)?, row.try_get(20)?, Question::from_row(row)?))).collect()
+        });
+    store.write((stream.to_owned(), after), verb).await
 }
 
 /// Notes that an event of a stream was written.
-pub(crate) async fn sent(store: &Store, stream: &str, event: i64, now: Millis) -> Result<bool, Error> {
-    store.write((stream.to_owned(), event, now), sent_verb).await
-}
-
-fn sent_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (stream, event, now): &'a (String, i64, Millis),
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
-        let done = sqlx::query_scalar(SENT).bind(stream).bind(*event).bind(*now);
-        let done: Vec<String> = done.fetch_all(&mut *connection).await?;
-        for question in &done {
-            audit::append(connection, question, "delivered", "", *now).await?;
-        }
-        Ok(!done.is_empty())
-    })
+pub async fn sent(store: &Store, stream: &str, event: i64, now: Millis) -> Result<bool, Error> {
+    let verb =
+        verb!(|connection, (stream, event, now): &(String, i64, Millis)| -> Result<bool, sqlx::Error> {
+            let done = sqlx::query_scalar(SENT).bind(stream).bind(*event).bind(*now);
+            let done: Vec<String> = done.fetch_all(&mut *connection).await?;
+            for question in &done {
+                audit::append(connection, question, "delivered", "", *now).await?;
+            }
+            Ok(!done.is_empty())
+        });
+    store.write((stream.to_owned(), event, now), verb).await
 }
 
 /// Notes that a session's client has gone; returns how many outcomes it will not hear.
-pub(crate) async fn gone(store: &Store, session: &str, now: Millis) -> Result<u64, Error> {
-    store.write((session.to_owned(), now), gone_verb).await
-}
-
-fn gone_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (session, now): &'a (String, Millis),
-) -> BoxFuture<'a, Result<u64, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn gone(store: &Store, session: &str, now: Millis) -> Result<u64, Error> {
+    let verb = verb!(|connection, (session, now): &(String, Millis)| -> Result<u64, sqlx::Error> {
         let done = sqlx::query(GONE).bind(session).bind(*now).execute(connection).await?;
         Ok(done.rows_affected())
-    })
+    });
+    store.write((session.to_owned(), now), verb).await
 }
 
 /// Notes that the client of a session is back; returns how many outcomes it waits for again.
-pub(crate) async fn back(store: &Store, session: &str) -> Result<u64, Error> {
-    store.write(session.to_owned(), back_verb).await
-}
-
-fn back_verb<'a>(
-    connection: &'a mut AnyConnection,
-    session: &'a String,
-) -> BoxFuture<'a, Result<u64, sqlx::Error>> {
-    Box::pin(async move { Ok(sqlx::query(BACK).bind(session).execute(connection).await?.rows_affected()) })
+pub async fn back(store: &Store, session: &str) -> Result<u64, Error> {
+    let verb = verb!(|connection, session: &String| -> Result<u64, sqlx::Error> {
+        Ok(sqlx::query(BACK).bind(session).execute(connection).await?.rows_affected())
+    });
+    store.write(session.to_owned(), verb).await
 }
 
 /// Returns the questions that a session asked and whose outcome it was not told, and as whom it asked each.
-pub(crate) async fn asked_in(store: &Store, session: &str) -> Result<Vec<(String, String)>, Error> {
+pub async fn asked_in(store: &Store, session: &str) -> Result<Vec<(String, String)>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(ASKED_IN).bind(session).fetch_all(&mut *connection).await?)
 }
 
 /// Notes that every session, and every call, has ended, as at the start of the only hub. Who has no session is
 /// expected until `leased`.
-pub(crate) async fn all_gone(store: &Store, now: Millis, leased: Millis) -> Result<(), Error> {
-    store.write((now, leased), all_gone_verb).await
-}
-
-fn all_gone_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (now, leased): &'a (Millis, Millis),
-) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-    Box::pin(async move {
+pub async fn all_gone(store: &Store, now: Millis, leased: Millis) -> Result<(), Error> {
+    let verb = verb!(|connection, (now, leased): &(Millis, Millis)| -> Result<(), sqlx::Error> {
         sqlx::query(ALL_GONE).bind(*now).execute(&mut *connection).await?;
         sqlx::query(ALL_LEASED).bind(*leased).execute(connection).await.map(drop)
-    })
+    });
+    store.write((now, leased), verb).await
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What time has brought, and when it brings the next.
+//! Questions that are due for a change by time, and the time of the next one.
 
 use super::Question;
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store};
 
 const HELD: &str =
     "SELECT id FROM questions WHERE state = 'held' AND held_until <= $1 ORDER BY held_until LIMIT $2";
@@ -20,14 +20,14 @@ const TIMED_OUT: &str =
 
 const GONE: &str = "\
     SELECT DISTINCT q.id, q.seen_ms FROM question_deliveries d JOIN questions q ON q.id = d.question \
-    WHERE d.delivered_at IS NULL AND d.gone_at <= $1 AND q.state = 'pending' \
+    WHERE d.delivered_at IS NULL AND d.disconnected_at <= $1 AND q.state = 'pending' \
       AND NOT EXISTS (SELECT 1 FROM question_deliveries p WHERE p.question = q.id AND p.delivered_at IS NULL \
-                      AND (p.gone_at IS NULL OR p.gone_at > $1)) \
+                      AND (p.disconnected_at IS NULL OR p.disconnected_at > $1)) \
     LIMIT $2";
 
 const SILENT: &str = "\
     SELECT DISTINCT q.id FROM question_deliveries d JOIN questions q ON q.id = d.question \
-    WHERE d.delivered_at IS NULL AND d.gone_at IS NULL AND d.silent_at IS NULL AND d.waits_until <= $1 \
+    WHERE d.delivered_at IS NULL AND d.disconnected_at IS NULL AND d.silent_at IS NULL AND d.lease_until <= $1 \
       AND q.state = 'pending' \
     LIMIT $2";
 
@@ -36,31 +36,31 @@ const NEXT: &str = "\
         SELECT MIN(deadline) AS at FROM questions WHERE state = 'pending' \
         UNION ALL SELECT MIN(held_until) FROM questions WHERE state = 'held' \
         UNION ALL SELECT MIN(snoozed_until) FROM questions WHERE state = 'pending' \
-        UNION ALL SELECT MIN(gone_at) + CAST($2 AS BIGINT) FROM question_deliveries \
-                  WHERE delivered_at IS NULL AND gone_at > CAST($1 AS BIGINT) - CAST($2 AS BIGINT) \
-        UNION ALL SELECT MIN(waits_until) FROM question_deliveries \
-                  WHERE delivered_at IS NULL AND gone_at IS NULL AND silent_at IS NULL AND waits_until > CAST($1 AS BIGINT)) \
+        UNION ALL SELECT MIN(disconnected_at) + CAST($2 AS BIGINT) FROM question_deliveries \
+                  WHERE delivered_at IS NULL AND disconnected_at > CAST($1 AS BIGINT) - CAST($2 AS BIGINT) \
+        UNION ALL SELECT MIN(lease_until) FROM question_deliveries \
+                  WHERE delivered_at IS NULL AND disconnected_at IS NULL AND silent_at IS NULL AND lease_until > CAST($1 AS BIGINT)) \
         AS due";
 
 /// What is due.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Due {
+pub struct Due {
     /// Outcomes that can no longer be taken back.
-    pub(crate) held: Vec<String>,
-    /// Questions that were put off until now.
-    pub(crate) snoozed: Vec<String>,
-    pub(crate) defaults: Vec<Question>,
+    pub held: Vec<String>,
+    /// Questions that were snoozed until now.
+    pub snoozed: Vec<String>,
+    pub defaults: Vec<Question>,
     /// Questions past their deadline, and how long they were seen.
-    pub(crate) timed_out: Vec<(String, Millis)>,
+    pub timed_out: Vec<(String, Millis)>,
     /// Questions all of whose clients are gone for good, and how long they were seen.
-    pub(crate) gone: Vec<(String, Millis)>,
+    pub gone: Vec<(String, Millis)>,
     /// Questions of which a client was expected to ask again by now.
-    pub(crate) silent: Vec<String>,
+    pub silent: Vec<String>,
 }
 
 impl Due {
     /// Tells whether there may be more than `limit` of something.
-    pub(crate) fn is_full(&self, limit: u32) -> bool {
+    pub fn is_full(&self, limit: u32) -> bool {
         let most = [
             &self.held.len(),
             &self.snoozed.len(),
@@ -74,12 +74,7 @@ impl Due {
 }
 
 /// Returns what is due at `now`, at most `limit` of each; clients that left before `gone_before` are gone for good.
-pub(crate) async fn due_now(
-    store: &Store,
-    now: Millis,
-    gone_before: Millis,
-    limit: u32,
-) -> Result<Due, Error> {
+pub async fn due_now(store: &Store, now: Millis, gone_before: Millis, limit: u32) -> Result<Due, Error> {
     let mut connection = store.read().await?;
     let limit = i64::from(limit);
     Ok(Due {
@@ -93,7 +88,7 @@ pub(crate) async fn due_now(
 }
 
 /// Returns when the next thing falls due, apart from defaults, which a look at the question brings.
-pub(crate) async fn next_due(store: &Store, now: Millis, grace: Millis) -> Result<Option<Millis>, Error> {
+pub async fn next_due(store: &Store, now: Millis, grace: Millis) -> Result<Option<Millis>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(NEXT).bind(now).bind(grace).fetch_one(&mut *connection).await?)
 }

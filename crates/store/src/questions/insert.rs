@@ -1,10 +1,9 @@
-//! A question comes in, or joins one that is there.
+//! The insert of a question, or of another asker of a pending one.
 
-use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
 use super::audit;
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 const OPEN: &str = "\
     SELECT q.id FROM questions q WHERE q.fingerprint = $1 AND q.state <> 'decided' ORDER BY q.seq DESC LIMIT 1";
@@ -38,42 +37,42 @@ const DELIVERY: &str = "\
     INSERT INTO question_deliveries (question, asker, stream, request, session, asked_at) \
     VALUES ($1, $2, $3, $4, $5, $6) \
     ON CONFLICT (question, asker, stream, request) DO UPDATE \
-    SET session = excluded.session, gone_at = NULL, delivered_at = NULL, waits_until = NULL, silent_at = NULL";
+    SET session = excluded.session, disconnected_at = NULL, delivered_at = NULL, lease_until = NULL, silent_at = NULL";
 
 /// A question that somebody asks.
 #[derive(Clone, Debug)]
-pub(crate) struct NewQuestion {
+pub struct NewQuestion {
     /// Unique, chosen by the caller of the store; no meaning is read from it.
-    pub(crate) id: String,
-    pub(crate) fingerprint: String,
-    pub(crate) asker: String,
-    pub(crate) client: String,
-    pub(crate) session: String,
+    pub id: String,
+    pub fingerprint: String,
+    pub asker: String,
+    pub client: String,
+    pub session: String,
     /// Where the outcome goes; both empty for a tool's call.
-    pub(crate) stream: String,
-    pub(crate) request: String,
-    pub(crate) workspace: String,
-    pub(crate) title: String,
-    pub(crate) level: String,
-    pub(crate) message: String,
-    pub(crate) form: String,
-    pub(crate) asked_at: Millis,
-    pub(crate) deadline: Millis,
-    pub(crate) default_after: Option<Millis>,
+    pub stream: String,
+    pub request: String,
+    pub workspace: String,
+    pub title: String,
+    pub level: String,
+    pub message: String,
+    pub form: String,
+    pub asked_at: Millis,
+    pub deadline: Millis,
+    pub default_after: Option<Millis>,
 }
 
 /// How many questions may wait.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) each_asker: u32,
-    pub(crate) total: u32,
+pub struct Limits {
+    pub each_asker: u32,
+    pub total: u32,
     /// Nothing new comes in: only what is there is joined.
-    pub(crate) attach_only: bool,
+    pub attach_only: bool,
 }
 
 /// What became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Entered {
+pub enum Entered {
     New {
         id: String,
     },
@@ -91,15 +90,8 @@ pub(crate) enum Entered {
 }
 
 /// Enters a question, which is on disk then. No text may hold a NUL character, which PostgreSQL does not take.
-pub(crate) async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Entered, Error> {
-    store.write((new, limits), verb).await
-}
-
-fn verb<'a>(
-    connection: &'a mut AnyConnection,
-    (new, limits): &'a (NewQuestion, Limits),
-) -> BoxFuture<'a, Result<Entered, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Entered, Error> {
+    let verb = verb!(|connection, (new, limits): &(NewQuestion, Limits)| -> Result<Entered, sqlx::Error> {
         let open: Option<String> =
             sqlx::query_scalar(OPEN).bind(&new.fingerprint).fetch_optional(&mut *connection).await?;
         let there = if open.is_some() {
@@ -135,7 +127,8 @@ fn verb<'a>(
         deliver(connection, &new.id, new).await?;
         audit::append(connection, &new.id, "asked", &new.client, new.asked_at).await?;
         Ok(Entered::New { id: new.id.clone() })
-    })
+    });
+    store.write((new, limits), verb).await
 }
 
 async fn insert(connection: &mut AnyConnection, new: &NewQuestion) -> Result<(), sqlx::Error> {

@@ -1,12 +1,9 @@
-//! Old questions go, with their words, their deliveries and their audit.
+//! The deletion of old questions, with their texts, deliveries and audit.
 
-use futures::future::BoxFuture;
-use sqlx::AnyConnection;
-
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 /// Questions that go in one transaction, so that nobody waits long behind them.
-const AT_ONCE: i64 = 200;
+const BATCH_SIZE: i64 = 200;
 
 const PRUNE: &str = "\
     DELETE FROM questions WHERE state = 'decided' AND id IN ( \
@@ -14,14 +11,11 @@ const PRUNE: &str = "\
 
 /// Removes questions that were decided before `since`, 200 at most, oldest first; returns how many went. Ask again until
 /// there are none.
-pub(crate) async fn prune(store: &Store, since: Millis) -> Result<u64, Error> {
+pub async fn prune(store: &Store, since: Millis) -> Result<u64, Error> {
+    let verb = verb!(|connection, since: &Millis| -> Result<u64, sqlx::Error> {
+        Ok(sqlx::query(PRUNE).bind(*since).bind(BATCH_SIZE).execute(connection).await?.rows_affected())
+    });
     store.write(since, verb).await
-}
-
-fn verb<'a>(connection: &'a mut AnyConnection, since: &'a Millis) -> BoxFuture<'a, Result<u64, sqlx::Error>> {
-    Box::pin(async move {
-        Ok(sqlx::query(PRUNE).bind(*since).bind(AT_ONCE).execute(connection).await?.rows_affected())
-    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Questions about questions.
+//! Queries of questions.
 
 use super::Question;
-use crate::store::{Error, Millis, Store, pattern};
+use crate::{Error, Millis, Store, pattern};
 
 const GET: &str = select_questions!("WHERE q.id = $1");
 
@@ -35,41 +35,41 @@ const COUNT_HISTORY: &str = "\
            OR LOWER(q.outcome) LIKE $2 ESCAPE '!')";
 
 /// Returns one question.
-pub(crate) async fn get(store: &Store, id: &str) -> Result<Option<Question>, Error> {
+pub async fn get(store: &Store, id: &str) -> Result<Option<Question>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
 }
 
 /// Returns at most `limit` pending questions, oldest first, behind the `seq` of `after`.
-pub(crate) async fn pending(store: &Store, after: Option<i64>, limit: u32) -> Result<Vec<Question>, Error> {
+pub async fn pending(store: &Store, after: Option<i64>, limit: u32) -> Result<Vec<Question>, Error> {
     let mut connection = store.read().await?;
     let query = sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit));
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
 /// Returns how many questions are pending.
-pub(crate) async fn count_pending(store: &Store) -> Result<u64, Error> {
+pub async fn count_pending(store: &Store) -> Result<u64, Error> {
     let mut connection = store.read().await?;
     let count: i64 = sqlx::query_scalar(COUNT_PENDING).fetch_one(&mut *connection).await?;
     Ok(count.cast_unsigned())
 }
 
 /// Returns the place of a pending question in the queue, 1 for the oldest.
-pub(crate) async fn place(store: &Store, seq: i64) -> Result<u64, Error> {
+pub async fn place(store: &Store, seq: i64) -> Result<u64, Error> {
     let mut connection = store.read().await?;
     let count: i64 = sqlx::query_scalar(PLACE).bind(seq).fetch_one(&mut *connection).await?;
     Ok(count.cast_unsigned())
 }
 
 /// Returns the pending question to turn to after the one of this `seq`, if there is another.
-pub(crate) async fn next(store: &Store, seq: i64, now: Millis) -> Result<Option<String>, Error> {
+pub async fn next(store: &Store, seq: i64, now: Millis) -> Result<Option<String>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(NEXT).bind(seq).bind(now).fetch_optional(&mut *connection).await?)
 }
 
 /// Returns at most `limit` decided questions of `kind` (empty is all) in which `text` stands (empty is all), newest
 /// first, before the `seq` of `before`.
-pub(crate) async fn history(
+pub async fn history(
     store: &Store,
     text: &str,
     kind: &str,
@@ -82,7 +82,7 @@ pub(crate) async fn history(
 }
 
 /// Returns how many decided questions there are of `kind` with `text`.
-pub(crate) async fn count_history(store: &Store, text: &str, kind: &str) -> Result<u64, Error> {
+pub async fn count_history(store: &Store, text: &str, kind: &str) -> Result<u64, Error> {
     let mut connection = store.read().await?;
     let count = sqlx::query_scalar(COUNT_HISTORY).bind(kind).bind(pattern(text));
     let count: i64 = count.fetch_one(&mut *connection).await?;

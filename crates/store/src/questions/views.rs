@@ -1,10 +1,7 @@
-//! A question is shown, put off, and comes back.
-
-use futures::future::BoxFuture;
-use sqlx::AnyConnection;
+//! Views of a question, and its snoozing.
 
 use super::audit;
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 const SEEN_BEFORE: &str = "SELECT seen_at FROM questions WHERE id = $1 AND state = 'pending'";
 
@@ -27,25 +24,18 @@ const WAKE: &str = "\
 
 /// A presenter shows a question.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
-    pub(crate) id: String,
-    pub(crate) now: Millis,
+pub struct Seen {
+    pub id: String,
+    pub now: Millis,
     /// Longest time since the look before that counts as seen.
-    pub(crate) gap: Millis,
+    pub gap: Millis,
     /// The presenter, for the audit.
-    pub(crate) who: String,
+    pub who: String,
 }
 
 /// Notes a look at a pending question; true for the first one.
-pub(crate) async fn seen(store: &Store, seen: Seen) -> Result<bool, Error> {
-    store.write(seen, seen_verb).await
-}
-
-fn seen_verb<'a>(
-    connection: &'a mut AnyConnection,
-    seen: &'a Seen,
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn seen(store: &Store, seen: Seen) -> Result<bool, Error> {
+    let verb = verb!(|connection, seen: &Seen| -> Result<bool, sqlx::Error> {
         let before = sqlx::query_scalar(SEEN_BEFORE).bind(&seen.id);
         let before: Option<Option<Millis>> = before.fetch_optional(&mut *connection).await?;
         let look = sqlx::query(SEEN).bind(&seen.id).bind(seen.now).bind(seen.gap);
@@ -55,47 +45,32 @@ fn seen_verb<'a>(
             audit::append(connection, &seen.id, "seen", &seen.who, seen.now).await?;
         }
         Ok(first)
-    })
+    });
+    store.write(seen, verb).await
 }
 
 /// Puts a pending question off; false when it is not pending.
-pub(crate) async fn snooze(
-    store: &Store,
-    id: &str,
-    who: &str,
-    now: Millis,
-    until: Millis,
-) -> Result<bool, Error> {
-    store.write((id.to_owned(), who.to_owned(), now, until), snooze_verb).await
-}
-
-fn snooze_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (id, who, now, until): &'a (String, String, Millis, Millis),
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn snooze(store: &Store, id: &str, who: &str, now: Millis, until: Millis) -> Result<bool, Error> {
+    let verb = verb!(|connection,
+                      (id, who, now, until): &(String, String, Millis, Millis)|
+     -> Result<bool, sqlx::Error> {
         let done = sqlx::query_scalar(SNOOZE).bind(id).bind(*now).bind(*until);
         let done: Vec<String> = done.fetch_all(&mut *connection).await?;
         if !done.is_empty() {
             audit::append(connection, id, "snoozed", who, *now).await?;
         }
         Ok(!done.is_empty())
-    })
+    });
+    store.write((id.to_owned(), who.to_owned(), now, until), verb).await
 }
 
-/// Brings a question back that was put off until now.
-pub(crate) async fn wake(store: &Store, id: &str, now: Millis) -> Result<bool, Error> {
-    store.write((id.to_owned(), now), wake_verb).await
-}
-
-fn wake_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (id, now): &'a (String, Millis),
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
+/// Brings a question back that was snoozed until now.
+pub async fn wake(store: &Store, id: &str, now: Millis) -> Result<bool, Error> {
+    let verb = verb!(|connection, (id, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
         let done = sqlx::query(WAKE).bind(id).bind(*now).execute(connection).await?;
         Ok(done.rows_affected() == 1)
-    })
+    });
+    store.write((id.to_owned(), now), verb).await
 }
 
 #[cfg(test)]

@@ -1,10 +1,7 @@
-//! A hub takes the next task.
-
-use futures::future::BoxFuture;
-use sqlx::AnyConnection;
+//! The claim of the next queued task by a hub.
 
 use super::Task;
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 /// Runners that one claim can name.
 const RUNNERS: usize = 16;
@@ -35,39 +32,32 @@ const ROW: &str = select_tasks!("i.text", "WHERE t.id = $1");
 
 /// How many tasks a hub runs at once on a runner.
 #[derive(Clone, Debug)]
-pub(crate) struct Slots {
-    pub(crate) runner: String,
+pub struct Slots {
+    pub runner: String,
     /// 0 while the runner is to be left alone.
-    pub(crate) slots: u32,
+    pub slots: u32,
 }
 
 /// What a hub can take now.
 #[derive(Clone, Debug)]
-pub(crate) struct Claim {
+pub struct Claim {
     /// The process that claims; a new name for each start, so that its predecessor's tasks are told apart.
-    pub(crate) hub: String,
-    pub(crate) now: Millis,
-    pub(crate) lease_until: Millis,
+    pub hub: String,
+    pub now: Millis,
+    pub lease_until: Millis,
     /// Tasks this hub runs at once.
-    pub(crate) total: u32,
+    pub total: u32,
     /// The runners this hub has; tasks that wait for another one are left to other hubs. The first 16 count.
-    pub(crate) runners: Vec<Slots>,
+    pub runners: Vec<Slots>,
     /// Tasks taken in one go at most.
-    pub(crate) at_most: u32,
+    pub at_most: u32,
 }
 
 /// Takes the next tasks that the limits allow: callers in turn, and of each caller by priority, then by age. They
 /// are running then, with a lease of this hub. Empty when there is none. To be awaited to its end: what is taken for
 /// a caller that went away in between stays with this hub.
-pub(crate) async fn claim(store: &Store, claim: Claim) -> Result<Vec<Task>, Error> {
-    store.write(claim, verb).await
-}
-
-fn verb<'a>(
-    connection: &'a mut AnyConnection,
-    claim: &'a Claim,
-) -> BoxFuture<'a, Result<Vec<Task>, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn claim(store: &Store, claim: Claim) -> Result<Vec<Task>, Error> {
+    let verb = verb!(|connection, claim: &Claim| -> Result<Vec<Task>, sqlx::Error> {
         let mut tasks = Vec::new();
         for _ in 0..claim.at_most {
             let mut query = sqlx::query_as(CLAIM)
@@ -86,7 +76,8 @@ fn verb<'a>(
             tasks.push(sqlx::query_as(ROW).bind(id).fetch_one(&mut *connection).await?);
         }
         Ok(tasks)
-    })
+    });
+    store.write(claim, verb).await
 }
 
 #[cfg(test)]

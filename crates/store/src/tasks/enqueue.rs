@@ -1,10 +1,9 @@
-//! A task comes in.
+//! The insert of a task.
 
-use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
 use super::{NewTask, State, Task};
-use crate::store::{Error, Store};
+use crate::{Error, Store, verb};
 
 /// The limits stand in the statement itself, so that two callers cannot pass one together.
 const INSERT: &str = "\
@@ -34,22 +33,17 @@ const WAITING_OF: &str = "SELECT COUNT(*) FROM tasks WHERE state = 'queued' AND 
 
 /// How many tasks may wait.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct QueueLimits {
-    pub(crate) each_caller: u32,
-    pub(crate) total: u32,
+pub struct QueueLimits {
+    pub each_caller: u32,
+    pub total: u32,
 }
 
 /// Enters a task as queued and returns its row, which is on disk then. No text may hold a NUL character, which
 /// PostgreSQL does not take.
-pub(crate) async fn enqueue(store: &Store, new: NewTask, limits: QueueLimits) -> Result<Task, Error> {
-    store.write((new, limits), verb).await?
-}
-
-fn verb<'a>(
-    connection: &'a mut AnyConnection,
-    (new, limits): &'a (NewTask, QueueLimits),
-) -> BoxFuture<'a, Result<Result<Task, Error>, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn enqueue(store: &Store, new: NewTask, limits: QueueLimits) -> Result<Task, Error> {
+    let verb = verb!(|connection,
+                      (new, limits): &(NewTask, QueueLimits)|
+     -> Result<Result<Task, Error>, sqlx::Error> {
         let seq: Vec<i64> = sqlx::query_scalar(INSERT)
             .bind(&new.id)
             .bind(&new.caller)
@@ -71,7 +65,8 @@ fn verb<'a>(
         sqlx::query(INPUT).bind(&new.id).bind(&new.text).bind(&new.options).execute(&mut *connection).await?;
         sqlx::query(LANE).bind(&new.caller).bind(&new.runner).execute(&mut *connection).await?;
         Ok(Ok(row(new, seq)))
-    })
+    });
+    store.write((new, limits), verb).await?
 }
 
 async fn why_not(

@@ -1,10 +1,7 @@
-//! What happened in a task's run: appended, never changed.
-
-use futures::future::BoxFuture;
-use sqlx::AnyConnection;
+//! Events of a task's run: appended, never changed.
 
 use super::{Lease, NewEvent, TaskEvent};
-use crate::store::{Error, Store};
+use crate::{Error, Store, verb};
 
 /// Events kept of one task; the rest of a run that says more is in its spool.
 const EACH_TASK: i64 = 10_000;
@@ -28,47 +25,37 @@ const BEFORE: &str = "\
 
 /// Appends events and returns the last `seq` of the task; None when the lease is gone. Past 10,000 of a task they
 /// are not kept.
-pub(crate) async fn append_events(
+pub async fn append_events(
     store: &Store,
     lease: &Lease,
     events: Vec<NewEvent>,
 ) -> Result<Option<i64>, Error> {
+    let verb =
+        verb!(|connection, (lease, events): &(Lease, Vec<NewEvent>)| -> Result<Option<i64>, sqlx::Error> {
+            for event in events {
+                let query = sqlx::query(APPEND)
+                    .bind(&lease.task)
+                    .bind(lease.fence)
+                    .bind(event.at)
+                    .bind(&event.kind)
+                    .bind(&event.data)
+                    .bind(EACH_TASK);
+                if query.execute(&mut *connection).await?.rows_affected() == 0 {
+                    break;
+                }
+            }
+            sqlx::query_scalar(LAST).bind(&lease.task).bind(lease.fence).fetch_optional(connection).await
+        });
     store.write((lease.clone(), events), verb).await
 }
 
-fn verb<'a>(
-    connection: &'a mut AnyConnection,
-    (lease, events): &'a (Lease, Vec<NewEvent>),
-) -> BoxFuture<'a, Result<Option<i64>, sqlx::Error>> {
-    Box::pin(async move {
-        for event in events {
-            let query = sqlx::query(APPEND)
-                .bind(&lease.task)
-                .bind(lease.fence)
-                .bind(event.at)
-                .bind(&event.kind)
-                .bind(&event.data)
-                .bind(EACH_TASK);
-            if query.execute(&mut *connection).await?.rows_affected() == 0 {
-                break;
-            }
-        }
-        sqlx::query_scalar(LAST).bind(&lease.task).bind(lease.fence).fetch_optional(connection).await
-    })
-}
-
 /// Returns at most `limit` events of a task after `after`, in order.
-pub(crate) async fn events(
-    store: &Store,
-    task: &str,
-    after: i64,
-    limit: u32,
-) -> Result<Vec<TaskEvent>, Error> {
+pub async fn events(store: &Store, task: &str, after: i64, limit: u32) -> Result<Vec<TaskEvent>, Error> {
     read(store, AFTER, task, after, limit).await
 }
 
 /// Returns the last `limit` events of a task before the one numbered `before`, in order.
-pub(crate) async fn events_before(
+pub async fn events_before(
     store: &Store,
     task: &str,
     before: i64,

@@ -1,10 +1,7 @@
-//! A task ends.
-
-use futures::future::BoxFuture;
-use sqlx::AnyConnection;
+//! The end of a task.
 
 use super::{Ending, Lease, State};
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 const FINISH: &str = "\
     UPDATE tasks SET state = $3, failure = $4, ended_at = $5, lease_until = NULL \
@@ -23,7 +20,7 @@ const STATE: &str = "SELECT state FROM tasks WHERE id = $1";
 
 /// What became of a wish to cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cancelled {
+pub enum Cancelled {
     /// It was waiting; it has ended, cancelled.
     Waiting,
     /// It runs; whoever holds it learns of the wish with the next `extend`.
@@ -34,7 +31,7 @@ pub(crate) enum Cancelled {
 
 /// Ends a running task with its outcome, JSON of the room's own, which waits for its asker from now on. False when
 /// the lease is gone: then another hub's word stands.
-pub(crate) async fn finish(
+pub async fn finish(
     store: &Store,
     lease: &Lease,
     ending: Ending,
@@ -49,22 +46,7 @@ pub(crate) async fn finish(
         outcome: outcome.to_owned(),
         now,
     };
-    store.write(end, finish_verb).await
-}
-
-struct End {
-    lease: Lease,
-    ending: Ending,
-    failure: Option<String>,
-    outcome: String,
-    now: Millis,
-}
-
-fn finish_verb<'a>(
-    connection: &'a mut AnyConnection,
-    end: &'a End,
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
+    let verb = verb!(|connection, end: &End| -> Result<bool, sqlx::Error> {
         let caller: Vec<String> = sqlx::query_scalar(FINISH)
             .bind(&end.lease.task)
             .bind(end.lease.fence)
@@ -77,24 +59,23 @@ fn finish_verb<'a>(
         let result = sqlx::query(RESULT).bind(&end.lease.task).bind(caller).bind(&end.outcome);
         result.execute(connection).await?;
         Ok(true)
-    })
+    });
+    store.write(end, verb).await
+}
+
+struct End {
+    lease: Lease,
+    ending: Ending,
+    failure: Option<String>,
+    outcome: String,
+    now: Millis,
 }
 
 /// Cancels a waiting task with `outcome`, or notes the wish for a running one.
-pub(crate) async fn cancel(
-    store: &Store,
-    task: &str,
-    outcome: &str,
-    now: Millis,
-) -> Result<Cancelled, Error> {
-    store.write((task.to_owned(), outcome.to_owned(), now), cancel_verb).await
-}
-
-fn cancel_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (task, outcome, now): &'a (String, String, Millis),
-) -> BoxFuture<'a, Result<Cancelled, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn cancel(store: &Store, task: &str, outcome: &str, now: Millis) -> Result<Cancelled, Error> {
+    let verb = verb!(|connection,
+                      (task, outcome, now): &(String, String, Millis)|
+     -> Result<Cancelled, sqlx::Error> {
         let waiting = sqlx::query_scalar(CANCEL_WAITING).bind(task).bind(now);
         let caller: Vec<String> = waiting.fetch_all(&mut *connection).await?;
         if let [caller] = &caller[..] {
@@ -108,7 +89,8 @@ fn cancel_verb<'a>(
         }
         let state: Option<String> = sqlx::query_scalar(STATE).bind(task).fetch_optional(connection).await?;
         Ok(Cancelled::Not(state.as_deref().and_then(State::from_name)))
-    })
+    });
+    store.write((task.to_owned(), outcome.to_owned(), now), verb).await
 }
 
 #[cfg(test)]

@@ -1,10 +1,7 @@
-//! A hub keeps what it took, or takes over what a hub left that is gone.
-
-use futures::future::BoxFuture;
-use sqlx::AnyConnection;
+//! Leases of running tasks: renewed by their hub, or taken over from a hub that has gone.
 
 use super::{Lease, Task};
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 const EXTEND: &str = "\
     UPDATE tasks SET lease_until = $3, spool = CASE WHEN $4 = '' THEN spool ELSE $4 END \
@@ -28,20 +25,15 @@ const ROW: &str = select_tasks!("i.text", "WHERE t.id = $1");
 
 /// Keeps a task until `lease_until`, and notes the folder of its run once it is known. None when the lease is no
 /// longer this hub's; then its run must end. Else tells whether somebody asked to cancel it.
-pub(crate) async fn extend(
+pub async fn extend(
     store: &Store,
     lease: &Lease,
     lease_until: Millis,
     spool: Option<&str>,
 ) -> Result<Option<bool>, Error> {
-    store.write((lease.clone(), lease_until, spool.unwrap_or_default().to_owned()), extend_verb).await
-}
-
-fn extend_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (lease, lease_until, spool): &'a (Lease, Millis, String),
-) -> BoxFuture<'a, Result<Option<bool>, sqlx::Error>> {
-    Box::pin(async move {
+    let verb = verb!(|connection,
+                      (lease, lease_until, spool): &(Lease, Millis, String)|
+     -> Result<Option<bool>, sqlx::Error> {
         let asked: Vec<i64> = sqlx::query_scalar(EXTEND)
             .bind(&lease.task)
             .bind(lease.fence)
@@ -50,46 +42,36 @@ fn extend_verb<'a>(
             .fetch_all(connection)
             .await?;
         Ok(asked.first().map(|asked| *asked == 1))
-    })
+    });
+    store.write((lease.clone(), lease_until, spool.unwrap_or_default().to_owned()), verb).await
 }
 
 /// Notes that a running task goes on with another runner, as its next attempt. False when the lease is gone.
-pub(crate) async fn move_to_runner(store: &Store, lease: &Lease, runner: &str) -> Result<bool, Error> {
-    store.write((lease.clone(), runner.to_owned()), move_verb).await
-}
-
-fn move_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (lease, runner): &'a (Lease, String),
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn move_to_runner(store: &Store, lease: &Lease, runner: &str) -> Result<bool, Error> {
+    let verb = verb!(|connection, (lease, runner): &(Lease, String)| -> Result<bool, sqlx::Error> {
         let query = sqlx::query(MOVE).bind(&lease.task).bind(lease.fence).bind(runner);
         Ok(query.execute(connection).await?.rows_affected() == 1)
-    })
+    });
+    store.write((lease.clone(), runner.to_owned()), verb).await
 }
 
 /// Returns the running tasks of other hubs than `hub` whose lease ended before `now`, oldest first. A hub that knows
 /// its predecessor is gone passes `Millis::MAX`.
-pub(crate) async fn running_of_dead_hubs(store: &Store, hub: &str, now: Millis) -> Result<Vec<Task>, Error> {
+pub async fn expired_leases(store: &Store, hub: &str, now: Millis) -> Result<Vec<Task>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(DEAD).bind(hub).bind(now).fetch_all(&mut *connection).await?)
 }
 
 /// Takes a running task over with a new fence. None when another hub was faster, or the task has ended.
-pub(crate) async fn take_over(
+pub async fn take_over(
     store: &Store,
     old: &Lease,
     hub: &str,
     lease_until: Millis,
 ) -> Result<Option<Task>, Error> {
-    store.write((old.clone(), hub.to_owned(), lease_until), take_over_verb).await
-}
-
-fn take_over_verb<'a>(
-    connection: &'a mut AnyConnection,
-    (old, hub, lease_until): &'a (Lease, String, Millis),
-) -> BoxFuture<'a, Result<Option<Task>, sqlx::Error>> {
-    Box::pin(async move {
+    let verb = verb!(|connection,
+                      (old, hub, lease_until): &(Lease, String, Millis)|
+     -> Result<Option<Task>, sqlx::Error> {
         let taken: Vec<String> = sqlx::query_scalar(TAKE_OVER)
             .bind(&old.task)
             .bind(old.fence)
@@ -101,7 +83,8 @@ fn take_over_verb<'a>(
             Some(id) => sqlx::query_as(ROW).bind(id).fetch_optional(connection).await,
             None => Ok(None),
         }
-    })
+    });
+    store.write((old.clone(), hub.to_owned(), lease_until), verb).await
 }
 
 #[cfg(test)]

@@ -1,10 +1,7 @@
-//! Outcomes wait for who asked, across disconnects and restarts.
-
-use futures::future::BoxFuture;
-use sqlx::AnyConnection;
+//! Undelivered outcomes, across disconnects and restarts.
 
 use super::Task;
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 const OUTCOME: &str = "SELECT outcome FROM task_results WHERE task = $1";
 
@@ -16,31 +13,25 @@ const UNDELIVERED: &str = select_tasks!(
 const DELIVERED: &str = "UPDATE task_results SET delivered_at = $2 WHERE task = $1 AND delivered_at IS NULL";
 
 /// Returns the outcome of an ended task.
-pub(crate) async fn outcome(store: &Store, task: &str) -> Result<Option<String>, Error> {
+pub async fn outcome(store: &Store, task: &str) -> Result<Option<String>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(OUTCOME).bind(task).fetch_optional(&mut *connection).await?)
 }
 
 /// Returns the ended tasks of a caller whose outcome nobody has fetched, oldest first, at most `limit`.
-pub(crate) async fn undelivered(store: &Store, caller: &str, limit: u32) -> Result<Vec<Task>, Error> {
+pub async fn undelivered(store: &Store, caller: &str, limit: u32) -> Result<Vec<Task>, Error> {
     let mut connection = store.read().await?;
     let query = sqlx::query_as(UNDELIVERED).bind(caller).bind(i64::from(limit));
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
 /// Notes that the outcome reached its asker. False when there is none or it did before.
-pub(crate) async fn mark_delivered(store: &Store, task: &str, now: Millis) -> Result<bool, Error> {
-    store.write((task.to_owned(), now), verb).await
-}
-
-fn verb<'a>(
-    connection: &'a mut AnyConnection,
-    (task, now): &'a (String, Millis),
-) -> BoxFuture<'a, Result<bool, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn mark_delivered(store: &Store, task: &str, now: Millis) -> Result<bool, Error> {
+    let verb = verb!(|connection, (task, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
         let query = sqlx::query(DELIVERED).bind(task).bind(now);
         Ok(query.execute(connection).await?.rows_affected() == 1)
-    })
+    });
+    store.write((task.to_owned(), now), verb).await
 }
 
 #[cfg(test)]

@@ -1,12 +1,9 @@
-//! Old tasks go, with their events and outcomes.
+//! The deletion of old tasks, with their events and outcomes.
 
-use futures::future::BoxFuture;
-use sqlx::AnyConnection;
-
-use crate::store::{Error, Millis, Store};
+use crate::{Error, Millis, Store, verb};
 
 /// Tasks that go in one transaction, so that nobody waits long behind them.
-const AT_ONCE: i64 = 200;
+const BATCH_SIZE: i64 = 200;
 
 /// Events and outcomes go with their task.
 const PRUNE: &str = "\
@@ -25,38 +22,31 @@ const LANES: &str = "\
 
 /// What stays.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Keep {
+pub struct Keep {
     /// Ended tasks whose outcome was fetched before this instant go.
-    pub(crate) delivered_since: Millis,
+    pub delivered_since: Millis,
     /// Tasks that ended before this instant go, even if nobody fetched their outcome.
-    pub(crate) ended_since: Millis,
+    pub ended_since: Millis,
     /// Of ended tasks the youngest stay, so many at most.
-    pub(crate) count: u32,
+    pub count: u32,
 }
 
 /// A task that is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pruned {
-    pub(crate) id: String,
+pub struct Pruned {
+    pub id: String,
     /// The folder of its run, which is the caller's to remove.
-    pub(crate) spool: Option<String>,
+    pub spool: Option<String>,
 }
 
 /// Removes ended tasks that `keep` does not keep, 200 at most, oldest first, and says which. Ask again until there are none.
-pub(crate) async fn prune(store: &Store, keep: Keep) -> Result<Vec<Pruned>, Error> {
-    store.write(keep, verb).await
-}
-
-fn verb<'a>(
-    connection: &'a mut AnyConnection,
-    keep: &'a Keep,
-) -> BoxFuture<'a, Result<Vec<Pruned>, sqlx::Error>> {
-    Box::pin(async move {
+pub async fn prune(store: &Store, keep: Keep) -> Result<Vec<Pruned>, Error> {
+    let verb = verb!(|connection, keep: &Keep| -> Result<Vec<Pruned>, sqlx::Error> {
         let gone: Vec<(String, String)> = sqlx::query_as(PRUNE)
             .bind(keep.delivered_since)
             .bind(keep.ended_since)
             .bind(i64::from(keep.count))
-            .bind(AT_ONCE)
+            .bind(BATCH_SIZE)
             .fetch_all(&mut *connection)
             .await?;
         sqlx::query(LANES).execute(connection).await?;
@@ -64,7 +54,8 @@ fn verb<'a>(
             .into_iter()
             .map(|(id, spool)| Pruned { id, spool: Some(spool).filter(|spool| !spool.is_empty()) })
             .collect())
-    })
+    });
+    store.write(keep, verb).await
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Questions about tasks.
+//! Queries of tasks.
 
 use super::{State, Task};
-use crate::store::{Error, Store, pattern};
+use crate::{Error, Store, pattern};
 
 const GET: &str = select_tasks!("i.text", "WHERE t.id = $1");
 
@@ -38,13 +38,13 @@ const IDS: &str = "SELECT id FROM tasks WHERE ($1 = '' OR caller = $1) AND id LI
 
 /// Which tasks a list shows; the default is all.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Filter {
-    pub(crate) caller: Option<String>,
-    pub(crate) root: Option<String>,
+pub struct Filter {
+    pub caller: Option<String>,
+    pub root: Option<String>,
     /// Any of these; empty means all.
-    pub(crate) states: Vec<State>,
+    pub states: Vec<State>,
     /// Stands somewhere in the task's text, its agent's name or its outcome, in any case (beyond ASCII, as written).
-    pub(crate) text: Option<String>,
+    pub text: Option<String>,
 }
 
 impl Filter {
@@ -58,14 +58,14 @@ impl Filter {
 }
 
 /// Returns one task.
-pub(crate) async fn get(store: &Store, task: &str) -> Result<Option<Task>, Error> {
+pub async fn get(store: &Store, task: &str) -> Result<Option<Task>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(GET).bind(task).fetch_optional(&mut *connection).await?)
 }
 
 /// Returns at most `limit` tasks, newest first, older than the `seq` of `before` where that is given; of their texts
 /// the first 400 characters.
-pub(crate) async fn list(
+pub async fn list(
     store: &Store,
     filter: &Filter,
     before: Option<i64>,
@@ -83,7 +83,7 @@ pub(crate) async fn list(
 }
 
 /// Returns how many tasks pass the filter.
-pub(crate) async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> {
+pub async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> {
     let mut connection = store.read().await?;
     let count: i64 = sqlx::query_scalar(COUNT)
         .bind(filter.caller.as_deref().unwrap_or_default())
@@ -96,12 +96,7 @@ pub(crate) async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> 
 }
 
 /// Returns at most `limit` ids that begin with `start`, the newest tasks' first; of one caller where one is given.
-pub(crate) async fn ids(
-    store: &Store,
-    caller: Option<&str>,
-    start: &str,
-    limit: u32,
-) -> Result<Vec<String>, Error> {
+pub async fn ids(store: &Store, caller: Option<&str>, start: &str, limit: u32) -> Result<Vec<String>, Error> {
     let mut connection = store.read().await?;
     let plain = start.replace('!', "!!").replace('%', "!%").replace('_', "!_");
     let query = sqlx::query_scalar(IDS)
@@ -112,7 +107,7 @@ pub(crate) async fn ids(
 }
 
 /// Returns the place of a waiting task, 1 for the one that is claimed next, as if no runner were full.
-pub(crate) async fn position(store: &Store, task: &str) -> Result<Option<u64>, Error> {
+pub async fn position(store: &Store, task: &str) -> Result<Option<u64>, Error> {
     let mut connection = store.read().await?;
     let place: Option<i64> = sqlx::query_scalar(POSITION).bind(task).fetch_optional(&mut *connection).await?;
     Ok(place.map(i64::cast_unsigned))

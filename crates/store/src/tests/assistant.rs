@@ -6,16 +6,16 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::file_store;
 use super::postgres::Postgres;
-use crate::config::Database;
-use crate::store::Store;
-use crate::store::assistant::audit::{self, AuditRow};
-use crate::store::assistant::calendars::{self, CalendarRow};
-use crate::store::assistant::events::{self, Changed, EventChange, EventRow, OccurrenceRow, Window};
-use crate::store::assistant::notifications::{self, NotificationFilter, NotificationRow};
-use crate::store::assistant::outbox::{self, Resolution, Settlement};
-use crate::store::assistant::plans::{self, Applied, NewPlan, PlanRow};
-use crate::store::assistant::users::{self, UserRow};
-use crate::store::assistant::{STATEMENTS, feeds, rules};
+use crate::Store;
+use crate::assistant::audit::{self, AuditRow};
+use crate::assistant::calendars::{self, CalendarRow};
+use crate::assistant::events::{self, Changed, EventChange, EventRow, OccurrenceRow, Window};
+use crate::assistant::notifications::{self, NotificationFilter, NotificationRow};
+use crate::assistant::outbox::{self, Resolution, Settlement};
+use crate::assistant::plans::{self, Applied, NewPlan, PlanRow};
+use crate::assistant::users::{self, UserRow};
+use crate::assistant::{STATEMENTS, feeds, rules};
+use adjutant_base::config::Database;
 
 fn line(id: &str) -> AuditRow {
     let text = |text: &str| text.to_owned();

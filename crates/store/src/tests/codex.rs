@@ -2,17 +2,18 @@
 
 use super::file_store;
 use super::postgres::Postgres;
-use crate::config::Database;
-use crate::store::Store;
-use crate::store::codex::handles::{self, Handle};
-use crate::store::codex::{self, Change, NewItem, NewThread, Query};
+use crate::Store;
+use crate::codex::turn_handles;
+use crate::codex::turn_handles::Handle;
+use crate::codex::{self, Change, NewItem, NewThread, Query};
+use adjutant_base::config::Database;
 
 fn thread(id: &str, title: &str, at: i64) -> Change {
     Change::Thread(NewThread {
         id: id.to_owned(),
-        back: "app-server".to_owned(),
+        backend: "app-server".to_owned(),
         version: "0.169.0".to_owned(),
-        cwd: "/work/100%_sure".to_owned(),
+        cwd: "/code/100%_sure".to_owned(),
         model: "m".to_owned(),
         title: title.to_owned(),
         settings: "{}".to_owned(),
@@ -154,33 +155,33 @@ async fn hand_out(store: &Store) {
         created_at: at,
         updated_at: at,
         ended: None,
-        said: None,
+        answer: None,
         failure: None,
     };
     let open = handle("codex-turn-1", 1_000);
-    handles::add(store, open.clone()).await.unwrap();
-    assert!(handles::add(store, open.clone()).await.is_err(), "a name is given once");
-    assert_eq!(handles::find(store, "bob", "codex-turn-1").await.unwrap(), None);
+    turn_handles::add(store, open.clone()).await.unwrap();
+    assert!(turn_handles::add(store, open.clone()).await.is_err(), "a name is given once");
+    assert_eq!(turn_handles::find(store, "bob", "codex-turn-1").await.unwrap(), None);
     codex::alive(store, vec![], vec![open.id.clone()], 1_500).await.unwrap();
-    let found = handles::find(store, "ann", "codex-turn-1").await.unwrap().unwrap();
+    let found = turn_handles::find(store, "ann", "codex-turn-1").await.unwrap().unwrap();
     assert_eq!(found, Handle { updated_at: 1_500, ..open.clone() });
     let ended = Handle {
         ended: Some("completed".to_owned()),
-        said: Some("done".to_owned()),
+        answer: Some("done".to_owned()),
         updated_at: 2_000,
         ..open.clone()
     };
-    handles::end(store, ended.clone()).await.unwrap();
-    handles::end(store, Handle { ended: Some("lost".to_owned()), said: None, ..ended.clone() })
+    turn_handles::end(store, ended.clone()).await.unwrap();
+    turn_handles::end(store, Handle { ended: Some("lost".to_owned()), answer: None, ..ended.clone() })
         .await
         .unwrap();
     codex::alive(store, vec![], vec![open.id.clone()], 9_000).await.unwrap();
-    assert_eq!(handles::find(store, "ann", "codex-turn-1").await.unwrap(), Some(ended));
+    assert_eq!(turn_handles::find(store, "ann", "codex-turn-1").await.unwrap(), Some(ended));
     for at in 0..2_048 {
-        handles::add(store, handle(&format!("codex-turn-later-{at}"), 3_000 + at)).await.unwrap();
+        turn_handles::add(store, handle(&format!("codex-turn-later-{at}"), 3_000 + at)).await.unwrap();
     }
-    assert_eq!(handles::find(store, "ann", "codex-turn-1").await.unwrap(), None);
-    assert!(handles::find(store, "ann", "codex-turn-later-0").await.unwrap().is_some());
+    assert_eq!(turn_handles::find(store, "ann", "codex-turn-1").await.unwrap(), None);
+    assert!(turn_handles::find(store, "ann", "codex-turn-later-0").await.unwrap().is_some());
 }
 
 #[tokio::test]

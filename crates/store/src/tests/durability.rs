@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{ROOMY, claim_of, file_store, new_task};
-use crate::config::Database;
-use crate::store::Store;
-use crate::store::tasks::{Ending, State, claim, enqueue, finish, get, outcome};
+use crate::Store;
+use crate::tasks::{Ending, State, claim, enqueue, finish, get, outcome};
+use adjutant_base::config::Database;
 
 const CHILD: &str = "ADJUTANT_TEST_STORE";
 
@@ -48,11 +48,7 @@ async fn what_was_acknowledged_survives_a_kill() {
     for round in 0..3 {
         std::fs::remove_dir_all(folder.path().join("home")).ok();
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "store::testing::durability::what_was_acknowledged_survives_a_kill",
-                "--nocapture",
-            ])
+            .args(["--exact", "tests::durability::what_was_acknowledged_survives_a_kill", "--nocapture"])
             .env(CHILD, &file)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

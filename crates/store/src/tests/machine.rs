@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::{ROOMY, claim_of, new_task};
-use crate::config::Database;
-use crate::store::Store;
-use crate::store::tasks::{self, Ending, Filter, Lease, NewEvent, NewTask, State, Task};
+use crate::Store;
+use crate::tasks::{self, Ending, Filter, Lease, NewEvent, NewTask, State, Task};
+use adjutant_base::config::Database;
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -146,7 +146,7 @@ impl World {
 
     /// Lets hubs take and end everything.
     async fn settle(&mut self, store: &Store) {
-        let lost = tasks::running_of_dead_hubs(store, "hub-new", i64::MAX).await.unwrap();
+        let lost = tasks::expired_leases(store, "hub-new", i64::MAX).await.unwrap();
         for task in lost {
             let taken = tasks::take_over(store, &task.lease(), "hub-new", 9_000).await.unwrap().unwrap();
             assert!(tasks::finish(store, &taken.lease(), Ending::Lost, None, "{}", 9).await.unwrap());

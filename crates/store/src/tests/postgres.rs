@@ -1,12 +1,12 @@
 //! Stores in databases of a real PostgreSQL.
 
-#[path = "../../../tests/it/support/postgres.rs"]
+#[path = "../../../../tests/it/support/postgres.rs"]
 mod server;
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 
-use crate::config::Database;
-use crate::store::Store;
+use crate::Store;
+use adjutant_base::config::Database;
 pub(super) use server::Postgres;
 
 impl Postgres {

@@ -2,9 +2,10 @@
 
 use super::file_store;
 use super::postgres::Postgres;
-use crate::config::Database;
-use crate::store::Store;
-use crate::store::popups::{self, Decision, Entered, Limits, NewQuestion, Seen, State};
+use crate::Store;
+use crate::questions;
+use crate::questions::{Decision, Entered, Limits, NewQuestion, Seen, State};
+use adjutant_base::config::Database;
 
 const ROOMY: Limits = Limits { each_asker: 20_000, total: 20_000, attach_only: false };
 
@@ -43,66 +44,70 @@ fn decision(id: &str, who: &str, held_until: Option<i64>) -> Decision {
 async fn tell(hubs: &[Store]) {
     let [first, .., last] = hubs else { panic!("a story of several hubs") };
     let new = |id: &str| Entered::New { id: id.to_owned() };
-    assert_eq!(popups::ask(first, question("a", "ann"), ROOMY).await.unwrap(), new("a"));
+    assert_eq!(questions::ask(first, question("a", "ann"), ROOMY).await.unwrap(), new("a"));
     let same = NewQuestion { fingerprint: "print of a".to_owned(), ..question("other", "bob") };
-    let joined = popups::ask(last, same.clone(), ROOMY).await.unwrap();
+    let joined = questions::ask(last, same.clone(), ROOMY).await.unwrap();
     assert_eq!(joined, Entered::Joined { id: "a".to_owned() });
     let own = Limits { each_asker: 1, ..ROOMY };
-    let full = popups::ask(first, question("b", "ann"), own).await.unwrap();
+    let full = questions::ask(first, question("b", "ann"), own).await.unwrap();
     assert_eq!(full, Entered::Full { pending: 1, own: true });
     let closed = Limits { attach_only: true, ..ROOMY };
-    assert_eq!(popups::ask(first, question("b", "ann"), closed).await.unwrap(), Entered::Closed);
+    assert_eq!(questions::ask(first, question("b", "ann"), closed).await.unwrap(), Entered::Closed);
 
     for (now, seen_ms) in [(1_000, 0), (6_000, 5_000), (60_000, 5_000), (61_000, 6_000), (50_000, 6_000)] {
         let look = Seen { id: "a".to_owned(), now, gap: 15_000, who: "browser".to_owned() };
-        assert_eq!(popups::seen(first, look).await.unwrap(), now == 1_000);
-        assert_eq!(popups::get(last, "a").await.unwrap().unwrap().seen_ms, seen_ms, "at {now}");
+        assert_eq!(questions::seen(first, look).await.unwrap(), now == 1_000);
+        assert_eq!(questions::get(last, "a").await.unwrap().unwrap().seen_ms, seen_ms, "at {now}");
     }
-    assert!(popups::snooze(first, "a", "browser", 2_000, 5_000).await.unwrap());
-    assert_eq!(popups::get(last, "a").await.unwrap().unwrap().deadline, 12_000);
-    assert!(!popups::wake(last, "a", 4_999).await.unwrap());
-    assert!(popups::wake(last, "a", 5_000).await.unwrap());
+    assert!(questions::snooze(first, "a", "browser", 2_000, 5_000).await.unwrap());
+    assert_eq!(questions::get(last, "a").await.unwrap().unwrap().deadline, 12_000);
+    assert!(!questions::wake(last, "a", 4_999).await.unwrap());
+    assert!(questions::wake(last, "a", 5_000).await.unwrap());
 
     // Many want to decide at the same moment, on every hub.
     let racing = (0..24).map(|n: usize| {
         let hub = hubs[n % hubs.len()].clone();
-        async move { popups::decide(&hub, decision("a", &n.to_string(), Some(3_000))).await.unwrap() }
+        async move { questions::decide(&hub, decision("a", &n.to_string(), Some(3_000))).await.unwrap() }
     });
     let won: Vec<bool> = futures::future::join_all(racing).await;
     assert_eq!(won.iter().filter(|won| **won).count(), 1);
-    let row = popups::get(first, "a").await.unwrap().unwrap();
+    let row = questions::get(first, "a").await.unwrap().unwrap();
     assert_eq!((row.state, row.deliveries, row.present), (State::Held, 2, 2));
-    assert!(!popups::make_final(last, "a", 2_999).await.unwrap());
-    assert!(popups::take_back(last, "a", "browser", 2_999).await.unwrap());
-    assert!(!popups::take_back(last, "a", "browser", 2_999).await.unwrap());
-    assert!(popups::decide(first, decision("a", "again", Some(3_000))).await.unwrap());
-    assert!(!popups::take_back(last, "a", "browser", 3_000).await.unwrap(), "the window is over");
-    let due = popups::due_now(last, 3_000, 0, 10).await.unwrap();
+    assert!(!questions::make_final(last, "a", 2_999).await.unwrap());
+    assert!(questions::take_back(last, "a", "browser", 2_999).await.unwrap());
+    assert!(!questions::take_back(last, "a", "browser", 2_999).await.unwrap());
+    assert!(questions::decide(first, decision("a", "again", Some(3_000))).await.unwrap());
+    assert!(!questions::take_back(last, "a", "browser", 3_000).await.unwrap(), "the window is over");
+    let due = questions::due_now(last, 3_000, 0, 10).await.unwrap();
     assert_eq!((due.held.as_slice(), due.timed_out.as_slice()), (&["a".to_owned()][..], &[][..]));
-    assert!(popups::make_final(last, "a", 3_000).await.unwrap());
+    assert!(questions::make_final(last, "a", 3_000).await.unwrap());
 
-    assert_eq!(popups::undelivered(first, "bob", 9).await.unwrap().len(), 1);
-    let again = popups::ask(last, same, ROOMY).await.unwrap();
+    assert_eq!(questions::undelivered(first, "bob", 9).await.unwrap().len(), 1);
+    let again = questions::ask(last, same, ROOMY).await.unwrap();
     assert_eq!(again, Entered::Joined { id: "a".to_owned() }, "an answer that nobody fetched is joined");
-    assert!(popups::delivered(first, "a", "bob", 4_000).await.unwrap());
-    assert!(!popups::delivered(last, "a", "bob", 4_000).await.unwrap());
-    assert!(popups::undelivered(first, "bob", 9).await.unwrap().is_empty());
-    assert_eq!(popups::undelivered(first, "ann", 9).await.unwrap().len(), 1);
+    assert!(questions::delivered(first, "a", "bob", 4_000).await.unwrap());
+    assert!(!questions::delivered(last, "a", "bob", 4_000).await.unwrap());
+    assert!(questions::undelivered(first, "bob", 9).await.unwrap().is_empty());
+    assert_eq!(questions::undelivered(first, "ann", 9).await.unwrap().len(), 1);
     for (text, kind, found) in
         [("title OF", "", 1), ("50%", "answered", 1), ("5_%", "", 0), ("", "declined", 0)]
     {
-        assert_eq!(popups::history(last, text, kind, None, 9).await.unwrap().len(), found, "{text} {kind}");
-        assert_eq!(popups::count_history(last, text, kind).await.unwrap(), found as u64);
+        assert_eq!(
+            questions::history(last, text, kind, None, 9).await.unwrap().len(),
+            found,
+            "{text} {kind}"
+        );
+        assert_eq!(questions::count_history(last, text, kind).await.unwrap(), found as u64);
     }
 
     streams(first, last).await;
 
-    assert_eq!(popups::ask(first, question("g", "gus"), ROOMY).await.unwrap(), new("g"));
-    assert_eq!(popups::gone(first, "session of gus", 5_000).await.unwrap(), 1);
-    assert!(!popups::leave(last, "g", "{}", 4_999, 6_000).await.unwrap(), "within its grace");
-    assert!(popups::leave(last, "g", "{}", 5_000, 6_000).await.unwrap());
+    assert_eq!(questions::ask(first, question("g", "gus"), ROOMY).await.unwrap(), new("g"));
+    assert_eq!(questions::gone(first, "session of gus", 5_000).await.unwrap(), 1);
+    assert!(!questions::leave(last, "g", "{}", 4_999, 6_000).await.unwrap(), "within its grace");
+    assert!(questions::leave(last, "g", "{}", 5_000, 6_000).await.unwrap());
     let kinds: Vec<String> =
-        popups::events(first, "g").await.unwrap().into_iter().map(|event| event.kind).collect();
+        questions::events(first, "g").await.unwrap().into_iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["asked", "client_gone"]);
 }
 
@@ -110,30 +115,33 @@ async fn tell(hubs: &[Store]) {
 async fn streams(first: &Store, last: &Store) {
     for id in ["s1", "s2"] {
         let new = NewQuestion { stream: "s".to_owned(), request: format!("\"{id}\""), ..question(id, "sue") };
-        popups::ask(first, new, ROOMY).await.unwrap();
+        questions::ask(first, new, ROOMY).await.unwrap();
     }
     let reused =
         NewQuestion { stream: "s".to_owned(), request: "\"s1\"".to_owned(), ..question("s3", "sue") };
-    assert_eq!(popups::ask(last, reused, ROOMY).await.unwrap(), Entered::SameRequest);
-    assert!(popups::due(first, "s", None).await.unwrap().is_empty());
+    assert_eq!(questions::ask(last, reused, ROOMY).await.unwrap(), Entered::SameRequest);
+    assert!(questions::due(first, "s", None).await.unwrap().is_empty());
     for id in ["s2", "s1"] {
-        assert!(popups::decide(first, decision(id, "x", None)).await.unwrap());
+        assert!(questions::decide(first, decision(id, "x", None)).await.unwrap());
     }
-    let events = |due: Vec<(i64, String, popups::Question)>| -> Vec<(i64, String)> {
+    let events = |due: Vec<(i64, String, questions::Question)>| -> Vec<(i64, String)> {
         due.into_iter().map(|(event, request, _)| (event, request)).collect()
     };
-    let both = events(popups::due(last, "s", None).await.unwrap());
+    let both = events(questions::due(last, "s", None).await.unwrap());
     assert_eq!(both, [(1, "\"s1\"".to_owned()), (2, "\"s2\"".to_owned())]);
-    assert!(popups::sent(first, "s", 1, 5_000).await.unwrap());
-    assert_eq!(events(popups::due(last, "s", None).await.unwrap()), both[1..]);
-    assert!(popups::sent(first, "s", 2, 5_000).await.unwrap());
-    assert!(popups::due(last, "s", None).await.unwrap().is_empty());
+    assert!(questions::sent(first, "s", 1, 5_000).await.unwrap());
+    assert_eq!(events(questions::due(last, "s", None).await.unwrap()), both[1..]);
+    assert!(questions::sent(first, "s", 2, 5_000).await.unwrap());
+    assert!(questions::due(last, "s", None).await.unwrap().is_empty());
     assert_eq!(
-        events(popups::due(last, "s", Some(1)).await.unwrap()),
+        events(questions::due(last, "s", Some(1)).await.unwrap()),
         both[1..],
         "behind the last that was seen"
     );
-    assert!(popups::due(last, "t", Some(0)).await.unwrap().is_empty(), "another stream sees nothing of it");
+    assert!(
+        questions::due(last, "t", Some(0)).await.unwrap().is_empty(),
+        "another stream sees nothing of it"
+    );
 }
 
 #[tokio::test]
@@ -154,20 +162,19 @@ async fn questions_in_postgresql_on_several_hubs() {
 #[tokio::test]
 async fn a_page_of_ten_thousand_is_read_at_once() {
     let (_folder, store) = file_store();
-    let asked =
-        (0..10_000).map(|n| {
-            let store = store.clone();
-            async move {
-                popups::ask(&store, question(&format!("q{n}"), &format!("asker {}", n % 200)), ROOMY).await
-            }
-        });
+    let asked = (0..10_000).map(|n| {
+        let store = store.clone();
+        async move {
+            questions::ask(&store, question(&format!("q{n}"), &format!("asker {}", n % 200)), ROOMY).await
+        }
+    });
     for entered in futures::future::join_all(asked).await {
         assert!(matches!(entered.unwrap(), Entered::New { .. }));
     }
-    assert_eq!(popups::count_pending(&store).await.unwrap(), 10_000);
+    assert_eq!(questions::count_pending(&store).await.unwrap(), 10_000);
     let start = std::time::Instant::now();
-    let page = popups::pending(&store, Some(9_000), 50).await.unwrap();
+    let page = questions::pending(&store, Some(9_000), 50).await.unwrap();
     assert_eq!((page.len(), page[0].seq), (50, 9_001));
-    popups::due_now(&store, 2_000, 0, 100).await.unwrap();
+    questions::due_now(&store, 2_000, 0, 100).await.unwrap();
     assert!(start.elapsed().as_millis() < 200, "{:?}", start.elapsed());
 }

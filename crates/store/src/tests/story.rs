@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use super::postgres::Postgres;
 use super::{ROOMY, claim_of, file_store, new_task};
-use crate::config::Database;
-use crate::store::tasks::{
+use crate::tasks::{
     self, Cancelled, Ending, Filter, Keep, NewEvent, NewTask, QueueLimits, Slots, State, Task,
 };
-use crate::store::{Error, Store};
+use crate::{Error, Store};
+use adjutant_base::config::Database;
 
 fn ids(tasks: &[Task]) -> Vec<&str> {
     tasks.iter().map(|task| task.id.as_str()).collect()
@@ -102,9 +102,9 @@ async fn runs(store: &Store, task: &Task) {
 
 async fn ends(store: &Store, c1: &Task, a2: &Task) {
     // Another hub takes over what the first one left; whoever is late is told so by every verb.
-    assert_eq!(ids(&tasks::running_of_dead_hubs(store, "hub-1", i64::MAX).await.unwrap()), [""; 0]);
-    assert_eq!(ids(&tasks::running_of_dead_hubs(store, "hub-2", 3_000).await.unwrap()), [""; 0]);
-    assert_eq!(ids(&tasks::running_of_dead_hubs(store, "hub-2", 3_001).await.unwrap()), ["a2", "a3", "b1"]);
+    assert_eq!(ids(&tasks::expired_leases(store, "hub-1", i64::MAX).await.unwrap()), [""; 0]);
+    assert_eq!(ids(&tasks::expired_leases(store, "hub-2", 3_000).await.unwrap()), [""; 0]);
+    assert_eq!(ids(&tasks::expired_leases(store, "hub-2", 3_001).await.unwrap()), ["a2", "a3", "b1"]);
     let taken = tasks::take_over(store, &a2.lease(), "hub-2", 9_000).await.unwrap().unwrap();
     assert_eq!((taken.hub.as_deref(), taken.fence), (Some("hub-2"), a2.fence + 1));
     assert_eq!(tasks::take_over(store, &a2.lease(), "hub-3", 9_000).await.unwrap(), None);

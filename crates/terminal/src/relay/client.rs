@@ -5,11 +5,12 @@ use std::io::BufReader;
 use std::net::Shutdown;
 
 use super::envelope;
-use super::line::{self, Came};
-use super::shared::{Link, Shared};
-use crate::mcp::edge::envelope::id_in_head;
-use crate::mcp::edge::lines::MAX_LINE;
-use crate::mcp::error::{self, Refusal};
+use super::lines;
+use super::lines::LineRead;
+use super::state::{Link, Shared};
+use adjutant_mcp::error::{self, Refusal};
+use adjutant_mcp::transport::envelope::id_in_head;
+use adjutant_mcp::transport::lines::MAX_LINE;
 
 /// Bytes read at once.
 const BUFFER: usize = 64 * 1024;
@@ -19,20 +20,20 @@ pub(super) fn relay(shared: &Shared, input: File) {
     let mut input = BufReader::with_capacity(BUFFER, input);
     let mut line = Vec::new();
     loop {
-        let relayed = match line::read(&mut input, &mut line, MAX_LINE) {
-            Ok(Came::Line) => shared.to_hub(&envelope::messages(&line), &line),
-            Ok(Came::Unfinished) => {
+        let relayed = match lines::read(&mut input, &mut line, MAX_LINE) {
+            Ok(LineRead::Line) => shared.to_hub(&envelope::messages(&line), &line),
+            Ok(LineRead::Unfinished) => {
                 line.push(b'\n');
                 shared.to_hub(&envelope::messages(&line), &line)
             }
-            Ok(Came::TooLong) => {
+            Ok(LineRead::TooLong) => {
                 let reason = format!("the line is longer than {MAX_LINE} bytes");
                 let refusal = Refusal { id: id_in_head(&line), error: error::invalid_request(reason) };
                 shared.to_client(format!("{}\n", refusal.to_json()).as_bytes())
             }
-            Ok(Came::End) => break,
+            Ok(LineRead::End) => break,
             Err(error) => {
-                shared.speak();
+                shared.init_logging();
                 tracing::warn!(error = %error, "cannot read the client");
                 break;
             }

@@ -1,4 +1,4 @@
-//! As much of a message as a relay must know.
+//! The envelope of a message: the members that a relay needs.
 
 use std::borrow::Cow;
 

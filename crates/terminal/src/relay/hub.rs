@@ -1,4 +1,4 @@
-//! The thread that reads the hub, and looks for another when it is gone.
+//! The thread that reads the hub, and finds another hub when the connection ends.
 
 use std::io::{self, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -6,20 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::envelope::{self, Message};
-use super::line::{self, Came};
+use super::lines;
+use super::lines::LineRead;
 use super::session::Handshake;
-use super::shared::{Link, Shared};
+use super::state::{Link, Shared};
 use super::{Error, Options, reach};
 use crate::socket::{self, Start};
 
 /// Bytes of one line. More than a client may send: an answer holds a text twice, once in quotes within quotes.
-const LONGEST: usize = 64 * 1024 * 1024;
+const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 /// How long a new hub may take for the repeated handshake.
-const HANDSHAKE: Duration = Duration::from_secs(5);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The first and the longest pause between two looks for a hub.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
 
 /// Relays the hub's lines until the client's end.
 pub(super) fn relay(shared: &Shared, options: &Options, mut hub: BufReader<UnixStream>) {
@@ -29,8 +30,8 @@ pub(super) fn relay(shared: &Shared, options: &Options, mut hub: BufReader<UnixS
             (state.session.cut(), state.ending)
         });
         if !ending {
-            shared.speak();
-            tracing::warn!(calls.open = calls.len(), "the hub is gone");
+            shared.init_logging();
+            tracing::warn!(calls.open = calls.len(), "the hub has ended");
         }
         let message = "the hub stopped before this call was finished";
         if shared.refuse(&calls, message).is_err() {
@@ -48,17 +49,17 @@ pub(super) fn relay(shared: &Shared, options: &Options, mut hub: BufReader<UnixS
 fn pump(shared: &Shared, hub: &mut BufReader<UnixStream>) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
-        match line::read(hub, &mut line, LONGEST) {
-            Ok(Came::Line) => {
+        match lines::read(hub, &mut line, MAX_LINE_BYTES) {
+            Ok(LineRead::Line) => {
                 let messages = envelope::messages(&line);
                 shared.state().session.note_hub(&messages, &line);
                 shared.to_client(&line)?;
             }
             // Half a message of a hub that died is worth nothing.
-            Ok(Came::End | Came::Unfinished) => return Ok(()),
-            Ok(Came::TooLong) => {
-                shared.speak();
-                tracing::error!("the hub sent a line over {LONGEST} bytes");
+            Ok(LineRead::End | LineRead::Unfinished) => return Ok(()),
+            Ok(LineRead::TooLong) => {
+                shared.init_logging();
+                tracing::error!("the hub sent a line over {MAX_LINE_BYTES} bytes");
                 return Ok(());
             }
             Err(error) => {
@@ -72,7 +73,7 @@ fn pump(shared: &Shared, hub: &mut BufReader<UnixStream>) -> io::Result<()> {
 /// Looks for a hub until there is one; `None` when the client has ended. A hub is started only for a call that
 /// waits: a person who stops the hub wants it stopped.
 fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
-    let mut pause = PAUSES.0;
+    let mut pause = BACKOFF.0;
     loop {
         let (wanted, handshake) = {
             let state = shared.state();
@@ -97,8 +98,8 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
                 return Some(hub);
             }
             Err(error) if wanted && lasts(&error, start) => {
-                shared.speak();
-                tracing::warn!(error = %error, "no hub to go on with");
+                shared.init_logging();
+                tracing::warn!(error = %error, "no hub to continue with");
                 shared.change(|state| {
                     state.wanted = false;
                     state.link = Link::Down { failed: Some(refusal(&error).to_owned()) };
@@ -110,7 +111,7 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
         // A call that came in the meantime wants its hub now; one that waited already lets the hub come up.
         if !state.ending && (wanted || !state.wanted) {
             drop(shared.pause(state, pause));
-            pause = (pause * 2).min(PAUSES.1);
+            pause = (pause * 2).min(BACKOFF.1);
         }
     }
 }
@@ -143,11 +144,11 @@ fn refusal(error: &Error) -> &'static str {
 /// Repeats the client's handshake to a new hub and swallows the answer.
 fn repeat(shared: &Shared, handshake: &Handshake, hub: &mut BufReader<UnixStream>) -> Result<(), Error> {
     let Some((id, initialize)) = &handshake.initialize else { return Ok(()) };
-    hub.get_ref().set_read_timeout(Some(HANDSHAKE))?;
+    hub.get_ref().set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;
     hub.get_mut().write_all(initialize)?;
     let mut line = Vec::new();
     loop {
-        if line::read(hub, &mut line, LONGEST)? != Came::Line {
+        if lines::read(hub, &mut line, MAX_LINE_BYTES)? != LineRead::Line {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
         let answer = envelope::messages(&line).into_iter().find_map(|message| match message {
@@ -161,7 +162,7 @@ fn repeat(shared: &Shared, handshake: &Handshake, hub: &mut BufReader<UnixStream
         }
     }
     if envelope::revision(&line) != handshake.revision {
-        shared.speak();
+        shared.init_logging();
         tracing::warn!("the new hub speaks another revision of the protocol; restart this connection");
     }
     if let Some(initialized) = &handshake.initialized {

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read};
 
 /// What came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum LineRead {
     /// A line, its newline included.
     Line,
     /// The stream ended within a line.
@@ -21,18 +21,18 @@ const HEAD: usize = 4096;
 const KEPT: usize = 256 * 1024;
 
 /// Reads the next line into `line`, of at most `most` bytes.
-pub(super) fn read(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Came> {
+pub(super) fn read(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<LineRead> {
     line.clear();
     line.shrink_to(KEPT);
     let read = input.by_ref().take(most as u64 + 1).read_until(b'\n', line)?;
     if read == 0 {
-        return Ok(Came::End);
+        return Ok(LineRead::End);
     }
     if line.ends_with(b"\n") {
-        return Ok(Came::Line);
+        return Ok(LineRead::Line);
     }
     if read <= most {
-        return Ok(Came::Unfinished);
+        return Ok(LineRead::Unfinished);
     }
     line.truncate(HEAD);
     let mut rest = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn read(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) ->
         rest.clear();
         let read = input.by_ref().take(KEPT as u64).read_until(b'\n', &mut rest)?;
         if read == 0 || rest.ends_with(b"\n") {
-            return Ok(Came::TooLong);
+            return Ok(LineRead::TooLong);
         }
     }
 }
@@ -51,7 +51,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Came, read};
+    use super::{LineRead, read};
 
     /// Gives its bytes in pieces of the given sizes, over and over.
     struct Pieces<'a>(&'a [u8], Vec<usize>, usize);
@@ -79,20 +79,20 @@ mod tests {
             for expected in &lines {
                 let came = read(&mut input, &mut line, most).unwrap();
                 if expected.len() > most {
-                    prop_assert_eq!(came, Came::TooLong);
+                    prop_assert_eq!(came, LineRead::TooLong);
                     prop_assert!(expected.as_bytes().starts_with(&line));
                 } else {
-                    prop_assert_eq!(came, Came::Line);
+                    prop_assert_eq!(came, LineRead::Line);
                     prop_assert_eq!(&line, &[expected.as_bytes(), b"\n"].concat());
                 }
             }
             if rest.len() > most {
-                prop_assert_eq!(read(&mut input, &mut line, most).unwrap(), Came::TooLong);
+                prop_assert_eq!(read(&mut input, &mut line, most).unwrap(), LineRead::TooLong);
             } else if !rest.is_empty() {
-                prop_assert_eq!(read(&mut input, &mut line, most).unwrap(), Came::Unfinished);
+                prop_assert_eq!(read(&mut input, &mut line, most).unwrap(), LineRead::Unfinished);
                 prop_assert_eq!(&line, rest.as_bytes());
             }
-            prop_assert_eq!(read(&mut input, &mut line, most).unwrap(), Came::End);
+            prop_assert_eq!(read(&mut input, &mut line, most).unwrap(), LineRead::End);
         }
     }
 }

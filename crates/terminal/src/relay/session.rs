@@ -1,4 +1,4 @@
-//! What a relay remembers of a client's session: the open calls of both sides, and the handshake.
+//! The session of a relay's client: the open calls of both sides, and the handshake.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What the two threads of a relay share: the link to the hub, the session, and the way to the client.
+//! The shared state of a relay's two threads: the link to the hub, the session, and the client's output.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::envelope::{Id, Message};
 use super::session::Session;
-use crate::mcp::error;
+use adjutant_mcp::error;
 
 /// How long a call waits for a hub to come back before it is answered with an error.
 const PATIENCE: Duration = Duration::from_secs(12);
@@ -46,20 +46,20 @@ pub(super) struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     output: Mutex<File>,
-    speak: fn(),
+    init_logging: fn(),
 }
 
 impl Shared {
     /// Starts with a hub.
-    pub(super) fn new(output: File, hub: UnixStream, speak: fn()) -> Self {
+    pub(super) fn new(output: File, hub: UnixStream, init_logging: fn()) -> Self {
         let link = Link::Up(Arc::new(hub));
         let state = State { link, session: Session::default(), wanted: false, ending: false };
-        Self { state: Mutex::new(state), changed: Condvar::new(), output: Mutex::new(output), speak }
+        Self { state: Mutex::new(state), changed: Condvar::new(), output: Mutex::new(output), init_logging }
     }
 
     /// Makes the log ready for a line.
-    pub(super) fn speak(&self) {
-        (self.speak)();
+    pub(super) fn init_logging(&self) {
+        (self.init_logging)();
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -140,7 +140,7 @@ impl Shared {
                 Link::Down { failed: None } => {
                     let Some(left) = end.checked_duration_since(Instant::now()) else {
                         drop(state);
-                        return self.refuse(calls(), "the hub is gone and did not come back in time");
+                        return self.refuse(calls(), "the hub ended and did not come back in time");
                     };
                     state.wanted = true;
                     self.changed.notify_all();

@@ -1,7 +1,8 @@
-//! Which processes are agents: those that started a connected relay. What runs below one of them is no person.
+//! The processes of agents: those that started a connected relay. A process below one of them does not act for the
+//! user.
 //!
-//! This keeps an agent from doing a person's part with the tools it was given, its shell above all. It is no wall
-//! against a program that hides: whoever detaches a process from its parents leaves this tree.
+//! This keeps an agent from acting as the user with the tools that it was given, above all its shell. It is a safeguard
+//! and not a security boundary, because a process that detaches from its parents leaves this tree.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,38 +13,38 @@ use std::task::{Context, Poll};
 use tokio::io::AsyncWrite;
 use tokio::net::unix::OwnedWriteHalf;
 
-use crate::agents::Origin;
-use crate::app::App;
-use crate::process::{self, Ancestry};
+use adjutant_agents::Origin;
+use adjutant_app::App;
+use adjutant_host::process::{self, Ancestry};
 
-/// The starters of the relays that are connected now.
+/// The parent processes of the connected relays.
 #[derive(Debug, Default)]
-pub(super) struct Relays {
-    /// By the number of the connection: two relays may have one starter.
+pub(super) struct AgentProcesses {
+    /// By the number of the connection, because two relays may have one parent.
     starters: Mutex<(u64, BTreeMap<u64, u32>)>,
 }
 
-/// A relay's entry; it goes with the connection.
+/// The entry of a relay; dropping it removes the entry.
 #[derive(Debug)]
-pub(super) struct Entered {
-    relays: Arc<Relays>,
+pub(super) struct RelayEntry {
+    agent_processes: Arc<AgentProcesses>,
     number: u64,
 }
 
-impl Relays {
-    /// Enters the relay that runs as `pid`. Call it when it connects: later its starter may be gone.
-    pub(super) fn enter(self: &Arc<Self>, pid: u32) -> Option<Entered> {
-        // What the first process has started, or adopted, says nothing: everybody stands below it.
+impl AgentProcesses {
+    /// Registers the relay that runs as `pid`. Call it when it connects, because its parent may end later.
+    pub(super) fn register(self: &Arc<Self>, pid: u32) -> Option<RelayEntry> {
+        // The first process is above every process, so its entry would say nothing.
         let starter = process::parent(pid).filter(|starter| *starter > 1)?;
         let mut starters = self.lock();
         starters.0 += 1;
         let number = starters.0;
         starters.1.insert(number, starter);
-        Some(Entered { relays: self.clone(), number })
+        Some(RelayEntry { agent_processes: self.clone(), number })
     }
 
-    /// Tells whether the process `pid` may do what only a person may; else says why not, in a sentence.
-    pub(super) fn admit(&self, app: &App, pid: Option<u32>) -> Result<(), String> {
+    /// Checks that the process `pid` acts for the user. The error is a sentence for that process's user.
+    pub(super) fn require_user(&self, app: &App, pid: Option<u32>) -> Result<(), String> {
         let unseen = "this is for people, and the process that asks cannot be seen from the hub";
         let Some(pid) = pid else { return Err(unseen.to_owned()) };
         let Ancestry::Above(line) = process::ancestry(pid) else { return Err(unseen.to_owned()) };
@@ -56,7 +57,8 @@ impl Relays {
         }
         let adopter = adopter();
         let agent = self.lock().1.values().copied().find(|starter| {
-            // A hub in the background was adopted, and so may a relay have been: by whoever adopts all orphans.
+            // A hub in the background was adopted, and so may a relay have been, by the process that adopts all
+            // orphans.
             Some(*starter) != adopter && line.contains(starter)
         });
         let Some(agent) = agent else { return Ok(()) };
@@ -72,34 +74,34 @@ impl Relays {
     }
 }
 
-impl Entered {
+impl RelayEntry {
     fn leave(&self) {
-        self.relays.lock().1.remove(&self.number);
+        self.agent_processes.lock().1.remove(&self.number);
     }
 }
 
-impl Drop for Entered {
+impl Drop for RelayEntry {
     fn drop(&mut self) {
         self.leave();
     }
 }
 
-/// What is written to a relay. Its entry goes before it hears that nothing more comes, for it ends then, and what its
-/// starter starts next would be taken for an agent's until the rest of the connection is put away.
+/// The output to a relay. Its entry is removed before the relay learns of the end, because the relay then exits, and
+/// the next process of its parent would be taken for an agent's until the connection is cleaned up.
 #[derive(Debug)]
-pub(super) struct Written {
-    entered: Option<Arc<Entered>>,
+pub(super) struct RelayWriter {
+    entered: Option<Arc<RelayEntry>>,
     output: OwnedWriteHalf,
 }
 
-impl Written {
-    /// Writes into `output` for the relay that was entered as `entered`, if it was.
-    pub(super) fn new(entered: Option<Arc<Entered>>, output: OwnedWriteHalf) -> Self {
+impl RelayWriter {
+    /// Returns a writer to `output` for the relay that was registered as `entered`.
+    pub(super) fn new(entered: Option<Arc<RelayEntry>>, output: OwnedWriteHalf) -> Self {
         Self { entered, output }
     }
 }
 
-impl AsyncWrite for Written {
+impl AsyncWrite for RelayWriter {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.output).poll_write(cx, bytes)
     }
@@ -116,7 +118,7 @@ impl AsyncWrite for Written {
     }
 }
 
-/// Returns the process that adopted this one, where it was put into the background.
+/// Returns the process that adopted this one, if it runs in the background.
 fn adopter() -> Option<u32> {
     let own = std::process::id();
     process::leads_session(own).then(|| process::parent(own)).flatten()

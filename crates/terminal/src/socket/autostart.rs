@@ -1,4 +1,4 @@
-//! How a client comes to the hub of a home: the one that runs, or a new one.
+//! Connections of a client to the hub of a home, which is started if needed.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -7,26 +7,34 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::hello::connect;
-use super::{Ask, Connection, Error, Hello, Welcome, dial, holder, place, private_folder, vacant};
-use crate::process;
+use super::bind::{place, private_folder};
+use super::connect::dial;
+use super::error::Error;
+use super::handshake::{Connection, Hello, HelloReply, Query, connect};
+use super::lock::{holder, vacant};
+use adjutant_host::process;
 
-/// How long a hub that holds the home may take to answer: it may be starting, or finishing its last calls.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// Time for a hub that holds the home to answer: it may be starting, or finishing its last calls.
+const START_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// What to do when there is no hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
+pub enum Start {
     IfNeeded,
     Never,
 }
 
-/// Connects to the hub that runs for `home`, where it usually listens, else where the home's lock says, and says `hello`.
-pub(crate) fn find(home: &Path, usual: &Path, hello: &Hello) -> Result<Connection, Error> {
-    match connect(usual, hello) {
+/// Connects to the running hub of `home` at its default socket, otherwise at the one that the lock names, and sends
+/// `hello`.
+pub(crate) fn connect_running(
+    home: &Path,
+    default_socket: &Path,
+    hello: &Hello,
+) -> Result<Connection, Error> {
+    match connect(default_socket, hello) {
         Err(error @ Error::NoHub { .. }) => {
             let other = holder(home).and_then(|holder| holder.socket);
-            match other.filter(|path| path != usual) {
+            match other.filter(|path| path != default_socket) {
                 Some(other) => connect(&other, hello),
                 None => Err(error),
             }
@@ -35,16 +43,16 @@ pub(crate) fn find(home: &Path, usual: &Path, hello: &Hello) -> Result<Connectio
     }
 }
 
-/// Connects to the hub of `home` and says `hello`; starts one when there is none and `start` allows it.
-/// `usual` is where it listens unless it was told otherwise; `None` when that door is switched off.
-pub(crate) fn reach(
+/// Connects to the hub of `home` and sends `hello`; starts one when there is none and `start` allows it.
+/// `default_socket` is the configured path; `None` when the socket is switched off.
+pub fn connect_or_start(
     home: &Path,
-    usual: Option<&Path>,
+    default_socket: Option<&Path>,
     hello: &Hello,
     start: Start,
 ) -> Result<Connection, Error> {
-    let usual = usual.ok_or(Error::SocketOff)?;
-    match (find(home, usual, hello), start) {
+    let default_socket = default_socket.ok_or(Error::SocketOff)?;
+    match (connect_running(home, default_socket, hello), start) {
         (Err(Error::NoHub { .. }), Start::IfNeeded) => {}
         (reached, _) => return reached,
     }
@@ -59,9 +67,9 @@ pub(crate) fn reach(
         .open(home.join("start.lock"))
         .map_err(fault)?;
     turn.lock().map_err(fault)?;
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + START_TIMEOUT;
     loop {
-        match find(home, usual, hello) {
+        match connect_running(home, default_socket, hello) {
             Err(Error::NoHub { .. }) => {}
             reached => return reached,
         }
@@ -70,9 +78,9 @@ pub(crate) fn reach(
         }
         if vacant(home) {
             match start_hub(home) {
-                Ok(()) => return find(home, usual, hello),
+                Ok(()) => return connect_running(home, default_socket, hello),
                 Err(error) if vacant(home) => return Err(error),
-                // A hub that somebody else began was faster, and is about to listen.
+                // Another client's hub was faster, and is about to listen.
                 Err(_) => {}
             }
         }
@@ -85,25 +93,25 @@ fn start_hub(home: &Path) -> Result<(), Error> {
     let arguments = ["serve", "--background", "--any-port", "--home"].map(OsString::from);
     let arguments: Vec<_> = arguments.into_iter().chain([home.to_owned().into()]).collect();
     let started =
-        process::run_own(&arguments).map_err(|error| Error::NotStarted { reason: error.to_string() })?;
+        process::run_self(&arguments).map_err(|error| Error::NotStarted { reason: error.to_string() })?;
     if started.status.success() {
         return Ok(());
     }
-    let told = String::from_utf8_lossy(&started.stderr);
-    let reason = told.trim().strip_prefix("error: ").unwrap_or(told.trim()).to_owned();
+    let stderr = String::from_utf8_lossy(&started.stderr);
+    let reason = stderr.trim().strip_prefix("error: ").unwrap_or(stderr.trim()).to_owned();
     Err(Error::NotStarted { reason })
 }
 
-/// Asks the hub of `home` a question; `usual` is where it listens unless it was told otherwise.
-pub(crate) fn ask(home: &Path, usual: &Path, question: Ask) -> Result<Welcome, Error> {
-    Ok(find(home, usual, &Hello::ask(question))?.welcome)
+/// Sends a query to the hub of `home`; `default_socket` is the configured path.
+pub fn query(home: &Path, default_socket: &Path, question: Query) -> Result<HelloReply, Error> {
+    Ok(connect_running(home, default_socket, &Hello::query(question))?.reply)
 }
 
-/// Says `hello` to the hub of `home`, and waits for no answer. A hub that is not there is not missed.
-pub(crate) fn tell(home: &Path, usual: &Path, hello: &Hello) -> io::Result<()> {
+/// Sends `hello` to the hub of `home`, and waits for no answer. Fails if nothing listens.
+pub fn notify(home: &Path, default_socket: &Path, hello: &Hello) -> io::Result<()> {
     let mut line = serde_json::to_vec(hello)?;
     line.push(b'\n');
-    let mut stream = match (dial(&place(usual)), holder(home).and_then(|holder| holder.socket)) {
+    let mut stream = match (dial(&place(default_socket)), holder(home).and_then(|holder| holder.socket)) {
         (Ok(stream), _) => stream,
         (Err(_), Some(other)) => dial(&place(&other))?,
         (Err(error), None) => return Err(error),

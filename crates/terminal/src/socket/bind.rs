@@ -1,4 +1,4 @@
-//! Where the socket lies, and how it comes there.
+//! The path of the socket, and the listener on it.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::{Error, is_listening};
+use super::connect::is_listening;
+use super::error::Error;
 
 /// Returns the path that a socket wanted at `path` really has.
 ///
 /// The kernel takes about a hundred bytes. A longer path is replaced by one that hub and clients derive alike,
 /// in a folder of this user's below `/tmp`: clients may have no other variable than `HOME` in common.
-pub(crate) fn place(path: &Path) -> PathBuf {
+pub fn place(path: &Path) -> PathBuf {
     if SocketAddr::from_pathname(path).is_ok() {
         return path.to_owned();
     }
@@ -25,7 +26,7 @@ pub(crate) fn place(path: &Path) -> PathBuf {
 }
 
 /// Makes `folder` with mode 0700 unless it is there, and takes it away from group and others.
-pub(crate) fn private_folder(folder: &Path) -> Result<(), Error> {
+pub fn private_folder(folder: &Path) -> Result<(), Error> {
     let fault = |reason: String| Error::Folder { folder: folder.to_owned(), reason };
     let failed = |error: io::Error| fault(error.to_string());
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
@@ -42,7 +43,7 @@ pub(crate) fn private_folder(folder: &Path) -> Result<(), Error> {
 /// Listens at `path` with mode 0600. A socket that nobody listens on any more is replaced.
 ///
 /// Only the holder of the home's lock may call this.
-pub(crate) fn listen(path: &Path) -> Result<UnixListener, Error> {
+pub fn listen(path: &Path) -> Result<UnixListener, Error> {
     let fault = |error: io::Error| Error::Listen { path: path.to_owned(), reason: error.to_string() };
     if place(path) == path {
         // A folder that the person named keeps its mode; the socket's own is enough with the check of uids.

@@ -1,34 +1,12 @@
-//! The hub's Unix socket: how `connect` and the command line reach the one hub of a home.
-//!
-//! A home has at most one hub: it holds the lock on `hub.lock`, which also says who it is. The socket belongs to
-//! one user: it lies in a folder of mode 0700, has mode 0600, and the hub asks the kernel for the peer's uid.
-//! The first line of a connection is a [`Hello`]; what follows is the MCP stream, one answer, or what a person does.
-
-mod activation;
-mod dial;
-mod hello;
-mod listen;
-mod lock;
-pub(crate) mod person;
-mod reach;
-mod relays;
-mod serve;
+//! The errors of the socket.
 
 use std::path::PathBuf;
 
-pub(crate) use activation::{Handed, handed, ready};
-pub(crate) use dial::{dial, is_listening};
-pub(crate) use hello::{
-    Ask, ConfigStatus, Connection, Hello, Hooked, HookedCommand, Status, WaitingStatus, Welcome,
-};
-pub(crate) use listen::{listen, place, private_folder};
-pub(crate) use lock::{Claim, Holder, holder, vacant};
-pub(crate) use reach::{Start, ask, find, reach, tell};
-pub(crate) use serve::{Links, serve};
+use super::holder::Holder;
 
 /// Why there is no socket, or no hub behind it.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     #[error("cannot use the folder {}: {reason}", folder.display())]
     Folder { folder: PathBuf, reason: String },
     #[error("a hub already runs for this home: {holder}")]
@@ -66,7 +44,7 @@ pub(crate) enum Error {
 
 impl Error {
     /// Says what to do about it.
-    pub(crate) fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Folder { .. } => "choose another folder with --home or ADJUTANT_HOME".to_owned(),
             Self::Taken { holder } => {

@@ -1,47 +1,24 @@
-//! `hub.lock`: whoever holds the lock on it is the home's hub.
+//! `hub.lock`: its holder is the home's hub.
 
-use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
-use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-
-use super::Error;
+use super::error::Error;
+use super::holder::Holder;
 
 /// How long a hub that holds the lock may take to say who it is.
 const STARTING: Duration = Duration::from_secs(2);
 
-/// Who holds the lock.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Holder {
-    pub(crate) pid: u32,
-    /// The version of its `adjutant`.
-    pub(crate) adjutant: String,
-    pub(crate) http: Option<SocketAddr>,
-    pub(crate) socket: Option<PathBuf>,
-}
-
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "pid {}, adjutant {}", self.pid, self.adjutant)?;
-        match &self.http {
-            Some(address) => write!(f, ", http://{address}"),
-            None => Ok(()),
-        }
-    }
-}
-
 /// The right to be the home's hub, for as long as the value lives. The kernel ends it with the process.
 #[derive(Debug)]
-pub(crate) struct Claim(File);
+pub struct Claim(File);
 
 impl Claim {
     /// Takes the lock in `home`, which must exist, or says who has it.
-    pub(crate) fn take(home: &Path) -> Result<Self, Error> {
+    pub fn take(home: &Path) -> Result<Self, Error> {
         let path = home.join("hub.lock");
         let fault = |error: io::Error| Error::Folder { folder: home.to_owned(), reason: error.to_string() };
         let file = OpenOptions::new()
@@ -76,7 +53,7 @@ impl Claim {
     }
 
     /// Writes down who holds it.
-    pub(crate) fn sign(&mut self, holder: &Holder) -> io::Result<()> {
+    pub fn sign(&mut self, holder: &Holder) -> io::Result<()> {
         self.0.set_len(0)?;
         self.0.rewind()?;
         self.0.write_all(&serde_json::to_vec(holder)?)
@@ -91,12 +68,12 @@ impl Drop for Claim {
 }
 
 /// Returns who signed the lock file last. After a crash that may be a hub that is gone.
-pub(crate) fn holder(home: &Path) -> Option<Holder> {
+pub fn holder(home: &Path) -> Option<Holder> {
     serde_json::from_slice(&std::fs::read(home.join("hub.lock")).ok()?).ok()
 }
 
 /// Tells whether no hub holds the lock in `home`.
-pub(crate) fn vacant(home: &Path) -> bool {
+pub fn vacant(home: &Path) -> bool {
     match File::open(home.join("hub.lock")) {
         Ok(file) => file.try_lock().is_ok(),
         Err(error) => error.kind() == io::ErrorKind::NotFound,

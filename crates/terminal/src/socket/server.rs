@@ -1,4 +1,4 @@
-//! The hub's side: takes connections, reads the hello, and hands the stream to the protocol or to the person's door.
+//! The server of the socket: accepts connections, reads the hello, and passes the stream to MCP or to the control API.
 
 use std::io;
 use std::os::unix::net::UnixListener;
@@ -13,50 +13,50 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-use super::hello::{
-    Ask, ClientStatus, ConfigStatus, HOOKED, HOOKED_TEXT, Hello, Hooked, HookedCommand, LONGEST, NUMBER,
-    PATIENCE, Status, WaitingStatus, Welcome,
+use super::agent_processes::{AgentProcesses, RelayWriter};
+use super::control;
+use super::handshake::{
+    ClientStatus, ConfigStatus, HELLO_TIMEOUT, HELLO_VERSION, Hello, HelloReply, HookCommand, HookReport,
+    MAX_HELLO_BYTES, MAX_HOOK_CHARS, MAX_HOOK_COMMANDS, Query, Status, WaitingStatus,
 };
-use super::person;
-use super::relays::{Relays, Written};
-use crate::app::App;
-use crate::app::activity::What;
-use crate::app::clients::Transport;
-use crate::app::rooms::Changed;
-use crate::app::waiting::Waiting;
-use crate::events::Event;
-use crate::mcp;
+use adjutant_app::App;
+use adjutant_app::activity_log::ActivityKind;
+use adjutant_app::client_registry::ConnectionKind;
+use adjutant_app::pending_counts::PendingCounts;
+use adjutant_app::toolset_switches::PendingChanges;
+use adjutant_base::events::Event;
+use adjutant_mcp as mcp;
 
 /// Connections at once. A client uses one; past this somebody leaks them, and the hub must not run out of files.
-const CONNECTIONS: usize = 512;
+const MAX_CONNECTIONS: usize = 512;
 
-/// Connections of people's programs beside those: clients that leak must not keep a person out.
-const PEOPLE: usize = 64;
+/// Connections of the control API beside those, because clients that leak must not keep the user out.
+const MAX_CONTROL_CLIENTS: usize = 64;
 
 /// Makes one-time login links for the console; `None` when there is no console.
-pub(crate) type Links = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+pub type Links = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// Serves until `app.shutdown`, and then until the connections have ended.
-pub(crate) async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -> io::Result<()> {
+pub async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = tokio::net::UnixListener::from_std(listener)?;
-    let door = Door {
+    let server = Server {
         app,
         links,
-        clients: Arc::new(Semaphore::new(CONNECTIONS)),
-        people: Arc::new(Semaphore::new(PEOPLE)),
-        relays: Arc::default(),
+        clients: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+        control_slots: Arc::new(Semaphore::new(MAX_CONTROL_CLIENTS)),
+        agent_processes: Arc::default(),
     };
     let connections = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
-            () = door.app.shutdown.cancelled() => break,
+            () = server.app.shutdown.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // Out of files, most likely: what is connected goes on, and a moment later there may be room.
+                // Out of files, most likely: existing connections continue, and later there may be room.
                 tracing::warn!(error = %error, "cannot take a connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
@@ -78,7 +78,7 @@ pub(crate) async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -
                 continue;
             }
         };
-        connections.spawn(door.clone().take(stream, pid));
+        connections.spawn(server.clone().take(stream, pid));
     }
     drop(listener);
     connections.close();
@@ -86,29 +86,29 @@ pub(crate) async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -
     Ok(())
 }
 
-/// What every connection needs.
+/// The shared state of all connections.
 #[derive(Clone)]
-struct Door {
+struct Server {
     app: Arc<App>,
     links: Links,
     clients: Arc<Semaphore>,
-    people: Arc<Semaphore>,
-    relays: Arc<Relays>,
+    control_slots: Arc<Semaphore>,
+    agent_processes: Arc<AgentProcesses>,
 }
 
 /// What follows a hello.
 enum Follows {
     Mcp {
-        server: mcp::Server,
+        server: mcp::ToolsetSelection,
         script: bool,
         place: OwnedSemaphorePermit,
     },
-    /// A person's acts.
-    Acts(OwnedSemaphorePermit),
+    /// Requests of the control API.
+    Control(OwnedSemaphorePermit),
     Nothing,
 }
 
-impl Door {
+impl Server {
     /// Serves one connection of the process `pid` to its end.
     async fn take(self, stream: UnixStream, pid: Option<u32>) {
         let (input, mut output) = stream.into_split();
@@ -122,14 +122,15 @@ impl Door {
         };
         match follows {
             Follows::Mcp { server, script, place: _place } => {
-                let entered = pid.filter(|_| !script).and_then(|pid| self.relays.enter(pid)).map(Arc::new);
-                let output = Written::new(entered.clone(), output);
-                let transport = if script { Transport::Script } else { Transport::Socket };
+                let entered =
+                    pid.filter(|_| !script).and_then(|pid| self.agent_processes.register(pid)).map(Arc::new);
+                let output = RelayWriter::new(entered.clone(), output);
+                let transport = if script { ConnectionKind::Script } else { ConnectionKind::Socket };
                 mcp::serve_stream(app, server, transport, pid, input, output).await;
             }
-            Follows::Acts(_place) => {
-                let admit = || self.relays.admit(&app, pid);
-                shutdown.run_until_cancelled(person::serve(&app, input, output, admit)).await;
+            Follows::Control(_place) => {
+                let require_user = || self.agent_processes.require_user(&app, pid);
+                shutdown.run_until_cancelled(control::serve(&app, input, output, require_user)).await;
             }
             Follows::Nothing => {}
         }
@@ -144,14 +145,14 @@ impl Door {
         pid: Option<u32>,
     ) -> Option<(Follows, Option<PathBuf>)> {
         let mut line = Vec::new();
-        let mut bounded = input.take(LONGEST as u64);
-        timeout(PATIENCE, bounded.read_until(b'\n', &mut line)).await.ok()?.ok()?;
-        let mut answer = Welcome::new();
+        let mut bounded = input.take(MAX_HELLO_BYTES as u64);
+        timeout(HELLO_TIMEOUT, bounded.read_until(b'\n', &mut line)).await.ok()?.ok()?;
+        let mut answer = HelloReply::new();
         let mut workspace = None;
         let greeted = match serde_json::from_slice::<Hello>(&line) {
             // What a newer client asks for may be none of the questions that are known here.
             Err(_) => Err("the first line is no hello that this hub knows".to_owned()),
-            Ok(hello) if hello.number != NUMBER => {
+            Ok(hello) if hello.number != HELLO_VERSION => {
                 Err(format!("this hub is adjutant {}, the client {}", answer.adjutant, hello.adjutant))
             }
             Ok(mut hello) => {
@@ -165,7 +166,7 @@ impl Door {
         });
         let mut line = serde_json::to_vec(&answer).ok()?;
         line.push(b'\n');
-        timeout(PATIENCE, output.write_all(&line)).await.ok()?.ok()?;
+        timeout(HELLO_TIMEOUT, output.write_all(&line)).await.ok()?.ok()?;
         Some((follows, workspace))
     }
 
@@ -174,16 +175,16 @@ impl Door {
         &self,
         hello: &Hello,
         pid: Option<u32>,
-        answer: &mut Welcome,
+        answer: &mut HelloReply,
     ) -> Result<Follows, String> {
-        let full = |most| format!("{most} clients are connected, there is no room for one more");
+        let full = |limit| format!("{limit} clients are connected, there is no room for one more");
         match hello {
-            Hello { ask: Some(Ask::Status), .. } => {
+            Hello { ask: Some(Query::Status), .. } => {
                 answer.status = Some(status(&self.app).await);
                 Ok(Follows::Nothing)
             }
-            Hello { ask: Some(Ask::Open), .. } => {
-                self.relays.admit(&self.app, pid)?;
+            Hello { ask: Some(Query::Open), .. } => {
+                self.agent_processes.require_user(&self.app, pid)?;
                 let link = (self.links)();
                 answer.link = Some(link.ok_or("this hub runs without the console (--http off)")?);
                 Ok(Follows::Nothing)
@@ -192,15 +193,17 @@ impl Door {
                 note(&self.app, hooked);
                 Ok(Follows::Nothing)
             }
-            Hello { person: true, .. } => {
-                self.relays.admit(&self.app, pid)?;
-                Ok(Follows::Acts(self.people.clone().try_acquire_owned().map_err(|_| full(PEOPLE))?))
+            Hello { user: true, .. } => {
+                self.agent_processes.require_user(&self.app, pid)?;
+                Ok(Follows::Control(
+                    self.control_slots.clone().try_acquire_owned().map_err(|_| full(MAX_CONTROL_CLIENTS))?,
+                ))
             }
-            Hello { server: None, .. } => Err("the hello names no server".to_owned()),
-            Hello { server: Some(name), .. } => {
-                let place = self.clients.clone().try_acquire_owned().map_err(|_| full(CONNECTIONS))?;
-                let server = mcp::Server::from_name(name);
-                let server = server.ok_or_else(|| format!("this hub has no server `{name}`"))?;
+            Hello { toolset: None, .. } => Err("the hello names no toolset".to_owned()),
+            Hello { toolset: Some(name), .. } => {
+                let place = self.clients.clone().try_acquire_owned().map_err(|_| full(MAX_CONNECTIONS))?;
+                let server = mcp::ToolsetSelection::from_name(name);
+                let server = server.ok_or_else(|| format!("this hub has no toolset `{name}`"))?;
                 Ok(Follows::Mcp { server, script: hello.script, place })
             }
         }
@@ -208,14 +211,14 @@ impl Door {
 }
 
 /// Puts what a hook did among what happened. It is the client's word, so it is short.
-fn note(app: &App, hooked: &Hooked) {
-    let short = |text: &str| -> String { text.chars().take(HOOKED_TEXT).collect() };
+fn note(app: &App, hooked: &HookReport) {
+    let short = |text: &str| -> String { text.chars().take(MAX_HOOK_CHARS).collect() };
     let who = format!("{}, by its hook", short(&hooked.client));
-    for HookedCommand { name, expanded } in hooked.commands.iter().take(HOOKED) {
+    for HookCommand { name, expanded } in hooked.commands.iter().take(MAX_HOOK_COMMANDS) {
         let prompt = short(name);
         let (what, event) = match expanded {
-            Ok(bytes) => (What::Expanded { prompt, bytes: *bytes }, Event::PromptExpanded),
-            Err(reason) => (What::Refused { prompt, reason: short(reason) }, Event::PromptRefused),
+            Ok(bytes) => (ActivityKind::Expanded { prompt, bytes: *bytes }, Event::PromptExpanded),
+            Err(reason) => (ActivityKind::Refused { prompt, reason: short(reason) }, Event::PromptRefused),
         };
         app.activity.record(&who, what);
         app.events.send(event);
@@ -225,15 +228,15 @@ fn note(app: &App, hooked: &Hooked) {
 async fn status(app: &App) -> Status {
     let clients = app.clients.all().into_iter().map(|client| ClientStatus {
         check: client.is_check(),
-        server: client.server.to_owned(),
+        toolset: client.server.to_owned(),
         name: client.name,
         version: client.version,
         revision: client.revision,
         pid: client.pid,
         calls: client.calls,
     });
-    let Waiting { questions, approvals, untold: failed_notifications } = app.waiting().await;
-    let Changed { waiting: waiting_for_restart, fault } = app.rooms.file();
+    let PendingCounts { questions, approvals, failed_notifications } = app.pending_counts().await;
+    let PendingChanges { settings: waiting_for_restart, fault } = app.toolsets.pending_changes();
     Status {
         http: app.listening.http.get().copied(),
         socket: app.listening.socket.get().cloned(),

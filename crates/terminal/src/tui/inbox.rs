@@ -1,29 +1,29 @@
-//! The inbox as a whole: the list, the open question, and what came from the hub. It changes by [`Inbox::on`] alone.
+//! The state of the inbox: the list, the open question, and updates of the hub. [`Inbox::update`] alone changes it.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::sheet::{Gone, Sheet, Step};
-use crate::clock;
-use crate::git::Facts;
-use crate::popups::{Availability, Kind};
-use crate::socket::person::popups::{Act, Done, Shown, Update};
-use crate::visible;
+use super::question_form::{ClosedElsewhere, Sheet, Step};
+use crate::socket::control::questions::{Done, QuestionView, Request, Update};
+use adjutant_base::text::escape_invisible;
+use adjutant_base::text::timefmt;
+use adjutant_host::git::Facts;
+use adjutant_questions::{Availability, OutcomeKind};
 
-/// How often the hub is told that a question is still on the screen.
-const SEEN: Duration = Duration::from_secs(5);
+/// Interval at which the hub learns that a question is still on the screen.
+const SEEN_INTERVAL: Duration = Duration::from_secs(5);
 
-/// For how long the keys say that the person is away, in milliseconds.
-const HOUR: i64 = 3_600_000;
+/// Duration of the key's away time, in milliseconds.
+const AWAY_MILLIS: i64 = 3_600_000;
 
-/// How long a sentence about what happened stays.
-const SAID: Duration = Duration::from_secs(8);
+/// How long a notice stays.
+const NOTICE_DURATION: Duration = Duration::from_secs(8);
 
-/// Something that happened.
+/// A message that changes the state.
 #[derive(Debug)]
-pub(super) enum Input {
+pub(super) enum Message {
     Key(KeyEvent),
     Paste(String),
     /// The terminal's window came to the front, or went away.
@@ -32,23 +32,23 @@ pub(super) enum Input {
     Tick,
     Told(Update),
     /// What came of an act; the error is a sentence.
-    Done(Act, Result<Done, String>),
+    Done(Request, Result<Done, String>),
     /// Whether the hub can be reached.
     Hub(Result<(), String>),
-    /// Nothing can be typed any more.
-    Gone,
+    /// The keyboard is closed.
+    InputClosed,
 }
 
-/// What is to be done outside.
+/// Something to do outside of the state.
 #[derive(Debug, PartialEq)]
-pub(super) enum Wish {
-    Act(Act),
+pub(super) enum Effect {
+    Send(Request),
     Quit,
 }
 
-/// This moment, on both clocks.
+/// The current instant, on both clocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Now {
+pub(super) struct Timestamps {
     pub(super) at: Instant,
     /// Milliseconds since 1970.
     pub(super) millis: i64,
@@ -69,7 +69,7 @@ pub(super) struct Undo {
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     /// Pending questions, oldest first, those that were put off last.
-    pub(super) questions: Vec<Shown>,
+    pub(super) questions: Vec<QuestionView>,
     /// How many there are, with those that are not told.
     pub(super) total: u64,
     /// Whether agents may ask now.
@@ -92,29 +92,29 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// Takes in what happened and returns what is to be done.
-    pub(super) fn on(&mut self, input: Input, now: Now) -> Vec<Wish> {
-        let mut wishes = Vec::new();
+    /// Applies a message, and returns what is to be done.
+    pub(super) fn update(&mut self, message: Message, now: Timestamps) -> Vec<Effect> {
+        let mut effects = Vec::new();
         if self.undo.as_ref().is_some_and(|undo| undo.until <= now.millis) {
             self.undo = None;
         }
         if self.said.as_ref().is_some_and(|(_, until)| *until <= now.at) {
             self.said = None;
         }
-        match input {
-            Input::Key(key) if key.kind == KeyEventKind::Release => {}
-            Input::Key(key) => wishes.extend(self.on_key(key, now)),
-            Input::Paste(text) => {
+        match message {
+            Message::Key(key) if key.kind == KeyEventKind::Release => {}
+            Message::Key(key) => effects.extend(self.on_key(key, now)),
+            Message::Paste(text) => {
                 if let Some(sheet) = &mut self.sheet {
                     sheet.paste(&text);
                 }
             }
-            Input::Focus(front) => self.away = !front,
-            Input::Tick => {}
-            Input::Gone => wishes.push(Wish::Quit),
-            Input::Told(update) => self.on_update(update, now),
-            Input::Done(act, done) => self.on_done(&act, done, now),
-            Input::Hub(reached) => {
+            Message::Focus(front) => self.away = !front,
+            Message::Tick => {}
+            Message::InputClosed => effects.push(Effect::Quit),
+            Message::Told(update) => self.on_update(update, now),
+            Message::Done(act, done) => self.on_done(&act, done, now),
+            Message::Hub(reached) => {
                 self.lost = reached.err();
                 if self.lost.is_none() {
                     // The next hub tells everything anew.
@@ -123,26 +123,26 @@ impl Inbox {
                 }
             }
         }
-        wishes.extend(self.note_seen(now));
-        wishes
+        effects.extend(self.note_seen(now));
+        effects
     }
 
     /// Returns when something changes on the screen by itself.
-    pub(super) fn next_change(&self, now: Now) -> Duration {
+    pub(super) fn next_change(&self, now: Timestamps) -> Duration {
         let every = if self.undo.is_some() { 100 } else { 1000 };
         let cooling = self.sheet.as_ref().is_some_and(|sheet| sheet.cooling(now.at));
         Duration::from_millis(if cooling { 50 } else { every })
     }
 
-    fn on_key(&mut self, key: KeyEvent, now: Now) -> Option<Wish> {
+    fn on_key(&mut self, key: KeyEvent, now: Timestamps) -> Option<Effect> {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if control && key.code == KeyCode::Char('c') {
-            return Some(Wish::Quit);
+            return Some(Effect::Quit);
         }
         let text = self.sheet.as_ref().is_some_and(Sheet::takes_text);
         let takes_back = control && key.code == KeyCode::Char('z') || !text && key.code == KeyCode::Char('u');
         if takes_back && let Some(undo) = &self.undo {
-            return Some(Wish::Act(Act::TakeBack { ticket: undo.ticket.clone() }));
+            return Some(Effect::Send(Request::TakeBack { ticket: undo.ticket.clone() }));
         }
         if let Some(sheet) = &mut self.sheet {
             return match sheet.on(key, now.at) {
@@ -151,11 +151,11 @@ impl Inbox {
                     self.sheet = None;
                     None
                 }
-                Step::Send(act) => Some(Wish::Act(act)),
+                Step::Send(act) => Some(Effect::Send(act)),
             };
         }
         if std::mem::take(&mut self.choosing) {
-            let until = Some(now.millis + HOUR);
+            let until = Some(now.millis + AWAY_MILLIS);
             let availability = match key.code {
                 KeyCode::Char('1') => Availability::Here,
                 KeyCode::Char('2') => Availability::DoNotDisturb { until },
@@ -163,12 +163,12 @@ impl Inbox {
                 KeyCode::Char('4') => Availability::Away { until: None },
                 _ => return None,
             };
-            return Some(Wish::Act(Act::Availability(availability)));
+            return Some(Effect::Send(Request::Availability(availability)));
         }
         let last = self.questions.len().saturating_sub(1);
         match key.code {
             KeyCode::Char('a') => self.choosing = true,
-            KeyCode::Char('q') => return Some(Wish::Quit),
+            KeyCode::Char('q') => return Some(Effect::Quit),
             KeyCode::Up | KeyCode::Char('k') => self.selected = self.selected.saturating_sub(1),
             KeyCode::Down | KeyCode::Char('j') => self.selected = (self.selected + 1).min(last),
             KeyCode::PageUp => self.selected = self.selected.saturating_sub(8),
@@ -186,14 +186,14 @@ impl Inbox {
         None
     }
 
-    fn open(&mut self, at: usize, now: Now) {
+    fn open(&mut self, at: usize, now: Timestamps) {
         if let Some(question) = self.questions.get(at) {
             self.selected = at;
             self.sheet = Some(Sheet::open(question.clone(), now.at));
         }
     }
 
-    fn on_update(&mut self, update: Update, now: Now) {
+    fn on_update(&mut self, update: Update, now: Timestamps) {
         match update {
             Update::Question(question) => {
                 if let Some(sheet) =
@@ -203,15 +203,15 @@ impl Inbox {
                 }
                 let chosen = self.chosen();
                 self.questions.retain(|known| known.ticket != question.ticket);
-                let key = |known: &Shown| {
+                let key = |known: &QuestionView| {
                     (known.snoozed_until.is_some_and(|until| until > now.millis), known.asked_at)
                 };
                 let at = self.questions.partition_point(|known| key(known) <= key(&question));
                 self.questions.insert(at, *question);
                 self.choose(chosen.as_deref());
             }
-            Update::Gone { ticket, kind, by, through } => {
-                let gone = Gone { kind, by, through };
+            Update::Closed { ticket, kind, by, through } => {
+                let gone = ClosedElsewhere { kind, by, through };
                 let title = self.forget(&ticket);
                 let mine = self.undo.as_ref().is_some_and(|undo| undo.ticket == ticket);
                 match self.sheet.as_mut().filter(|sheet| sheet.question.ticket == ticket) {
@@ -240,8 +240,8 @@ impl Inbox {
         }
     }
 
-    fn on_done(&mut self, act: &Act, done: Result<Done, String>, now: Now) {
-        if let Act::Seen { .. } = act {
+    fn on_done(&mut self, act: &Request, done: Result<Done, String>, now: Timestamps) {
+        if let Request::Seen { .. } = act {
             // The next one says it again.
             return;
         }
@@ -249,8 +249,9 @@ impl Inbox {
         let open = self.sheet.as_mut().filter(|sheet| Some(sheet.question.ticket.as_str()) == ticket);
         match (done, open) {
             (Ok(Done::Decided { kind, until }), sheet) => {
-                let title =
-                    sheet.as_ref().map_or_else(String::new, |sheet| visible::line(&sheet.question.title));
+                let title = sheet
+                    .as_ref()
+                    .map_or_else(String::new, |sheet| escape_invisible::line(&sheet.question.title));
                 let said = format!("{}: “{title}”", word(kind));
                 let sheet = self.sheet.take_if(|sheet| Some(sheet.question.ticket.as_str()) == ticket);
                 if let Some(ticket) = ticket {
@@ -267,15 +268,15 @@ impl Inbox {
                 }
             }
             (Ok(Done::Snoozed { .. }), sheet) => {
-                let minutes = if let Act::Snooze { minutes, .. } = act { *minutes } else { 0 };
+                let minutes = if let Request::Snooze { minutes, .. } = act { *minutes } else { 0 };
                 if sheet.is_some() {
                     self.sheet = None;
                 }
-                self.say(format!("put off for {minutes} min"), now);
+                self.say(format!("snoozed for {minutes} min"), now);
             }
             (Ok(Done::Available(availability)), _) => {
                 self.availability = availability;
-                self.say(presence(availability, now.millis), now);
+                self.say(availability_text(availability, now.millis), now);
             }
             (Ok(Done::Noted), _) => {
                 // Taken back: the question opens again as it was filled in.
@@ -289,10 +290,10 @@ impl Inbox {
             (Ok(Done::Before { kind, by, through }), Some(sheet)) => {
                 sheet.sending = false;
                 sheet.layer = None;
-                sheet.gone = Some(Gone { kind, by, through });
+                sheet.gone = Some(ClosedElsewhere { kind, by, through });
             }
             (Ok(Done::Before { kind, by, through }), None) => {
-                self.say(ended(Gone { kind, by, through }), now);
+                self.say(ended(ClosedElsewhere { kind, by, through }), now);
             }
             (Ok(Done::Unfit { reason, .. }) | Err(reason), Some(sheet)) => sheet.refused(reason),
             (Ok(Done::Passphrase { reason, .. }), Some(sheet)) => sheet.wants_passphrase(reason),
@@ -303,7 +304,7 @@ impl Inbox {
     }
 
     /// Tells the hub that the open question is on the screen, when it is time to.
-    fn note_seen(&mut self, now: Now) -> Option<Wish> {
+    fn note_seen(&mut self, now: Timestamps) -> Option<Effect> {
         let sheet =
             self.sheet.as_ref().filter(|sheet| sheet.gone.is_none() && !self.away && self.lost.is_none());
         let Some(sheet) = sheet else {
@@ -311,10 +312,11 @@ impl Inbox {
             return None;
         };
         let ticket = &sheet.question.ticket;
-        let fresh = self.seen.as_ref().is_some_and(|(seen, at)| seen == ticket && now.at < *at + SEEN);
+        let fresh =
+            self.seen.as_ref().is_some_and(|(seen, at)| seen == ticket && now.at < *at + SEEN_INTERVAL);
         (!fresh).then(|| {
             self.seen = Some((ticket.clone(), now.at));
-            Wish::Act(Act::Seen { ticket: ticket.clone() })
+            Effect::Send(Request::Seen { ticket: ticket.clone() })
         })
     }
 
@@ -325,7 +327,7 @@ impl Inbox {
         let question = self.questions.remove(at);
         self.total = self.total.saturating_sub(1);
         self.choose(chosen.as_deref());
-        Some(visible::line(&question.title))
+        Some(escape_invisible::line(&question.title))
     }
 
     fn chosen(&self) -> Option<String> {
@@ -338,35 +340,37 @@ impl Inbox {
         self.selected = at.unwrap_or(self.selected).min(self.questions.len().saturating_sub(1));
     }
 
-    fn say(&mut self, sentence: String, now: Now) {
-        self.said = Some((sentence, now.at + SAID));
+    fn say(&mut self, sentence: String, now: Timestamps) {
+        self.said = Some((sentence, now.at + NOTICE_DURATION));
     }
 }
 
 /// Says how a question ended, and where.
-pub(super) fn ended(gone: Gone) -> String {
-    use crate::popups::{By, Presenter};
+pub(super) fn ended(gone: ClosedElsewhere) -> String {
+    use adjutant_questions::{Channel, DecidedBy};
     let place = match gone.through {
-        Presenter::Browser => " in the browser",
-        Presenter::Terminal => " in another terminal",
-        Presenter::Notification => " through a notification",
-        Presenter::Phone => " on the phone",
-        Presenter::Client => " in the agent itself",
-        Presenter::None => "",
+        Channel::Browser => " in the browser",
+        Channel::Terminal => " in another terminal",
+        Channel::Notification => " through a notification",
+        Channel::Phone => " on the phone",
+        Channel::Client => " in the agent itself",
+        Channel::None => "",
     };
     match (gone.kind, gone.by) {
-        (Kind::Answered, By::Default) => "was answered by its default: its time was over".to_owned(),
-        (Kind::Answered, _) => format!("was answered{place}"),
-        (Kind::Declined, _) => format!("was declined{place}"),
-        (Kind::Dismissed, _) => format!("was dismissed{place}"),
-        (Kind::TimedOut, _) => "timed out; the agent was told that nobody answered".to_owned(),
-        (Kind::Cancelled, _) => "was withdrawn by the agent".to_owned(),
-        (Kind::ClientGone, _) => "is over: the agent is gone".to_owned(),
+        (OutcomeKind::Answered, DecidedBy::Default) => {
+            "was answered by its default: its time was over".to_owned()
+        }
+        (OutcomeKind::Answered, _) => format!("was answered{place}"),
+        (OutcomeKind::Declined, _) => format!("was declined{place}"),
+        (OutcomeKind::Dismissed, _) => format!("was dismissed{place}"),
+        (OutcomeKind::TimedOut, _) => "expired; the agent got no answer".to_owned(),
+        (OutcomeKind::Cancelled, _) => "was withdrawn by the agent".to_owned(),
+        (OutcomeKind::ClientGone, _) => "is over: the client disconnected".to_owned(),
     }
 }
 
 /// Says whether agents may ask, and for how long that holds.
-pub(super) fn presence(availability: Availability, now: i64) -> String {
+pub(super) fn availability_text(availability: Availability, now: i64) -> String {
     let what = match availability {
         Availability::Here => return "you take questions".to_owned(),
         Availability::DoNotDisturb { .. } => "not to be disturbed",
@@ -375,33 +379,33 @@ pub(super) fn presence(availability: Availability, now: i64) -> String {
     match availability.until() {
         Some(until) => {
             let left = Duration::from_millis(u64::try_from(until - now).unwrap_or_default());
-            format!("{what}, {} left", clock::span(left))
+            format!("{what}, {} left", timefmt::span(left))
         }
         None => format!("{what}, until you say that you are here"),
     }
 }
 
-fn word(kind: Kind) -> &'static str {
+fn word(kind: OutcomeKind) -> &'static str {
     match kind {
-        Kind::Answered => "answered",
-        Kind::Declined => "declined",
-        Kind::Dismissed => "dismissed",
-        Kind::TimedOut => "timed out",
-        Kind::Cancelled => "withdrawn",
-        Kind::ClientGone => "over",
+        OutcomeKind::Answered => "answered",
+        OutcomeKind::Declined => "declined",
+        OutcomeKind::Dismissed => "dismissed",
+        OutcomeKind::TimedOut => "timed out",
+        OutcomeKind::Cancelled => "withdrawn",
+        OutcomeKind::ClientGone => "over",
     }
 }
 
 /// Returns the question that an act is about.
-pub(super) fn ticket(act: &Act) -> Option<&str> {
+pub(super) fn ticket(act: &Request) -> Option<&str> {
     match act {
-        Act::Follow | Act::List(_) | Act::Show { .. } | Act::Availability(_) => None,
-        Act::Seen { ticket }
-        | Act::Answer { ticket, .. }
-        | Act::TakeBack { ticket }
-        | Act::Decline { ticket, .. }
-        | Act::Dismiss { ticket, .. }
-        | Act::Redirect { ticket, .. }
-        | Act::Snooze { ticket, .. } => Some(ticket),
+        Request::Follow | Request::List(_) | Request::Show { .. } | Request::Availability(_) => None,
+        Request::Seen { ticket }
+        | Request::Answer { ticket, .. }
+        | Request::TakeBack { ticket }
+        | Request::Decline { ticket, .. }
+        | Request::Dismiss { ticket, .. }
+        | Request::Redirect { ticket, .. }
+        | Request::Snooze { ticket, .. } => Some(ticket),
     }
 }

@@ -1,52 +1,53 @@
 //! The inbox without a screen: questions as lines, answers as lines `ID VALUE`. For pipes, for scripts, and for screen
 //! readers; `adjutant inbox --help` describes the form.
 
-mod answer;
-mod secret;
+mod command;
+mod no_echo;
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
-use super::inbox::{Input, ended, presence, ticket};
-use super::screen::Fault;
-use super::sheet::Gone;
-use super::{Hub, reach};
-use crate::clock;
-use crate::popups::{Availability, Choice, Field, Input as Wanted, Level, Waits};
-use crate::socket::person::popups::{Act, Done, Secret, Shown, Update};
-use crate::visible;
-use answer::{Known, Read};
+use super::hub::Hub;
+use super::hub_worker;
+use super::inbox::{Message, availability_text, ended, ticket};
+use super::question_form::ClosedElsewhere;
+use super::terminal::Fault;
+use crate::socket::control::questions::{Done, QuestionView, Request, Secret, Update};
+use adjutant_base::text::escape_invisible;
+use adjutant_base::text::timefmt;
+use adjutant_questions::{AskerPresence, Availability, Choice, Field, Input as Wanted, Level};
+use command::{Known, Read};
 
-pub(crate) use secret::Hidden;
+pub use no_echo::Hidden;
 
 /// Questions decided here that may be taken back.
-const DECIDED: usize = 16;
+const MAX_DECIDED: usize = 16;
 
 /// Lines and updates that wait to be handled.
-const WAITING: usize = 256;
+const MESSAGE_QUEUE_SIZE: usize = 256;
 
 /// Characters of a ticket that are printed; as many of it as make it the only one are taken.
-const PRINTED: usize = 7;
+const TICKET_CHARS: usize = 7;
 
 /// What is waited for.
-enum Heard {
-    Hub(Input),
+enum LineMessage {
+    Hub(Message),
     Line(String),
     /// There are no more lines.
     End,
 }
 
-impl From<Input> for Heard {
-    fn from(input: Input) -> Self {
+impl From<Message> for LineMessage {
+    fn from(input: Message) -> Self {
         Self::Hub(input)
     }
 }
 
 /// Whether what is printed is before a person's eyes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reader {
+pub enum Reader {
     Person,
     Program,
 }
@@ -54,15 +55,15 @@ pub(crate) enum Reader {
 /// What a session over lines knows.
 struct Session<'a> {
     out: &'a mut dyn Write,
-    acts: SyncSender<Act>,
+    acts: SyncSender<Request>,
     reader: Reader,
-    questions: Vec<Shown>,
+    questions: Vec<QuestionView>,
     /// What was decided here lately, youngest last.
-    decided: Vec<Shown>,
+    decided: Vec<QuestionView>,
     /// Notes that go with what is decided of a question, by its ticket; kept, because it may be taken back or refused.
     notes: HashMap<String, String>,
     /// An answer that lacks the passphrase, which the next line is.
-    guarded: Option<(Act, Hidden)>,
+    guarded: Option<(Request, Hidden)>,
     availability: Availability,
     /// Everything that was pending at the start has been printed, so that lines can name it.
     current: bool,
@@ -75,23 +76,23 @@ struct Session<'a> {
 
 /// Prints questions and takes answers until `lines` end and all that came of them is printed. Returns whether every
 /// line was followed.
-pub(crate) fn run(
+pub fn run(
     hub: &Hub,
     lines: impl BufRead + Send + 'static,
     out: &mut dyn Write,
     reader: Reader,
 ) -> Result<bool, Fault> {
-    let person = hub.connect(hub.start)?;
-    let (send, heard) = sync_channel::<Heard>(WAITING);
-    let acts = reach::act(hub.clone(), send.clone());
-    reach::follow(hub.clone(), person, send.clone());
+    let client = hub.connect(hub.start)?;
+    let (send, heard) = sync_channel::<LineMessage>(MESSAGE_QUEUE_SIZE);
+    let acts = hub_worker::act(hub.clone(), send.clone());
+    hub_worker::follow(hub.clone(), client, send.clone());
     std::thread::spawn(move || {
         for line in lines.lines().map_while(Result::ok) {
-            if send.send(Heard::Line(line)).is_err() {
+            if send.send(LineMessage::Line(line)).is_err() {
                 return;
             }
         }
-        let _ = send.send(Heard::End);
+        let _ = send.send(LineMessage::End);
     });
     let session = Session {
         out,
@@ -112,30 +113,30 @@ pub(crate) fn run(
 }
 
 impl Session<'_> {
-    fn live(mut self, heard: &Receiver<Heard>) -> io::Result<bool> {
+    fn live(mut self, heard: &Receiver<LineMessage>) -> io::Result<bool> {
         while let Ok(heard) = heard.recv() {
             match heard {
-                Heard::Hub(Input::Told(update)) => self.told(update)?,
-                Heard::Hub(Input::Done(act, done)) => self.done(&act, done)?,
-                Heard::Hub(Input::Hub(Ok(()))) => {
+                LineMessage::Hub(Message::Told(update)) => self.told(update)?,
+                LineMessage::Hub(Message::Done(act, done)) => self.done(&act, done)?,
+                LineMessage::Hub(Message::Hub(Ok(()))) => {
                     self.questions.clear();
                     self.current = false;
                 }
-                Heard::Hub(Input::Hub(Err(reason))) => {
+                LineMessage::Hub(Message::Hub(Err(reason))) => {
                     self.print(&format!("LOST {reason}"))?;
                     if self.over {
                         self.refused |= self.open_acts > 0 || !self.early.is_empty();
                         return Ok(!self.refused);
                     }
                 }
-                Heard::Hub(_) => {}
-                Heard::Line(line) if self.current => self.line(&line)?,
-                Heard::Line(line) => {
-                    if self.early.len() < WAITING {
+                LineMessage::Hub(_) => {}
+                LineMessage::Line(line) if self.current => self.line(&line)?,
+                LineMessage::Line(line) => {
+                    if self.early.len() < MESSAGE_QUEUE_SIZE {
                         self.early.push(line);
                     }
                 }
-                Heard::End => self.over = true,
+                LineMessage::End => self.over = true,
             }
             self.out.flush()?;
             if self.over && self.current && self.open_acts == 0 {
@@ -156,15 +157,15 @@ impl Session<'_> {
                 }
                 self.print_question(&question)?;
                 if self.reader == Reader::Person {
-                    self.send(Act::Seen { ticket: question.ticket.clone() })?;
+                    self.send(Request::Seen { ticket: question.ticket.clone() })?;
                 }
                 self.questions.push(*question);
             }
-            Update::Gone { ticket, kind, by, through } => {
+            Update::Closed { ticket, kind, by, through } => {
                 if let Some(at) = self.questions.iter().position(|question| question.ticket == ticket) {
                     self.questions.remove(at);
-                    let sentence = ended(Gone { kind, by, through });
-                    self.print(&format!("GONE {} {sentence}", short(&ticket)))?;
+                    let sentence = ended(ClosedElsewhere { kind, by, through });
+                    self.print(&format!("CLOSED {} {sentence}", short(&ticket)))?;
                 }
             }
             Update::Facts { .. } => {}
@@ -172,7 +173,7 @@ impl Session<'_> {
                 self.current = true;
                 if availability != self.availability {
                     self.availability = availability;
-                    self.print(&format!("DESK {}", presence(availability, now())))?;
+                    self.print(&format!("INBOX {}", availability_text(availability, now())))?;
                 }
                 for line in std::mem::take(&mut self.early) {
                     self.line(&line)?;
@@ -191,8 +192,8 @@ impl Session<'_> {
             return Ok(());
         }
         let known = Known { questions: &self.questions, decided: &self.decided, now: now() };
-        match answer::read(line, &known) {
-            Ok(Read::Act(act)) => self.decide(act),
+        match command::read(line, &known) {
+            Ok(Read::Request(act)) => self.decide(act),
             Ok(Read::Note { ticket, note }) => {
                 self.print(&format!("NOTED {} it goes with what you decide", short(&ticket)))?;
                 let (questions, decided) = (&self.questions, &self.decided);
@@ -208,21 +209,21 @@ impl Session<'_> {
         }
     }
 
-    fn decide(&mut self, mut act: Act) -> io::Result<()> {
-        if let Act::Answer { ticket, note, .. }
-        | Act::Decline { ticket, note }
-        | Act::Dismiss { ticket, note } = &mut act
+    fn decide(&mut self, mut act: Request) -> io::Result<()> {
+        if let Request::Answer { ticket, note, .. }
+        | Request::Decline { ticket, note }
+        | Request::Dismiss { ticket, note } = &mut act
             && note.is_none()
         {
             *note = self.notes.get(ticket).cloned();
         }
         // What becomes of it is told by its own answer, not as something that happened elsewhere.
-        if let Some(ticket) = answer::decides(&act)
+        if let Some(ticket) = command::decides(&act)
             && let Some(at) = self.questions.iter().position(|question| question.ticket == ticket)
         {
             let question = self.questions.remove(at);
             self.decided.retain(|known| known.ticket != question.ticket);
-            if self.decided.len() >= DECIDED {
+            if self.decided.len() >= MAX_DECIDED {
                 self.decided.remove(0);
             }
             self.decided.push(question);
@@ -232,15 +233,15 @@ impl Session<'_> {
     }
 
     /// Sends an answer again, with the passphrase; an empty line gives it up.
-    fn proven(&mut self, act: Act, line: &str) -> io::Result<()> {
-        let Act::Answer { ticket, answer, note, .. } = act else { return Ok(()) };
+    fn proven(&mut self, act: Request, line: &str) -> io::Result<()> {
+        let Request::Answer { ticket, answer, note, .. } = act else { return Ok(()) };
         if line.is_empty() {
             self.refused = true;
             self.again(&ticket);
             return self.print(&format!("REFUSED {} nothing was sent", short(&ticket)));
         }
         let passphrase = Some(Secret(line.to_owned()));
-        self.decide(Act::Answer { ticket, answer, note, passphrase })
+        self.decide(Request::Answer { ticket, answer, note, passphrase })
     }
 
     /// A question that was not decided after all waits again.
@@ -253,12 +254,12 @@ impl Session<'_> {
         }
     }
 
-    fn send(&mut self, act: Act) -> io::Result<()> {
+    fn send(&mut self, act: Request) -> io::Result<()> {
         self.acts.send(act).map_err(|_| io::Error::other("the hub's thread has ended"))
     }
 
-    fn done(&mut self, act: &Act, done: Result<Done, String>) -> io::Result<()> {
-        if matches!(act, Act::Seen { .. }) {
+    fn done(&mut self, act: &Request, done: Result<Done, String>) -> io::Result<()> {
+        if matches!(act, Request::Seen { .. }) {
             return Ok(());
         }
         self.open_acts = self.open_acts.saturating_sub(1);
@@ -275,7 +276,7 @@ impl Session<'_> {
             Ok(Done::Decided { kind, until: None }) => format!("DONE {ticket} {}", kind.as_str()),
             Ok(Done::Available(availability)) => {
                 self.availability = availability;
-                format!("DONE {}", presence(availability, now()))
+                format!("DONE {}", availability_text(availability, now()))
             }
             // A passphrase that came through a pipe would stand in some script.
             Ok(Done::Passphrase { reason, is_set: true })
@@ -287,11 +288,11 @@ impl Session<'_> {
                     "PASSPHRASE {ticket} {reason}; type it, it is not shown, or an empty line"
                 ));
             }
-            Ok(Done::Snoozed { .. }) => format!("DONE {ticket} put off"),
+            Ok(Done::Snoozed { .. }) => format!("DONE {ticket} snoozed"),
             Ok(Done::Noted) => format!("DONE {ticket} taken back"),
             Ok(Done::Before { kind, by, through }) => {
                 self.refused = true;
-                format!("REFUSED {ticket} it {}", ended(Gone { kind, by, through }))
+                format!("REFUSED {ticket} it {}", ended(ClosedElsewhere { kind, by, through }))
             }
             Ok(Done::Unfit { field, reason }) => {
                 self.refused = true;
@@ -309,21 +310,22 @@ impl Session<'_> {
         self.print(&line)
     }
 
-    fn print_question(&mut self, question: &Shown) -> io::Result<()> {
-        let agent = visible::line(question.asker());
-        let place = visible::line(&question.workspace);
+    fn print_question(&mut self, question: &QuestionView) -> io::Result<()> {
+        let agent = escape_invisible::line(question.asker());
+        let place = escape_invisible::line(&question.workspace);
         let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
         let high = if question.level == Level::High { "HIGH " } else { "" };
-        let left = clock::span(Duration::from_millis(u64::try_from(question.deadline - now()).unwrap_or(0)));
+        let left =
+            timefmt::span(Duration::from_millis(u64::try_from(question.deadline - now()).unwrap_or(0)));
         self.print(&format!("QUESTION {} {high}from {agent}{place}, {left} left", short(&question.ticket)))?;
-        self.print(&format!("  {}", visible::line(&question.title)))?;
+        self.print(&format!("  {}", escape_invisible::line(&question.title)))?;
         for line in question.message.trim_end().lines() {
-            self.print(&format!("  | {}", visible::plain(line)))?;
+            self.print(&format!("  | {}", escape_invisible::plain(line)))?;
         }
         for field in &question.fields {
             self.print_field(field, question.fields.len() > 1)?;
         }
-        if question.waits != Waits::Here {
+        if question.waits != AskerPresence::Connected {
             self.print(&waits(question))?;
         }
         Ok(())
@@ -341,13 +343,18 @@ impl Session<'_> {
             Wanted::Date { time: true } => "an instant",
             Wanted::YesNo => "yes or no",
         };
-        let name = if several { format!("{}: ", visible::line(&field.name)) } else { String::new() };
-        let label = visible::line(&field.label);
+        let name = if several { format!("{}: ", escape_invisible::line(&field.name)) } else { String::new() };
+        let label = escape_invisible::line(&field.label);
         let may = if field.required { "" } else { ", may be left out" };
         self.print(&format!("  {name}{label}{}({kind}{may})", if label.is_empty() { "" } else { " " }))?;
         if let Wanted::Choice { options, other, .. } = &field.input {
             for (at, Choice { label, value }) in options.iter().enumerate() {
-                self.print(&format!("  {}  {}  {}", at + 1, visible::line(value), visible::line(label)))?;
+                self.print(&format!(
+                    "  {}  {}  {}",
+                    at + 1,
+                    escape_invisible::line(value),
+                    escape_invisible::line(label)
+                ))?;
             }
             if *other {
                 self.print("  or =YOUR OWN WORDS")?;
@@ -357,13 +364,13 @@ impl Session<'_> {
     }
 
     fn print(&mut self, line: &str) -> io::Result<()> {
-        writeln!(self.out, "{}", visible::plain(line).replace('\t', "    "))
+        writeln!(self.out, "{}", escape_invisible::plain(line).replace('\t', "    "))
     }
 }
 
 /// Says whether somebody is there for the answer.
-fn waits(question: &Shown) -> String {
-    let who = match question.waits.why_not() {
+fn waits(question: &QuestionView) -> String {
+    let who = match question.waits.absence_reason() {
         None => "its client".to_owned(),
         Some(why) => format!("nobody: {why}; an answer is kept"),
     };
@@ -371,7 +378,7 @@ fn waits(question: &Shown) -> String {
 }
 
 fn short(ticket: &str) -> String {
-    ticket.chars().take(PRINTED).collect()
+    ticket.chars().take(TICKET_CHARS).collect()
 }
 
 fn now() -> i64 {

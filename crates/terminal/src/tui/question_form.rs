@@ -1,13 +1,13 @@
-//! An open question: what is filled in, what has the keyboard, and what a key does.
+//! The form of an open question: its values, its focus and its keys.
 
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::editor::Editor;
-use super::entry::Entry;
-use crate::popups::{Answer, By, Kind, Level, Presenter};
-use crate::socket::person::popups::{Act, Secret, Shown};
+use super::widgets::field_input::Entry;
+use super::widgets::text_input::Editor;
+use crate::socket::control::questions::{QuestionView, Request, Secret};
+use adjutant_questions::{Answer, Channel, DecidedBy, Level, OutcomeKind};
 
 /// For so long after a question opened, keys choose and send nothing: they may have been meant for what was there
 /// before. What is typed into a text counts.
@@ -22,13 +22,13 @@ const LARGEST: usize = 64 * 1024;
 /// An open question.
 #[derive(Clone, Debug)]
 pub(super) struct Sheet {
-    pub(super) question: Shown,
+    pub(super) question: QuestionView,
     /// One for each field.
     pub(super) entries: Vec<Entry>,
     /// The field that has the keyboard.
     pub(super) focus: usize,
     pub(super) note: Option<String>,
-    pub(super) layer: Option<Layer>,
+    pub(super) layer: Option<Overlay>,
     /// Lines of the message that are scrolled away.
     pub(super) scroll: u16,
     /// Why it cannot be sent as it is.
@@ -36,18 +36,18 @@ pub(super) struct Sheet {
     /// Sent, and the hub has not answered yet.
     pub(super) sending: bool,
     /// It was decided without this terminal.
-    pub(super) gone: Option<Gone>,
+    pub(super) gone: Option<ClosedElsewhere>,
     opened: Instant,
 }
 
 /// What lies over the question and has the keyboard; Escape takes it away.
 #[derive(Clone, Debug)]
-pub(super) enum Layer {
+pub(super) enum Overlay {
     Note(Editor),
     Snooze(Editor),
     Redirect(Editor),
     Decline(Editor),
-    /// The answer waits for the desk passphrase.
+    /// The answer waits for the approval passphrase.
     Passphrase {
         answer: Answer,
         typed: Editor,
@@ -57,10 +57,10 @@ pub(super) enum Layer {
 
 /// How a question ended elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Gone {
-    pub(super) kind: Kind,
-    pub(super) by: By,
-    pub(super) through: Presenter,
+pub(super) struct ClosedElsewhere {
+    pub(super) kind: OutcomeKind,
+    pub(super) by: DecidedBy,
+    pub(super) through: Channel,
 }
 
 /// What a key came to.
@@ -69,11 +69,11 @@ pub(super) enum Step {
     Stay,
     /// Back to the list.
     Close,
-    Send(Act),
+    Send(Request),
 }
 
 impl Sheet {
-    pub(super) fn open(question: Shown, now: Instant) -> Self {
+    pub(super) fn open(question: QuestionView, now: Instant) -> Self {
         Self {
             entries: question.fields.iter().map(Entry::new).collect(),
             question,
@@ -101,14 +101,14 @@ impl Sheet {
     /// Whether letters and digits are text for what has the keyboard.
     pub(super) fn takes_text(&self) -> bool {
         match &self.layer {
-            Some(Layer::Help) => false,
+            Some(Overlay::Help) => false,
             Some(_) => true,
             None => self.focused(Entry::takes_text).unwrap_or(false),
         }
     }
 
     /// Takes the question over as the hub tells it now; what is filled in stays.
-    pub(super) fn refresh(&mut self, question: &Shown) {
+    pub(super) fn refresh(&mut self, question: &QuestionView) {
         if question.fields == self.question.fields {
             self.question.clone_from(question);
             self.gone = None;
@@ -131,13 +131,13 @@ impl Sheet {
         match key.code {
             KeyCode::Esc => return Step::Close,
             KeyCode::Char('n') if control => {
-                self.layer = Some(Layer::Note(Editor::with(self.note.as_deref().unwrap_or_default())));
+                self.layer = Some(Overlay::Note(Editor::with(self.note.as_deref().unwrap_or_default())));
             }
-            KeyCode::Char('s') if control => self.layer = Some(Layer::Snooze(Editor::default())),
-            KeyCode::Char('r') if control => self.layer = Some(Layer::Redirect(Editor::default())),
-            KeyCode::Char('d') if control => self.layer = Some(Layer::Decline(Editor::default())),
-            KeyCode::F(1) => self.layer = Some(Layer::Help),
-            KeyCode::Char('?') if !self.takes_text() => self.layer = Some(Layer::Help),
+            KeyCode::Char('s') if control => self.layer = Some(Overlay::Snooze(Editor::default())),
+            KeyCode::Char('r') if control => self.layer = Some(Overlay::Redirect(Editor::default())),
+            KeyCode::Char('d') if control => self.layer = Some(Overlay::Decline(Editor::default())),
+            KeyCode::F(1) => self.layer = Some(Overlay::Help),
+            KeyCode::Char('?') if !self.takes_text() => self.layer = Some(Overlay::Help),
             KeyCode::Tab => self.move_focus(1),
             KeyCode::BackTab => self.move_focus(self.entries.len().saturating_sub(1)),
             KeyCode::PageUp | KeyCode::PageDown => return self.scrolled(key),
@@ -160,13 +160,13 @@ impl Sheet {
     /// Takes in what was pasted.
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.layer {
-            Some(Layer::Help) => {}
+            Some(Overlay::Help) => {}
             Some(
-                Layer::Note(editor)
-                | Layer::Snooze(editor)
-                | Layer::Redirect(editor)
-                | Layer::Decline(editor)
-                | Layer::Passphrase { typed: editor, .. },
+                Overlay::Note(editor)
+                | Overlay::Snooze(editor)
+                | Overlay::Redirect(editor)
+                | Overlay::Decline(editor)
+                | Overlay::Passphrase { typed: editor, .. },
             ) => editor.insert(text.lines().next().unwrap_or_default()),
             None => {
                 if let (Some(entry), Some(field)) =
@@ -181,7 +181,7 @@ impl Sheet {
     /// The hub refused the answer: back to what the person can change.
     pub(super) fn refused(&mut self, reason: String) {
         self.sending = false;
-        if !matches!(self.layer, Some(Layer::Passphrase { .. })) {
+        if !matches!(self.layer, Some(Overlay::Passphrase { .. })) {
             self.layer = None;
         }
         self.fault = Some(reason);
@@ -190,10 +190,10 @@ impl Sheet {
     /// The hub wants the passphrase, or another one.
     pub(super) fn wants_passphrase(&mut self, reason: String) {
         self.sending = false;
-        if let Some(Layer::Passphrase { typed, .. }) = &mut self.layer {
+        if let Some(Overlay::Passphrase { typed, .. }) = &mut self.layer {
             *typed = Editor::default();
         } else if let Ok(answer) = self.answer() {
-            self.layer = Some(Layer::Passphrase { answer, typed: Editor::default() });
+            self.layer = Some(Overlay::Passphrase { answer, typed: Editor::default() });
         }
         self.fault = Some(reason);
     }
@@ -201,16 +201,16 @@ impl Sheet {
     fn on_layer(&mut self, key: KeyEvent) -> Step {
         let ticket = self.question.ticket.clone();
         let Some(layer) = &mut self.layer else { return Step::Stay };
-        if key.code == KeyCode::Esc || matches!(layer, Layer::Help) {
+        if key.code == KeyCode::Esc || matches!(layer, Overlay::Help) {
             self.layer = None;
             self.fault = None;
             return Step::Stay;
         }
-        let (Layer::Note(editor)
-        | Layer::Snooze(editor)
-        | Layer::Redirect(editor)
-        | Layer::Decline(editor)
-        | Layer::Passphrase { typed: editor, .. }) = layer
+        let (Overlay::Note(editor)
+        | Overlay::Snooze(editor)
+        | Overlay::Redirect(editor)
+        | Overlay::Decline(editor)
+        | Overlay::Passphrase { typed: editor, .. }) = layer
         else {
             return Step::Stay;
         };
@@ -225,34 +225,34 @@ impl Sheet {
         let text = editor.text().trim().to_owned();
         let words = Some(text.clone()).filter(|text| !text.is_empty());
         let act = match layer {
-            Layer::Note(_) => {
+            Overlay::Note(_) => {
                 self.note = words;
                 self.layer = None;
                 return Step::Stay;
             }
-            Layer::Snooze(_) => {
+            Overlay::Snooze(_) => {
                 let minutes = words.as_deref().unwrap_or(SNOOZE).parse();
                 let Some(minutes) = minutes.ok().filter(|minutes| (1..=60).contains(minutes)) else {
-                    self.fault = Some("a question can be put off for 1 to 60 minutes".to_owned());
+                    self.fault = Some("a question can be snoozed for 1 to 60 minutes".to_owned());
                     return Step::Stay;
                 };
-                Act::Snooze { ticket, minutes }
+                Request::Snooze { ticket, minutes }
             }
-            Layer::Redirect(_) => {
+            Overlay::Redirect(_) => {
                 let Some(note) = words else {
                     self.fault = Some("say in a sentence how it should be asked".to_owned());
                     return Step::Stay;
                 };
-                Act::Redirect { ticket, note }
+                Request::Redirect { ticket, note }
             }
-            Layer::Decline(_) => Act::Decline { ticket, note: words.or_else(|| self.note.clone()) },
-            Layer::Passphrase { answer, typed } => Act::Answer {
+            Overlay::Decline(_) => Request::Decline { ticket, note: words.or_else(|| self.note.clone()) },
+            Overlay::Passphrase { answer, typed } => Request::Answer {
                 ticket,
                 answer: answer.clone(),
                 note: self.note.clone(),
                 passphrase: Some(Secret(typed.text().to_owned())),
             },
-            Layer::Help => return Step::Stay,
+            Overlay::Help => return Step::Stay,
         };
         self.sending = true;
         self.fault = None;
@@ -285,13 +285,13 @@ impl Sheet {
                 Step::Stay
             }
             Ok(answer) if self.question.level == Level::High => {
-                self.layer = Some(Layer::Passphrase { answer, typed: Editor::default() });
+                self.layer = Some(Overlay::Passphrase { answer, typed: Editor::default() });
                 Step::Stay
             }
             Ok(answer) => {
                 self.sending = true;
                 let (ticket, note) = (self.question.ticket.clone(), self.note.clone());
-                Step::Send(Act::Answer { ticket, answer, note, passphrase: None })
+                Step::Send(Request::Answer { ticket, answer, note, passphrase: None })
             }
         }
     }
@@ -315,7 +315,7 @@ impl Sheet {
             Answer(entry.given(field)?.map(|given| (field.name.clone(), given)).into_iter().collect());
         match answer.fit(std::slice::from_ref(field), LARGEST) {
             Ok(_) => Ok(()),
-            Err(crate::popups::Error::Answer { reason, .. }) => Err(reason),
+            Err(adjutant_questions::Error::Answer { reason, .. }) => Err(reason),
             Err(other) => Err(other.to_string()),
         }
     }
@@ -327,7 +327,7 @@ impl Sheet {
         }
     }
 
-    fn focused<T>(&self, ask: impl FnOnce(&Entry, &crate::popups::Field) -> T) -> Option<T> {
+    fn focused<T>(&self, ask: impl FnOnce(&Entry, &adjutant_questions::Field) -> T) -> Option<T> {
         Some(ask(self.entries.get(self.focus)?, self.question.fields.get(self.focus)?))
     }
 

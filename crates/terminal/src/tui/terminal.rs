@@ -1,4 +1,4 @@
-//! The terminal: taken over, drawn on, given back.
+//! The terminal: entering the alternate screen, drawing on it, and restoring it.
 
 use std::io::{self, Stdout};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -15,14 +15,15 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
-use super::inbox::{Inbox, Input, Now, Wish};
+use super::hub::Hub;
+use super::inbox::{Effect, Inbox, Message, Timestamps};
 use super::theme::Theme;
-use super::{Hub, reach, view};
-use crate::socket::person::Error;
-use crate::socket::person::popups::Act;
+use super::{hub_worker, view};
+use crate::socket::control::Error;
+use crate::socket::control::questions::Request;
 
 /// What may wait to be drawn; the threads behind it wait then.
-const INPUTS: usize = 256;
+const MESSAGE_QUEUE_SIZE: usize = 256;
 
 /// The terminal while it is ours. Whatever happens, it is given back as it was.
 pub(super) struct Screen(pub(super) Terminal<CrosstermBackend<Stdout>>);
@@ -55,7 +56,7 @@ fn give_back() {
 
 /// Why the inbox ended.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Fault {
+pub enum Fault {
     #[error(transparent)]
     Hub(#[from] Error),
     #[error("cannot use the terminal: {0}")]
@@ -63,14 +64,14 @@ pub(crate) enum Fault {
 }
 
 /// Shows the inbox until the person quits.
-pub(crate) fn run(hub: &Hub, theme: Theme) -> Result<(), Fault> {
+pub fn run(hub: &Hub, theme: Theme) -> Result<(), Fault> {
     // Before the screen is taken: a refusal is read on the person's own.
-    let person = hub.connect(hub.start)?;
-    let (send, inputs) = sync_channel(INPUTS);
-    let acts = reach::act(hub.clone(), send.clone());
-    reach::follow(hub.clone(), person, send.clone());
+    let client = hub.connect(hub.start)?;
+    let (send, inputs) = sync_channel(MESSAGE_QUEUE_SIZE);
+    let acts = hub_worker::act(hub.clone(), send.clone());
+    hub_worker::follow(hub.clone(), client, send.clone());
     let mut screen = Screen::take()?;
-    keys(send, Input::of, Input::Gone);
+    keys(send, Message::of, Message::InputClosed);
     live(&mut screen, &inputs, &acts, theme).map_err(Fault::Terminal)
 }
 
@@ -86,7 +87,7 @@ pub(super) fn keys<I: Send + 'static>(inputs: SyncSender<I>, of: fn(Event) -> I,
     });
 }
 
-impl Input {
+impl Message {
     fn of(event: Event) -> Self {
         match event {
             Event::Key(key) => Self::Key(key),
@@ -100,8 +101,8 @@ impl Input {
 
 fn live(
     screen: &mut Screen,
-    inputs: &Receiver<Input>,
-    acts: &SyncSender<Act>,
+    inputs: &Receiver<Message>,
+    acts: &SyncSender<Request>,
     theme: Theme,
 ) -> io::Result<()> {
     let mut inbox = Inbox::default();
@@ -110,20 +111,20 @@ fn live(
         screen.0.draw(|frame| view::draw(frame, &inbox, theme, now))?;
         let first = match inputs.recv_timeout(inbox.next_change(now)) {
             Ok(input) => input,
-            Err(RecvTimeoutError::Timeout) => Input::Tick,
+            Err(RecvTimeoutError::Timeout) => Message::Tick,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
         // What came in together is drawn once.
-        for input in std::iter::once(first).chain(inputs.try_iter().take(INPUTS)) {
-            for wish in inbox.on(input, self::now()) {
-                match wish {
-                    Wish::Quit => return Ok(()),
-                    Wish::Act(act) => {
+        for input in std::iter::once(first).chain(inputs.try_iter().take(MESSAGE_QUEUE_SIZE)) {
+            for effect in inbox.update(input, self::now()) {
+                match effect {
+                    Effect::Quit => return Ok(()),
+                    Effect::Send(act) => {
                         if let Err(TrySendError::Full(act) | TrySendError::Disconnected(act)) =
                             acts.try_send(act)
                         {
                             let busy = Err("the hub does not keep up; try again".to_owned());
-                            inbox.on(Input::Done(act, busy), self::now());
+                            inbox.update(Message::Done(act, busy), self::now());
                         }
                     }
                 }
@@ -133,7 +134,7 @@ fn live(
 }
 
 /// Reads both clocks.
-fn now() -> Now {
+fn now() -> Timestamps {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Now { at: Instant::now(), millis: i64::try_from(since.as_millis()).unwrap_or(i64::MAX) }
+    Timestamps { at: Instant::now(), millis: i64::try_from(since.as_millis()).unwrap_or(i64::MAX) }
 }

@@ -1,4 +1,4 @@
-//! Frames and keys without a terminal: what came in, what is drawn, what is asked of the hub.
+//! Frames and keys of the inbox without a terminal: messages in, drawn text and effects out.
 
 use std::time::{Duration, Instant};
 
@@ -6,49 +6,50 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::inbox::{Inbox, Input, Now, Wish};
+use super::inbox::{Effect, Inbox, Message, Timestamps};
 use super::theme::Theme;
 use super::view;
-use crate::git::Facts;
-use crate::popups::{
-    Answer, Availability, By, Choice, Default, Field, Given, Input as Wanted, Kind, Level, Presenter, Waits,
+use crate::socket::control::questions::{Done, QuestionView, Request, Secret, Update};
+use adjutant_host::git::Facts;
+use adjutant_questions::{
+    Answer, AskerPresence, Availability, Channel, Choice, DecidedBy, DefaultAnswer, Field, FieldValue,
+    Input as Wanted, Level, OutcomeKind,
 };
-use crate::socket::person::popups::{Act, Done, Secret, Shown, Update};
 
 /// An inbox with a clock that stands until it is moved.
 struct Desk {
     inbox: Inbox,
-    now: Now,
+    now: Timestamps,
     size: (u16, u16),
     colour: bool,
 }
 
 impl Desk {
     fn new() -> Self {
-        let now = Now { at: Instant::now(), millis: 1_800_000_000_000 };
+        let now = Timestamps { at: Instant::now(), millis: 1_800_000_000_000 };
         let mut desk = Self { inbox: Inbox::default(), now, size: (72, 22), colour: true };
-        desk.on(Input::Hub(Ok(())));
+        desk.on(Message::Hub(Ok(())));
         desk
     }
 
     /// With these questions told.
-    fn with(questions: impl IntoIterator<Item = Shown>) -> Self {
+    fn with(questions: impl IntoIterator<Item = QuestionView>) -> Self {
         let mut desk = Self::new();
         let mut total = 0;
         for question in questions {
-            desk.on(Input::Told(Update::Question(Box::new(question))));
+            desk.on(Message::Told(Update::Question(Box::new(question))));
             total += 1;
         }
-        desk.on(Input::Told(Update::Current { total, availability: Availability::Here }));
+        desk.on(Message::Told(Update::Current { total, availability: Availability::Here }));
         desk
     }
 
-    fn on(&mut self, input: Input) -> Vec<Act> {
-        let wishes = self.inbox.on(input, self.now);
-        let acts = wishes.into_iter().filter_map(|wish| match wish {
-            Wish::Act(Act::Seen { .. }) => None,
-            Wish::Act(act) => Some(act),
-            Wish::Quit => panic!("it quits"),
+    fn on(&mut self, input: Message) -> Vec<Request> {
+        let effects = self.inbox.update(input, self.now);
+        let acts = effects.into_iter().filter_map(|effect| match effect {
+            Effect::Send(Request::Seen { .. }) => None,
+            Effect::Send(act) => Some(act),
+            Effect::Quit => panic!("it quits"),
         });
         acts.collect()
     }
@@ -59,7 +60,7 @@ impl Desk {
     }
 
     /// Presses keys: a character for itself, and a few names.
-    fn press(&mut self, keys: &str) -> Vec<Act> {
+    fn press(&mut self, keys: &str) -> Vec<Request> {
         let mut acts = Vec::new();
         for word in keys.split(' ') {
             let (code, modifiers) = match word {
@@ -77,18 +78,18 @@ impl Desk {
                 text => {
                     for character in text.chars() {
                         let key = KeyEvent::new(KeyCode::Char(character), KeyModifiers::NONE);
-                        acts.extend(self.on(Input::Key(key)));
+                        acts.extend(self.on(Message::Key(key)));
                     }
                     continue;
                 }
             };
-            acts.extend(self.on(Input::Key(KeyEvent::new(code, modifiers))));
+            acts.extend(self.on(Message::Key(KeyEvent::new(code, modifiers))));
         }
         acts
     }
 
-    fn done(&mut self, act: &Act, done: Done) {
-        self.on(Input::Done(act.clone(), Ok(done)));
+    fn done(&mut self, act: &Request, done: Done) {
+        self.on(Message::Done(act.clone(), Ok(done)));
     }
 
     fn frame(&self) -> String {
@@ -115,11 +116,11 @@ fn field(name: &str, input: Wanted) -> Field {
     Field { name: name.into(), label: String::new(), description: String::new(), required: true, input }
 }
 
-fn question(letter: char, title: &str, fields: Vec<Field>) -> Shown {
-    Shown {
+fn question(letter: char, title: &str, fields: Vec<Field>) -> QuestionView {
+    QuestionView {
         ticket: ticket(letter),
         client: "codex".into(),
-        workspace: "/work/shop".into(),
+        workspace: "/code/shop".into(),
         title: title.into(),
         message: "All tests pass.".into(),
         fields,
@@ -129,13 +130,13 @@ fn question(letter: char, title: &str, fields: Vec<Field>) -> Shown {
         deadline: 1_800_000_600_000,
         snoozed_until: None,
         deliveries: 1,
-        waits: Waits::Here,
+        waits: AskerPresence::Connected,
     }
 }
 
-fn deploy() -> Shown {
+fn deploy() -> QuestionView {
     let options = [("Yes, deploy now", "yes"), ("No", "no")];
-    Shown {
+    QuestionView {
         message: "The **release** is ready:\n\n- tests pass\n- nobody is on call\n\n```diff\n--- a/deploy.toml\n+++ b/deploy.toml\n@@ -1,2 +1,2 @@\n-replicas = 2\n+replicas = 4\n region = \"eu\"\n```".into(),
         ..question('a', "Deploy to production?", vec![field("answer", choice(&options, 1, false))])
     }
@@ -151,7 +152,7 @@ fn facts() -> Update {
         deletions: 1,
         more: false,
     };
-    Update::Facts { workspace: "/work/shop".into(), facts: Ok(facts) }
+    Update::Facts { workspace: "/code/shop".into(), facts: Ok(facts) }
 }
 
 #[test]
@@ -161,29 +162,29 @@ fn an_empty_desk_says_so() {
 
 #[test]
 fn the_list_tells_who_asks_from_where_and_what_needs_a_passphrase() {
-    let high = Shown {
+    let high = QuestionView {
         client: "claude\u{202e}code".into(),
-        workspace: "/work/bank".into(),
+        workspace: "/code/bank".into(),
         level: Level::High,
         deliveries: 2,
-        waits: Waits::Away,
+        waits: AskerPresence::Disconnected,
         ..question('b', "Rotate the \u{1b}[31mkeys\nnow?", vec![field("answer", Wanted::YesNo)])
     };
-    let later = Shown {
+    let later = QuestionView {
         snoozed_until: Some(1_800_000_300_000),
         asked_at: 1_799_990_000_000,
-        waits: Waits::Silent,
+        waits: AskerPresence::Silent,
         ..question('c', "Which licence?", vec![field("answer", Wanted::YesNo)])
     };
     let mut desk = Desk::with([later, deploy(), high]);
-    desk.on(Input::Told(facts()));
+    desk.on(Message::Told(facts()));
     insta::assert_snapshot!(desk.frame());
 }
 
 #[test]
 fn a_question_is_shown_with_what_the_hub_sees() {
     let mut desk = Desk::with([deploy()]);
-    desk.on(Input::Told(facts()));
+    desk.on(Message::Told(facts()));
     desk.press("Enter");
     desk.pass(500);
     desk.press("1");
@@ -198,8 +199,8 @@ fn keys_that_were_meant_for_the_list_choose_nothing() {
     assert_eq!(desk.press("Enter"), [], "nothing is chosen");
     assert!(desk.frame().contains("! an answer is needed"), "{}", desk.frame());
     let acts = desk.press("2 Enter");
-    let answer = Answer(vec![("answer".into(), Given::Choices(vec!["no".into()]))]);
-    assert_eq!(acts, [Act::Answer { ticket: ticket('a'), answer, note: None, passphrase: None }]);
+    let answer = Answer(vec![("answer".into(), FieldValue::Choices(vec!["no".into()]))]);
+    assert_eq!(acts, [Request::Answer { ticket: ticket('a'), answer, note: None, passphrase: None }]);
     assert_eq!(desk.press("Enter"), [], "it is on its way");
 }
 
@@ -209,21 +210,21 @@ fn an_answer_can_be_taken_back_while_its_strip_is_there() {
     desk.press("Enter");
     desk.pass(500);
     let acts = desk.press("1 Enter");
-    desk.done(&acts[0], Done::Decided { kind: Kind::Answered, until: Some(desk.now.millis + 3000) });
+    desk.done(&acts[0], Done::Decided { kind: OutcomeKind::Answered, until: Some(desk.now.millis + 3000) });
     insta::assert_snapshot!(desk.frame());
-    desk.on(Input::Told(Update::Gone {
+    desk.on(Message::Told(Update::Closed {
         ticket: ticket('a'),
-        kind: Kind::Answered,
-        by: By::Person,
-        through: Presenter::Terminal,
+        kind: OutcomeKind::Answered,
+        by: DecidedBy::User,
+        through: Channel::Terminal,
     }));
     let undo = desk.press("u");
-    assert_eq!(undo, [Act::TakeBack { ticket: ticket('a') }]);
+    assert_eq!(undo, [Request::TakeBack { ticket: ticket('a') }]);
     desk.done(&undo[0], Done::Noted);
     assert!(desk.frame().contains("1 (•) Yes, deploy now"), "as it was filled in:\n{}", desk.frame());
     desk.pass(500);
     let acts = desk.press("Enter");
-    desk.done(&acts[0], Done::Decided { kind: Kind::Answered, until: Some(desk.now.millis + 3000) });
+    desk.done(&acts[0], Done::Decided { kind: OutcomeKind::Answered, until: Some(desk.now.millis + 3000) });
     desk.pass(3001);
     assert_eq!(desk.press("u"), [], "the strip is gone");
 }
@@ -268,19 +269,19 @@ fn every_kind_of_field_is_filled_in_by_keys_alone() {
     insta::assert_snapshot!(desk.frame());
     let acts = desk.press("^u 8080 Enter 2026-11-21 Enter y Enter");
     let answer = Answer(vec![
-        ("targets".into(), Given::Choices(vec!["l".into(), "b".into()])),
-        ("licence".into(), Given::Other("Apache-2.0".into())),
-        ("name".into(), Given::Text("Adjutant".into())),
-        ("port".into(), Given::Number(8080.0)),
-        ("when".into(), Given::Date("2026-11-21".into())),
-        ("sure".into(), Given::YesNo(true)),
+        ("targets".into(), FieldValue::Choices(vec!["l".into(), "b".into()])),
+        ("licence".into(), FieldValue::Other("Apache-2.0".into())),
+        ("name".into(), FieldValue::Text("Adjutant".into())),
+        ("port".into(), FieldValue::Number(8080.0)),
+        ("when".into(), FieldValue::Date("2026-11-21".into())),
+        ("sure".into(), FieldValue::YesNo(true)),
     ]);
-    assert_eq!(acts, [Act::Answer { ticket: ticket('d'), answer, note: None, passphrase: None }]);
+    assert_eq!(acts, [Request::Answer { ticket: ticket('d'), answer, note: None, passphrase: None }]);
 }
 
 #[test]
 fn high_asks_for_the_passphrase_and_never_shows_it() {
-    let high = Shown { level: Level::High, ..deploy() };
+    let high = QuestionView { level: Level::High, ..deploy() };
     let mut desk = Desk::with([high]);
     desk.press("Enter");
     desk.pass(500);
@@ -289,12 +290,15 @@ fn high_asks_for_the_passphrase_and_never_shows_it() {
     insta::assert_snapshot!(desk.frame());
     let acts = desk.press("Enter");
     assert!(!format!("{acts:?}").contains("wrong"), "{acts:?}");
-    let Act::Answer { passphrase, .. } = &acts[0] else { panic!("{acts:?}") };
+    let Request::Answer { passphrase, .. } = &acts[0] else { panic!("{acts:?}") };
     assert_eq!(*passphrase, Some(Secret("wrong".into())));
-    desk.done(&acts[0], Done::Passphrase { reason: "that is not the desk passphrase".into(), is_set: true });
-    assert!(desk.frame().contains("! that is not the desk passphrase"), "{}", desk.frame());
+    desk.done(
+        &acts[0],
+        Done::Passphrase { reason: "that is not the approval passphrase".into(), is_set: true },
+    );
+    assert!(desk.frame().contains("! that is not the approval passphrase"), "{}", desk.frame());
     let again = desk.press("right Enter");
-    assert!(matches!(&again[0], Act::Answer { passphrase: Some(Secret(text)), .. } if text == "right"));
+    assert!(matches!(&again[0], Request::Answer { passphrase: Some(Secret(text)), .. } if text == "right"));
 }
 
 #[test]
@@ -304,11 +308,11 @@ fn what_was_decided_elsewhere_is_withdrawn_at_once_and_nothing_typed_is_lost() {
     desk.press("Enter");
     desk.pass(500);
     desk.press("half");
-    desk.on(Input::Told(Update::Gone {
+    desk.on(Message::Told(Update::Closed {
         ticket: ticket('e'),
-        kind: Kind::Answered,
-        by: By::Person,
-        through: Presenter::Browser,
+        kind: OutcomeKind::Answered,
+        by: DecidedBy::User,
+        through: Channel::Browser,
     }));
     insta::assert_snapshot!(desk.frame());
     assert_eq!(desk.press("Enter"), []);
@@ -324,22 +328,25 @@ fn the_other_ways_out_are_acts_of_their_own() {
         desk.press(keys)
     };
     let ticket = ticket('a');
-    assert_eq!(out("^s Enter"), [Act::Snooze { ticket: ticket.clone(), minutes: 10 }]);
-    assert_eq!(out("^s 45 Enter"), [Act::Snooze { ticket: ticket.clone(), minutes: 45 }]);
+    assert_eq!(out("^s Enter"), [Request::Snooze { ticket: ticket.clone(), minutes: 10 }]);
+    assert_eq!(out("^s 45 Enter"), [Request::Snooze { ticket: ticket.clone(), minutes: 45 }]);
     assert_eq!(out("^s 61 Enter"), []);
     assert_eq!(out("^r Enter"), []);
-    assert_eq!(out("^r shorter Enter"), [Act::Redirect { ticket: ticket.clone(), note: "shorter".into() }]);
-    assert_eq!(out("^d Enter"), [Act::Decline { ticket: ticket.clone(), note: None }]);
-    assert_eq!(out("^d no Enter"), [Act::Decline { ticket, note: Some("no".into()) }]);
+    assert_eq!(
+        out("^r shorter Enter"),
+        [Request::Redirect { ticket: ticket.clone(), note: "shorter".into() }]
+    );
+    assert_eq!(out("^d Enter"), [Request::Decline { ticket: ticket.clone(), note: None }]);
+    assert_eq!(out("^d no Enter"), [Request::Decline { ticket, note: Some("no".into()) }]);
 }
 
 #[test]
 fn a_default_and_a_narrow_screen_hide_nothing_that_matters() {
-    let default = Default {
-        answer: Answer(vec![("answer".into(), Given::Choices(vec!["no".into()]))]),
+    let default = DefaultAnswer {
+        answer: Answer(vec![("answer".into(), FieldValue::Choices(vec!["no".into()]))]),
         after: Duration::from_mins(2),
     };
-    let mut desk = Desk::with([Shown { default: Some(default), ..deploy() }]);
+    let mut desk = Desk::with([QuestionView { default: Some(default), ..deploy() }]);
     desk.size = (32, 24);
     desk.colour = false;
     desk.press("Enter");
@@ -352,20 +359,20 @@ fn a_default_and_a_narrow_screen_hide_nothing_that_matters() {
 #[test]
 fn a_question_counts_as_seen_only_while_it_is_on_the_screen() {
     let mut desk = Desk::with([deploy()]);
-    let seen = |desk: &mut Desk, input: Input| {
-        let wishes = desk.inbox.on(input, desk.now);
-        wishes.iter().filter(|wish| matches!(wish, Wish::Act(Act::Seen { .. }))).count()
+    let seen = |desk: &mut Desk, input: Message| {
+        let effects = desk.inbox.update(input, desk.now);
+        effects.iter().filter(|effect| matches!(effect, Effect::Send(Request::Seen { .. }))).count()
     };
-    assert_eq!(seen(&mut desk, Input::Tick), 0, "the list is no look at it");
-    let enter = Input::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
+    assert_eq!(seen(&mut desk, Message::Tick), 0, "the list is no look at it");
+    let enter = Message::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
     assert_eq!(seen(&mut desk, enter), 1);
-    assert_eq!(seen(&mut desk, Input::Tick), 0);
+    assert_eq!(seen(&mut desk, Message::Tick), 0);
     desk.pass(5001);
-    assert_eq!(seen(&mut desk, Input::Tick), 1);
-    assert_eq!(seen(&mut desk, Input::Focus(false)), 0);
+    assert_eq!(seen(&mut desk, Message::Tick), 1);
+    assert_eq!(seen(&mut desk, Message::Focus(false)), 0);
     desk.pass(60_000);
-    assert_eq!(seen(&mut desk, Input::Tick), 0, "the window lies behind another");
-    assert_eq!(seen(&mut desk, Input::Focus(true)), 1);
+    assert_eq!(seen(&mut desk, Message::Tick), 0, "the window lies behind another");
+    assert_eq!(seen(&mut desk, Message::Focus(true)), 1);
 }
 
 #[test]
@@ -387,13 +394,13 @@ fn a_person_says_by_keys_that_agents_should_not_ask() {
     assert!(desk.press("Esc").is_empty() && !desk.frame().contains("3 away"));
     let until = Some(desk.now.millis + 3_600_000);
     let away = Availability::Away { until };
-    assert_eq!(desk.press("a 3"), [Act::Availability(away)]);
-    desk.on(Input::Done(Act::Availability(away), Ok(Done::Available(away))));
+    assert_eq!(desk.press("a 3"), [Request::Availability(away)]);
+    desk.on(Message::Done(Request::Availability(away), Ok(Done::Available(away))));
     desk.pass(60_000);
     let frame = desk.frame();
     assert!(frame.contains("Adjutant inbox · away, 59 min left · 1 question"), "{frame}");
-    assert_eq!(desk.press("a 1"), [Act::Availability(Availability::Here)]);
-    desk.on(Input::Told(Update::Current { total: 1, availability: Availability::Here }));
+    assert_eq!(desk.press("a 1"), [Request::Availability(Availability::Here)]);
+    desk.on(Message::Told(Update::Current { total: 1, availability: Availability::Here }));
     assert!(desk.frame().contains("Adjutant inbox · 1 question"));
-    assert_eq!(desk.press("a 4"), [Act::Availability(Availability::Away { until: None })]);
+    assert_eq!(desk.press("a 4"), [Request::Availability(Availability::Away { until: None })]);
 }

@@ -1,4 +1,4 @@
-//! Colours and weights. Nothing is said by colour alone: every mark is also a word or a sign.
+//! Colours and weights. No meaning is carried by colour alone: every mark is also a word or a sign.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -7,9 +7,9 @@ const AGENTS: [u8; 12] = [33, 37, 64, 97, 130, 125, 166, 28, 61, 31, 136, 133];
 
 /// How things are drawn.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Theme {
+pub struct Theme {
     /// False where the person asked for none (`NO_COLOR`), or the terminal has none.
-    pub(crate) colour: bool,
+    pub colour: bool,
 }
 
 impl Theme {

@@ -1,4 +1,4 @@
-//! `/agents/{name}`: one definition, what each of its keys means here, and what would run it.
+//! `/agents/{name}`: one agent definition, the support of each of its keys, and the runner it would get.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use axum::response::Response;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
-use crate::agents::catalogue::Missing;
-use crate::agents::definition::{Agent, Fate, Program};
-use crate::agents::lint::{Finding, Report};
-use crate::agents::select::{Considered, Plan};
-use crate::app::App;
-use crate::config::env;
-use crate::visible;
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
-use crate::web::{marked, when};
+use crate::error::Failure;
+use crate::page::{self, Place};
+use crate::{highlight, timefmt};
+use adjutant_agents::catalogue::Missing;
+use adjutant_agents::definition::{Agent, FieldSupport, Program};
+use adjutant_agents::lint::{Finding, Report};
+use adjutant_agents::selector::{Considered, Plan};
+use adjutant_app::App;
+use adjutant_base::config::env;
+use adjutant_base::text::escape_invisible;
 
 #[derive(Deserialize)]
-pub(in crate::web) struct Scope {
+pub(crate) struct Scope {
     /// The folder of the project whose agents come first; the hub's own without it.
     #[serde(rename = "in")]
     workspace: Option<String>,
@@ -35,7 +35,7 @@ struct Known {
     plan: Plan,
 }
 
-pub(in crate::web) async fn show(
+pub(crate) async fn show(
     State(app): State<Arc<App>>,
     name: Result<Path<String>, PathRejection>,
     scope: Result<Query<Scope>, QueryRejection>,
@@ -55,20 +55,20 @@ pub(in crate::web) async fn show(
     let place = scope.clone();
     let known =
         tokio::task::spawn_blocking(move || known(&place, &name)).await.map_err(Failure::internal)??;
-    page::page(&app, Place::Room("/agents"), "agent.html", values(&known, &scope)).await
+    page::page(&app, Place::Section("/agents"), "agent.html", values(&known, &scope)).await
 }
 
 fn known(app: &App, name: &str) -> Result<Known, Failure> {
-    let definitions = app.agents.definitions();
+    let definitions = app.agents.registry();
     let catalogue = definitions.load();
     let agent = catalogue.find(name).map_err(|missing| match missing {
         Missing::Unknown { name, near } => Failure::NoAgent { name, near },
         Missing::Broken { name, reason } => Failure::BrokenAgent { name, reason },
     })?;
-    let (report, plan) = app.agents.examine(agent, &app.config.home, app.config.agents.limits.file);
+    let (report, plan) = app.agents.examine(agent, &app.config.home, app.config.agents.limits().file);
     Ok(Known {
         agent: agent.clone(),
-        hidden: catalogue.shadowed.iter().filter(|hidden| hidden.name == agent.name).cloned().collect(),
+        hidden: catalogue.overridden.iter().filter(|hidden| hidden.name == agent.name).cloned().collect(),
         trusted: definitions.trusted(agent),
         report,
         plan,
@@ -82,17 +82,17 @@ fn values(known: &Known, app: &App) -> Value {
     context! {
         name => &agent.name,
         description => &agent.description,
-        persona => Value::from_safe_string(marked::source(&agent.persona, |_| None)),
-        persona_hidden => visible::count(&agent.persona),
+        persona => Value::from_safe_string(highlight::source(&agent.persona, |_| None)),
+        persona_hidden => escape_invisible::count(&agent.persona),
         root => &agent.source.root,
         relative => &agent.source.relative,
-        workspace => app.workspace.as_deref().map(env::short),
+        workspace => app.workspace.as_deref().map(env::abbreviate),
         format => agent.program.label(),
         foreign => agent.program != Program::Adjutant,
         model => agent.model.as_deref(),
         runner => agent.runner.as_deref(),
         permission => agent.permission.name(),
-        timeout => agent.timeout.map(when::length),
+        timeout => agent.timeout.map(timefmt::length),
         on_hub_exit => agent.on_hub_exit.name(),
         isolation => agent.isolation.name(),
         checks => checks.collect::<Vec<_>>(),
@@ -105,11 +105,11 @@ fn values(known: &Known, app: &App) -> Value {
             context! { root => &other.source.root, relative => &other.source.relative }
         }).collect::<Vec<_>>(),
         fields => agent.fields.iter().map(|field| {
-            let what = match &field.fate {
-                Fate::Mapped(what) | Fate::CannotBe(what) => Some(what),
-                Fate::Honoured | Fate::Unknown => None,
+            let what = match &field.support {
+                FieldSupport::Mapped(what) | FieldSupport::Unsupported(what) => Some(what),
+                FieldSupport::Supported | FieldSupport::Unknown => None,
             };
-            context! { key => &field.key, fate => field.fate.name(), what }
+            context! { key => &field.key, fate => field.support.name(), what }
         }).collect::<Vec<_>>(),
         findings => report.findings.iter().map(finding).collect::<Vec<_>>(),
         runners => plan.considered.iter().map(|considered| runner(considered, refusals)).collect::<Vec<_>>(),

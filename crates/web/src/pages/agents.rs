@@ -1,4 +1,4 @@
-//! `/agents`: who can be delegated to, by where the definition came from; what is not served, and why.
+//! `/agents`: the agents by the source of their definitions, and the definitions that are not served, with reasons.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use axum::response::Response;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
-use crate::agents::catalogue::Catalogue;
-use crate::agents::definition::{Agent, Program};
-use crate::app::App;
-use crate::config::env;
-use crate::folders::Problem;
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
+use crate::error::Failure;
+use crate::page::{self, Place};
+use adjutant_agents::catalogue::Catalogue;
+use adjutant_agents::definition::{Agent, Program};
+use adjutant_app::App;
+use adjutant_base::config::env;
+use adjutant_host::files::Problem;
 
 /// Rows of one group: the search finds the rest.
 const ROWS: usize = 300;
 
 #[derive(Deserialize)]
-pub(in crate::web) struct Search {
+pub(crate) struct Search {
     #[serde(default)]
     q: String,
 }
@@ -33,7 +33,7 @@ struct Scope {
     untrusted: Vec<String>,
 }
 
-pub(in crate::web) async fn list(
+pub(crate) async fn list(
     State(app): State<Arc<App>>,
     search: Result<Query<Search>, QueryRejection>,
 ) -> Result<Response, Failure> {
@@ -45,7 +45,7 @@ pub(in crate::web) async fn list(
         words.iter().all(|word| text.contains(word))
     };
     let scopes = tokio::task::spawn_blocking(move || scopes(&app)).await.map_err(Failure::internal)?;
-    let (mut groups, mut problems, mut shadowed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut groups, mut problems, mut overridden) = (Vec::new(), Vec::new(), Vec::new());
     let (mut total, mut found) = (0, 0);
     for Scope { app, catalogue, untrusted } in &scopes {
         // What a workspace shares with the hub stands among the hub's own.
@@ -61,7 +61,7 @@ pub(in crate::web) async fn list(
             if !of_root.is_empty() {
                 groups.push(context! {
                     root,
-                    workspace => app.workspace.as_deref().map(env::short),
+                    workspace => app.workspace.as_deref().map(env::abbreviate),
                     count => of_root.len(),
                     rows => rows.collect::<Vec<_>>(),
                 });
@@ -73,8 +73,8 @@ pub(in crate::web) async fn list(
             let own = |root: &str| app.workspace.is_none() || !labels.contains(&root);
             problems
                 .extend(catalogue.problems.iter().filter(|problem| own(&problem.source.root)).map(problem));
-            let hidden = catalogue.shadowed.iter().filter(|agent| own(&agent.source.root));
-            shadowed.extend(hidden.map(|agent| row(agent, app, true)));
+            let hidden = catalogue.overridden.iter().filter(|agent| own(&agent.source.root));
+            overridden.extend(hidden.map(|agent| row(agent, app, true)));
         }
     }
     let values = context! {
@@ -84,16 +84,16 @@ pub(in crate::web) async fn list(
         groups,
         problems_count => problems.len(),
         problems => problems.into_iter().take(ROWS).collect::<Vec<_>>(),
-        shadowed_count => shadowed.len(),
-        shadowed => shadowed.into_iter().take(ROWS).collect::<Vec<_>>(),
+        overridden_count => overridden.len(),
+        overridden => overridden.into_iter().take(ROWS).collect::<Vec<_>>(),
     };
-    page::page(&scopes[0].app, Place::Room("/agents"), "agents.html", values).await
+    page::page(&scopes[0].app, Place::Section("/agents"), "agents.html", values).await
 }
 
 /// Reads the definitions of the hub and of each workspace; the hub is the first. Blocks on the disk.
 fn scopes(app: &Arc<App>) -> Vec<Scope> {
     let scope = |app: Arc<App>| {
-        let definitions = app.agents.definitions();
+        let definitions = app.agents.registry();
         let catalogue = definitions.load();
         let untrusted = catalogue.agents.values().filter(|agent| !definitions.trusted(agent));
         let untrusted = untrusted.map(|agent| agent.name.clone()).collect();

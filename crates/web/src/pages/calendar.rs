@@ -1,7 +1,7 @@
-//! `/calendar`: a week of one person, with what is told when, and why this one, why then; and how they want to be told.
+//! `/calendar`: a user's week with events, notifications and their reasons, and the user's preferences.
 
-mod picture;
 mod preferences;
+mod week_chart;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use jiff::{Timestamp, ToSpan as _};
 use minijinja::{Value, context};
 use serde::Deserialize;
 
-use crate::app::App;
-use crate::app::planning::Client;
-use crate::assistant::agenda::{Happening, Span};
-use crate::assistant::notices::{Due, Verdict};
-use crate::assistant::notification::{Status, Urgency};
-use crate::assistant::{Error, Notification, NotificationId, Reason, User, UserId, Zone};
-use crate::web::csrf;
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
+use crate::csrf;
+use crate::error::Failure;
+use crate::page::{self, Place};
+use adjutant_app::App;
+use adjutant_app::proposals::Client;
+use adjutant_assistant::events::{EventOccurrence, Span};
+use adjutant_assistant::notification::{Status, Urgency};
+use adjutant_assistant::notifications::{Due, Verdict};
+use adjutant_assistant::{Error, Notification, NotificationId, Reason, User, UserId, Zone};
 
 /// Days on one page.
 const DAYS: i32 = 7;
@@ -32,17 +32,17 @@ const MOST: u32 = 500;
 /// Users to choose from.
 const USERS: u32 = 200;
 /// Who acts, for the audit.
-const ACTOR: &str = "person at the console";
+const ACTOR: &str = "user at the console";
 
 #[derive(Default, Deserialize)]
-pub(in crate::web) struct Week {
+pub(crate) struct Week {
     /// Whose week; the first user's where nobody is named.
     user: Option<String>,
     /// The first day; today where there is none.
     from: Option<Date>,
 }
 
-pub(in crate::web) async fn show(
+pub(crate) async fn show(
     State(app): State<Arc<App>>,
     week: Result<Query<Week>, QueryRejection>,
 ) -> Result<Response, Failure> {
@@ -56,7 +56,7 @@ pub(in crate::web) async fn show(
 }
 
 /// Changes how somebody wants to be told, and shows the week with it.
-pub(in crate::web) async fn change(
+pub(crate) async fn change(
     State(app): State<Arc<App>>,
     form: Result<Form<Vec<(String, String)>>, FormRejection>,
 ) -> Result<Response, Failure> {
@@ -78,7 +78,7 @@ pub(in crate::web) async fn change(
 }
 
 /// Plans what somebody is told about the coming days.
-pub(in crate::web) async fn plan(
+pub(crate) async fn plan(
     State(app): State<Arc<App>>,
     form: Result<Form<Vec<(String, String)>>, FormRejection>,
 ) -> Result<Response, Failure> {
@@ -92,7 +92,7 @@ pub(in crate::web) async fn plan(
 }
 
 /// What a person says about one notification: seen, or how it goes on with one that was not sent.
-pub(in crate::web) async fn notification(
+pub(crate) async fn notification(
     State(app): State<Arc<App>>,
     form: Result<Form<Vec<(String, String)>>, FormRejection>,
 ) -> Result<Response, Failure> {
@@ -109,13 +109,13 @@ pub(in crate::web) async fn notification(
         "retry" => room.retry(&id, ACTOR, now).await.map(drop),
         "sent" => room.resolve(&id, Verdict::Sent, ACTOR, now).await.map(drop),
         "cancelled" => room.resolve(&id, Verdict::Cancelled, ACTOR, now).await.map(drop),
-        _ => return Err(Failure::BadRequest("The form asks for nothing that is known here.")),
+        _ => return Err(Failure::BadRequest("The form names an unknown action.")),
     };
     match done {
         Ok(()) => Ok(back(&user)),
         Err(Error::Unknown { .. }) => Err(unknown()),
-        Err(Error::Standing { .. }) => {
-            Err(Failure::BadRequest("The notification does not stand there any more. Look again."))
+        Err(Error::WrongStatus { .. }) => {
+            Err(Failure::BadRequest("The notification no longer exists. Reload the page."))
         }
         Err(error) => Err(Failure::internal(error)),
     }
@@ -162,7 +162,8 @@ async fn render(
     fault: Option<String>,
 ) -> Result<Response, Failure> {
     let Some(user) = user else {
-        return page::page(app, Place::Room("/calendar"), "calendar.html", context! { user => false }).await;
+        return page::page(app, Place::Section("/calendar"), "calendar.html", context! { user => false })
+            .await;
     };
     let now = Timestamp::now();
     let zone = &user.preferences.zone;
@@ -175,7 +176,8 @@ async fn render(
     let before = first.checked_sub(DAYS.days()).map_err(|_| outside())?;
     let (start, end) = (midnight(first)?, midnight(after)?);
     let span = Span { user: Some(user.id.clone()), from: start, until: end };
-    let (happenings, more) = app.assistant.happenings(&span, MOST).await.map_err(Failure::internal)?;
+    let (event_occurrences, more) =
+        app.assistant.event_occurrences(&span, MOST).await.map_err(Failure::internal)?;
     // What is told about these events may be due before the first of the days.
     let early = start.saturating_sub((14 * 24).hours()).map_err(Failure::internal)?;
     let due = Due { user: Some(user.id.clone()), status: None, from: early, until: end };
@@ -187,11 +189,12 @@ async fn render(
     let mut list: Vec<Value> = Vec::new();
     for date in &days {
         let mut rows = Vec::new();
-        for happening in happenings.iter().filter(|one| zone.civil(one.occurrence.starts_at).date() == *date)
+        for event_occurrence in
+            event_occurrences.iter().filter(|one| zone.civil(one.occurrence.starts_at).date() == *date)
         {
-            let key = (happening.event.id.as_str(), happening.occurrence.key.as_str());
+            let key = (event_occurrence.event.id.as_str(), event_occurrence.occurrence.key.as_str());
             let told = told.get(&key).map(Vec::as_slice).unwrap_or_default();
-            rows.push(event(app, happening, told, zone).await?);
+            rows.push(event(app, event_occurrence, told, zone).await?);
         }
         list.push(context! { name => date.strftime("%A, %-d %B").to_string(), rows });
     }
@@ -206,14 +209,14 @@ async fn render(
         title => format!("{} – {}", first.strftime("%-d %B"), days.last().unwrap_or(&first).strftime("%-d %B %Y")),
         before => before.to_string(),
         after => after.to_string(),
-        picture => picture::draw(&days, &happenings, &shown, user, now),
-        counts => context! { events => happenings.len(), told => shown.len() },
+        picture => week_chart::draw(&days, &event_occurrences, &shown, user, now),
+        counts => context! { events => event_occurrences.len(), told => shown.len() },
         more,
         days => list,
         wishes => preferences::values(user),
         fault,
     };
-    page::page(app, Place::Room("/calendar"), "calendar.html", values).await
+    page::page(app, Place::Section("/calendar"), "calendar.html", values).await
 }
 
 /// Whether a notification is, or was, to be told; one that a newer plan replaced is not.
@@ -223,11 +226,11 @@ fn is_shown(status: Status) -> bool {
 
 async fn event(
     app: &App,
-    happening: &Happening,
+    event_occurrence: &EventOccurrence,
     told: &[&Notification],
     zone: &Zone,
 ) -> Result<Value, Failure> {
-    let Happening { event, occurrence } = happening;
+    let EventOccurrence { event, occurrence } = event_occurrence;
     let clock = |at: Timestamp| zone.civil(at).strftime("%H:%M").to_string();
     let told: Vec<Value> =
         told.iter().filter(|one| is_shown(one.status)).map(|one| told_as(one, zone)).collect();
@@ -254,7 +257,7 @@ async fn event(
 }
 
 fn told_as(one: &Notification, zone: &Zone) -> Value {
-    let shape = picture::Shape::of(one.status);
+    let shape = week_chart::Shape::of(one.status);
     context! {
         id => one.id.as_str(),
         when => zone.civil(one.due_at).strftime("%a %-d %b, %H:%M").to_string(),

@@ -1,4 +1,4 @@
-//! `/history`: every question that was decided, and how; searched, turned over by pages, and taken along as a file.
+//! `/history`: the decided questions with their outcomes: searched, paged, and exported as a file.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -13,12 +13,12 @@ use minijinja::{Value, context};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::question::words;
-use crate::app::App;
-use crate::clock::{instant, stamp};
-use crate::popups::{Error, Filter, Given, Kind, Outcome, Question};
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
+use super::question::view;
+use crate::error::Failure;
+use crate::page::{self, Place};
+use adjutant_app::App;
+use adjutant_base::text::timefmt::{instant, stamp};
+use adjutant_questions::{Error, FieldValue, Filter, Outcome, OutcomeKind, Question};
 
 /// Rows of one page.
 const ROWS: u32 = 50;
@@ -31,17 +31,17 @@ const COLUMNS: &str =
     "ticket,asked_at,decided_at,client,workspace,level,title,outcome,by,through,answer,note,seen_ms\r\n";
 
 /// The words of a person for the six ends.
-const KINDS: [(Kind, &str); 6] = [
-    (Kind::Answered, "Answered"),
-    (Kind::Declined, "Declined"),
-    (Kind::Dismissed, "Dismissed"),
-    (Kind::TimedOut, "Timed out"),
-    (Kind::Cancelled, "Withdrawn"),
-    (Kind::ClientGone, "Left behind"),
+const KINDS: [(OutcomeKind, &str); 6] = [
+    (OutcomeKind::Answered, "Answered"),
+    (OutcomeKind::Declined, "Declined"),
+    (OutcomeKind::Dismissed, "Dismissed"),
+    (OutcomeKind::TimedOut, "Timed out"),
+    (OutcomeKind::Cancelled, "Withdrawn"),
+    (OutcomeKind::ClientGone, "Client disconnected"),
 ];
 
 #[derive(Deserialize)]
-pub(in crate::web) struct Search {
+pub(crate) struct Search {
     #[serde(default)]
     q: String,
     /// One of the kinds' words; empty is all.
@@ -55,21 +55,23 @@ impl Search {
     fn filter(&self) -> Result<Filter, Failure> {
         let kind = match self.kind.as_str() {
             "" => None,
-            word => Some(Kind::from_name(word).ok_or(Failure::BadRequest("There is no such outcome."))?),
+            word => {
+                Some(OutcomeKind::from_name(word).ok_or(Failure::BadRequest("There is no such outcome."))?)
+            }
         };
         let text = self.q.trim();
         Ok(Filter { text: (!text.is_empty()).then(|| text.to_owned()), kind })
     }
 }
 
-pub(in crate::web) async fn list(
+pub(crate) async fn list(
     State(app): State<Arc<App>>,
     search: Result<Query<Search>, QueryRejection>,
 ) -> Result<Response, Failure> {
     let Query(search) =
         search.map_err(|_| Failure::BadRequest("The search in the address is not readable text."))?;
     let filter = search.filter()?;
-    let found = app.popups.history(&filter, search.before, ROWS).await.map_err(Failure::internal)?;
+    let found = app.questions.history(&filter, search.before, ROWS).await.map_err(Failure::internal)?;
     let now = SystemTime::now();
     let kinds = KINDS.into_iter().map(|(kind, label)| {
         context! { word => kind.as_str(), label, here => filter.kind == Some(kind) }
@@ -79,11 +81,11 @@ pub(in crate::web) async fn list(
         kind => &search.kind,
         kinds => kinds.collect::<Vec<_>>(),
         total => found.total,
-        questions => found.questions.iter().map(|question| words::row(question, None, now)).collect::<Vec<Value>>(),
+        questions => found.questions.iter().map(|question| view::row(question, None, now)).collect::<Vec<Value>>(),
         next => found.next,
         first => search.before.is_none(),
     };
-    page::page(&app, Place::Room("/history"), "history.html", values).await
+    page::page(&app, Place::Section("/history"), "history.html", values).await
 }
 
 /// How an export is written.
@@ -94,7 +96,7 @@ enum Form {
 }
 
 /// Sends what the search finds, all pages of it, as a file. It is read as it is sent, so it may be of any length.
-pub(in crate::web) async fn export(
+pub(crate) async fn export(
     State(app): State<Arc<App>>,
     Path(file): Path<String>,
     search: Result<Query<Search>, QueryRejection>,
@@ -115,7 +117,7 @@ pub(in crate::web) async fn export(
         let (app, filter) = (app.clone(), filter.clone());
         async move {
             let Some(before) = before else { return Ok::<_, Error>(None) };
-            let page = app.popups.history(&filter, Some(before), BATCH).await?;
+            let page = app.questions.history(&filter, Some(before), BATCH).await?;
             let text: String = page.questions.iter().map(|question| line(form, question)).collect();
             Ok(Some((Bytes::from(text), page.next)))
         }
@@ -163,10 +165,10 @@ fn answer(outcome: &Outcome) -> serde_json::Value {
     let Some(answer) = &outcome.answer else { return serde_json::Value::Null };
     let given = answer.0.iter().map(|(name, given)| {
         let value = match given {
-            Given::Choices(values) => json!(values),
-            Given::Other(text) | Given::Text(text) | Given::Date(text) => json!(text),
-            Given::Number(number) => json!(number),
-            Given::YesNo(yes) => json!(yes),
+            FieldValue::Choices(values) => json!(values),
+            FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text) => json!(text),
+            FieldValue::Number(number) => json!(number),
+            FieldValue::YesNo(yes) => json!(yes),
         };
         (name.clone(), value)
     });

@@ -11,24 +11,25 @@ use minijinja::{Value, context};
 use serde::Deserialize;
 
 use super::{catalogue, prompts};
-use crate::app::App;
-use crate::prompts::{Catalogue, Engine, Error, Inputs, Prompt};
-use crate::visible;
-use crate::web::error::Failure;
-use crate::web::form::{self, Answers, Fault};
-use crate::web::marked::source as shown_source;
-use crate::web::page::{self, Place};
+use crate::error::Failure;
+use crate::highlight::source as shown_source;
+use crate::page::{self, Place};
+use crate::prompt_form;
+use crate::prompt_form::{Answers, Fault};
+use adjutant_app::App;
+use adjutant_base::text::escape_invisible;
+use adjutant_prompts::{Catalogue, Engine, Error, Inputs, Prompt};
 
 /// Bytes of an expansion that are shown; the rest is in the download.
 const SHOWN: usize = 64 * 1024;
 
 #[derive(Deserialize)]
-pub(in crate::web) struct Part {
+pub(crate) struct Part {
     /// `try`: only the form and the preview, for the script.
     part: Option<String>,
 }
 
-pub(in crate::web) async fn show(
+pub(crate) async fn show(
     State(app): State<Arc<App>>,
     name: Result<Path<String>, PathRejection>,
 ) -> Result<Response, Failure> {
@@ -41,7 +42,7 @@ pub(in crate::web) async fn show(
     whole(&app, &prompt, trial.values).await
 }
 
-pub(in crate::web) async fn expand(
+pub(crate) async fn expand(
     State(app): State<Arc<App>>,
     name: Result<Path<String>, PathRejection>,
     part: Result<Query<Part>, QueryRejection>,
@@ -58,7 +59,7 @@ pub(in crate::web) async fn expand(
     let trial = trial(&app, &catalogue, &prompt, Some(&answers));
     match (trial.text, part.as_deref()) {
         (Some(text), _) if answers.download => Ok(file(&prompt.name, text)),
-        (_, Some("try")) => page::fragment("try.html", trial.values),
+        (_, Some("try")) => page::fragment("prompt_preview.html", trial.values),
         _ => whole(&app, &prompt, trial.values).await,
     }
 }
@@ -119,7 +120,7 @@ fn trial(app: &App, catalogue: &Catalogue, prompt: &Prompt, answers: Option<&Ans
     let shown = text.as_deref().map(|text| &text[..text.floor_char_boundary(SHOWN)]);
     let values = context! {
         name => &prompt.name,
-        fields => form::fields(prompt, answers, fault.as_ref()),
+        fields => prompt_form::fields(prompt, answers, fault.as_ref()),
         input => answers.map(|answers| answers.text.as_str()).unwrap_or_default(),
         input_declared => prompt.argument("input").is_some(),
         takes_input => prompt.takes_input(),
@@ -130,7 +131,7 @@ fn trial(app: &App, catalogue: &Catalogue, prompt: &Prompt, answers: Option<&Ans
         bytes => text.as_ref().map(String::len),
         lines => text.as_ref().map(|text| text.lines().count()),
         clipped => text.as_ref().is_some_and(|text| text.len() > SHOWN),
-        hidden_characters => text.as_deref().map_or(0, visible::count),
+        hidden_characters => text.as_deref().map_or(0, escape_invisible::count),
     };
     Trial { values, text }
 }
@@ -165,9 +166,9 @@ async fn whole(app: &Arc<App>, prompt: &Prompt, trial: Value) -> Result<Response
         relative => &prompt.source.relative,
         warnings => prompt.warnings.iter().map(Value::from).collect::<Vec<_>>(),
         source => Value::from_safe_string(shown_source(&text, |rest| placeholder(engine, rest))),
-        source_hidden => visible::count(&text),
+        source_hidden => escape_invisible::count(&text),
     };
-    page::page(app, Place::Room("/prompts"), "prompt.html", context! { ..values, ..trial }).await
+    page::page(app, Place::Section("/prompts"), "prompt.html", context! { ..values, ..trial }).await
 }
 
 /// Returns the length of the placeholder that `rest` begins with.

@@ -1,4 +1,4 @@
-//! `/prompts`: every prompt that is served, by the folder it came from, with search; what is not served, and why.
+//! `/prompts`: the prompts by folder, with search, and the files that are not served, with reasons.
 
 use std::sync::Arc;
 
@@ -9,21 +9,22 @@ use minijinja::{Value, context};
 use serde::Deserialize;
 
 use super::catalogue;
-use crate::app::App;
-use crate::prompts::{self, Engine, Problem, Prompt};
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
+use crate::error::Failure;
+use crate::page::{self, Place};
+use adjutant_app::App;
+use adjutant_prompts as prompts;
+use adjutant_prompts::{Engine, Problem, Prompt};
 
 /// Rows on one page: a browser is slow with ten thousand, and nobody reads them; the search finds the rest.
 const ROWS: usize = 300;
 
 #[derive(Deserialize)]
-pub(in crate::web) struct Search {
+pub(crate) struct Search {
     #[serde(default)]
     q: String,
 }
 
-pub(in crate::web) async fn list(
+pub(crate) async fn list(
     State(app): State<Arc<App>>,
     search: Result<Query<Search>, QueryRejection>,
 ) -> Result<Response, Failure> {
@@ -58,12 +59,12 @@ pub(in crate::web) async fn list(
         found => found.len(),
         hidden => found.len().saturating_sub(ROWS),
         groups,
-        shadowed => catalogue.shadowed.iter().take(ROWS).map(|prompt| row(prompt)).collect::<Vec<_>>(),
-        shadowed_count => catalogue.shadowed.len(),
+        overridden => catalogue.overridden.iter().take(ROWS).map(|prompt| row(prompt)).collect::<Vec<_>>(),
+        overridden_count => catalogue.overridden.len(),
         problems => catalogue.problems.iter().take(ROWS).map(problem).collect::<Vec<_>>(),
         problems_count => catalogue.problems.len(),
     };
-    page::page(&app, Place::Room("/prompts"), "prompts.html", values).await
+    page::page(&app, Place::Section("/prompts"), "prompts.html", values).await
 }
 
 fn row(prompt: &Prompt) -> Value {

@@ -4,9 +4,9 @@
 //! within a moment of the page's making is shown again instead of taken, and one that is taken can be taken back
 //! until its undo window is over.
 
-mod facts;
 mod form;
-pub(super) mod words;
+mod repo_status;
+pub(super) mod view;
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -18,17 +18,17 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use minijinja::{Value, context};
 
-use crate::app::App;
-use crate::clock::{instant, stamp};
-use crate::popups::{Error, Level, Outcome, Presenter, Proof, Question, State as Standing, Ticket};
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
-use crate::web::{calm, csrf, markdown, when};
+use crate::error::Failure;
+use crate::page::{self, Place};
+use crate::{csrf, early_submit, markdown, timefmt};
+use adjutant_app::App;
+use adjutant_base::text::timefmt::{instant, stamp};
+use adjutant_questions::{Channel, Error, Level, Outcome, Proof, Question, State as Standing, Ticket};
 use form::{Fault, Filled};
 
 type Fields = Result<Form<Vec<(String, String)>>, FormRejection>;
 
-pub(in crate::web) async fn show(
+pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Path(ticket): Path<String>,
 ) -> Result<Response, Failure> {
@@ -41,7 +41,7 @@ pub(in crate::web) async fn show(
 }
 
 /// Does what the pressed button says.
-pub(in crate::web) async fn act(
+pub(crate) async fn act(
     State(app): State<Arc<App>>,
     Path(ticket): Path<String>,
     form: Fields,
@@ -51,34 +51,34 @@ pub(in crate::web) async fn act(
     let filled = Filled::new(pairs);
     let question = find(&app, ticket).await?;
     let ticket = &question.ticket;
-    if calm::hurried(filled.get("made")) {
-        let fault = Fault { field: None, message: calm::TOO_SOON.to_owned() };
+    if early_submit::is_too_early(filled.get("made")) {
+        let fault = Fault { field: None, message: early_submit::TOO_EARLY.to_owned() };
         return page(&app, &question, &filled, Some(fault)).await;
     }
     let note = filled.get("note").to_owned();
     // Whoever acts on a page has seen it, also where no script could say so.
-    let _ = app.popups.seen(ticket, Presenter::Browser).await;
+    let _ = app.questions.mark_seen(ticket, Channel::Browser).await;
     let done = match filled.get("act") {
         "answer" => {
             let proof = match question.level {
-                Level::Normal => Proof::Door,
+                Level::Normal => Proof::Interface,
                 // Nothing is no guess.
                 Level::High => match filled.get("passphrase") {
-                    "" => Proof::Door,
+                    "" => Proof::Interface,
                     given => Proof::Passphrase(given.to_owned()),
                 },
             };
             let answer = filled.answer(&question.fields);
-            app.popups.answer(ticket, proof, answer, Some(note), Presenter::Browser).await.map(drop)
+            app.questions.answer(ticket, proof, answer, Some(note), Channel::Browser).await.map(drop)
         }
-        "decline" => app.popups.decline(ticket, Some(note), Presenter::Browser).await.map(drop),
-        "dismiss" => app.popups.dismiss(ticket, Some(note), Presenter::Browser).await.map(drop),
-        "redirect" => app.popups.redirect(ticket, note, Presenter::Browser).await.map(drop),
+        "decline" => app.questions.decline(ticket, Some(note), Channel::Browser).await.map(drop),
+        "dismiss" => app.questions.dismiss(ticket, Some(note), Channel::Browser).await.map(drop),
+        "redirect" => app.questions.redirect(ticket, note, Channel::Browser).await.map(drop),
         "snooze" => {
             let minutes = filled.get("minutes").parse().unwrap_or(0);
-            app.popups.snooze(ticket, minutes, Presenter::Browser).await.map(drop)
+            app.questions.snooze(ticket, minutes, Channel::Browser).await.map(drop)
         }
-        _ => return Err(Failure::BadRequest("The form does not say what to do.")),
+        _ => return Err(Failure::BadRequest("The form names no action.")),
     };
     match done {
         // Somebody was first: the page says who.
@@ -98,7 +98,7 @@ pub(in crate::web) async fn act(
 }
 
 /// Takes an answer back within its window, and shows the form as it was filled in.
-pub(in crate::web) async fn undo(
+pub(crate) async fn undo(
     State(app): State<Arc<App>>,
     Path(ticket): Path<String>,
     form: Fields,
@@ -106,9 +106,9 @@ pub(in crate::web) async fn undo(
     csrf::check(&page::fields(form)?)?;
     let before = find(&app, ticket).await?;
     let Standing::Held { outcome, .. } = &before.state else { return Ok(back(&before.ticket)) };
-    match app.popups.take_back(&before.ticket, Presenter::Browser).await {
+    match app.questions.take_back(&before.ticket, Channel::Browser).await {
         Ok(()) => {
-            let question = app.popups.get(&before.ticket).await.map_err(missing)?;
+            let question = app.questions.get(&before.ticket).await.map_err(missing)?;
             page(&app, &question, &given(outcome, &before), None).await
         }
         Err(Error::Final) => Ok(back(&before.ticket)),
@@ -117,14 +117,14 @@ pub(in crate::web) async fn undo(
 }
 
 /// Notes that the page is in front of somebody now; the script says so every few seconds while it is.
-pub(in crate::web) async fn seen(
+pub(crate) async fn seen(
     State(app): State<Arc<App>>,
     Path(ticket): Path<String>,
     form: Fields,
 ) -> Result<Response, Failure> {
     csrf::check(&page::fields(form)?)?;
     let ticket = named(ticket)?;
-    app.popups.seen(&ticket, Presenter::Browser).await.map_err(missing)?;
+    app.questions.mark_seen(&ticket, Channel::Browser).await.map_err(missing)?;
     Ok((StatusCode::NO_CONTENT, page::headers()).into_response())
 }
 
@@ -137,7 +137,7 @@ fn named(ticket: String) -> Result<Ticket, Failure> {
 }
 
 async fn find(app: &App, ticket: String) -> Result<Question, Failure> {
-    app.popups.get(&named(ticket)?).await.map_err(missing)
+    app.questions.get(&named(ticket)?).await.map_err(missing)
 }
 
 fn missing(error: Error) -> Failure {
@@ -159,7 +159,7 @@ async fn page(
     fault: Option<Fault>,
 ) -> Result<Response, Failure> {
     let now = SystemTime::now();
-    let queue = app.popups.queue(question.seq).await.map_err(Failure::internal)?;
+    let queue = app.questions.queue(question.seq).await.map_err(Failure::internal)?;
     let pending = matches!(question.state, Standing::Pending);
     let (held, outcome) = match &question.state {
         Standing::Pending => (None, None),
@@ -174,33 +174,33 @@ async fn page(
         let left =
             i64::try_from(default.after.as_millis()).unwrap_or(i64::MAX).saturating_sub(question.seen_ms);
         context! {
-            answers => words::answers(&default.answer, &question.fields),
+            answers => view::answers(&default.answer, &question.fields),
             left => left.max(0),
-            after => when::length(default.after),
+            after => timefmt::length(default.after),
         }
     });
-    let happened = app.popups.happened(&question.ticket).await.map_err(Failure::internal)?;
+    let happened = app.questions.audit(&question.ticket).await.map_err(Failure::internal)?;
     let values = context! {
         csrf => csrf::token()?,
-        happened => words::happened(&happened, now),
-        made => calm::made(now),
+        happened => view::happened(&happened, now),
+        made => early_submit::render_time(now),
         ticket => question.ticket.as_str(),
         title => &question.title,
         message => Value::from_safe_string(markdown::html(&question.message)),
-        hidden_characters => crate::visible::count(&question.message) + crate::visible::count(&question.title),
-        who => words::who(question, None),
-        facts => facts::of(app, &question.workspace, now),
-        asked => when::time(instant(question.asked_at), now),
+        hidden_characters => adjutant_base::text::escape_invisible::count(&question.message) + adjutant_base::text::escape_invisible::count(&question.title),
+        who => view::who(question, None),
+        facts => repo_status::of(app, &question.workspace, now),
+        asked => timefmt::time(instant(question.asked_at), now),
         deadline => stamp(instant(question.deadline)),
-        waits => pending.then(|| when::span(now, instant(question.deadline))),
+        waits => pending.then(|| timefmt::span(now, instant(question.deadline))),
         deliveries => question.deliveries,
-        waits_no_more => question.waits.why_not().filter(|_| pending),
+        waits_no_more => question.presence.absence_reason().filter(|_| pending),
         high => question.level == Level::High,
-        passphrase_is_set => app.popups.has_passphrase(),
+        passphrase_is_set => app.questions.has_passphrase(),
         pending,
         held,
-        snoozed => snoozed.map(|until| when::span(now, until)),
-        outcome => outcome.map(|outcome| words::outcome(outcome, &question.fields, now)),
+        snoozed => snoozed.map(|until| timefmt::span(now, until)),
+        outcome => outcome.map(|outcome| view::outcome(outcome, &question.fields, now)),
         default,
         fields => form::fields(&question.fields, filled, fault.as_ref()),
         note => filled.get("note"),
@@ -209,5 +209,5 @@ async fn page(
         total => queue.total,
         next => queue.next.map(|ticket| ticket.to_string()),
     };
-    page::page(app, Place::Room("/questions"), "question.html", values).await
+    page::page(app, Place::Section("/questions"), "question.html", values).await
 }

@@ -1,4 +1,4 @@
-//! `/questions`: what waits for the person, oldest first, and whether the person takes questions at all.
+//! `/questions`: the pending questions, oldest first, and the user's availability.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,13 +12,13 @@ use axum::response::{IntoResponse, Redirect, Response};
 use minijinja::{Value, context};
 use serde::Deserialize;
 
-use super::question::words;
-use crate::app::App;
-use crate::clock::instant;
-use crate::popups::{Availability, Question};
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
-use crate::web::{csrf, when};
+use super::question::view;
+use crate::error::Failure;
+use crate::page::{self, Place};
+use crate::{csrf, timefmt};
+use adjutant_app::App;
+use adjutant_base::text::timefmt::instant;
+use adjutant_questions::{Availability, Question};
 
 /// Rows of one page.
 const ROWS: u32 = 50;
@@ -30,18 +30,18 @@ const FOLDERS: usize = 12;
 const WAITING: u32 = 5;
 
 #[derive(Deserialize)]
-pub(in crate::web) struct Part {
+pub(crate) struct Part {
     /// The page begins behind this question's number.
     after: Option<i64>,
 }
 
-pub(in crate::web) async fn list(
+pub(crate) async fn list(
     State(app): State<Arc<App>>,
     part: Result<Query<Part>, QueryRejection>,
 ) -> Result<Response, Failure> {
     let Query(Part { after }) = part.map_err(|_| Failure::BadRequest("The address is not readable."))?;
-    let found = app.popups.pending(after, ROWS).await.map_err(Failure::internal)?;
-    let availability = app.popups.availability().await.map_err(Failure::internal)?;
+    let found = app.questions.pending(after, ROWS).await.map_err(Failure::internal)?;
+    let availability = app.questions.availability().await.map_err(Failure::internal)?;
     let now = SystemTime::now();
     let values = context! {
         csrf => csrf::token()?,
@@ -50,13 +50,13 @@ pub(in crate::web) async fn list(
         next => found.next,
         first => after.is_none(),
         availability => availability.as_str(),
-        until => availability.until().map(|until| when::span(now, instant(until))),
+        until => availability.until().map(|until| timefmt::span(now, instant(until))),
     };
-    page::page(&app, Place::Room("/questions"), "questions.html", values).await
+    page::page(&app, Place::Section("/questions"), "questions.html", values).await
 }
 
 /// Sets whether the person takes questions.
-pub(in crate::web) async fn set_availability(
+pub(crate) async fn set_availability(
     State(app): State<Arc<App>>,
     form: Result<Form<Vec<(String, String)>>, FormRejection>,
 ) -> Result<Response, Failure> {
@@ -75,13 +75,13 @@ pub(in crate::web) async fn set_availability(
         "away" => Availability::Away { until },
         _ => return Err(Failure::BadRequest("The form does not say what to set.")),
     };
-    app.popups.set_availability(availability).await.map_err(Failure::internal)?;
+    app.questions.set_availability(availability).await.map_err(Failure::internal)?;
     Ok((page::headers(), Redirect::to("/questions")).into_response())
 }
 
 /// Returns the questions that wait for the overview: the rows that fit there, and how many there are.
 pub(super) async fn waiting(app: &Arc<App>, now: SystemTime) -> Result<(Vec<Value>, u64), Failure> {
-    let found = app.popups.pending(None, WAITING).await.map_err(Failure::internal)?;
+    let found = app.questions.pending(None, WAITING).await.map_err(Failure::internal)?;
     Ok((rows(app, &found.questions, now), found.total))
 }
 
@@ -92,10 +92,10 @@ fn rows(app: &Arc<App>, questions: &[Question], now: SystemTime) -> Vec<Value> {
     folders.dedup();
     folders.truncate(FOLDERS);
     let looks = folders.into_iter().filter(|folder| !folder.is_empty()).map(|folder| {
-        let known = app.facts_known(Path::new(folder)).and_then(|(_, seen)| seen.ok());
+        let known = app.repo_status.last_known(Path::new(folder)).and_then(|(_, seen)| seen.ok());
         (folder, known.and_then(|facts| facts.branch))
     });
     let branches: HashMap<&str, Option<String>> = looks.collect();
     let branch = |question: &Question| branches.get(question.workspace.as_str())?.as_deref();
-    questions.iter().map(|question| words::row(question, branch(question), now)).collect()
+    questions.iter().map(|question| view::row(question, branch(question), now)).collect()
 }

@@ -1,4 +1,4 @@
-//! `/find`: one search over everything that has a page; with script it is the palette behind Ctrl-K.
+//! `/find`: one search over everything that has a page; with script it is the palette of Ctrl-K.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use minijinja::{Value, context};
 use serde::Deserialize;
 
 use super::{catalogue, definitions};
-use crate::agents::Viewer;
-use crate::agents::task::Filter;
-use crate::app::App;
-use crate::codex;
-use crate::config::settings;
-use crate::popups;
-use crate::prompts;
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
+use crate::error::Failure;
+use crate::page::{self, Place};
+use adjutant_agents::Viewer;
+use adjutant_agents::task::Filter;
+use adjutant_app::App;
+use adjutant_base::config::effective;
+use adjutant_codex as codex;
+use adjutant_prompts as prompts;
+use adjutant_questions as questions;
 
 /// Hits of each kind: a palette is for what one half knows; the pages have searches of their own.
 const EACH: usize = 5;
@@ -29,7 +29,7 @@ const ROWS: u32 = 5;
 const WAITING: u32 = 200;
 
 #[derive(Deserialize)]
-pub(in crate::web) struct Search {
+pub(crate) struct Search {
     #[serde(default)]
     q: String,
 }
@@ -47,7 +47,7 @@ impl Hit {
     }
 }
 
-pub(in crate::web) async fn show(
+pub(crate) async fn show(
     State(app): State<Arc<App>>,
     search: Result<Query<Search>, QueryRejection>,
 ) -> Result<Response, Failure> {
@@ -73,7 +73,7 @@ pub(in crate::web) async fn show(
         context! { label, hits }
     };
     let groups: Vec<Value> = groups.into_iter().filter(|(_, hits)| !hits.is_empty()).map(group).collect();
-    page::page(&app, Place::Nowhere, "find.html", context! { query, groups }).await
+    page::page(&app, Place::Nowhere, "search.html", context! { query, groups }).await
 }
 
 /// Whether every word of the query stands somewhere in one of these.
@@ -83,8 +83,8 @@ fn fits(query: &str, parts: &[&str]) -> bool {
 }
 
 fn pages(query: &str) -> Vec<Hit> {
-    let rooms = page::ROOMS.into_iter().filter(|(label, _)| fits(query, &[label]));
-    rooms.map(|(label, path)| Hit::new(label, "", path.to_owned())).collect()
+    let sections = page::SECTIONS.into_iter().filter(|(label, _)| fits(query, &[label]));
+    sections.map(|(label, path)| Hit::new(label, "", path.to_owned())).collect()
 }
 
 async fn of_prompts(app: &Arc<App>, query: &str) -> Result<Vec<Hit>, Failure> {
@@ -103,21 +103,21 @@ async fn of_prompts(app: &Arc<App>, query: &str) -> Result<Vec<Hit>, Failure> {
 async fn of_agents(app: &Arc<App>, query: &str) -> Result<Vec<Hit>, Failure> {
     let catalogue = definitions(app).await?;
     let found = catalogue.agents.values().filter(|agent| fits(query, &[&agent.name, &agent.description]));
-    let hit = |agent: &Arc<crate::agents::definition::Agent>| {
+    let hit = |agent: &Arc<adjutant_agents::definition::Agent>| {
         Hit::new(&agent.name, &agent.description, format!("/agents/{}", page::path(&agent.name)))
     };
     Ok(found.take(EACH).map(hit).collect())
 }
 
 async fn of_questions(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
-    let waiting = app.popups.pending(None, WAITING).await.map_err(Failure::internal)?;
-    let filter = popups::Filter { text: Some(query.to_owned()), ..popups::Filter::default() };
-    let decided = app.popups.history(&filter, None, ROWS).await.map_err(Failure::internal)?;
-    let hit = |question: &popups::Question, note: &str| {
+    let waiting = app.questions.pending(None, WAITING).await.map_err(Failure::internal)?;
+    let filter = questions::Filter { text: Some(query.to_owned()), ..questions::Filter::default() };
+    let decided = app.questions.history(&filter, None, ROWS).await.map_err(Failure::internal)?;
+    let hit = |question: &questions::Question, note: &str| {
         Hit::new(&question.title, note, format!("/questions/{}", page::path(question.ticket.as_str())))
     };
     let open = waiting.questions.iter().filter(|one| fits(query, &[&one.title, &one.client, &one.workspace]));
-    let mut hits: Vec<Hit> = open.map(|question| hit(question, "waits for you")).collect();
+    let mut hits: Vec<Hit> = open.map(|question| hit(question, "pending")).collect();
     hits.extend(decided.questions.iter().map(|question| hit(question, "decided")));
     hits.truncate(EACH);
     Ok(hits)
@@ -125,7 +125,7 @@ async fn of_questions(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
 
 async fn of_tasks(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
     let filter = Filter { text: Some(query.to_owned()), ..Filter::default() };
-    let found = app.agents.list(&Viewer::Person, filter, None, ROWS).await.map_err(Failure::internal)?;
+    let found = app.agents.list(&Viewer::User, filter, None, ROWS).await.map_err(Failure::internal)?;
     let hits = found.tasks.iter().map(|task| {
         let note = format!("{}, {}", task.agent, task.state.as_str());
         Hit::new(&task.text, &note, format!("/tasks/{}", page::path(task.id.as_str())))
@@ -143,9 +143,9 @@ async fn of_threads(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
 }
 
 fn of_settings(app: &App, query: &str) -> Vec<Hit> {
-    let found = settings::list(&app.config, &app.rooms.now());
+    let found = effective::list(&app.config, &app.toolsets.current());
     let found = found.iter().filter(|setting| fits(query, &[&setting.key, setting.about]));
-    let hit = |setting: &settings::Setting| {
+    let hit = |setting: &effective::Setting| {
         Hit::new(&setting.key, setting.about, format!("/settings#{}", page::path(&setting.key)))
     };
     found.take(EACH).map(hit).collect()

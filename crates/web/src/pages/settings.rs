@@ -1,4 +1,4 @@
-//! `/settings`: every setting with the value in force and where that came from. It is changed in the file.
+//! `/settings`: every setting with its effective value and its origin. Settings are changed in the file.
 
 use std::sync::Arc;
 
@@ -6,15 +6,17 @@ use axum::extract::State;
 use axum::response::Response;
 use minijinja::{Value, context};
 
-use crate::app::App;
-use crate::config::env;
-use crate::config::settings::{self, Origin, Setting};
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
+use crate::error::Failure;
+use crate::page::{self, Place};
+use adjutant_app::App;
+use adjutant_base::config::effective;
+use adjutant_base::config::effective::Setting;
+use adjutant_base::config::env;
+use adjutant_base::config::sources::Origin;
 
-pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failure> {
+pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failure> {
     let mut sections: Vec<(String, Vec<Value>)> = Vec::new();
-    for setting in settings::list(&app.config, &app.rooms.now()) {
+    for setting in effective::list(&app.config, &app.toolsets.current()) {
         let (section, key) = split(&setting.key);
         if sections.last().is_none_or(|(name, _)| name != section) {
             sections.push((section.to_owned(), Vec::new()));
@@ -24,14 +26,14 @@ pub(in crate::web) async fn show(State(app): State<Arc<App>>) -> Result<Response
         }
     }
     let set = |section: &(String, Vec<Value>)| context! { name => &section.0, rows => &section.1 };
-    let changed = app.rooms.file();
+    let changed = app.toolsets.pending_changes();
     let values = context! {
-        waiting => changed.waiting,
+        waiting => changed.settings,
         fault => changed.fault.is_some(),
         sections => sections.iter().map(set).collect::<Vec<_>>(),
-        file => env::short(&app.config.home.join("config.toml")),
+        file => env::abbreviate(&app.config.home.join("config.toml")),
     };
-    page::page(&app, Place::Room("/settings"), "settings.html", values).await
+    page::page(&app, Place::Section("/settings"), "settings.html", values).await
 }
 
 /// Returns the section of a key, empty for the file's beginning, and its name there.

@@ -1,6 +1,6 @@
-//! `/tasks/{id}`: one delegated task with what happens in it, what came of it, and a button that ends it.
+//! `/tasks/{id}`: one delegated task with its events, its result, and a button that cancels it.
 
-mod receipt;
+mod run_report;
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -13,24 +13,25 @@ use minijinja::{Value, context};
 use serde::Deserialize;
 
 use super::tasks;
-use crate::agents::task::{Happened, What};
-use crate::agents::{Error, TaskId, Viewer};
-use crate::app::App;
-use crate::clock::instant;
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
-use crate::web::{csrf, excerpt, when};
+use crate::error::Failure;
+use crate::page::{self, Place};
+use crate::{csrf, excerpt, timefmt};
+use adjutant_agents::TaskEvent;
+use adjutant_agents::task::TaskEventKind;
+use adjutant_agents::{Error, TaskId, Viewer};
+use adjutant_app::App;
+use adjutant_base::text::timefmt::instant;
 
 /// Lines of a run on one page.
 const LINES: u32 = 200;
 
 #[derive(Deserialize)]
-pub(in crate::web) struct Part {
+pub(crate) struct Part {
     /// The lines before the one of this number, instead of the last ones.
     before: Option<i64>,
 }
 
-pub(in crate::web) async fn show(
+pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     part: Result<Query<Part>, QueryRejection>,
@@ -38,8 +39,8 @@ pub(in crate::web) async fn show(
     let Query(Part { before }) =
         part.map_err(|_| Failure::BadRequest("The address is not readable text."))?;
     let id = named(id)?;
-    let task = app.agents.get(&Viewer::Person, &id).await.map_err(missing)?;
-    let lately = app.agents.happened_before(&Viewer::Person, &id, before, LINES).await.map_err(missing)?;
+    let task = app.agents.get(&Viewer::User, &id).await.map_err(missing)?;
+    let lately = app.agents.events_before(&Viewer::User, &id, before, LINES).await.map_err(missing)?;
     let now = SystemTime::now();
     let values = context! {
         csrf => csrf::token()?,
@@ -50,20 +51,20 @@ pub(in crate::web) async fn show(
         earlier => lately.first().map(|first| first.seq).filter(|seq| *seq > 1),
         last => lately.last().map_or(0, |last| last.seq),
         latest => before.is_none(),
-        outcome => task.outcome.as_deref().map(receipt::outcome),
+        outcome => task.outcome.as_deref().map(run_report::outcome),
     };
-    page::page(&app, Place::Room("/tasks"), "task.html", values).await
+    page::page(&app, Place::Section("/tasks"), "task.html", values).await
 }
 
 /// Ends a task, and shows it again.
-pub(in crate::web) async fn cancel(
+pub(crate) async fn cancel(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     form: Result<Form<Vec<(String, String)>>, FormRejection>,
 ) -> Result<Response, Failure> {
     csrf::check(&page::fields(form)?)?;
     let id = named(id)?;
-    app.agents.cancel(&Viewer::Person, &id).await.map_err(missing)?;
+    app.agents.cancel(&Viewer::User, &id).await.map_err(missing)?;
     Ok((page::headers(), Redirect::to(&format!("/tasks/{id}"))).into_response())
 }
 
@@ -79,34 +80,34 @@ fn missing(error: Error) -> Failure {
 }
 
 /// Returns lines as the items of a list, as the page itself has them.
-pub(in crate::web) fn items(lines: &[Happened]) -> Result<String, Failure> {
-    page::text("lines.html", context! { lines => lines.iter().map(line).collect::<Vec<_>>() })
+pub(crate) fn items(lines: &[TaskEvent]) -> Result<String, Failure> {
+    page::text("task_lines.html", context! { lines => lines.iter().map(line).collect::<Vec<_>>() })
 }
 
 /// Returns a line: its kind for the style, a word for what cannot be seen by its style alone, and the text.
-fn line(happened: &Happened) -> Value {
-    let (kind, word, text) = match &happened.what {
-        What::Started { runner, .. } => ("start", "starts", runner.clone()),
-        What::Text { text } => ("says", "", text.clone()),
-        What::Thinking { text } => ("thinks", "thinks", text.clone()),
-        What::CommandStarted { command } => ("runs", "$", command.clone()),
-        What::CommandEnded { command, exit: Some(0) } => ("done", "done", command.clone()),
-        What::CommandEnded { command, exit: Some(code) } => {
-            return context! { kind => "failed", word => format!("exit {code}"), text => command, ..place(happened) };
+fn line(event: &TaskEvent) -> Value {
+    let (kind, word, text) = match &event.kind {
+        TaskEventKind::Started { runner, .. } => ("start", "starts", runner.clone()),
+        TaskEventKind::Text { text } => ("says", "", text.clone()),
+        TaskEventKind::Thinking { text } => ("thinks", "thinks", text.clone()),
+        TaskEventKind::CommandStarted { command } => ("runs", "$", command.clone()),
+        TaskEventKind::CommandEnded { command, exit: Some(0) } => ("done", "done", command.clone()),
+        TaskEventKind::CommandEnded { command, exit: Some(code) } => {
+            return context! { kind => "failed", word => format!("exit {code}"), text => command, ..place(event) };
         }
-        What::CommandEnded { command, exit: None } => ("done", "ended", command.clone()),
-        What::ToolStarted { tool } => ("runs", "uses", tool.clone()),
-        What::ToolEnded { tool, failed: false } => ("done", "used", tool.clone()),
-        What::ToolEnded { tool, failed: true } => ("failed", "failed", tool.clone()),
-        What::FilesChanged { files } => ("changed", "changed", files.join(", ")),
-        What::Notice { text } => ("notice", "notice", text.clone()),
-        What::CheckStarted { command } => ("runs", "checks", command.clone()),
-        What::CheckEnded { command, passed: true } => ("done", "passed", command.clone()),
-        What::CheckEnded { command, passed: false } => ("failed", "not passed", command.clone()),
+        TaskEventKind::CommandEnded { command, exit: None } => ("done", "ended", command.clone()),
+        TaskEventKind::ToolStarted { tool } => ("runs", "uses", tool.clone()),
+        TaskEventKind::ToolEnded { tool, failed: false } => ("done", "used", tool.clone()),
+        TaskEventKind::ToolEnded { tool, failed: true } => ("failed", "failed", tool.clone()),
+        TaskEventKind::FilesChanged { files } => ("changed", "changed", files.join(", ")),
+        TaskEventKind::Notice { text } => ("notice", "notice", text.clone()),
+        TaskEventKind::CheckStarted { command } => ("runs", "checks", command.clone()),
+        TaskEventKind::CheckEnded { command, passed: true } => ("done", "passed", command.clone()),
+        TaskEventKind::CheckEnded { command, passed: false } => ("failed", "not passed", command.clone()),
     };
-    context! { kind, word, text, ..place(happened) }
+    context! { kind, word, text, ..place(event) }
 }
 
-fn place(happened: &Happened) -> Value {
-    context! { seq => happened.seq, at => when::clock(instant(happened.at)) }
+fn place(event: &TaskEvent) -> Value {
+    context! { seq => event.seq, at => timefmt::clock(instant(event.at)) }
 }

@@ -9,13 +9,13 @@ use axum::response::Response;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
-use crate::agents::task::{self, Ending, Filter};
-use crate::agents::{Task, Viewer};
-use crate::app::App;
-use crate::clock::instant;
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
-use crate::web::when;
+use crate::error::Failure;
+use crate::page::{self, Place};
+use crate::timefmt;
+use adjutant_agents::task::{self, Ending, Filter};
+use adjutant_agents::{Task, Viewer};
+use adjutant_app::App;
+use adjutant_base::text::timefmt::instant;
 
 /// Rows of one page.
 const ROWS: u32 = 50;
@@ -34,7 +34,7 @@ const STATES: [(task::State, &str); 6] = [
 ];
 
 #[derive(Deserialize)]
-pub(in crate::web) struct Search {
+pub(crate) struct Search {
     #[serde(default)]
     q: String,
     /// One of the states' words; empty is all.
@@ -44,7 +44,7 @@ pub(in crate::web) struct Search {
     before: Option<i64>,
 }
 
-pub(in crate::web) async fn list(
+pub(crate) async fn list(
     State(app): State<Arc<App>>,
     search: Result<Query<Search>, QueryRejection>,
 ) -> Result<Response, Failure> {
@@ -60,7 +60,7 @@ pub(in crate::web) async fn list(
         text: (!query.is_empty()).then(|| query.to_owned()),
         ..Filter::default()
     };
-    let found = app.agents.list(&Viewer::Person, filter, before, ROWS).await.map_err(Failure::internal)?;
+    let found = app.agents.list(&Viewer::User, filter, before, ROWS).await.map_err(Failure::internal)?;
     let now = SystemTime::now();
     let states: Vec<Value> = STATES
         .into_iter()
@@ -75,13 +75,13 @@ pub(in crate::web) async fn list(
         next => found.next,
         first => before.is_none(),
     };
-    page::page(&app, Place::Room("/tasks"), "tasks.html", values).await
+    page::page(&app, Place::Section("/tasks"), "tasks.html", values).await
 }
 
 /// Returns the tasks that wait or run for the overview: the rows that fit there, and how many there are.
-pub(super) async fn going_on(app: &App, now: SystemTime) -> Result<(Vec<Value>, u64), Failure> {
+pub(super) async fn running(app: &App, now: SystemTime) -> Result<(Vec<Value>, u64), Failure> {
     let filter = Filter { states: vec![task::State::Queued, task::State::Running], ..Filter::default() };
-    let found = app.agents.list(&Viewer::Person, filter, None, RUNNING).await.map_err(Failure::internal)?;
+    let found = app.agents.list(&Viewer::User, filter, None, RUNNING).await.map_err(Failure::internal)?;
     Ok((found.tasks.iter().map(|task| row(task, now)).collect(), found.total))
 }
 
@@ -100,10 +100,10 @@ pub(super) fn row(task: &Task, now: SystemTime) -> Value {
         ended => task.state.is_ended(),
         cancelling => task.cancelling,
         position => task.position,
-        created => when::time(instant(task.created_at), now),
-        started => started.map(|at| when::time(at, now)),
-        finished => ended.map(|at| when::time(at, now)),
+        created => timefmt::time(instant(task.created_at), now),
+        started => started.map(|at| timefmt::time(at, now)),
+        finished => ended.map(|at| timefmt::time(at, now)),
         // How long it runs, or ran.
-        took => started.map(|at| when::length(ended.unwrap_or(now).duration_since(at).unwrap_or_default())),
+        took => started.map(|at| timefmt::length(ended.unwrap_or(now).duration_since(at).unwrap_or_default())),
     }
 }

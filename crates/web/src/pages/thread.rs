@@ -1,4 +1,4 @@
-//! `/codex/{thread}`: one thread of Codex as it goes on, with a reply, an interrupt, and what Codex waits for.
+//! `/codex/{thread}`: one thread of Codex with its updates, a reply, an interrupt, and its pending approvals.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,26 +11,28 @@ use minijinja::{Value, context};
 use serde::Deserialize;
 
 use super::threads;
-use crate::app::App;
-use crate::clock::instant;
-use crate::codex::approval::{Approval, By, Decision, Settled, Wants};
-use crate::codex::happened::{Change, Item, ItemState, Kind};
-use crate::codex::settings::Back;
-use crate::codex::{self, Error};
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
-use crate::web::{calm, csrf, excerpt, markdown, marked, when};
+use crate::error::Failure;
+use crate::page::{self, Place};
+use crate::{csrf, early_submit, excerpt, highlight, markdown, timefmt};
+use adjutant_app::App;
+use adjutant_base::text::timefmt::instant;
+use adjutant_codex as codex;
+use adjutant_codex::Error;
+use adjutant_codex::approval::{Approval, ApprovalKind, Decider, Decision, ResolvedApproval};
+use adjutant_codex::event::{Item, ItemKind, ItemState};
+use adjutant_codex::patch::FileChange;
+use adjutant_codex::thread_options::Backend;
 
 /// Items of one page.
 const ITEMS: u32 = 100;
 
 #[derive(Deserialize)]
-pub(in crate::web) struct Part {
+pub(crate) struct Part {
     /// The items before the one of this number, instead of the last ones.
     before: Option<i64>,
 }
 
-pub(in crate::web) async fn show(
+pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     part: Result<Query<Part>, QueryRejection>,
@@ -47,7 +49,7 @@ struct Fault {
 }
 
 /// Does what a button says, and shows the thread again.
-pub(in crate::web) async fn act(
+pub(crate) async fn act(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     form: Result<Form<Vec<(String, String)>>, FormRejection>,
@@ -57,10 +59,12 @@ pub(in crate::web) async fn act(
     let given = |name: &str| {
         fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.trim()).unwrap_or_default()
     };
-    let decide = async |decision| app.codex.decide(&id, given("approval"), decision, By::Person).await;
+    let decide = async |decision| app.codex.decide(&id, given("approval"), decision, Decider::Person).await;
     let note = Some(given("note").to_owned()).filter(|note| !note.is_empty());
-    if matches!(given("act"), "approve" | "session" | "deny" | "abort") && calm::hurried(given("made")) {
-        let fault = Fault { told: calm::TOO_SOON.to_owned(), typed: String::new() };
+    if matches!(given("act"), "approve" | "session" | "deny" | "abort")
+        && early_submit::is_too_early(given("made"))
+    {
+        let fault = Fault { told: early_submit::TOO_EARLY.to_owned(), typed: String::new() };
         return render(&app, &id, None, Some(fault)).await;
     }
     let done = match given("act") {
@@ -72,7 +76,7 @@ pub(in crate::web) async fn act(
         "session" => decide(Decision::ApproveForSession).await,
         "deny" => decide(Decision::Deny { note }).await,
         "abort" => decide(Decision::Abort).await,
-        _ => return Err(Failure::BadRequest("The form names nothing that can be done.")),
+        _ => return Err(Failure::BadRequest("The form names an unknown action.")),
     };
     match done {
         Ok(()) => Ok((page::headers(), Redirect::to(&format!("/codex/{}", page::path(&id)))).into_response()),
@@ -96,7 +100,9 @@ async fn render(
     };
     // Looked at before the store, so that an item that ends meanwhile is in one of the two.
     let session = match app.codex.session(id) {
-        Some(session) => Some(session.look().await.map_or_else(|| session.thread(), |(_, thread)| thread)),
+        Some(session) => {
+            Some(session.snapshot().await.map_or_else(|| session.thread(), |(_, thread)| thread))
+        }
         None => None,
     };
     let listed = app.codex.thread(id).await.map_err(missing)?;
@@ -109,11 +115,11 @@ async fn render(
     let now = SystemTime::now();
     let values = context! {
         csrf => csrf::token()?,
-        made => calm::made(now),
+        made => early_submit::render_time(now),
         thread => threads::row(&listed, now),
         fault => fault.as_ref().map(|fault| &fault.told),
         typed => fault.as_ref().map_or("", |fault| &fault.typed),
-        steers => listed.row.back == Back::AppServer.as_str(),
+        steers => listed.row.backend == Backend::AppServer.as_str(),
         busy => session.as_ref().is_some_and(|thread| thread.turn.is_some()),
         asked => session.iter().flat_map(|thread| &thread.asked).map(approval).collect::<Vec<_>>(),
         running => running.map(|running| item(running, None)).collect::<Vec<_>>(),
@@ -124,7 +130,7 @@ async fn render(
         older => oldest,
         latest => before.is_none(),
     };
-    page::page(app, Place::Room("/codex"), "thread.html", values).await
+    page::page(app, Place::Section("/codex"), "thread.html", values).await
 }
 
 /// Returns an item: a word for its kind, its text or its files, and how it ended.
@@ -135,30 +141,32 @@ fn item(item: &Item, at: Option<i64>) -> Value {
         ItemState::Failed => "failed",
         ItemState::Declined => "declined",
     };
-    let at = at.map(|at| when::clock(instant(at)));
+    let at = at.map(|at| timefmt::clock(instant(at)));
     let common = context! { id => &item.id, kind => item.kind.name(), state, at };
     let own = match &item.kind {
-        Kind::User { text } => context! { word => "Prompt", text => excerpt::of(text) },
-        Kind::Agent { text } => prose("Codex", text),
-        Kind::Reasoning { text } => prose("Thinking", text),
-        Kind::Command { command, cwd, output, exit_code } => context! {
+        ItemKind::User { text } => context! { word => "Prompt", text => excerpt::of(text) },
+        ItemKind::Agent { text } => prose("Codex", text),
+        ItemKind::Reasoning { text } => prose("Thinking", text),
+        ItemKind::Command { command, cwd, output, exit_code } => context! {
             word => "Command", line => command, cwd, exit => exit_code,
             output => (!output.is_empty()).then(|| excerpt::of(output)),
         },
-        Kind::Patch { changes } => context! { word => "Patch", files => files(changes) },
-        Kind::Tool { server, tool, arguments, result } => context! {
+        ItemKind::Patch { changes } => context! { word => "Patch", files => files(changes) },
+        ItemKind::Tool { server, tool, arguments, result } => context! {
             word => "Tool", line => format!("{server}.{tool} {arguments}"),
             output => result.as_deref().map(excerpt::of),
         },
-        Kind::Error { message } => context! { word => "Error", text => excerpt::of(message) },
-        Kind::Other { name, content } => other(name, content),
+        ItemKind::Error { message } => context! { word => "Error", text => excerpt::of(message) },
+        ItemKind::Other { name, content } => other(name, content),
     };
     context! { ..own, ..common }
 }
 
 /// Returns a decision; anything else by its name alone.
 fn other(name: &str, content: &serde_json::Value) -> Value {
-    let Some(settled) = Settled::read(content) else { return context! { word => "Also", line => name } };
+    let Some(settled) = ResolvedApproval::read(content) else {
+        return context! { word => "Also", line => name };
+    };
     context! { word => "Decision", line => settled.line(), note => settled.outcome() }
 }
 
@@ -169,13 +177,13 @@ fn prose(word: &str, text: &str) -> Value {
     context! { word, prose, clipped => part.len() < text.len() }
 }
 
-fn files(changes: &[Change]) -> Vec<Value> {
-    let file = |change: &Change| {
+fn files(changes: &[FileChange]) -> Vec<Value> {
+    let file = |change: &FileChange| {
         let part = excerpt::beginning(&change.diff);
         context! {
             path => &change.path,
             how => &change.how,
-            html => Value::from_safe_string(marked::diff(part)),
+            html => Value::from_safe_string(highlight::diff(part)),
             clipped => part.len() < change.diff.len(),
         }
     };
@@ -184,17 +192,19 @@ fn files(changes: &[Change]) -> Vec<Value> {
 
 /// Returns what Codex waits for, exactly.
 fn approval(approval: &Approval) -> Value {
-    let own = match &approval.wants {
-        Wants::Command { cwd, .. } => {
+    let own = match &approval.kind {
+        ApprovalKind::Command { cwd, .. } => {
             context! { word => "Codex wants to run a command", line => approval.command_line(), cwd }
         }
-        Wants::Patch { changes } => {
+        ApprovalKind::Patch { changes } => {
             context! { word => "Codex wants to change files", files => files(changes) }
         }
-        Wants::Elicitation { .. } | Wants::Input { .. } => {
+        ApprovalKind::Elicitation { .. } | ApprovalKind::Input { .. } => {
             context! { word => "Codex asks something", line => approval.line(), form => true }
         }
-        Wants::Unknown { .. } => context! { word => "Codex asks something unknown", line => approval.line() },
+        ApprovalKind::Unknown { .. } => {
+            context! { word => "Codex asks something unknown", line => approval.line() }
+        }
     };
     let common = context! {
         id => &approval.id,

@@ -1,4 +1,4 @@
-//! `/codex`: the threads of Codex, the last used first, a search through all that was said in them, and a new one.
+//! `/codex`: the threads of Codex, the last used first, a search through their items, and a form for a new one.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -10,20 +10,21 @@ use axum::response::{IntoResponse, Redirect, Response};
 use minijinja::{Value, context};
 use serde::Deserialize;
 
-use crate::app::App;
-use crate::clock::instant;
-use crate::codex::settings::Start;
-use crate::codex::thread::State as Standing;
-use crate::codex::{self, Listed};
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
-use crate::web::{csrf, when};
+use crate::error::Failure;
+use crate::page::{self, Place};
+use crate::{csrf, timefmt};
+use adjutant_app::App;
+use adjutant_base::text::timefmt::instant;
+use adjutant_codex as codex;
+use adjutant_codex::ListedThread;
+use adjutant_codex::thread::ThreadState;
+use adjutant_codex::thread_options::ThreadOptions;
 
 /// Rows of one page.
 const ROWS: u32 = 50;
 
 #[derive(Deserialize)]
-pub(in crate::web) struct Search {
+pub(crate) struct Search {
     #[serde(default)]
     q: String,
     /// The page begins behind this thread: when it was used, and its name.
@@ -31,7 +32,7 @@ pub(in crate::web) struct Search {
     id: Option<String>,
 }
 
-pub(in crate::web) async fn list(
+pub(crate) async fn list(
     State(app): State<Arc<App>>,
     search: Result<Query<Search>, QueryRejection>,
 ) -> Result<Response, Failure> {
@@ -41,7 +42,7 @@ pub(in crate::web) async fn list(
 }
 
 /// Begins a thread, and shows it.
-pub(in crate::web) async fn begin(
+pub(crate) async fn start(
     State(app): State<Arc<App>>,
     form: Result<Form<Vec<(String, String)>>, FormRejection>,
 ) -> Result<Response, Failure> {
@@ -51,12 +52,12 @@ pub(in crate::web) async fn begin(
         let value = fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.trim());
         value.filter(|value| !value.is_empty()).map(ToOwned::to_owned)
     };
-    let start = Start {
+    let start = ThreadOptions {
         prompt: given("prompt").unwrap_or_default(),
         cwd: given("cwd"),
         sandbox: given("sandbox"),
         approval_policy: given("approval-policy"),
-        ..Start::default()
+        ..ThreadOptions::default()
     };
     let begun = if start.prompt.is_empty() {
         Err("Say what Codex is to do.".to_owned())
@@ -77,7 +78,7 @@ async fn render(
     app: &Arc<App>,
     query: &str,
     before: Option<(i64, &str)>,
-    refused: Option<(String, Start)>,
+    refused: Option<(String, ThreadOptions)>,
 ) -> Result<Response, Failure> {
     let wanted = codex::Query { text: query.to_owned(), limit: ROWS };
     let found = app.codex.threads(&wanted, before).await.map_err(Failure::internal)?;
@@ -99,23 +100,23 @@ async fn render(
         next => last.map(|thread| context! { at => thread.row.updated_at, id => &thread.row.id }),
         first => before.is_none(),
     };
-    page::page(app, Place::Room("/codex"), "threads.html", values).await
+    page::page(app, Place::Section("/codex"), "threads.html", values).await
 }
 
 /// Returns the threads that have a process now, for the overview.
-pub(super) async fn going_on(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
+pub(super) async fn running(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
     let latest = codex::Query { text: String::new(), limit: ROWS };
     let found = app.codex.threads(&latest, None).await.map_err(Failure::internal)?;
     Ok(found
         .iter()
-        .filter(|thread| thread.state != Standing::Closed)
+        .filter(|thread| thread.state != ThreadState::Closed)
         .map(|thread| row(thread, now))
         .collect())
 }
 
 /// Returns what every page shows of a thread.
-pub(super) fn row(listed: &Listed, now: SystemTime) -> Value {
-    let Listed { row, state } = listed;
+pub(super) fn row(listed: &ListedThread, now: SystemTime) -> Value {
+    let ListedThread { row, state } = listed;
     context! {
         id => &row.id,
         title => &row.title,
@@ -124,9 +125,9 @@ pub(super) fn row(listed: &Listed, now: SystemTime) -> Value {
         failure => row.last_failure.as_deref(),
         cwd => &row.cwd,
         model => &row.model,
-        codex => format!("{} over {}", row.version, row.back),
+        codex => format!("{} over {}", row.version, row.backend),
         tokens => row.tokens,
-        used => when::time(instant(row.updated_at), now),
+        used => timefmt::time(instant(row.updated_at), now),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `/timeline`: what happened in all rooms, newest first, searched, by room, a page at a time.
+//! `/timeline`: the events of all toolsets, newest first: searched, filtered by toolset, paged.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -9,13 +9,13 @@ use axum::response::Response;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
-use crate::app::App;
-use crate::app::timeline::{Happening, Of, Search};
-use crate::clock::instant;
-use crate::config::rooms::Room;
-use crate::web::error::Failure;
-use crate::web::page::{self, Place};
-use crate::web::when;
+use crate::error::Failure;
+use crate::page::{self, Place};
+use crate::timefmt;
+use adjutant_app::App;
+use adjutant_app::timeline::{EntryKind, TimelineEntry, TimelineFilter};
+use adjutant_base::config::toolsets::Toolset;
+use adjutant_base::text::timefmt::instant;
 
 /// Rows of one page.
 const ROWS: u32 = 60;
@@ -24,10 +24,10 @@ const ROWS: u32 = 60;
 const LATELY: u32 = 15;
 
 #[derive(Deserialize)]
-pub(in crate::web) struct Asked {
+pub(crate) struct Asked {
     #[serde(default)]
     q: String,
-    /// A room's word, or `clients`; empty is all.
+    /// A toolset's word, or `clients`; empty is all.
     #[serde(default)]
     of: String,
     /// The page begins behind this line: its instant and its place.
@@ -35,7 +35,7 @@ pub(in crate::web) struct Asked {
     place: Option<String>,
 }
 
-pub(in crate::web) async fn list(
+pub(crate) async fn list(
     State(app): State<Arc<App>>,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Response, Failure> {
@@ -44,79 +44,81 @@ pub(in crate::web) async fn list(
     let wanted = match of.as_str() {
         "" => None,
         word => {
-            let found = Of::ALL.into_iter().find(|of| of.name() == word);
-            Some(found.ok_or(Failure::BadRequest("There is no such room."))?)
+            let found = EntryKind::ALL.into_iter().find(|of| of.name() == word);
+            Some(found.ok_or(Failure::BadRequest("There is no such toolset."))?)
         }
     };
-    let search = Search { text: q.trim().to_owned(), of: wanted, before: at.zip(place) };
+    let search = TimelineFilter { text: q.trim().to_owned(), kind: wanted, before: at.zip(place) };
     let lines = app.timeline(&search, ROWS).await.map_err(Failure::internal)?;
     let now = SystemTime::now();
     let full = lines.len() == usize::try_from(ROWS).unwrap_or(usize::MAX);
     let last = lines.last().filter(|_| full);
-    let rooms = Of::ALL
+    let toolsets = EntryKind::ALL
         .into_iter()
         .map(|of| context! { word => of.name(), label => label(of), here => wanted == Some(of) });
     let values = context! {
         query => &search.text,
         of => of,
-        rooms => rooms.collect::<Vec<_>>(),
+        toolsets => toolsets.collect::<Vec<_>>(),
         lines => lines.iter().map(|line| row(line, now)).collect::<Vec<_>>(),
         next => last.map(|line| context! { at => line.at, place => &line.place }),
         first => search.before.is_none(),
     };
-    page::page(&app, Place::Room("/timeline"), "timeline.html", values).await
+    page::page(&app, Place::Section("/timeline"), "timeline.html", values).await
 }
 
 /// Returns what happened last, for the overview.
-pub(super) async fn lately(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
-    let lines = app.timeline(&Search::default(), LATELY).await.map_err(Failure::internal)?;
+pub(super) async fn recent(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
+    let lines = app.timeline(&TimelineFilter::default(), LATELY).await.map_err(Failure::internal)?;
     Ok(lines.iter().map(|line| row(line, now)).collect())
 }
 
-fn label(of: Of) -> &'static str {
+fn label(of: EntryKind) -> &'static str {
     match of {
-        Of::Room(Room::Agents) => "Tasks",
-        Of::Room(Room::Assistant) => "Calendar",
-        Of::Room(Room::Codex) => "Codex",
-        Of::Room(Room::Popups) => "Questions",
-        Of::Room(Room::Prompts) => "Prompts",
-        Of::Clients => "Clients",
+        EntryKind::Toolset(Toolset::Agents) => "Tasks",
+        EntryKind::Toolset(Toolset::Assistant) => "Calendar",
+        EntryKind::Toolset(Toolset::Codex) => "Codex",
+        EntryKind::Toolset(Toolset::Questions) => "Questions",
+        EntryKind::Toolset(Toolset::Prompts) => "Prompts",
+        EntryKind::Clients => "Clients",
     }
 }
 
 /// Returns a line in words: who, what they did, and what it was about with the page that shows it.
-fn row(line: &Happening, now: SystemTime) -> Value {
-    let (did, path) = match line.of {
-        Of::Clients => (client(&line.kind), None),
-        Of::Room(Room::Prompts) => {
-            let known = (line.kind == "expanded").then(|| format!("/prompts/{}", page::path(&line.id)));
-            (prompt(&line.kind), known)
+fn row(line: &TimelineEntry, now: SystemTime) -> Value {
+    let (did, path) = match line.kind {
+        EntryKind::Clients => (client(&line.action), None),
+        EntryKind::Toolset(Toolset::Prompts) => {
+            let known = (line.action == "expanded").then(|| format!("/prompts/{}", page::path(&line.id)));
+            (prompt(&line.action), known)
         }
-        Of::Room(Room::Agents) => (task(&line.kind), Some(format!("/tasks/{}", page::path(&line.id)))),
-        Of::Room(Room::Popups) => {
-            (question(&line.kind), Some(format!("/questions/{}", page::path(&line.id))))
+        EntryKind::Toolset(Toolset::Agents) => {
+            (task(&line.action), Some(format!("/tasks/{}", page::path(&line.id))))
         }
-        Of::Room(Room::Assistant) => (notification(&line.kind), Some("/calendar".to_owned())),
-        Of::Room(Room::Codex) => {
+        EntryKind::Toolset(Toolset::Questions) => {
+            (question(&line.action), Some(format!("/questions/{}", page::path(&line.id))))
+        }
+        EntryKind::Toolset(Toolset::Assistant) => (notification(&line.action), Some("/calendar".to_owned())),
+        EntryKind::Toolset(Toolset::Codex) => {
             let thread = line.id.rsplit_once('/').map_or(line.id.as_str(), |(thread, _)| thread);
-            (turn(&line.kind), Some(format!("/codex/{}", page::path(thread))))
+            (turn(&line.action), Some(format!("/codex/{}", page::path(thread))))
         }
     };
-    let who = match line.of {
-        Of::Room(Room::Codex) => "Codex",
+    let who = match line.kind {
+        EntryKind::Toolset(Toolset::Codex) => "Codex",
         _ if line.who.is_empty() => "An agent without a name",
         _ => line.who.as_str(),
     };
     context! {
-        of => line.of.name(),
-        room => label(line.of),
-        kind => &line.kind,
-        who => (line.kind != "changed").then_some(who),
-        did => did.unwrap_or(line.kind.as_str()),
-        prompt => (line.of == Of::Room(Room::Prompts) && !line.id.is_empty()).then_some(&line.id),
+        of => line.kind.name(),
+        toolset => label(line.kind),
+        kind => &line.action,
+        who => (line.action != "changed").then_some(who),
+        did => did.unwrap_or(line.action.as_str()),
+        prompt => (line.kind == EntryKind::Toolset(Toolset::Prompts) && !line.id.is_empty()).then_some(&line.id),
         text => line.text.trim(),
         path,
-        at => when::time(instant(line.at), now),
+        at => timefmt::time(instant(line.at), now),
     }
 }
 
@@ -155,25 +157,25 @@ fn question(kind: &str) -> Option<&'static str> {
         "declined" => Some("was declined"),
         "dismissed" => Some("was dismissed"),
         "timed_out" => Some("got no answer in time"),
-        "cancelled" => Some("asks no longer"),
-        "client_gone" => Some("went away without an answer"),
+        "cancelled" => Some("cancelled its question"),
+        "client_gone" => Some("disconnected without an answer"),
         _ => None,
     }
 }
 
 fn notification(kind: &str) -> Option<&'static str> {
     match kind {
-        "sent" => Some("was told"),
-        "simulated" => Some("would have been told"),
-        "failed" => Some("could not be told yet"),
-        "unknown" => Some("may or may not have been told"),
-        "dead" => Some("could not be told"),
+        "sent" => Some("was notified"),
+        "simulated" => Some("would have been notified"),
+        "failed" => Some("could not be notified yet"),
+        "unknown" => Some("may have been notified"),
+        "dead" => Some("could not be notified"),
         // What somebody did, as the audit calls it.
-        "put user" => Some("wrote a user down"),
+        "put user" => Some("saved a user"),
         "remove user" => Some("removed a user"),
         "cancel event" => Some("cancelled an event"),
         "retry" => Some("had a notification sent again"),
-        "resolve" => Some("settled a notification"),
+        "resolve" => Some("resolved a notification"),
         "acknowledge" => Some("acknowledged a notification"),
         "make feed" => Some("made a calendar's address"),
         "end feed" => Some("ended a calendar's address"),

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// How long the hub may take to accept, and for each part of an answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Most bytes of an answer.
-const MOST: u64 = 4 * 1024 * 1024;
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The hub's HTTP door.
 pub(super) struct Door {
@@ -27,7 +27,7 @@ struct Answer {
 
 impl Door {
     /// Does the handshake, asks one question of the session, and ends it. Returns both answers.
-    pub(super) fn shaken(
+    pub(super) fn handshake(
         &self,
         initialize: &Value,
         ask: impl Fn(u64) -> Value,
@@ -50,8 +50,8 @@ impl Door {
 
     fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Result<Answer, String> {
         let broken = |error: std::io::Error| format!("it does not answer: {error}");
-        let mut stream = TcpStream::connect_timeout(&self.address, PATIENCE).map_err(broken)?;
-        stream.set_read_timeout(Some(PATIENCE)).map_err(broken)?;
+        let mut stream = TcpStream::connect_timeout(&self.address, CONNECT_TIMEOUT).map_err(broken)?;
+        stream.set_read_timeout(Some(CONNECT_TIMEOUT)).map_err(broken)?;
         // The older HTTP has no chunks, and the answer ends with the connection.
         let mut head = format!(
             "{method} /mcp HTTP/1.0\r\nhost: {}\r\naccept: application/json, text/event-stream\r\n\
@@ -66,7 +66,7 @@ impl Door {
         }
         stream.write_all(format!("{head}\r\n{body}").as_bytes()).map_err(broken)?;
         let mut bytes = Vec::new();
-        stream.take(MOST).read_to_end(&mut bytes).map_err(broken)?;
+        stream.take(MAX_BYTES).read_to_end(&mut bytes).map_err(broken)?;
         read(&String::from_utf8_lossy(&bytes))
     }
 }

@@ -1,4 +1,4 @@
-//! A recording of HTTP, played over HTTP.
+//! Replays a recording of HTTP over HTTP.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,16 +12,17 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::{AHEAD, END, LONGEST, ReplayArgs, heard, pause_of, write_report};
+use super::{AHEAD, END, MAX_LINE_BYTES, ReplayArgs, heard, pause_of, write_report};
 use crate::cli::output::{self, Failure};
-use crate::cli::stop::Stop;
-use crate::http;
-use crate::outbound::{self, Begun, Call, Token};
-use crate::recorder::head::{HEADERS, Head, SESSION};
-use crate::recorder::replay::{Due, Player, answer_line};
+use crate::cli::shutdown_signal::Stop;
+use adjutant_host::recorder::http_head::{HEADERS, Head, SESSION};
+use adjutant_host::recorder::replay::{Due, Player, answer_line};
+use adjutant_http as http;
+use adjutant_net::http_client;
+use adjutant_net::http_client::{Begun, Call, Token};
 
 /// How long one request may take at most: a stream lasts as long as the recording is played.
-const LONGEST_CALL: Duration = Duration::from_hours(24);
+const CALL_TIMEOUT: Duration = Duration::from_hours(24);
 
 /// Is the server, on `address`, until a signal. Returns the player with all that it found.
 pub(super) fn serve(player: Player, address: SocketAddr, args: &ReplayArgs) -> Result<Player, Failure> {
@@ -49,8 +50,9 @@ pub(super) fn serve(player: Player, address: SocketAddr, args: &ReplayArgs) -> R
             let _ = write_report(player, report.as_deref());
         };
         let player = http::replay(listener, address, player, stop, told).await;
-        player
-            .ok_or_else(|| Failure::new("a request was still being answered, so what was found is not told"))
+        player.ok_or_else(|| {
+            Failure::new("a request was still being answered, so the differences are not printed")
+        })
     })
 }
 
@@ -64,7 +66,7 @@ enum Came {
     Line(Vec<u8>),
     /// Nothing more comes of this request.
     Ended(u64),
-    Failed(outbound::Error),
+    Failed(http_client::Error),
 }
 
 /// Is the client of the server at `url`.
@@ -84,7 +86,7 @@ pub(super) fn drive(player: &mut Player, url: &str, args: &ReplayArgs) -> Result
         let (told, mut coming) = channel(AHEAD);
         let (mut calls, mut streams) = (JoinSet::new(), JoinSet::new());
         let mut sessions = HashMap::new();
-        let patience = Duration::from_secs(args.patience);
+        let limit = Duration::from_secs(args.timeout);
         loop {
             while let Some(due) = player.due() {
                 tokio::time::sleep(pause_of(&due, args)).await;
@@ -99,7 +101,7 @@ pub(super) fn drive(player: &mut Player, url: &str, args: &ReplayArgs) -> Result
             if player.is_done() {
                 break;
             }
-            match timeout(patience, coming.recv()).await {
+            match timeout(limit, coming.recv()).await {
                 Ok(Some(came)) => take(player, came, &mut sessions)?,
                 Err(_) if player.waits_for().is_some() => player.give_up(),
                 Ok(None) | Err(_) => break,
@@ -126,7 +128,7 @@ fn take(player: &mut Player, came: Came, sessions: &mut HashMap<String, String>)
         // Nobody is told that the recording has no answer: it would be one request more.
         Came::Line(line) => drop(heard(player, &line)),
         Came::Ended(call) => player.ended(call),
-        Came::Failed(error @ (outbound::Error::Address | outbound::Error::Unreachable { .. })) => {
+        Came::Failed(error @ (http_client::Error::Address | http_client::Error::Unreachable { .. })) => {
             return Err(Failure::new(error).hint("give the address of the server's /mcp with --to"));
         }
         Came::Failed(error) => output::note(error),
@@ -155,8 +157,16 @@ async fn ask(
     let body = if post { String::from_utf8_lossy(&due.bytes).into_owned() } else { String::new() };
     let (method, url) = (method.as_str(), url.as_str());
     let token = token.as_ref();
-    let call =
-        Call { method, url, headers, login: None, token, body, largest: LONGEST, patience: LONGEST_CALL };
+    let call = Call {
+        method,
+        url,
+        headers,
+        login: None,
+        token,
+        body,
+        largest: MAX_LINE_BYTES,
+        patience: CALL_TIMEOUT,
+    };
     if let Err(error) = follow(call, due.call, recorded, &told).await {
         let _ = told.send(Came::Failed(error)).await;
     }
@@ -168,8 +178,8 @@ async fn follow(
     number: u64,
     recorded: Option<String>,
     told: &Sender<Came>,
-) -> Result<(), outbound::Error> {
-    let Begun { status, headers, mut body } = outbound::begin(call).await?;
+) -> Result<(), http_client::Error> {
+    let Begun { status, headers, mut body } = http_client::begin(call).await?;
     let known = |(name, value): (String, String)| {
         HEADERS.into_iter().find(|known| *known == name).map(|name| (name, value))
     };

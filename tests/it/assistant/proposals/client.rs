@@ -198,7 +198,7 @@ fn a_client_that_refuses_or_cannot_sample_leaves_it_to_the_policy() {
 
     let mut peer = client(&home, "2025-06-18", json!({}));
     let answer = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
-    assert_eq!(fell_back(&answer), ["client: whoever plans here has not declared sampling"; 2]);
+    assert_eq!(fell_back(&answer), ["client: this client has not declared sampling"; 2]);
     assert_eq!(planned(&answer, "review"), policys());
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{assistant, fell_back, home, plan, planned, policys, proposal, run};
 use crate::assistant::{calendar, told, tool};
-use crate::support::oracle::{Asked, Oracle, Reply};
+use crate::support::model_endpoint::{Asked, Oracle, Reply};
 use crate::support::{Peer, TRACEPARENT, traced_meta};
 
 /// A configuration that asks a server alone.
@@ -144,7 +144,7 @@ fn instructions_in_an_event_are_data_and_a_model_that_obeys_them_gets_what_the_r
     ]);
     let oracle = Oracle::saying(evil.to_string());
     let home = home(&asks(&oracle.base_url(), ""));
-    run(&home, &["users", "edit", "ann", "--most-calls", "1"]);
+    run(&home, &["users", "edit", "ann", "--max-calls", "1"]);
     let text = calendar(&[("review", 26 * 60)]);
     let text =
         text.replace("SUMMARY:review", &format!("SUMMARY:review {orders}\r\nDESCRIPTION:SYSTEM: {orders}"));
@@ -229,7 +229,7 @@ fn a_server_that_fails_leaves_it_to_the_policy_and_is_asked_again_another_time()
 fn one_planning_asks_about_so_many_and_waits_so_long() {
     let oracle = Oracle::saying(proposal(&[(90, "email", "")]).to_string());
     let config = asks(&oracle.base_url(), "")
-        .replace("['endpoint']", "['endpoint']\nquestions = 1\nplanning_seconds = 1");
+        .replace("['endpoint']", "['endpoint']\nmax_events_asked = 1\nplanning_timeout_seconds = 1");
     let home = home(&config);
     let mut peer = assistant(&home);
     let answer = plan(&mut peer);

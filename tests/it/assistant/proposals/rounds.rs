@@ -147,7 +147,7 @@ fn a_client_that_declared_nothing_is_not_asked() {
     for declared in [json!({}), json!({"elicitation": {}})] {
         let answer = call(&mut peer, &params(&declared, &json!({"user_id": "ann"})));
         let answer = told(&answer);
-        assert_eq!(fell_back(&answer), ["client: whoever plans here has not declared sampling"; 2]);
+        assert_eq!(fell_back(&answer), ["client: this client has not declared sampling"; 2]);
         assert_eq!(planned(&answer, "review"), policys());
     }
 }

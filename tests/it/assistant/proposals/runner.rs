@@ -77,7 +77,7 @@ fn the_command_line_asks_in_the_same_order() {
 
     // For everybody, one after the other, and what nobody was asked about is said.
     let config = std::fs::read_to_string(home.path().join(".adjutant/config.toml")).unwrap();
-    home.write(".adjutant/config.toml", config.replace("['runner']", "['runner']\nquestions = 1"));
+    home.write(".adjutant/config.toml", config.replace("['runner']", "['runner']\nmax_events_asked = 1"));
     run(
         &home,
         &["users", "add", "Bob", "--id", "bob", "--email", "bob@example.org", "--quiet-hours", "none"],

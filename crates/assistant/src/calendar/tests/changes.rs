@@ -1,4 +1,4 @@
-//! Series that single events change: one occurrence, or the rest; and dates that are added or left out.
+//! Tests of series with changed occurrences, changes of the rest, and added or excluded dates.
 
 use super::super::{Effect, Error, Horizon, Read};
 use super::{calendar, horizon, own, starts};

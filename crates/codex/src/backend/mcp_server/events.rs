@@ -1,5 +1,5 @@
-//! The messages of `codex/event` that tell of items, in the two ways that versions tell of them: some say
-//! `item_started` and `item_completed`, some have a pair of messages for each kind, most say both.
+//! The messages of `codex/event` about items. Some versions send `item_started` and `item_completed`, some a pair of
+//! messages for each kind, most send both.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::super::read;
-use crate::codex::approval::shown;
-use crate::codex::happened::{Happened, Item, ItemState, Kind, Level, Ready, Usage};
+use super::super::json_fields;
+use crate::approval::shown;
+use crate::event::{CodexEvent, Item, ItemKind, ItemState, Level, Ready, Usage};
 
-/// What is known of the items of the running turn.
+/// The known items of the running turn.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// Whether the item has ended already.
+    /// By id: true once the item has ended.
     seen: HashMap<String, bool>,
 }
 
@@ -24,18 +24,18 @@ impl Events {
         self.seen.clear();
     }
 
-    /// Reads a message; nothing for one that is not known, or that says again what was said.
-    pub(super) fn read(&mut self, message: &Value, turn: Option<String>) -> Vec<Happened> {
+    /// Parses a message; empty for an unknown one, and for one that repeats another.
+    pub(super) fn read(&mut self, message: &Value, turn: Option<String>) -> Vec<CodexEvent> {
         match message["type"].as_str().unwrap_or_default() {
             "item_started" => item(&message["item"], turn, false).and_then(|item| self.started(item)),
             "item_completed" => item(&message["item"], turn, true).and_then(|item| self.ended(item)),
-            "agent_message_content_delta" | "reasoning_content_delta" => Some(Happened::ItemGrew {
-                id: read::words(&message["item_id"]),
-                text: read::words(&message["delta"]),
+            "agent_message_content_delta" | "reasoning_content_delta" => Some(CodexEvent::ItemGrew {
+                id: json_fields::words(&message["item_id"]),
+                text: json_fields::words(&message["delta"]),
             }),
             "exec_command_begin" => self.started(command(message, turn, ItemState::Running)),
-            "exec_command_output_delta" => Some(Happened::ItemGrew {
-                id: read::words(&message["call_id"]),
+            "exec_command_output_delta" => Some(CodexEvent::ItemGrew {
+                id: json_fields::words(&message["call_id"]),
                 text: output(message["chunk"].as_str().unwrap_or_default()),
             }),
             "exec_command_end" => {
@@ -58,82 +58,85 @@ impl Events {
                 let failed = !message["result"]["Err"].is_null();
                 self.ended(tool(message, turn, if failed { ItemState::Failed } else { ItemState::Done }))
             }
-            "token_count" => usage(&message["info"]["total_token_usage"]).map(Happened::Usage),
-            "turn_diff" => Some(Happened::Diff { diff: read::words(&message["unified_diff"]) }),
-            "warning" | "background_event" | "stream_error" => {
-                Some(Happened::Notice { level: Level::Warning, message: read::words(&message["message"]) })
-            }
-            "deprecation_notice" => {
-                Some(Happened::Notice { level: Level::Info, message: read::words(&message["summary"]) })
-            }
+            "token_count" => usage(&message["info"]["total_token_usage"]).map(CodexEvent::Usage),
+            "turn_diff" => Some(CodexEvent::Diff { diff: json_fields::words(&message["unified_diff"]) }),
+            "warning" | "background_event" | "stream_error" => Some(CodexEvent::Notice {
+                level: Level::Warning,
+                message: json_fields::words(&message["message"]),
+            }),
+            "deprecation_notice" => Some(CodexEvent::Notice {
+                level: Level::Info,
+                message: json_fields::words(&message["summary"]),
+            }),
             _ => None,
         }
         .into_iter()
         .collect()
     }
 
-    fn started(&mut self, item: Item) -> Option<Happened> {
+    fn started(&mut self, item: Item) -> Option<CodexEvent> {
         if self.seen.contains_key(&item.id) {
             return None;
         }
         self.seen.insert(item.id.clone(), false);
-        Some(Happened::ItemStarted { item })
+        Some(CodexEvent::ItemStarted { item })
     }
 
-    fn ended(&mut self, item: Item) -> Option<Happened> {
-        (self.seen.insert(item.id.clone(), true) != Some(true)).then_some(Happened::ItemEnded { item })
+    fn ended(&mut self, item: Item) -> Option<CodexEvent> {
+        (self.seen.insert(item.id.clone(), true) != Some(true)).then_some(CodexEvent::ItemEnded { item })
     }
 }
 
-/// Reads `session_configured`.
+/// Parses `session_configured`.
 pub(super) fn ready(message: &Value, version: Option<String>) -> Ready {
-    Ready { model: read::text(&message["model"]), cwd: read::folder(&message["cwd"]), version }
+    Ready { model: json_fields::text(&message["model"]), cwd: json_fields::folder(&message["cwd"]), version }
 }
 
 fn item(value: &Value, turn: Option<String>, ended: bool) -> Option<Item> {
     let kind = match value["type"].as_str()? {
-        "UserMessage" => Kind::User { text: read::joined(&value["content"], "\n") },
-        "AgentMessage" => Kind::Agent { text: read::joined(&value["content"], "") },
-        "Reasoning" => Kind::Reasoning { text: read::joined(&value["summary_text"], "\n") },
+        "UserMessage" => ItemKind::User { text: json_fields::joined(&value["content"], "\n") },
+        "AgentMessage" => ItemKind::Agent { text: json_fields::joined(&value["content"], "") },
+        "Reasoning" => ItemKind::Reasoning { text: json_fields::joined(&value["summary_text"], "\n") },
         "CommandExecution" => command(value, None, ItemState::Running).kind,
-        "FileChange" => Kind::Patch { changes: read::changes_by_path(&value["changes"]) },
-        "McpToolCall" => Kind::Tool {
-            server: read::words(&value["server"]),
-            tool: read::words(&value["tool"]),
+        "FileChange" => ItemKind::Patch { changes: json_fields::changes_by_path(&value["changes"]) },
+        "McpToolCall" => ItemKind::Tool {
+            server: json_fields::words(&value["server"]),
+            tool: json_fields::words(&value["tool"]),
             arguments: value["arguments"].clone(),
-            result: read::tool_result(&value["result"]),
+            result: json_fields::tool_result(&value["result"]),
         },
-        name => Kind::Other { name: name.to_owned(), content: value.clone() },
+        name => ItemKind::Other { name: name.to_owned(), content: value.clone() },
     };
     let state = if ended { ItemState::parse(value["status"].as_str()) } else { ItemState::Running };
-    Some(Item { id: read::words(&value["id"]), turn, state, kind })
+    Some(Item { id: json_fields::words(&value["id"]), turn, state, kind })
 }
 
 fn command(message: &Value, turn: Option<String>, state: ItemState) -> Item {
-    let output = read::text(&message["aggregated_output"]).unwrap_or_else(|| read::words(&message["stdout"]));
-    let kind = Kind::Command {
-        command: shown(&read::list(&message["command"])),
-        cwd: read::folder(&message["cwd"]),
+    let output = json_fields::text(&message["aggregated_output"])
+        .unwrap_or_else(|| json_fields::words(&message["stdout"]));
+    let kind = ItemKind::Command {
+        command: shown(&json_fields::list(&message["command"])),
+        cwd: json_fields::folder(&message["cwd"]),
         output,
         exit_code: message["exit_code"].as_i64(),
     };
-    Item { id: read::words(&message["call_id"]), turn, state, kind }
+    Item { id: json_fields::words(&message["call_id"]), turn, state, kind }
 }
 
 fn patch(message: &Value, turn: Option<String>, state: ItemState) -> Item {
-    let kind = Kind::Patch { changes: read::changes_by_path(&message["changes"]) };
-    Item { id: read::words(&message["call_id"]), turn, state, kind }
+    let kind = ItemKind::Patch { changes: json_fields::changes_by_path(&message["changes"]) };
+    Item { id: json_fields::words(&message["call_id"]), turn, state, kind }
 }
 
 fn tool(message: &Value, turn: Option<String>, state: ItemState) -> Item {
     let invocation = &message["invocation"];
-    let kind = Kind::Tool {
-        server: read::words(&invocation["server"]),
-        tool: read::words(&invocation["tool"]),
+    let kind = ItemKind::Tool {
+        server: json_fields::words(&invocation["server"]),
+        tool: json_fields::words(&invocation["tool"]),
         arguments: invocation["arguments"].clone(),
-        result: read::tool_result(&message["result"]),
+        result: json_fields::tool_result(&message["result"]),
     };
-    Item { id: read::words(&message["call_id"]), turn, state, kind }
+    Item { id: json_fields::words(&message["call_id"]), turn, state, kind }
 }
 
 fn usage(total: &Value) -> Option<Usage> {
@@ -147,7 +150,7 @@ fn usage(total: &Value) -> Option<Usage> {
     })
 }
 
-/// A piece of output as text: it comes as base64, and one that is none is text already.
+/// Decodes a piece of output from base64; other text is returned as it is.
 fn output(chunk: &str) -> String {
     let bytes = STANDARD.decode(chunk).unwrap_or_else(|_| chunk.into());
     String::from_utf8_lossy(&bytes).into_owned()

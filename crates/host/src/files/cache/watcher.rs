@@ -1,4 +1,4 @@
-//! Watches the folders that were read, on a thread of its own that ends with its keeper.
+//! The watcher of the folders that were read, on a thread of its own that ends with its cache.
 //!
 //! Each folder is watched by itself, not its tree: hidden folders (think `.git`) cost nothing, and what is
 //! watched is exactly what was read. Where watching fails (limits of the system, odd file systems), the
@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{FRESH, Keeper, lock};
-use crate::folders::Kind;
-use crate::folders::walk::Identity;
+use super::{CatalogueCache, FRESH, lock};
+use crate::files::FileFormat;
+use crate::files::scan::Identity;
 
 /// Those who are told of changes are told when nothing happened for this long,
 const QUIET: Duration = Duration::from_millis(100);
 /// or after this, if it goes on.
-const LONGEST: Duration = Duration::from_millis(300);
+const MAX_SETTLE: Duration = Duration::from_millis(300);
 /// With listeners, and everything watched, how often it is checked that the roots still stand where they did.
 const STANDING: Duration = Duration::from_secs(2);
 
@@ -45,7 +45,7 @@ enum Order {
 
 impl Watch {
     /// Starts the thread. If the system has none left, the keeper goes on by the clock alone.
-    pub(super) fn start<K: Kind>(keeper: &Arc<Keeper<K>>, plural: &str) -> Self {
+    pub(super) fn start<K: FileFormat>(keeper: &Arc<CatalogueCache<K>>, plural: &str) -> Self {
         // One place is enough: an order that waits stands for all that come behind it.
         let (orders, inbox) = sync_channel(1);
         let keeper = Arc::downgrade(keeper);
@@ -58,8 +58,8 @@ impl Watch {
     }
 
     /// A watch that sees nothing, as where the system refuses one.
-    #[cfg(test)]
-    pub(super) fn blind() -> Self {
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn disabled() -> Self {
         Self { orders: sync_channel(1).0 }
     }
 
@@ -74,7 +74,7 @@ impl Watch {
     }
 }
 
-fn run<K: Kind>(keeper: &Weak<Keeper<K>>, inbox: &Receiver<Order>, orders: SyncSender<Order>) {
+fn run<K: FileFormat>(keeper: &Weak<CatalogueCache<K>>, inbox: &Receiver<Order>, orders: SyncSender<Order>) {
     let lost = Lost::default();
     let mut notifier = watcher(keeper.clone(), orders, lost.clone());
     let mut watched = Folders::new();
@@ -85,15 +85,17 @@ fn run<K: Kind>(keeper: &Weak<Keeper<K>>, inbox: &Receiver<Order>, orders: SyncS
             keeper.load();
         }
         if let Some(notifier) = &mut notifier {
-            forget(&keeper, notifier, &mut watched, &std::mem::take(&mut *lock(&lost)));
+            // The lock is released first: unwatching waits for the notifier's thread, and its callback takes the lock.
+            let moved = std::mem::take(&mut *lock(&lost));
+            forget(&keeper, notifier, &mut watched, &moved);
             cover(&keeper, notifier, &mut watched);
         }
         first = false;
     }
 }
 
-fn watcher<K: Kind>(
-    keeper: Weak<Keeper<K>>,
+fn watcher<K: FileFormat>(
+    keeper: Weak<CatalogueCache<K>>,
     orders: SyncSender<Order>,
     lost: Lost,
 ) -> Option<RecommendedWatcher> {
@@ -129,8 +131,8 @@ fn is_moving(kind: EventKind) -> bool {
 }
 
 /// Takes the watches back that `lost` may have broken.
-fn forget<K: Kind>(
-    keeper: &Keeper<K>,
+fn forget<K: FileFormat>(
+    keeper: &CatalogueCache<K>,
     notifier: &mut RecommendedWatcher,
     watched: &mut Folders,
     lost: &[PathBuf],
@@ -150,7 +152,7 @@ fn forget<K: Kind>(
 }
 
 /// Waits until it is time to look again; `false` means the end.
-fn next<K: Kind>(keeper: &Weak<Keeper<K>>, inbox: &Receiver<Order>) -> bool {
+fn next<K: FileFormat>(keeper: &Weak<CatalogueCache<K>>, inbox: &Receiver<Order>) -> bool {
     let wait = match keeper.upgrade() {
         None => return false,
         Some(keeper) if keeper.generation.receiver_count() == 0 => None,
@@ -169,7 +171,7 @@ fn next<K: Kind>(keeper: &Weak<Keeper<K>>, inbox: &Receiver<Order>) -> bool {
 
 /// Waits for a quiet moment; `false` means the end.
 fn settle(inbox: &Receiver<Order>) -> bool {
-    let until = Instant::now() + LONGEST;
+    let until = Instant::now() + MAX_SETTLE;
     loop {
         let left = until.saturating_duration_since(Instant::now());
         match inbox.recv_timeout(QUIET.min(left)) {
@@ -182,7 +184,11 @@ fn settle(inbox: &Receiver<Order>) -> bool {
 
 /// Watches exactly the folders that were read last. A root that is newly covered counts as stale: something may
 /// have happened between reading and watching.
-fn cover<K: Kind>(keeper: &Keeper<K>, notifier: &mut RecommendedWatcher, watched: &mut Folders) {
+fn cover<K: FileFormat>(
+    keeper: &CatalogueCache<K>,
+    notifier: &mut RecommendedWatcher,
+    watched: &mut Folders,
+) {
     if keeper.all_covered() {
         return;
     }
@@ -207,9 +213,9 @@ fn cover<K: Kind>(keeper: &Keeper<K>, notifier: &mut RecommendedWatcher, watched
     keeper.note_covered(watched);
 }
 
-impl<K: Kind> Keeper<K> {
+impl<K: FileFormat> CatalogueCache<K> {
     /// Whether what happens below any root is told.
-    pub(in crate::folders) fn all_covered(&self) -> bool {
+    pub(in crate::files) fn all_covered(&self) -> bool {
         let seen = lock(&self.seen);
         seen.len() == self.roots.len()
             && self.roots.iter().zip(seen.iter()).all(|(root, seen)| root.folder.is_none() || seen.covered)

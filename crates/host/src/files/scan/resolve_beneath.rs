@@ -1,4 +1,4 @@
-//! Links inside a root: where they lead, and how the target is opened without leaving the root.
+//! Links inside a root: their targets, opened without leaving the root.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,4 +1,4 @@
-//! The table of processes, as `/proc` tells it. Where there is no `/proc` it is empty.
+//! The table of processes in `/proc`. It is empty on a system without `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Writing a stream to disk under a cap, and reading it back while it grows.
+//! The writer of a stream under a size limit, and a reader of the growing file.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};

@@ -1,6 +1,6 @@
 //! A run from its start to the end of its last process.
 
-mod wait;
+mod poll;
 
 use std::fs::File;
 use std::io;
@@ -15,10 +15,10 @@ use rustix::process::{
     waitpid,
 };
 
-use super::super::order::{CONTROL, Event, NOT_STARTED, OUTCOME, Order, Request};
+use super::super::descendants;
+use super::super::protocol::{CONTROL, Event, NOT_STARTED, OUTCOME, Order, Request};
 use super::super::run::{Cause, Exit, Limit, OnHubExit, Outcome};
-use super::super::tree;
-use super::link::Link;
+use super::hub_connection::Link;
 use super::pipes::{self, Input, Output};
 use super::{Place, write_file};
 
@@ -144,7 +144,7 @@ impl Run {
             .and_then(|json| write_file(&self.folder.join(OUTCOME), &json));
         self.control = None;
         let _ = std::fs::remove_file(self.folder.join(CONTROL));
-        self.say_goodbye(&Event::Ended { outcome });
+        self.flush_and_finish(&Event::Ended { outcome });
         drop(self.lock);
         said
     }
@@ -190,7 +190,7 @@ impl Run {
                 Phase::Leftover { .. } | Phase::Killing { .. } | Phase::Over => None,
             };
             if let Some(kill) = kill.filter(|_| !self.is_over()) {
-                tree::signal_descendants(Signal::TERM);
+                descendants::signal_descendants(Signal::TERM);
                 self.phase = Phase::Leftover { kill };
             }
         }
@@ -208,7 +208,7 @@ impl Run {
             }
             Phase::Leftover { kill } if now >= kill => self.kill(now),
             Phase::Killing { give_up } => {
-                let living = tree::signal_descendants(Signal::KILL);
+                let living = descendants::signal_descendants(Signal::KILL);
                 if now >= give_up {
                     self.left = u32::try_from(living.max(1)).unwrap_or(u32::MAX);
                     self.phase = Phase::Over;
@@ -230,7 +230,7 @@ impl Run {
 
     fn kill(&mut self, now: Instant) {
         self.signal_runner(Signal::KILL);
-        tree::signal_descendants(Signal::KILL);
+        descendants::signal_descendants(Signal::KILL);
         self.phase = Phase::Killing { give_up: now + KILLING };
     }
 
@@ -268,7 +268,7 @@ impl Run {
         if self.phase == Phase::Over {
             return true;
         }
-        let over = self.bury_orphans() == 0 && tree::childless();
+        let over = self.bury_orphans() == 0 && descendants::has_no_children();
         if over {
             self.phase = Phase::Over;
         }
@@ -279,7 +279,7 @@ impl Run {
     fn bury_orphans(&mut self) -> usize {
         let mut living = 0;
         let mut resident = 0;
-        for process in tree::descendants(getpid()) {
+        for process in descendants::descendants(getpid()) {
             if process.lives() {
                 living += 1;
                 resident += process.resident;
@@ -321,7 +321,7 @@ impl Run {
             cause: self.cause,
             processes_left: self.left,
             wall,
-            cpu: tree::children_cpu(),
+            cpu: descendants::children_cpu(),
             peak_rss: self.peak,
             stdout: self.outputs[0].spool.spooled(),
             stderr: self.outputs[1].spool.spooled(),

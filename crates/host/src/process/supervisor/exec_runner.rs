@@ -11,17 +11,20 @@ use std::path::PathBuf;
 use rustix::process::{getppid, setsid};
 
 use super::super::child;
-use super::super::order::NOT_STARTED;
+use super::super::protocol::NOT_STARTED;
 use super::write_file;
 
 /// Becomes the runner: `SUPERVISOR SPOOL PROGRAM ARGV0 [ARG]...`. Returns only when that failed; the supervisor
 /// finds the reason in its spool.
-pub(crate) fn enter(words: impl IntoIterator<Item = OsString>) -> io::Error {
+pub fn enter(words: impl IntoIterator<Item = OsString>) -> io::Error {
     let mut words = words.into_iter();
     let (Some(supervisor), Some(spool), Some(program), Some(name)) =
         (words.next(), words.next(), words.next(), words.next())
     else {
-        return io::Error::new(io::ErrorKind::InvalidInput, "the supervisor starts this, not a person");
+        return io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the supervisor starts this command; it is not for users",
+        );
     };
     // Signals first, then a look whether it was too late already.
     #[cfg(target_os = "linux")]

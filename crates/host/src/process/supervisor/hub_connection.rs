@@ -6,15 +6,15 @@ use std::os::unix::net::UnixStream;
 
 use rustix::io::{Errno, ioctl_fionbio, read, write};
 
-use super::super::order::{Event, Request};
+use super::super::protocol::{Event, Request};
 use super::super::spool::{Piece, Spool};
 
 /// Longest line that is forwarded.
-const LONGEST_LINE: usize = 1 << 20;
+const MAX_LINE_BYTES: usize = 1 << 20;
 /// Output waiting for a hub, past which nothing is read from the spool for it.
-const WAITING: usize = 64 << 10;
+const MAX_QUEUED_BYTES: usize = 64 << 10;
 /// Longest request.
-const LONGEST_REQUEST: usize = 4 << 10;
+const MAX_REQUEST_BYTES: usize = 4 << 10;
 
 /// One connection.
 pub(super) struct Link {
@@ -84,7 +84,7 @@ impl Link {
                 Err(Errno::INTR) => {}
                 Err(_) => self.reader = None,
             }
-            if self.input.len() > LONGEST_REQUEST {
+            if self.input.len() > MAX_REQUEST_BYTES {
                 self.input.clear();
             }
         }
@@ -119,7 +119,7 @@ impl Link {
         let mut moved = false;
         loop {
             let mut more = true;
-            while more && self.output.len() - self.written < WAITING && self.writer.is_some() {
+            while more && self.output.len() - self.written < MAX_QUEUED_BYTES && self.writer.is_some() {
                 more = self.forward(spool, last);
             }
             let Some(writer) = self.writer.as_ref().filter(|_| !self.output.is_empty()) else { return moved };
@@ -199,7 +199,7 @@ impl Link {
 
 impl Lines {
     fn add(&mut self, bytes: &[u8]) {
-        let room = LONGEST_LINE - self.line.len();
+        let room = MAX_LINE_BYTES - self.line.len();
         let part = &bytes[..bytes.len().min(room)];
         self.line.extend_from_slice(part);
         self.cut += (bytes.len() - part.len()) as u64;

@@ -1,4 +1,4 @@
-//! Two messages held against each other: what differs, and what only differs because it is new with each run.
+//! The difference of two messages, without values that are new in each run.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -14,7 +14,7 @@ const SHOWN: usize = 120;
 
 /// A value that is not what it was.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Difference {
+pub struct Difference {
     /// The members on the way to it, with dots.
     path: String,
     /// As JSON; `None` where there was none.
@@ -24,7 +24,7 @@ pub(crate) struct Difference {
 
 /// What other names things have in this run.
 #[derive(Debug, Default)]
-pub(super) struct Learned {
+pub(super) struct IdMapping {
     names: BTreeMap<String, String>,
     taken: HashSet<String>,
     /// Tokens of progress may be numbers, which say nothing elsewhere.
@@ -32,7 +32,7 @@ pub(super) struct Learned {
     ignored: HashSet<String>,
 }
 
-impl Learned {
+impl IdMapping {
     /// Does not compare members with these names.
     pub(super) fn ignoring(names: &[String]) -> Self {
         Self { ignored: names.iter().cloned().collect(), ..Self::default() }

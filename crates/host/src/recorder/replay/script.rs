@@ -1,4 +1,4 @@
-//! A recording as a script: the lines of both sides in their order, and what each has to do with others.
+//! A recording as a script: the lines of both sides in order, with their dependencies.
 //!
 //! Over HTTP a request without a body, and the head of each answer, is a line of its own: a request and an answer by the
 //! id `HTTP` and the number of the call.
@@ -8,14 +8,15 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value, json};
 
 use super::{Kind, Role, kind, message};
-use crate::config::log::Edge;
-use crate::recorder::entry::{Direction, Entry};
-use crate::recorder::head::{Head, SESSION};
-use crate::recorder::read::{self, Found};
+use crate::recorder::format::{Direction, Entry};
+use crate::recorder::http_head::{Head, SESSION};
+use crate::recorder::reader;
+use crate::recorder::reader::Found;
+use adjutant_base::config::log::Edge;
 
 /// How what was recorded is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Over {
+pub enum Over {
     /// Line by line; of a recording of HTTP, the messages alone.
     Lines,
     Http,
@@ -23,9 +24,9 @@ pub(crate) enum Over {
 
 /// A request of HTTP, and the head of its answer.
 #[derive(Debug)]
-pub(crate) struct Call {
-    pub(crate) asked: Head,
-    pub(crate) answered: Option<Head>,
+pub struct Call {
+    pub asked: Head,
+    pub answered: Option<Head>,
 }
 
 #[derive(Debug, Default)]
@@ -64,14 +65,14 @@ pub(super) enum Tie {
 }
 
 impl Script {
-    pub(super) fn read(role: Role, over: Over, found: &Found) -> Result<Self, read::Error> {
-        let http = read::header(found)?.edge == Edge::Http;
+    pub(super) fn read(role: Role, over: Over, found: &Found) -> Result<Self, reader::Error> {
+        let http = reader::header(found)?.edge == Edge::Http;
         let mut script = Self::default();
         let mut client_ended = false;
         let mut open: HashMap<(u64, &str), usize> = HashMap::new();
         let mut leads: HashMap<u64, Vec<u8>> = HashMap::new();
         let mut last = 0;
-        read::entries(found, |entry| {
+        reader::entries(found, |entry| {
             script.exit = script.exit.or(entry.exit.filter(|_| !client_ended));
             client_ended |= entry.end && entry.dir == Direction::C2s;
             if http && entry.dir == Direction::Note {
@@ -199,7 +200,7 @@ impl Step {
 }
 
 /// The head of an answer as a line: its status, and whether and how it says what a client goes by.
-pub(crate) fn answer_line(call: u64, status: u16, head: &Head) -> Value {
+pub fn answer_line(call: u64, status: u16, head: &Head) -> Value {
     let mut result = Map::from_iter([("status".to_owned(), status.into())]);
     if let Some(kind) = head.get("content-type") {
         result.insert("content-type".to_owned(), kind.into());

@@ -3,10 +3,10 @@ use std::io::Write as _;
 use serde_json::Value;
 
 use super::{Heard, Over, Player, Role};
-use crate::recorder::read::Found;
+use crate::recorder::reader::Found;
 
 const HEADER: &str =
-    r#"{"recording":1,"adjutant":"0","edge":"tap","session":"s","about":"","started":"","pid":1}"#;
+    r#"{"recording":1,"adjutant":"0","connection":"tap","session":"s","about":"","started":"","pid":1}"#;
 /// A client that asks, is asked, and asks again once a turn is over.
 const SCRIPT: &[(&str, &str)] = &[
     ("c2s", r#"{"id":1,"method":"initialize","params":{"clientInfo":{"name":"c","version":"1"}}}"#),

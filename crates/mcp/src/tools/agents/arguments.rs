@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::agents::definition::{Isolation, Permission};
-use crate::agents::{Caller, Request, words};
-use crate::mcp::arguments::{Fault, array, choice, integer, mistyped, object, string};
-use crate::mcp::dialect::Revision;
+use crate::arguments::{Fault, array, choice, integer, mistyped, object, string};
+use crate::protocol_version::Revision;
+use adjutant_agents::definition::{Isolation, Permission};
+use adjutant_agents::{Caller, Request, shell_words};
 
 /// Reads one delegation. 2024-11-05 knows the three arguments of the contract, and no others.
 pub(super) fn delegation(
@@ -46,7 +46,7 @@ pub(super) fn delegation(
 fn check((position, value): (usize, &Value)) -> Result<Vec<String>, Fault> {
     let fault = |what| mistyped(&position.to_string(), what).below(&["checks"]);
     match value {
-        Value::String(line) => words::split(line)
+        Value::String(line) => shell_words::split(line)
             .map_err(|_| fault("line of plain words, for no shell reads it; or an array of strings")),
         Value::Array(words) => {
             let words: Option<_> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();

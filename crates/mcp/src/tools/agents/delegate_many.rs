@@ -1,23 +1,26 @@
-//! `delegate_many`: several tasks at once. What ends in time stands in the answer, the rest as handles.
+//! `delegate_many`: several tasks at once. The answer has the results of the tasks that end in time, and handles of
+//! the others.
 
 use std::time::Instant;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, ContentBlock};
-use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
 
-use super::patience::{self, LONGEST, Progress};
-use super::{answer, arguments};
-use crate::agents::{Request, Task, TaskId, Viewer};
-use crate::mcp::arguments::{Fault, array, boolean, mistyped};
-use crate::mcp::dialect::Revision;
-use crate::mcp::{Handler, trace};
+use super::{arguments, result};
+use crate::arguments::{Fault, array, boolean, mistyped};
+use crate::call_context::CallContext;
+use crate::client_context::ClientContext;
+use crate::protocol_version::Revision;
+use crate::trace_meta;
+use crate::wait;
+use crate::wait::{MAX_WAIT, Progress};
+use adjutant_agents::{Request, Task, TaskId, Viewer};
 
 /// Tasks of one call.
-pub(super) const MOST: usize = 50;
+pub(super) const MAX_TASKS: usize = 50;
 
 /// One of the tasks asked for.
 enum Entry {
@@ -27,40 +30,39 @@ enum Entry {
 
 /// Delegates all, then waits as long as the caller does.
 pub(super) async fn call(
-    handler: &Handler,
-    revision: Revision,
+    call: &CallContext<'_>,
     arguments: &Map<String, Value>,
-    context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let (requests, background) = match read(handler, revision, arguments) {
+    let (requests, background) = match read(call.client, call.revision, arguments) {
         Ok(read) => read,
-        Err(fault) => return fault.answer(revision).map(CallToolResponse::from),
+        Err(fault) => return fault.answer(call.revision).map(CallToolResponse::from),
     };
-    let agents = &handler.app().agents;
+    let agents = &call.client.app.agents;
     let mut entries = Vec::with_capacity(requests.len());
     for mut request in requests {
-        request.trace = trace::of(&context.meta).map(|trace| trace.environment()).unwrap_or_default();
+        request.trace =
+            trace_meta::of(&call.request.meta).map(|trace| trace.environment()).unwrap_or_default();
         let agent = request.agent.clone();
         entries.push(match agents.delegate(request).await {
             Ok(task) => Entry::Task(Box::new(task)),
-            Err(error) => Entry::Refused { agent, reason: answer::sentence(&error) },
+            Err(error) => Entry::Refused { agent, reason: result::sentence(&error) },
         });
     }
     let ids = entries.iter().enumerate().filter_map(running);
-    let _waiting = handler.app().awaited.enter(ids.map(|(_, id)| id.to_string()));
+    let _waiting = call.client.app.waiters.register(ids.map(|(_, id)| id.to_string()));
     if !background {
-        wait(handler, revision, context, &mut entries).await;
+        wait(call, &mut entries).await;
     }
     for entry in &entries {
         if let Entry::Task(task) = entry {
-            handler.delivered(task, &context.ct).await;
+            call.client.delivered(task, &call.request.ct).await;
         }
     }
-    Ok(answer(&entries, revision).into())
+    Ok(answer(&entries, call.revision).into())
 }
 
 fn read(
-    handler: &Handler,
+    client: &ClientContext,
     revision: Revision,
     arguments: &Map<String, Value>,
 ) -> Result<(Vec<Request>, bool), Fault> {
@@ -72,17 +74,17 @@ fn read(
     };
     let tasks = array(arguments, "tasks")?.ok_or_else(missing)?;
     let count = |validator, limit: usize| Fault {
-        message: format!("argument `tasks` must hold 1 to {MOST} tasks"),
+        message: format!("argument `tasks` must hold 1 to {MAX_TASKS} tasks"),
         path: vec!["tasks".to_owned()],
         validator,
         validator_value: Value::from(limit),
     };
     match tasks.len() {
         0 => return Err(count("minItems", 1)),
-        1..=MOST => {}
-        _ => return Err(count("maxItems", MOST)),
+        1..=MAX_TASKS => {}
+        _ => return Err(count("maxItems", MAX_TASKS)),
     }
-    let caller = handler.caller();
+    let caller = client.caller();
     let requests = tasks.iter().enumerate().map(|(position, task)| {
         let position = position.to_string();
         match task {
@@ -95,39 +97,34 @@ fn read(
 }
 
 /// Waits for the tasks of `entries` and puts what they came to in their place.
-async fn wait(
-    handler: &Handler,
-    revision: Revision,
-    context: &RequestContext<RoleServer>,
-    entries: &mut [Entry],
-) {
-    let agents = &handler.app().agents;
-    let viewer = Viewer::Caller(handler.caller());
-    let patience = patience::patience(handler, revision, context);
-    let until = patience.map(|patience| Instant::now() + patience);
+async fn wait(call: &CallContext<'_>, entries: &mut [Entry]) {
+    let agents = &call.client.app.agents;
+    let viewer = Viewer::Caller(call.client.caller());
+    let limit = wait::wait_limit(call);
+    let until = limit.map(|limit| Instant::now() + limit);
     let ids: Vec<(usize, TaskId)> = entries.iter().enumerate().filter_map(running).collect();
     let mut waiting: FuturesUnordered<_> = ids
         .iter()
         .map(|(place, id)| {
             let viewer = &viewer;
-            async move { (*place, agents.wait(viewer, id, patience.unwrap_or(LONGEST)).await) }
+            async move { (*place, agents.wait(viewer, id, limit.unwrap_or(MAX_WAIT)).await) }
         })
         .collect();
-    let mut progress = Progress::new(context);
+    let mut progress = Progress::new(call.request);
     let mut ended = 0_usize;
     loop {
-        let pause = progress.tell(context).await;
+        let pause = progress.notify(call.request).await;
         let left = until.map_or(pause, |until| until.saturating_duration_since(Instant::now()).min(pause));
         tokio::select! {
             found = waiting.next() => match found {
                 Some((place, Ok(task))) => {
                     ended += usize::from(task.state.is_ended());
                     let (agent, state) = (&task.agent, task.state.as_str());
-                    progress.news(format!("{agent} {state}, {ended} of {} have ended", ids.len()));
+                    progress.set_line(format!("{agent} {state}, {ended} of {} have ended", ids.len()));
                     entries[place] = Entry::Task(Box::new(task));
                 }
                 // The handle stays in its place.
-                Some((_, Err(error))) => { answer::sentence(&error); }
+                Some((_, Err(error))) => { result::sentence(&error); }
                 None => return,
             },
             () = tokio::time::sleep(left) => {
@@ -135,8 +132,8 @@ async fn wait(
                     return;
                 }
             }
-            () = context.ct.cancelled() => {
-                if patience::given_up(handler, context).await {
+            () = call.request.ct.cancelled() => {
+                if wait::cancelled_by_client(call).await {
                     for (_, id) in &ids {
                         // One that has ended stays as it is.
                         let _ = agents.cancel(&viewer, id).await;
@@ -163,10 +160,10 @@ fn answer(entries: &[Entry], revision: Revision) -> rmcp::model::CallToolResult 
         let number = number + 1;
         match entry {
             Entry::Task(task) => {
-                bad += usize::from(answer::failed(task));
-                let body = answer::texts(task, revision).join("\n\n");
+                bad += usize::from(result::failed(task));
+                let body = result::texts(task, revision).join("\n\n");
                 texts.push(format!("## {number}. {}: {}\n\n{body}", task.agent, task.state.as_str()));
-                results.push(Value::Object(answer::structured(task)));
+                results.push(Value::Object(result::structured(task)));
             }
             Entry::Refused { agent, reason } => {
                 bad += 1;
@@ -175,7 +172,7 @@ fn answer(entries: &[Entry], revision: Revision) -> rmcp::model::CallToolResult 
             }
         }
     }
-    let mut result = answer::plain(texts.into_iter().map(ContentBlock::text).collect());
+    let mut result = result::plain(texts.into_iter().map(ContentBlock::text).collect());
     // One that failed does not make the others worthless.
     result.is_error = (bad == entries.len()).then_some(true);
     result.structured_content = Some(json!({"results": results}));

@@ -1,18 +1,18 @@
-//! A task as a tool's answer: the agent's message first, then the receipt; both again as structured content.
+//! A task as a tool's answer: the agent's message first, then the run report; both again as structured content.
 
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use serde_json::{Map, Value};
 
-use super::{GET, WAIT};
-use crate::agents::task::{Ending, State};
-use crate::agents::{Error, Task};
-use crate::mcp::dialect::Revision;
+use super::names::{GET, WAIT};
+use crate::protocol_version::Revision;
+use adjutant_agents::task::{Ending, State};
+use adjutant_agents::{Error, Task};
 
 /// Most bytes of a patch that stand in the text; the structured content has the whole.
-const PATCH: usize = 64 * 1024;
+const MAX_PATCH: usize = 64 * 1024;
 
 /// Characters of a task's message that go along with the answer to another call.
-const NEWS: usize = 8 * 1024;
+const MAX_MESSAGE: usize = 8 * 1024;
 
 /// A result with this text, without `isError`: the contract shows none on success.
 pub(super) fn plain(content: Vec<ContentBlock>) -> CallToolResult {
@@ -48,14 +48,14 @@ pub(crate) fn of_task(task: &Task, revision: Revision) -> CallToolResult {
 }
 
 /// A task that has ended as news for who delegated it: its message, and where the rest is.
-pub(crate) fn told(task: &Task) -> Value {
+pub fn told(task: &Task) -> Value {
     let mut members = Map::new();
     members.insert("task_id".to_owned(), Value::from(task.id.as_str()));
     members.insert("agent".to_owned(), Value::from(task.agent.as_str()));
     members.insert("status".to_owned(), Value::from(task.state.as_str()));
     let Some(outcome) = task.outcome.as_deref() else { return Value::Object(members) };
     let message = outcome.message.as_deref().unwrap_or_default();
-    members.insert("message".to_owned(), Value::from(message.chars().take(NEWS).collect::<String>()));
+    members.insert("message".to_owned(), Value::from(message.chars().take(MAX_MESSAGE).collect::<String>()));
     if failed(task) {
         members.insert("failure".to_owned(), Value::from(outcome.sentence()));
     }
@@ -83,14 +83,14 @@ pub(super) fn texts(task: &Task, revision: Revision) -> Vec<String> {
         texts.push(message);
     }
     if revision > Revision::V2024_11_05 {
-        texts.push(format!("Receipt of task {}: {}", task.id, outcome.summary()));
-        let patch = outcome.receipt.repository.as_ref().and_then(|repository| repository.patch.as_deref());
+        texts.push(format!("Run report of task {}: {}", task.id, outcome.summary()));
+        let patch = outcome.report.repository.as_ref().and_then(|repository| repository.patch.as_deref());
         match patch {
-            Some(patch) if patch.len() <= PATCH => {
+            Some(patch) if patch.len() <= MAX_PATCH => {
                 texts.push(format!("The change, for `git apply`:\n\n{patch}"));
             }
             Some(patch) => texts.push(format!(
-                "The change is a patch of {} bytes, in `receipt.repository.patch` of the structured content.",
+                "The change is a patch of {} bytes, in `run_report.repository.patch` of the structured content.",
                 patch.len()
             )),
             None => {}

@@ -1,14 +1,14 @@
-//! How the room's tools describe themselves: to the letter of the contract at 2024-11-05, whole later.
+//! Descriptions and schemas of the agents' tools: those of the contract at 2024-11-05, more of them later.
 
 use std::sync::Arc;
 
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::{CANCEL, DELEGATE, GET, LIST, MANY, TASKS, WAIT};
-use crate::agents::catalogue::Catalogue;
-use crate::agents::definition::{Isolation, Permission};
-use crate::mcp::dialect::Revision;
+use super::names::{CANCEL, DELEGATE, GET, LIST, MANY, TASKS, WAIT};
+use crate::protocol_version::Revision;
+use adjutant_agents::catalogue::Catalogue;
+use adjutant_agents::definition::{Isolation, Permission};
 
 /// Agents that the description of an argument names; `list_agents` names all.
 const NAMED: usize = 40;
@@ -17,7 +17,7 @@ const LIST_DESCRIPTION: &str = "List the agents that a task can be delegated to,
 const DELEGATE_DESCRIPTION: &str = "Delegate a task to a named agent, which works on it in the given directory, and \
 return its final message.";
 const DELEGATE_MORE: &str = " The agent knows nothing of this conversation: say everything it needs in `task`. The \
-result carries a receipt of what was seen of the run. If the work takes longer than this client waits, the answer is a \
+result carries a run report: what the hub saw of the run. If the work takes longer than this client waits, the answer is a \
 task id: call task_wait with it.";
 const MANY_DESCRIPTION: &str = "Delegate several tasks at once; they run side by side as far as there is room. The \
 answer holds every result that is there in time, and a task id for each of the rest: call task_wait with it.";
@@ -31,7 +31,7 @@ const CANCEL_DESCRIPTION: &str = "Cancel one of your delegated tasks. It is repo
 process of it is left.";
 
 /// The tools as `revision` shows them. What delegating may do depends on the agents there are.
-pub(crate) fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
+pub fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
     let nothing = || schema(json!({"type": "object", "properties": {}}));
     if revision == Revision::V2024_11_05 {
         return vec![
@@ -39,12 +39,12 @@ pub(crate) fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
             Tool::new(DELEGATE, DELEGATE_DESCRIPTION, schema(object(contract(), &REQUIRED))),
         ];
     }
-    let most = catalogue.agents.values().map(|agent| agent.permission).max().unwrap_or_default();
+    let permission = catalogue.agents.values().map(|agent| agent.permission).max().unwrap_or_default();
     let one = one(catalogue);
     let delegate = format!("{DELEGATE_DESCRIPTION}{DELEGATE_MORE}");
     let many = object(
         json!({
-            "tasks": {"type": "array", "minItems": 1, "maxItems": super::many::MOST, "items": object(plain(one.clone()), &REQUIRED), "description": "Each with the arguments of delegate_task"},
+            "tasks": {"type": "array", "minItems": 1, "maxItems": super::delegate_many::MAX_TASKS, "items": object(plain(one.clone()), &REQUIRED), "description": "Each with the arguments of delegate_task"},
             "background": {"type": "boolean", "description": "Return the task ids at once"},
         }),
         &["tasks"],
@@ -58,14 +58,14 @@ pub(crate) fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
     let wait = object(
         json!({
             "task_id": {"type": "string", "description": "The id that delegate_task gave"},
-            "seconds": {"type": "integer", "minimum": 1, "maximum": super::patience::LONGEST.as_secs(), "description": "How long to wait"},
+            "seconds": {"type": "integer", "minimum": 1, "maximum": crate::wait::MAX_WAIT.as_secs(), "description": "How long to wait"},
         }),
         &["task_id"],
     );
     let listing = object(
         json!({
             "state": {"type": "string", "enum": super::tasks::STATES, "description": "Only tasks in this state"},
-            "limit": {"type": "integer", "minimum": 1, "maximum": super::tasks::PAGE, "description": "Tasks on one page"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": super::tasks::MAX_PAGE, "description": "Tasks on one page"},
             "cursor": {"type": "string", "description": "The `next` of the page before"},
         }),
         &[],
@@ -74,7 +74,7 @@ pub(crate) fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
     one["background"] =
         json!({"type": "boolean", "description": "Return the task id at once; task_wait fetches the result"});
     let looks = Kind::Looks;
-    let delegates = Kind::Delegates(most);
+    let delegates = Kind::Delegates(permission);
     vec![
         tool(
             revision,
@@ -182,7 +182,7 @@ fn one(catalogue: &Catalogue) -> Value {
             "items": {"type": ["array", "string"], "items": {"type": "string"}, "minItems": 1},
             "description": "Commands, each as program and arguments (or a line of plain words; no shell reads it), to be run in the directory once the agent is gone; all pass: the result is verified",
         },
-        "isolation": {"type": "string", "enum": Isolation::ALL.map(Isolation::name), "description": "worktree: the agent works in a git worktree of its own, from the last commit, and its patch is in the receipt"},
+        "isolation": {"type": "string", "enum": Isolation::ALL.map(Isolation::name), "description": "worktree: the agent works in a git worktree of its own, from the last commit, and its patch is in the run report"},
         "permission": {"type": "string", "enum": levels, "description": "Less than the agent's own level"},
     });
     if let (Value::Object(properties), Value::Object(more)) = (&mut properties, more) {
@@ -224,7 +224,7 @@ fn agents_output() -> Value {
     )
 }
 
-/// One task; `message` and `receipt` are there once it has ended.
+/// One task; `message` and `run_report` are there once it has ended.
 fn task_output() -> Value {
     object(
         json!({
@@ -236,7 +236,7 @@ fn task_output() -> Value {
             "structured": {"description": "The final message as JSON, where an output schema was asked for"},
             "failure": {"type": "object", "description": "Why it did not succeed"},
             "verdict": {"type": "string", "enum": ["unverified", "verified", "refuted"], "description": "What the checks say"},
-            "receipt": {"type": "object", "description": "What was seen of the run"},
+            "run_report": {"type": "object", "description": "What the hub saw of the run"},
             "activity": {"type": "array", "items": {"type": "string"}, "description": "What it did lately"},
             "next": {"type": "string", "description": "What to call next"},
             // A refused argument is told in the words of the contracts.

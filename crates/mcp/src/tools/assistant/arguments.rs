@@ -1,9 +1,9 @@
-//! Raw arguments to checked ones.
+//! Parser of the assistant tools' arguments.
 
 use serde_json::{Map, Value};
 
-use crate::assistant::{EventId, UserId};
-use crate::mcp::arguments::{Fault, array, integer, mistyped, string};
+use crate::arguments::{Fault, array, integer, mistyped, string};
+use adjutant_assistant::{EventId, UserId};
 
 /// What a client's model answers by.
 pub(super) const ANSWERS: &str = "proposals";

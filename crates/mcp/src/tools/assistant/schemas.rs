@@ -1,4 +1,4 @@
-//! How the room's tools describe themselves: to the letter of the contract at 2024-11-05, whole later.
+//! Descriptions and schemas of the assistant's tools: those of the contract at 2024-11-05, more of them later.
 
 use std::sync::Arc;
 
@@ -6,14 +6,15 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
 use super::arguments::{ANSWERS, MOST_ANSWERS};
-use super::{AHEAD, BACK, EVENT, EVENTS, FORWARD, NOTIFICATIONS, PLAN, USER};
-use crate::assistant::notification::Status;
-use crate::assistant::planner::proposal;
-use crate::config::assistant::{Adviser, AssistantConfig};
-use crate::mcp::dialect::Revision;
+use super::listing::{AHEAD, BACK, FORWARD};
+use super::names::{EVENT, EVENTS, NOTIFICATIONS, PLAN, USER};
+use crate::protocol_version::Revision;
+use adjutant_assistant::notification::Status;
+use adjutant_assistant::planner::proposal;
+use adjutant_base::config::assistant::{Adviser, AssistantConfig};
 
 /// The tools as `revision` shows them. Planning takes answers where the client's own model may be asked.
-pub(crate) fn tools(revision: Revision, config: &AssistantConfig) -> Vec<Tool> {
+pub fn tools(revision: Revision, config: &AssistantConfig) -> Vec<Tool> {
     let user = || json!({"type": "string", "description": "User ID"});
     let event = || json!({"type": "string", "description": "Event ID"});
     let days = |least: u32, (usual, most): (u32, u32), description: &str| json!({"type": "integer", "description": description, "minimum": least, "maximum": most, "default": usual});

@@ -1,12 +1,12 @@
-//! An approval as Codex's own server asked it: `elicitation/create` with members of Codex's own, answered by a
-//! `decision`. A plain `accept` of MCP was never a yes there, and is none here.
+//! Approvals in the form of Codex's own server: `elicitation/create` with members of Codex, answered by a `decision`. A
+//! plain `accept` of MCP never approved anything there, and does not here.
 
 use rmcp::model::{ClientResult, CustomRequest, CustomResult, RequestId, ServerRequest};
 use rmcp::{Peer, RoleServer};
 use serde_json::{Map, Value, json};
 
-use crate::codex::Codex;
-use crate::codex::approval::{Approval, By, Decision, Wants};
+use adjutant_codex::Codex;
+use adjutant_codex::approval::{Approval, ApprovalKind, Decider, Decision};
 
 /// Returns the parameters of the request; nothing for what that server never asked.
 pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
@@ -19,8 +19,8 @@ pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
         "codex_event_id": approval.turn,
         "codex_call_id": approval.item,
     });
-    match &approval.wants {
-        Wants::Command { argv, cwd } => {
+    match &approval.kind {
+        ApprovalKind::Command { argv, cwd } => {
             let place = cwd.as_deref().unwrap_or_default();
             params["message"] =
                 format!("Allow Codex to run `{}` in `{place}`?", approval.command_line()).into();
@@ -29,13 +29,15 @@ pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
             params["codex_cwd"] = json!(cwd);
             params["codex_parsed_cmd"] = json!([{"type": "unknown", "cmd": approval.command_line()}]);
         }
-        Wants::Patch { changes } => {
+        ApprovalKind::Patch { changes } => {
             params["message"] = "Allow Codex to apply proposed code changes?".into();
             params["codex_elicitation"] = "patch-approval".into();
             let files = changes.iter().map(|change| (change.path.clone(), super::events::change(change)));
             params["codex_changes"] = Value::Object(files.collect::<Map<_, _>>());
         }
-        Wants::Elicitation { .. } | Wants::Input { .. } | Wants::Unknown { .. } => return None,
+        ApprovalKind::Elicitation { .. } | ApprovalKind::Input { .. } | ApprovalKind::Unknown { .. } => {
+            return None;
+        }
     }
     if let Some(reason) = &approval.reason {
         params["codex_reason"] = reason.as_str().into();
@@ -49,15 +51,15 @@ pub(super) async fn ask(codex: Codex, peer: Peer<RoleServer>, approval: Approval
         Some(params) => {
             let request = CustomRequest::new("elicitation/create", Some(params));
             match peer.send_request(ServerRequest::CustomRequest(request)).await {
-                Ok(ClientResult::CustomResult(CustomResult(result))) => (decision(&result), By::Person),
-                Ok(_) => (Decision::Deny { note: None }, By::Person),
+                Ok(ClientResult::CustomResult(CustomResult(result))) => (decision(&result), Decider::Person),
+                Ok(_) => (Decision::Deny { note: None }, Decider::Person),
                 Err(error) => {
                     tracing::debug!(%error, "the client did not answer an approval");
-                    (Decision::Deny { note: None }, By::Nobody)
+                    (Decision::Deny { note: None }, Decider::Nobody)
                 }
             }
         }
-        None => (Decision::Deny { note: Some("this client cannot be asked".to_owned()) }, By::Nobody),
+        None => (Decision::Deny { note: Some("this client cannot be asked".to_owned()) }, Decider::Nobody),
     };
     // Codex may have gone on without it.
     let _ = codex.decide(&approval.thread, &approval.id, decision, by).await;

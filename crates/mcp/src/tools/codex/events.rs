@@ -1,12 +1,13 @@
-//! What happens in a session in the words of `codex/event`, as 0.92 said them.
+//! The events of a session as `codex/event` messages of 0.92.
 
 use std::collections::HashMap;
 
 use rmcp::model::RequestId;
 use serde_json::{Map, Value, json};
 
-use crate::codex::approval::{Approval, Wants};
-use crate::codex::happened::{Change, End, Happened, Item, ItemState, Kind, Level};
+use adjutant_codex::approval::{Approval, ApprovalKind};
+use adjutant_codex::event::{CodexEvent, End, Item, ItemKind, ItemState, Level};
+use adjutant_codex::patch::FileChange;
 
 /// The events of one call.
 #[derive(Debug)]
@@ -26,47 +27,47 @@ impl Events {
     }
 
     /// Returns the parameters of the notifications that tell it.
-    pub(super) fn params(&mut self, happened: &Happened) -> Vec<Value> {
-        let messages = self.messages(happened);
+    pub(super) fn params(&mut self, event: &CodexEvent) -> Vec<Value> {
+        let messages = self.messages(event);
         let envelope = |message: Value| json!({"_meta": self.meta, "id": self.turn, "msg": message});
         messages.into_iter().map(envelope).collect()
     }
 
-    fn messages(&mut self, happened: &Happened) -> Vec<Value> {
-        match happened {
-            Happened::Ready(ready) => vec![json!({
+    fn messages(&mut self, event: &CodexEvent) -> Vec<Value> {
+        match event {
+            CodexEvent::Ready(ready) => vec![json!({
                 "type": "session_configured", "session_id": self.thread, "thread_id": self.thread,
                 "model": ready.model, "cwd": ready.cwd,
             })],
-            Happened::TurnStarted { turn } => {
+            CodexEvent::TurnStarted { turn } => {
                 self.turn.clone_from(turn);
                 vec![json!({"type": "task_started", "turn_id": turn, "model_context_window": null})]
             }
-            Happened::TurnEnded { end: End::Completed, .. } => {
+            CodexEvent::TurnEnded { end: End::Completed, .. } => {
                 vec![json!({"type": "task_complete", "turn_id": self.turn, "last_agent_message": self.said})]
             }
-            Happened::TurnEnded { end: End::Interrupted, .. } => {
+            CodexEvent::TurnEnded { end: End::Interrupted, .. } => {
                 vec![json!({"type": "turn_aborted", "turn_id": self.turn, "reason": "interrupted"})]
             }
-            Happened::TurnEnded { end: End::Failed, message, .. } => {
+            CodexEvent::TurnEnded { end: End::Failed, message, .. } => {
                 vec![json!({"type": "error", "message": message, "codex_error_info": "other"})]
             }
-            Happened::ItemStarted { item } => {
+            CodexEvent::ItemStarted { item } => {
                 self.kinds.insert(item.id.clone(), item.kind.name());
                 let mut messages = self.item("item_started", item);
                 messages.extend(self.beginning(item));
                 messages
             }
-            Happened::ItemGrew { id, text } => self.grown(id, text).into_iter().collect(),
-            Happened::ItemEnded { item } => {
+            CodexEvent::ItemGrew { id, text } => self.grown(id, text).into_iter().collect(),
+            CodexEvent::ItemEnded { item } => {
                 self.kinds.remove(&item.id);
                 let mut messages = self.item("item_completed", item);
                 messages.extend(self.ending(item));
                 messages
             }
-            Happened::Asked { approval } => self.asked(approval).into_iter().collect(),
-            Happened::Diff { diff } => vec![json!({"type": "turn_diff", "unified_diff": diff})],
-            Happened::Usage(usage) => {
+            CodexEvent::ApprovalRequested { approval } => self.asked(approval).into_iter().collect(),
+            CodexEvent::Diff { diff } => vec![json!({"type": "turn_diff", "unified_diff": diff})],
+            CodexEvent::Usage(usage) => {
                 let total = json!({
                     "input_tokens": usage.input, "cached_input_tokens": usage.cached,
                     "output_tokens": usage.output, "reasoning_output_tokens": usage.reasoning,
@@ -76,33 +77,35 @@ impl Events {
                     json!({"type": "token_count", "info": {"total_token_usage": total}, "rate_limits": null}),
                 ]
             }
-            Happened::Notice { level: Level::Error, message } => {
+            CodexEvent::Notice { level: Level::Error, message } => {
                 vec![json!({"type": "stream_error", "message": message})]
             }
-            Happened::Notice { level: Level::Warning | Level::Info, message } => {
+            CodexEvent::Notice { level: Level::Warning | Level::Info, message } => {
                 vec![json!({"type": "warning", "message": message})]
             }
-            Happened::Steered { .. } | Happened::Settled { .. } | Happened::Closed { .. } => Vec::new(),
+            CodexEvent::Steered { .. } | CodexEvent::ApprovalResolved { .. } | CodexEvent::Closed { .. } => {
+                Vec::new()
+            }
         }
     }
 
     fn item(&self, kind: &str, item: &Item) -> Vec<Value> {
         let value = match &item.kind {
-            Kind::User { text } => {
+            ItemKind::User { text } => {
                 json!({"type": "UserMessage", "content": [{"type": "text", "text": text, "text_elements": []}]})
             }
-            Kind::Agent { text } if text.is_empty() => json!({"type": "AgentMessage", "content": []}),
-            Kind::Agent { text } => {
+            ItemKind::Agent { text } if text.is_empty() => json!({"type": "AgentMessage", "content": []}),
+            ItemKind::Agent { text } => {
                 json!({"type": "AgentMessage", "content": [{"type": "Text", "text": text}]})
             }
-            Kind::Reasoning { text } => {
+            ItemKind::Reasoning { text } => {
                 json!({"type": "Reasoning", "summary_text": [text], "raw_content": []})
             }
-            Kind::Command { .. }
-            | Kind::Patch { .. }
-            | Kind::Tool { .. }
-            | Kind::Error { .. }
-            | Kind::Other { .. } => {
+            ItemKind::Command { .. }
+            | ItemKind::Patch { .. }
+            | ItemKind::Tool { .. }
+            | ItemKind::Error { .. }
+            | ItemKind::Other { .. } => {
                 return Vec::new();
             }
         };
@@ -113,21 +116,21 @@ impl Events {
 
     fn beginning(&self, item: &Item) -> Option<Value> {
         let message = match &item.kind {
-            Kind::Command { command, cwd, .. } => {
+            ItemKind::Command { command, cwd, .. } => {
                 json!({"type": "exec_command_begin", "command": [command], "cwd": cwd, "parsed_cmd": [], "source": "agent"})
             }
-            Kind::Patch { changes } => {
+            ItemKind::Patch { changes } => {
                 json!({"type": "patch_apply_begin", "auto_approved": false, "changes": by_path(changes)})
             }
-            Kind::Tool { server, tool, arguments, .. } => json!({
+            ItemKind::Tool { server, tool, arguments, .. } => json!({
                 "type": "mcp_tool_call_begin",
                 "invocation": {"server": server, "tool": tool, "arguments": arguments},
             }),
-            Kind::User { .. }
-            | Kind::Agent { .. }
-            | Kind::Reasoning { .. }
-            | Kind::Error { .. }
-            | Kind::Other { .. } => {
+            ItemKind::User { .. }
+            | ItemKind::Agent { .. }
+            | ItemKind::Reasoning { .. }
+            | ItemKind::Error { .. }
+            | ItemKind::Other { .. } => {
                 return None;
             }
         };
@@ -137,23 +140,23 @@ impl Events {
     fn ending(&mut self, item: &Item) -> Option<Value> {
         let ok = item.state == ItemState::Done;
         let message = match &item.kind {
-            Kind::User { text } => {
+            ItemKind::User { text } => {
                 return Some(json!({"type": "user_message", "message": text, "images": []}));
             }
-            Kind::Agent { text } => {
+            ItemKind::Agent { text } => {
                 self.said = Some(text.clone());
                 return Some(json!({"type": "agent_message", "message": text}));
             }
-            Kind::Reasoning { text } => return Some(json!({"type": "agent_reasoning", "text": text})),
-            Kind::Command { command, cwd, output, exit_code } => json!({
+            ItemKind::Reasoning { text } => return Some(json!({"type": "agent_reasoning", "text": text})),
+            ItemKind::Command { command, cwd, output, exit_code } => json!({
                 "type": "exec_command_end", "command": [command], "cwd": cwd, "parsed_cmd": [], "source": "agent",
                 "stdout": output, "stderr": "", "aggregated_output": output, "formatted_output": output,
                 "exit_code": exit_code.unwrap_or(-1), "duration": {"secs": 0, "nanos": 0},
             }),
-            Kind::Patch { changes } => json!({
+            ItemKind::Patch { changes } => json!({
                 "type": "patch_apply_end", "stdout": "", "stderr": "", "success": ok, "changes": by_path(changes),
             }),
-            Kind::Tool { server, tool, arguments, result } => {
+            ItemKind::Tool { server, tool, arguments, result } => {
                 let outcome = if ok {
                     json!({"Ok": {"content": [{"type": "text", "text": result}]}})
                 } else {
@@ -164,8 +167,8 @@ impl Events {
                     "invocation": {"server": server, "tool": tool, "arguments": arguments},
                 })
             }
-            Kind::Error { message } => return Some(json!({"type": "warning", "message": message})),
-            Kind::Other { .. } => return None,
+            ItemKind::Error { message } => return Some(json!({"type": "warning", "message": message})),
+            ItemKind::Other { .. } => return None,
         };
         Some(self.of_call(item, message))
     }
@@ -188,14 +191,16 @@ impl Events {
     }
 
     fn asked(&self, approval: &Approval) -> Option<Value> {
-        let mut message = match &approval.wants {
-            Wants::Command { argv, cwd } => {
+        let mut message = match &approval.kind {
+            ApprovalKind::Command { argv, cwd } => {
                 json!({"type": "exec_approval_request", "command": argv, "cwd": cwd, "parsed_cmd": []})
             }
-            Wants::Patch { changes } => {
+            ApprovalKind::Patch { changes } => {
                 json!({"type": "apply_patch_approval_request", "changes": by_path(changes)})
             }
-            Wants::Elicitation { .. } | Wants::Input { .. } | Wants::Unknown { .. } => return None,
+            ApprovalKind::Elicitation { .. } | ApprovalKind::Input { .. } | ApprovalKind::Unknown { .. } => {
+                return None;
+            }
         };
         message["call_id"] = json!(approval.item);
         message["turn_id"] = self.turn.as_str().into();
@@ -204,12 +209,12 @@ impl Events {
     }
 }
 
-fn by_path(changes: &[Change]) -> Map<String, Value> {
+fn by_path(changes: &[FileChange]) -> Map<String, Value> {
     changes.iter().map(|entry| (entry.path.clone(), change(entry))).collect()
 }
 
 /// One file of a patch as Codex names it.
-pub(super) fn change(change: &Change) -> Value {
+pub(super) fn change(change: &FileChange) -> Value {
     match change.how.as_str() {
         "update" => json!({"type": "update", "unified_diff": change.diff, "move_path": null}),
         how => json!({"type": how, "content": change.diff}),

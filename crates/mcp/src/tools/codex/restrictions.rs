@@ -1,11 +1,11 @@
-//! What the server of all rooms lets an agent ask of Codex. Every agent of a person has that server, also one that runs
+//! What the server of all toolsets lets an agent ask of Codex. Every agent of a person has that server, also one that runs
 //! in a sandbox, so Codex is no way out of it: no session without a sandbox, and none with other settings than the
 //! person's. The server `codex` alone, which a person names in a client's configuration, has it all.
 
 use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
 
-use crate::mcp::arguments::Fault;
+use crate::arguments::Fault;
 
 /// Arguments that would bring settings of their own.
 const LEFT_OUT: [&str; 4] = ["base-instructions", "compact-prompt", "config", "profile"];
@@ -13,7 +13,7 @@ const LEFT_OUT: [&str; 4] = ["base-instructions", "compact-prompt", "config", "p
 const SANDBOXES: [&str; 2] = ["read-only", "workspace-write"];
 
 /// The tools without what is refused here, and without a name that is only there for older clients.
-pub(crate) fn narrowed(tools: Vec<Tool>) -> Vec<Tool> {
+pub fn narrowed(tools: Vec<Tool>) -> Vec<Tool> {
     let narrow = |mut tool: Tool| {
         let mut schema = (*tool.input_schema).clone();
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {

@@ -1,15 +1,15 @@
-//! How the two tools describe themselves: as `codex mcp-server` did.
+//! The descriptions and schemas of the two tools, as in `codex mcp-server`.
 
 use std::sync::Arc;
 
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::{REPLY, START};
-use crate::mcp::dialect::Revision;
+use super::names::{REPLY, START};
+use crate::protocol_version::Revision;
 
 /// The tools as `revision` shows them.
-pub(crate) fn tools(revision: Revision) -> Vec<Tool> {
+pub fn tools(revision: Revision) -> Vec<Tool> {
     let text = |description: &str| json!({"type": "string", "description": description});
     let start = json!({
         "type": "object",

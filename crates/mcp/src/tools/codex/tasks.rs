@@ -5,12 +5,13 @@ use rmcp::ErrorData;
 use rmcp::model::{CreateTaskResult, DetailedTask, GetTaskResult, Task as Wire, TaskPayload, TaskStatus};
 use serde_json::Value;
 
-use crate::clock::{instant, stamp};
-use crate::codex::handles::{Became, Handle, PREFIX};
-use crate::codex::happened::End;
-use crate::codex::thread::State;
-use crate::codex::{Begun, Error};
-use crate::mcp::{Handler, error};
+use crate::client_context::ClientContext;
+use crate::error;
+use adjutant_base::text::timefmt::{instant, stamp};
+use adjutant_codex::event::End;
+use adjutant_codex::thread::ThreadState;
+use adjutant_codex::turn_handles::{PREFIX, TurnHandle, TurnStatus};
+use adjutant_codex::{Error, StartedTurn};
 
 /// How often a client should ask again, in milliseconds.
 const POLL: u64 = 2000;
@@ -21,49 +22,49 @@ pub(crate) fn is_turn(id: &str) -> bool {
 }
 
 /// The answer to a call that became a task.
-pub(super) async fn created(handler: &Handler, begun: Begun) -> Result<CreateTaskResult, Error> {
-    let handle = handler.app().codex.hand_out(handler.asker().key, begun).await?;
-    Ok(CreateTaskResult::new(wire(handler, &handle)))
+pub(super) async fn created(client: &ClientContext, begun: StartedTurn) -> Result<CreateTaskResult, Error> {
+    let handle = client.app.codex.create_handle(client.asker().key, begun).await?;
+    Ok(CreateTaskResult::new(wire(client, &handle)))
 }
 
 /// `tasks/get`.
-pub(crate) async fn get(handler: &Handler, id: &str) -> Result<GetTaskResult, ErrorData> {
-    let handle = find(handler, id).await?;
-    let payload = match &handle.became {
-        Became::Open => TaskPayload::Working,
-        Became::Withdrawn => TaskPayload::Cancelled,
-        Became::Lost => match serde_json::to_value(error::lost(lost(&handle))) {
+pub async fn get(client: &ClientContext, id: &str) -> Result<GetTaskResult, ErrorData> {
+    let handle = find(client, id).await?;
+    let payload = match &handle.status {
+        TurnStatus::Open => TaskPayload::Working,
+        TurnStatus::Withdrawn => TaskPayload::Cancelled,
+        TurnStatus::Lost => match serde_json::to_value(error::lost(lost(&handle))) {
             Ok(Value::Object(error)) => TaskPayload::Failed { error },
             Ok(_) | Err(_) => return Err(error::internal()),
         },
-        Became::Ended(last) if last.end == End::Interrupted => TaskPayload::Cancelled,
-        Became::Ended(last) => {
-            match serde_json::to_value(super::answered(&handle.thread, Some(last.clone()))) {
+        TurnStatus::Ended(last) if last.end == End::Interrupted => TaskPayload::Cancelled,
+        TurnStatus::Ended(last) => {
+            match serde_json::to_value(super::result::answered(&handle.thread, Some(last.clone()))) {
                 Ok(Value::Object(result)) => TaskPayload::Completed { result },
                 Ok(_) | Err(_) => return Err(error::internal()),
             }
         }
     };
-    Ok(GetTaskResult::new(DetailedTask::new(wire(handler, &handle), payload)))
+    Ok(GetTaskResult::new(DetailedTask::new(wire(client, &handle), payload)))
 }
 
 /// `tasks/cancel`: takes the prompt back, or ends its turn.
-pub(crate) async fn cancel(handler: &Handler, id: &str) -> Result<(), ErrorData> {
-    let handle = find(handler, id).await?;
-    if matches!(handle.became, Became::Open) {
+pub async fn cancel(client: &ClientContext, id: &str) -> Result<(), ErrorData> {
+    let handle = find(client, id).await?;
+    if matches!(handle.status, TurnStatus::Open) {
         // It may have ended in this moment.
-        let _ = handler.app().codex.take_back(&handle).await;
+        let _ = client.app.codex.cancel_handle(&handle).await;
     }
     Ok(())
 }
 
 /// `tasks/update`: nothing is asked of the client, so there is nothing to answer; that is no fault.
-pub(crate) async fn update(handler: &Handler, id: &str) -> Result<(), ErrorData> {
-    find(handler, id).await.map(drop)
+pub async fn update(client: &ClientContext, id: &str) -> Result<(), ErrorData> {
+    find(client, id).await.map(drop)
 }
 
-async fn find(handler: &Handler, id: &str) -> Result<Handle, ErrorData> {
-    let found = handler.app().codex.handle(&handler.asker().key, id).await;
+async fn find(client: &ClientContext, id: &str) -> Result<TurnHandle, ErrorData> {
+    let found = client.app.codex.handle(&client.asker().key, id).await;
     let found = found.map_err(|fault| {
         tracing::error!(error = %fault, "a turn could not be looked up");
         error::internal()
@@ -72,7 +73,7 @@ async fn find(handler: &Handler, id: &str) -> Result<Handle, ErrorData> {
 }
 
 /// What to do about a turn whose end nobody saw.
-fn lost(handle: &Handle) -> String {
+fn lost(handle: &TurnHandle) -> String {
     format!(
         "the hub stopped before this turn ended, so what it did last is not known; its thread is kept: call codex-reply \
          with threadId {} and ask what was done, or for the rest",
@@ -80,17 +81,17 @@ fn lost(handle: &Handle) -> String {
     )
 }
 
-fn wire(handler: &Handler, handle: &Handle) -> Wire {
+fn wire(client: &ClientContext, handle: &TurnHandle) -> Wire {
     let at = |millis: i64| stamp(instant(millis));
-    let (status, word) = match &handle.became {
-        Became::Open => {
-            let state = handler.app().codex.session(&handle.thread).map(|session| session.thread().state());
-            let asks = state == Some(State::Asking);
-            (TaskStatus::Working, if asks { "waits for the person" } else { "running" })
+    let (status, word) = match &handle.status {
+        TurnStatus::Open => {
+            let state = client.app.codex.session(&handle.thread).map(|session| session.thread().state());
+            let asks = state == Some(ThreadState::Asking);
+            (TaskStatus::Working, if asks { "waits for the user" } else { "running" })
         }
-        Became::Withdrawn => (TaskStatus::Cancelled, "taken back"),
-        Became::Lost => (TaskStatus::Failed, "the hub stopped before its end"),
-        Became::Ended(last) => (TaskStatus::Completed, last.end.as_str()),
+        TurnStatus::Withdrawn => (TaskStatus::Cancelled, "taken back"),
+        TurnStatus::Lost => (TaskStatus::Failed, "the hub stopped before its end"),
+        TurnStatus::Ended(last) => (TaskStatus::Completed, last.end.as_str()),
     };
     let mut wire = Wire::new(handle.id.as_str(), status, at(handle.created_at), at(handle.updated_at));
     wire.poll_interval_ms = Some(POLL);

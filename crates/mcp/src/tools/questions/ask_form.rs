@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::question::{TEXT, about};
-use crate::mcp::arguments::{Fault, array, boolean, integer, mistyped, object, string};
-use crate::popups::{Choice, Draft, Field, Format, Input};
+use super::trigger_popup::{TEXT, about};
+use crate::arguments::{Fault, array, boolean, integer, mistyped, object, string};
+use adjutant_questions::{Choice, Draft, Field, Format, Input};
 
 const SCHEMA: &str = "requestedSchema";
 
@@ -17,7 +17,7 @@ pub(super) fn draft(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
     let required = array(schema, "required").map_err(below)?.map(Vec::as_slice).unwrap_or_default();
     for name in required {
         if name.as_str().is_none_or(|name| !properties.contains_key(name)) {
-            return Err(wrong("required", "names what is no property", "enum").below(&[SCHEMA]));
+            return Err(wrong("required", "names an unknown property", "enum").below(&[SCHEMA]));
         }
     }
     let fields = properties.iter().map(|(name, property)| {

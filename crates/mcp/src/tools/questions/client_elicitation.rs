@@ -1,62 +1,60 @@
-//! The client that asks, as one of those who show its question: by a form of its own, or by a link to the question's
-//! page, beside all other presenters.
+//! Elicitation of an answer from the client that asked: a form, or a link to the question's page.
 //!
-//! Only where the person says so by `ask_in_client`: that a client declares forms does not mean that it draws them, and
-//! its answer is the word of the program that runs the agent. A form that was sent is not a question that was seen, a
-//! closed form decides nothing, and what is marked `high` has no form. A link decides nothing at all: what a client says
-//! of it is only whether somebody follows it.
+//! A client shows questions only if the user lists it in `ask_in_client`: a client that declares forms may still not draw
+//! them, and its answer is the word of the program that runs the agent. A form that was sent is not a question that was
+//! seen, a closed form decides nothing, and a question marked `high` has no form. A link decides nothing: the client's
+//! reply to it only says whether the user opened it.
 
 use std::future::pending;
 
 use rmcp::RoleServer;
 use rmcp::model::{CustomRequest, ServerRequest};
-use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle};
+use rmcp::service::{PeerRequestOptions, RequestHandle};
 use serde_json::Value;
 
-use super::elicit::{self, Reply};
-use crate::mcp::Handler;
-use crate::mcp::dialect::Revision;
-use crate::popups::{Error, Level, Popups, Presenter, Proof, Question, State, Unanswered};
+use super::elicitation;
+use super::elicitation::Reply;
+use crate::call_context::CallContext;
+use crate::client_context::ClientContext;
+use crate::protocol_version::Revision;
+use adjutant_questions::{Channel, ElicitationFailure, Error, Level, Proof, Question, Questions, State};
 
 /// How often a form that came back without an answer is shown again.
-const ROUNDS: usize = 3;
+const MAX_ROUNDS: usize = 3;
 
-/// How a client may show questions.
+/// What a client can show of questions.
 #[derive(Clone, Debug)]
-pub(super) struct Shows {
+pub(super) struct ElicitationSupport {
     revision: Revision,
     forms: bool,
     /// The console's origin, for a client that shows links.
     links: Option<String>,
 }
 
-impl Shows {
-    /// `None` unless the person wants this client to show questions and it declared that it can.
-    pub(super) fn of(
-        handler: &Handler,
-        revision: Revision,
-        context: &RequestContext<RoleServer>,
-    ) -> Option<Self> {
-        let name = handler.connected().name().to_ascii_lowercase();
-        let app = handler.app();
-        let listed = app.popups.settings().in_client.iter();
+impl ElicitationSupport {
+    /// Returns what the client of a call can show; `None` unless the user wants this client to show questions and the
+    /// client declared that it can.
+    pub(super) fn of(call: &CallContext<'_>) -> Option<Self> {
+        let CallContext { client, revision, request } = *call;
+        let name = client.connected.name().to_ascii_lowercase();
+        let listed = client.app.questions.settings().in_client.iter();
         if revision < Revision::V2025_06_18
             || !listed.into_iter().any(|one| one == "*" || name.starts_with(one.as_str()))
         {
             return None;
         }
-        let kinds = context.client_capabilities()?.elicitation?;
+        let kinds = request.client_capabilities()?.elicitation?;
         let has_links = revision >= Revision::V2025_11_25 && kinds.url.is_some();
-        let links = app.listening.console.get().filter(|_| has_links).cloned();
+        let links = client.app.listening.console.get().filter(|_| has_links).cloned();
         // `{}` means forms.
         let forms = kinds.form.is_some() || kinds.url.is_none();
         (forms || links.is_some()).then_some(Self { revision, forms, links })
     }
 }
 
-/// What a client may show of a question now.
+/// What a client shows of a question now.
 #[derive(Debug)]
-pub(super) enum Shown {
+pub(super) enum Presentation {
     /// The number of the form, and the params of `elicitation/create`.
     Form(usize, Value),
     /// The params. What answers is the console, so this is shown once.
@@ -64,41 +62,51 @@ pub(super) enum Shown {
 }
 
 /// Returns what the client may show now: a form, or a link where a form is not to be answered or cannot ask it.
-pub(super) async fn shown(popups: &Popups, question: &Question, shows: &Shows) -> Option<Shown> {
+pub(super) async fn presentation(
+    questions: &Questions,
+    question: &Question,
+    support: &ElicitationSupport,
+) -> Option<Presentation> {
     let waits = question.state == State::Pending && question.snoozed_until.is_none();
     if !waits {
         return None;
     }
-    let happened = popups.happened(&question.ticket).await.ok()?;
-    let count = |how: Unanswered| happened.iter().filter(|event| event.kind == how.as_str()).count();
-    if count(Unanswered::Closed) > 0 || count(Unanswered::Followed) > 0 {
+    let happened = questions.audit(&question.ticket).await.ok()?;
+    let count = |how: ElicitationFailure| happened.iter().filter(|event| event.kind == how.as_str()).count();
+    if count(ElicitationFailure::Closed) > 0 || count(ElicitationFailure::Followed) > 0 {
         return None;
     }
-    let round = count(Unanswered::Unfit);
-    let fits = shows.forms && question.level != Level::High;
-    if let Some(params) = fits.then(|| elicit::params(question, shows.revision, round > 0)).flatten() {
-        return (round < ROUNDS).then_some(Shown::Form(round, params));
+    let round = count(ElicitationFailure::Unfit);
+    let fits = support.forms && question.level != Level::High;
+    if let Some(params) = fits.then(|| elicitation::params(question, support.revision, round > 0)).flatten() {
+        return (round < MAX_ROUNDS).then_some(Presentation::Form(round, params));
     }
-    if fits && shows.links.is_none() && count(Unanswered::NoForm) == 0 {
+    if fits && support.links.is_none() && count(ElicitationFailure::NoForm) == 0 {
         // The person who expects it in the client finds out why it is not there.
-        let _ = popups.unanswered(&question.ticket, Unanswered::NoForm).await;
+        let _ = questions.record_elicitation_failure(&question.ticket, ElicitationFailure::NoForm).await;
     }
-    shows.links.as_ref().map(|console| Shown::Link(elicit::link(question, console)))
+    support.links.as_ref().map(|console| Presentation::Link(elicitation::link(question, console)))
 }
 
 /// Does what the client said to a form. Whoever was first has decided; that is no fault of the client's.
-pub(super) async fn take(popups: &Popups, question: &Question, reply: &Value) -> Result<(), Error> {
+pub(super) async fn on_form_reply(
+    questions: &Questions,
+    question: &Question,
+    reply: &Value,
+) -> Result<(), Error> {
     let ticket = &question.ticket;
-    let done = match elicit::read(question, reply) {
+    let done = match elicitation::read(question, reply) {
         Reply::Answer(answer, note) => {
-            match popups.answer(ticket, Proof::Door, answer, note, Presenter::Client).await {
-                Err(Error::Answer { .. }) => popups.unanswered(ticket, Unanswered::Unfit).await,
+            match questions.answer(ticket, Proof::Interface, answer, note, Channel::Client).await {
+                Err(Error::Answer { .. }) => {
+                    questions.record_elicitation_failure(ticket, ElicitationFailure::Unfit).await
+                }
                 done => done.map(drop),
             }
         }
-        Reply::Declined => popups.decline(ticket, None, Presenter::Client).await.map(drop),
-        Reply::Unfit => popups.unanswered(ticket, Unanswered::Unfit).await,
-        Reply::Closed => popups.unanswered(ticket, Unanswered::Closed).await,
+        Reply::Declined => questions.decline(ticket, None, Channel::Client).await.map(drop),
+        Reply::Unfit => questions.record_elicitation_failure(ticket, ElicitationFailure::Unfit).await,
+        Reply::Closed => questions.record_elicitation_failure(ticket, ElicitationFailure::Closed).await,
     };
     match done {
         Err(Error::AlreadyDecided { .. } | Error::Final) => Ok(()),
@@ -107,56 +115,58 @@ pub(super) async fn take(popups: &Popups, question: &Question, reply: &Value) ->
 }
 
 /// Notes what the client said to a link. Nothing that it says decides the question.
-pub(super) async fn follow(popups: &Popups, question: &Question, reply: &Value) -> Result<(), Error> {
+pub(super) async fn on_link_reply(
+    questions: &Questions,
+    question: &Question,
+    reply: &Value,
+) -> Result<(), Error> {
     let follows = reply.get("action").and_then(Value::as_str) == Some("accept");
-    let how = if follows { Unanswered::Followed } else { Unanswered::Closed };
-    popups.unanswered(&question.ticket, how).await
+    let how = if follows { ElicitationFailure::Followed } else { ElicitationFailure::Closed };
+    questions.record_elicitation_failure(&question.ticket, how).await
 }
 
 /// The form or link of one waiting call, for clients of the handshake: a request of ours to the client.
-pub(super) struct InClient<'a> {
-    handler: &'a Handler,
-    context: &'a RequestContext<RoleServer>,
+pub(super) struct ClientElicitation<'a> {
+    call: &'a CallContext<'a>,
     /// `None` for a client that is not asked.
-    shows: Option<Shows>,
+    support: Option<ElicitationSupport>,
     open: Option<RequestHandle<RoleServer>>,
     /// Whether what is open is a link.
     is_link: bool,
 }
 
-impl<'a> InClient<'a> {
-    pub(super) fn new(handler: &'a Handler, context: &'a RequestContext<RoleServer>) -> Self {
-        let revision = Revision::of(context);
-        // 2026-07-28 has no requests to a client; there a form is part of the answer.
-        let shows =
-            (revision < Revision::V2026_07_28).then(|| Shows::of(handler, revision, context)).flatten();
-        Self { handler, context, shows, open: None, is_link: false }
+impl<'a> ClientElicitation<'a> {
+    pub(super) fn new(call: &'a CallContext<'a>) -> Self {
+        // 2026-07-28 has no requests to a client; there a form is part of the result.
+        let has_requests = call.revision < Revision::V2026_07_28;
+        let support = has_requests.then(|| ElicitationSupport::of(call)).flatten();
+        Self { call, support, open: None, is_link: false }
     }
 
     /// Shows the question while it waits, and takes it back when somebody else was first.
     pub(super) async fn show(&mut self, question: &Question) {
-        let Some(shows) = &self.shows else { return };
+        let Some(support) = &self.support else { return };
         if self.open.is_some() && question.state == State::Pending && question.snoozed_until.is_none() {
             return;
         }
-        let params = match shown(&self.handler.app().popups, question, shows).await {
+        let params = match presentation(&self.call.client.app.questions, question, support).await {
             None => return self.withdraw().await,
-            Some(Shown::Form(_, params)) => {
+            Some(Presentation::Form(_, params)) => {
                 self.is_link = false;
                 params
             }
-            Some(Shown::Link(params)) => {
+            Some(Presentation::Link(params)) => {
                 self.is_link = true;
-                offered(self.handler, question, params)
+                register_link(self.call.client, question, params)
             }
         };
         let request = ServerRequest::CustomRequest(CustomRequest::new("elicitation/create", Some(params)));
         let options = PeerRequestOptions::no_options();
-        match self.context.peer.send_cancellable_request(request, options).await {
+        match self.call.request.peer.send_cancellable_request(request, options).await {
             Ok(open) => self.open = Some(open),
             Err(error) => {
                 tracing::info!(%error, ticket = %question.ticket, "the client could not be asked");
-                self.shows = None;
+                self.support = None;
             }
         }
     }
@@ -178,9 +188,13 @@ impl<'a> InClient<'a> {
     }
 
     /// Does what the client said.
-    pub(super) async fn take(&self, question: &Question, reply: &Value) -> Result<(), Error> {
-        let popups = &self.handler.app().popups;
-        if self.is_link { follow(popups, question, reply).await } else { take(popups, question, reply).await }
+    pub(super) async fn on_reply(&self, question: &Question, reply: &Value) -> Result<(), Error> {
+        let questions = &self.call.client.app.questions;
+        if self.is_link {
+            on_link_reply(questions, question, reply).await
+        } else {
+            on_form_reply(questions, question, reply).await
+        }
     }
 
     /// Takes an open form or link away from the client.
@@ -192,7 +206,7 @@ impl<'a> InClient<'a> {
 }
 
 /// Enters a link that the client is given, and returns its params with its name: the client is told of its end.
-pub(super) fn offered(handler: &Handler, question: &Question, mut params: Value) -> Value {
-    params["elicitationId"] = Value::from(handler.links().offer(&question.ticket));
+pub(super) fn register_link(client: &ClientContext, question: &Question, mut params: Value) -> Value {
+    params["elicitationId"] = Value::from(client.links.offer(&question.ticket));
     params
 }

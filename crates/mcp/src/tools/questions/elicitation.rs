@@ -3,11 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::answer::number;
-use super::question::TEXT;
-use crate::mcp::dialect::Revision;
-use crate::popups::{Answer, Choice, Field, Given, Input, Question};
-use crate::visible;
+use super::result::number;
+use super::trigger_popup::TEXT;
+use crate::protocol_version::Revision;
+use adjutant_base::text::escape_invisible;
+use adjutant_questions::{Answer, Choice, Field, FieldValue, Input, Question};
 
 /// The choice that is asked where nothing else is: to accept a form that asks for nothing is no consent.
 const CONFIRM: &str = "adjutant_confirm";
@@ -74,10 +74,10 @@ pub(super) fn link(question: &Question, console: &str) -> Value {
 }
 
 fn words(question: &Question) -> String {
-    let title = visible::line(&question.title);
+    let title = escape_invisible::line(&question.title);
     match question.message.trim() {
         "" => title,
-        message => format!("{title}\n\n{}", visible::plain(message)),
+        message => format!("{title}\n\n{}", escape_invisible::plain(message)),
     }
 }
 
@@ -121,7 +121,7 @@ fn property(field: &Field, titled: bool) -> Option<Value> {
     };
     for (name, text) in [("title", &field.label), ("description", &field.description)] {
         if !text.is_empty() {
-            property[name] = Value::from(visible::line(text));
+            property[name] = Value::from(escape_invisible::line(text));
         }
     }
     Some(property)
@@ -156,12 +156,13 @@ fn choice(options: &[Choice], titled: bool) -> Value {
         return json!({"type": "string", "oneOf": constants(options)});
     }
     let values: Vec<&str> = options.iter().map(|option| option.value.as_str()).collect();
-    let names: Vec<String> = options.iter().map(|option| visible::line(&option.label)).collect();
+    let names: Vec<String> = options.iter().map(|option| escape_invisible::line(&option.label)).collect();
     json!({"type": "string", "enum": values, "enumNames": names})
 }
 
 fn constants(options: &[Choice]) -> Vec<Value> {
-    let constant = |option: &Choice| json!({"const": option.value, "title": visible::line(&option.label)});
+    let constant =
+        |option: &Choice| json!({"const": option.value, "title": escape_invisible::line(&option.label)});
     options.iter().map(constant).collect()
 }
 
@@ -195,7 +196,7 @@ pub(super) fn read(question: &Question, reply: &Value) -> Reply {
             // What is chosen counts; words say it alone only where nothing is, or where they were chosen.
             if value.is_none_or(|value| *value == *other) {
                 if !words.is_empty() {
-                    answer.0.push((field.name.clone(), Given::Other(words.to_owned())));
+                    answer.0.push((field.name.clone(), FieldValue::Other(words.to_owned())));
                     continue;
                 }
                 if value.take().is_some() {
@@ -213,7 +214,7 @@ pub(super) fn read(question: &Question, reply: &Value) -> Reply {
     Reply::Answer(answer, (!notes.is_empty()).then(|| notes.join("\n")))
 }
 
-fn given(input: &Input, value: &Value) -> Option<Given> {
+fn given(input: &Input, value: &Value) -> Option<FieldValue> {
     let text = || value.as_str().map(ToOwned::to_owned);
     match input {
         Input::Choice { .. } => {
@@ -223,11 +224,11 @@ fn given(input: &Input, value: &Value) -> Option<Given> {
                 }
                 value => value.as_str().map(|value| vec![value.to_owned()]),
             };
-            values.map(Given::Choices)
+            values.map(FieldValue::Choices)
         }
-        Input::Text { .. } => text().map(Given::Text),
-        Input::Number { .. } => value.as_f64().map(Given::Number),
-        Input::Date { .. } => text().map(Given::Date),
-        Input::YesNo => value.as_bool().map(Given::YesNo),
+        Input::Text { .. } => text().map(FieldValue::Text),
+        Input::Number { .. } => value.as_f64().map(FieldValue::Number),
+        Input::Date { .. } => text().map(FieldValue::Date),
+        Input::YesNo => value.as_bool().map(FieldValue::YesNo),
     }
 }

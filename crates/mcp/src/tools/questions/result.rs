@@ -5,12 +5,14 @@ use std::time::Duration;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
-use super::AWAIT;
-use super::question::FIELD;
-use crate::clock::{instant, stamp};
-use crate::mcp::arguments::Fault;
-use crate::mcp::dialect::Revision;
-use crate::popups::{Answer, Availability, Error, Given, Input, Kind, Outcome, Question, State};
+use super::names::AWAIT;
+use super::trigger_popup::FIELD;
+use crate::arguments::Fault;
+use crate::protocol_version::Revision;
+use adjutant_base::text::timefmt::{instant, stamp};
+use adjutant_questions::{
+    Answer, Availability, Error, FieldValue, Input, Outcome, OutcomeKind, Question, State,
+};
 
 /// The answer about a question, as it is now.
 pub(super) fn of_question(question: &Question, revision: Revision) -> CallToolResult {
@@ -108,7 +110,7 @@ pub(super) fn structured(question: &Question) -> Map<String, Value> {
             put("through", Value::from(outcome.through.as_str()));
             put("seen_ms", Value::from(outcome.seen_ms));
             put("ticket", Value::from(ticket));
-            if outcome.kind != Kind::Answered {
+            if outcome.kind != OutcomeKind::Answered {
                 put("message", Value::from(word(outcome)));
             }
         }
@@ -119,7 +121,7 @@ pub(super) fn structured(question: &Question) -> Map<String, Value> {
                 put("snoozed_until", Value::from(stamp(instant(until))));
             }
             let next = format!(
-                "The person has not answered yet. Call {AWAIT} with ticket {ticket} to wait on, or ask the same again; the question stays."
+                "The user has not answered yet. Call {AWAIT} with ticket {ticket} to wait on, or ask the same again; the question stays."
             );
             put("message", Value::from(next));
         }
@@ -130,13 +132,13 @@ pub(super) fn structured(question: &Question) -> Map<String, Value> {
 /// Says what an outcome without an answer means.
 pub(crate) fn word(outcome: &Outcome) -> &'static str {
     match outcome.kind {
-        Kind::Answered => "the person answered",
-        Kind::Declined if outcome.ask_differently => "the person wants this asked differently",
-        Kind::Declined => "the person declined; do not ask the same again",
-        Kind::Dismissed => "the person dismissed the question",
-        Kind::TimedOut => "nobody answered in time; this is no consent",
-        Kind::Cancelled => "the question was withdrawn",
-        Kind::ClientGone => "the question ended because its client had gone",
+        OutcomeKind::Answered => "the user answered",
+        OutcomeKind::Declined if outcome.ask_differently => "the user wants this asked differently",
+        OutcomeKind::Declined => "the user declined; do not ask the same again",
+        OutcomeKind::Dismissed => "the user dismissed the question",
+        OutcomeKind::TimedOut => "the question expired; this is not consent",
+        OutcomeKind::Cancelled => "the question was withdrawn",
+        OutcomeKind::ClientGone => "the question ended because its client disconnected",
     }
 }
 
@@ -145,17 +147,19 @@ fn content(question: &Question, answer: &Answer) -> Value {
     Value::Object(members.collect())
 }
 
-fn value(question: &Question, name: &str, given: &Given) -> Value {
+fn value(question: &Question, name: &str, given: &FieldValue) -> Value {
     let input = question.fields.iter().find(|field| field.name == name).map(|field| &field.input);
     match (given, input) {
-        (Given::Choices(values), Some(Input::Choice { list: false, max: 1, .. })) => {
+        (FieldValue::Choices(values), Some(Input::Choice { list: false, max: 1, .. })) => {
             values.first().map_or(Value::Null, |value| Value::from(value.as_str()))
         }
-        (Given::Choices(values), _) => Value::from(values.clone()),
-        (Given::Other(text) | Given::Text(text) | Given::Date(text), _) => Value::from(text.as_str()),
-        (Given::Number(given), Some(Input::Number { whole, .. })) => number(*given, *whole),
-        (Given::Number(given), _) => json!(given),
-        (Given::YesNo(yes), _) => Value::from(*yes),
+        (FieldValue::Choices(values), _) => Value::from(values.clone()),
+        (FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text), _) => {
+            Value::from(text.as_str())
+        }
+        (FieldValue::Number(given), Some(Input::Number { whole, .. })) => number(*given, *whole),
+        (FieldValue::Number(given), _) => json!(given),
+        (FieldValue::YesNo(yes), _) => Value::from(*yes),
     }
 }
 

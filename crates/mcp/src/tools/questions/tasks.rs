@@ -2,29 +2,28 @@
 
 use std::time::Duration;
 
+use rmcp::ErrorData;
 use rmcp::model::{
     CreateTaskResult, DetailedTask, GetTaskResult, InputResponses, Task as Wire, TaskPayload, TaskStatus,
 };
-use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use super::in_client::Shows;
-use super::{answer, rounds};
-use crate::clock::{instant, stamp};
-use crate::mcp::dialect::Revision;
-use crate::mcp::{Handler, error};
-use crate::popups::{Error, Kind, Popups, Question, State, Ticket};
+use super::client_elicitation::ElicitationSupport;
+use super::{input_requests, result};
+use crate::call_context::CallContext;
+use crate::client_context::ClientContext;
+use crate::error;
+use crate::protocol_version::Revision;
+use crate::task_wire::POLL_INTERVAL_MS;
+use adjutant_base::text::timefmt::{instant, stamp};
+use adjutant_questions::{Error, OutcomeKind, Question, Questions, State, Ticket};
 
-/// How often a client should ask again, in milliseconds.
-const POLL: u64 = 2000;
-
-/// How many of its looks a client without a connection may leave out.
-const LEFT_OUT: u64 = 30;
+/// How many polls a client without a connection may miss.
+const MAX_MISSED_POLLS: u64 = 30;
 
 /// How long a client without a connection may leave its task alone before the person is shown that nobody waits.
-pub(super) fn lease(popups: &Popups) -> Duration {
-    popups.settings().silent.min(Duration::from_millis(POLL * LEFT_OUT))
+pub(super) fn lease(questions: &Questions) -> Duration {
+    questions.settings().silent.min(Duration::from_millis(POLL_INTERVAL_MS * MAX_MISSED_POLLS))
 }
 
 /// The answer to a call that became a task. The question is in the store already.
@@ -33,60 +32,60 @@ pub(super) fn created(question: &Question) -> CreateTaskResult {
 }
 
 /// `tasks/get`.
-pub(crate) async fn get(
-    handler: &Handler,
-    ticket: &Ticket,
-    context: &RequestContext<RoleServer>,
-) -> Result<GetTaskResult, ErrorData> {
-    let asker = handler.asker();
-    let popups = &handler.app().popups;
-    let question = find(handler, ticket).await?;
+pub(crate) async fn get(call: &CallContext<'_>, ticket: &Ticket) -> Result<GetTaskResult, ErrorData> {
+    let asker = call.client.asker();
+    let questions = &call.client.app.questions;
+    let question = find(call.client, ticket).await?;
     let payload = match &question.state {
         State::Pending | State::Held { .. } => {
-            let lease = asker.is_unseen().then(|| lease(popups));
-            popups.here(&asker, ticket, lease).await.map_err(|fault| refused(&fault))?;
-            let requests = match Shows::of(handler, Revision::V2026_07_28, context) {
-                Some(shows) => rounds::requests(popups, &question, &shows).await,
+            let lease = asker.is_unseen().then(|| lease(questions));
+            questions.mark_waiting(&asker, ticket, lease).await.map_err(|fault| refused(&fault))?;
+            let requests = match support(call) {
+                Some(support) => input_requests::requests(questions, &question, &support).await,
                 None => None,
             };
             requests
                 .map_or(TaskPayload::Working, |input_requests| TaskPayload::InputRequired { input_requests })
         }
-        State::Decided(outcome) if outcome.kind == Kind::Cancelled => TaskPayload::Cancelled,
+        State::Decided(outcome) if outcome.kind == OutcomeKind::Cancelled => TaskPayload::Cancelled,
         State::Decided(_) => {
-            match serde_json::to_value(answer::of_question(&question, Revision::V2026_07_28)) {
+            match serde_json::to_value(result::of_question(&question, Revision::V2026_07_28)) {
                 Ok(Value::Object(result)) => TaskPayload::Completed { result },
                 Ok(_) | Err(_) => return Err(error::internal()),
             }
         }
     };
     if question.state.outcome().is_some() {
-        popups.delivered(&asker.key, ticket).await;
+        questions.mark_delivered(&asker.key, ticket).await;
     }
     Ok(GetTaskResult::new(DetailedTask::new(wire(&question), payload)))
 }
 
 /// `tasks/cancel`: withdraws the question.
-pub(crate) async fn cancel(handler: &Handler, ticket: &Ticket) -> Result<(), ErrorData> {
-    let cancelled = handler.app().popups.cancel(&handler.asker().key, ticket).await;
+pub(crate) async fn cancel(client: &ClientContext, ticket: &Ticket) -> Result<(), ErrorData> {
+    let cancelled = client.app.questions.cancel(&client.asker().key, ticket).await;
     cancelled.map(drop).map_err(|fault| refused(&fault))
 }
 
 /// `tasks/update`: what the person said to the client's own form. What answers no open form is no fault.
 pub(crate) async fn update(
-    handler: &Handler,
+    call: &CallContext<'_>,
     ticket: &Ticket,
     responses: &InputResponses,
-    context: &RequestContext<RoleServer>,
 ) -> Result<(), ErrorData> {
-    let question = find(handler, ticket).await?;
-    let Some(shows) = Shows::of(handler, Revision::V2026_07_28, context) else { return Ok(()) };
-    let taken = rounds::answered(&handler.app().popups, &question, &shows, responses).await;
+    let question = find(call.client, ticket).await?;
+    let Some(support) = support(call) else { return Ok(()) };
+    let taken = input_requests::apply(&call.client.app.questions, &question, &support, responses).await;
     taken.map_err(|fault| refused(&fault))
 }
 
-async fn find(handler: &Handler, ticket: &Ticket) -> Result<Question, ErrorData> {
-    let found = handler.app().popups.get_as(&handler.asker().key, ticket).await;
+/// Returns what the client can show. The protocol version is that of the extension.
+fn support(call: &CallContext<'_>) -> Option<ElicitationSupport> {
+    ElicitationSupport::of(&CallContext { revision: Revision::V2026_07_28, ..*call })
+}
+
+async fn find(client: &ClientContext, ticket: &Ticket) -> Result<Question, ErrorData> {
+    let found = client.app.questions.get_as(&client.asker().key, ticket).await;
     found.map_err(|fault| refused(&fault))
 }
 
@@ -109,10 +108,10 @@ fn wire(question: &Question) -> Wire {
         }
     };
     let mut wire = Wire::new(question.ticket.as_str(), status, at(question.asked_at), at(updated));
-    wire.poll_interval_ms = Some(POLL);
+    wire.poll_interval_ms = Some(POLL_INTERVAL_MS);
     wire.status_message = Some(match &question.state {
-        State::Decided(outcome) => answer::word(outcome).to_owned(),
-        State::Pending | State::Held { .. } => "waiting for the person".to_owned(),
+        State::Decided(outcome) => result::word(outcome).to_owned(),
+        State::Pending | State::Held { .. } => "waiting for the user".to_owned(),
     });
     wire
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::mcp::arguments::{Fault, array, boolean, choice, integer, mistyped, string};
-use crate::popups::{Answer, Choice, Default, Draft, Field, Given, Input, Level};
+use crate::arguments::{Fault, array, boolean, choice, integer, mistyped, string};
+use adjutant_questions::{Answer, Choice, DefaultAnswer, Draft, Field, FieldValue, Input, Level};
 
 /// The one field of such a question.
 pub(super) const FIELD: &str = "answer";
@@ -27,11 +27,11 @@ pub(crate) fn draft(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
     };
     let default = string(arguments, "default", false)?.map(|value| match &input {
         Input::Choice { options, .. } if options.iter().any(|option| option.value == value) => {
-            Given::Choices(vec![value.to_owned()])
+            FieldValue::Choices(vec![value.to_owned()])
         }
-        Input::Choice { other: true, .. } => Given::Other(value.to_owned()),
-        Input::Choice { .. } => Given::Choices(vec![value.to_owned()]),
-        _ => Given::Text(value.to_owned()),
+        Input::Choice { other: true, .. } => FieldValue::Other(value.to_owned()),
+        Input::Choice { .. } => FieldValue::Choices(vec![value.to_owned()]),
+        _ => FieldValue::Text(value.to_owned()),
     });
     let seen = integer(arguments, "default_after_seconds", 1)?.unwrap_or(SEEN);
     let field = Field {
@@ -41,8 +41,8 @@ pub(crate) fn draft(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
         required: true,
         input,
     };
-    let default =
-        default.map(|given| Default { answer: Answer::one(FIELD, given), after: Duration::from_secs(seen) });
+    let default = default
+        .map(|given| DefaultAnswer { answer: Answer::one(FIELD, given), after: Duration::from_secs(seen) });
     Ok(Draft { fields: vec![field], default, ..about(arguments)? })
 }
 

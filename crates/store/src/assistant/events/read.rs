@@ -1,12 +1,12 @@
-//! Questions about events.
+//! Queries of events.
 
 use sqlx::any::AnyRow;
 use sqlx::{FromRow, Row as _};
 
 use super::{EventView, OccurrenceRow};
-use crate::store::assistant::packed::{Packed, packed};
-use crate::store::assistant::row;
-use crate::store::{Error, Millis, Store};
+use crate::assistant::packed_rows::{PackedRowReader, packed};
+use crate::assistant::row;
+use crate::{Error, Millis, Store};
 
 macro_rules! select_events {
     ($more:literal, $rest:literal) => {
@@ -67,23 +67,23 @@ pub(super) const WINDOW_OF: &str = select_happenings!(" AND o.user_id = $4");
 
 /// Which occurrences a list shows.
 #[derive(Clone, Debug)]
-pub(crate) struct Window {
-    pub(crate) user: Option<String>,
-    pub(crate) from: Millis,
+pub struct Window {
+    pub user: Option<String>,
+    pub from: Millis,
     /// The first instant behind the window.
-    pub(crate) until: Millis,
-    pub(crate) limit: u32,
+    pub until: Millis,
+    pub limit: u32,
 }
 
 /// An event and one time that it happens.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Happening {
-    pub(crate) event: EventView,
-    pub(crate) occurrence: OccurrenceRow,
+pub struct Happening {
+    pub event: EventView,
+    pub occurrence: OccurrenceRow,
 }
 
 impl Happening {
-    fn unpack(packed: &mut Packed<'_>) -> Option<Self> {
+    fn unpack(packed: &mut PackedRowReader<'_>) -> Option<Self> {
         let event = EventView {
             id: packed.text()?,
             user_id: packed.text()?,
@@ -108,20 +108,20 @@ impl Happening {
 }
 
 /// Returns one event.
-pub(crate) async fn get(store: &Store, id: &str) -> Result<Option<EventView>, Error> {
+pub async fn get(store: &Store, id: &str) -> Result<Option<EventView>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
 }
 
 /// Returns at most `limit` series by id, behind `after`; one that was called off does not go on.
-pub(crate) async fn series(store: &Store, after: &str, limit: u32) -> Result<Vec<EventView>, Error> {
+pub async fn series(store: &Store, after: &str, limit: u32) -> Result<Vec<EventView>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(SERIES).bind(after).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
 }
 
 /// Returns at most `limit` events of a user by their first start, behind `after`, each with the component that it came
 /// as; those that are gone from their calendar are left out.
-pub(crate) async fn sources(
+pub async fn sources(
     store: &Store,
     user: &str,
     after: &(Millis, String),
@@ -147,23 +147,19 @@ row! {
 }
 
 /// Returns what a calendar has, by uid.
-pub(crate) async fn versions(store: &Store, calendar: &str) -> Result<Vec<VersionRow>, Error> {
+pub async fn versions(store: &Store, calendar: &str) -> Result<Vec<VersionRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(VERSIONS).bind(calendar).fetch_all(&mut *connection).await?)
 }
 
 /// Returns one time that an event happens.
-pub(crate) async fn occurrence(
-    store: &Store,
-    event: &str,
-    key: &str,
-) -> Result<Option<OccurrenceRow>, Error> {
+pub async fn occurrence(store: &Store, event: &str, key: &str) -> Result<Option<OccurrenceRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(OCCURRENCE).bind(event).bind(key).fetch_optional(&mut *connection).await?)
 }
 
 /// Returns when an event happens from `from` to before `until`, at most `limit` times.
-pub(crate) async fn occurrences(
+pub async fn occurrences(
     store: &Store,
     event: &str,
     from: Millis,
@@ -176,7 +172,7 @@ pub(crate) async fn occurrences(
 }
 
 /// Returns what starts in a window, by start.
-pub(crate) async fn window(store: &Store, window: &Window) -> Result<Vec<Happening>, Error> {
+pub async fn window(store: &Store, window: &Window) -> Result<Vec<Happening>, Error> {
     let mut connection = store.read().await?;
     let text = if window.user.is_some() { WINDOW_OF } else { WINDOW };
     let query = sqlx::query_scalar(text).bind(window.from).bind(window.until).bind(i64::from(window.limit));
@@ -185,5 +181,5 @@ pub(crate) async fn window(store: &Store, window: &Window) -> Result<Vec<Happeni
         None => query,
     };
     let found: String = query.fetch_one(&mut *connection).await?;
-    Packed::rows(&found, Happening::unpack)
+    PackedRowReader::rows(&found, Happening::unpack)
 }

@@ -1,4 +1,4 @@
-//! Events come in, change, and go; what is planned for them changes in the same transaction.
+//! Inserts, updates and deletes of events, with their plans in the same transaction.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -7,9 +7,9 @@ use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
 use super::OccurrenceRow;
-use crate::store::assistant::plans::{self, NewPlan};
-use crate::store::assistant::{audit, many, notifications};
-use crate::store::{Error, Millis, Store};
+use crate::assistant::plans::{self, NewPlan};
+use crate::assistant::{audit, bulk_insert, notifications};
+use crate::{Error, Millis, Store, verb};
 
 /// Binds the columns of [`INSERT`], to whatever kind of query.
 macro_rules! bind_event {
@@ -52,45 +52,45 @@ pub(super) const CANCEL: &str = "\
 
 /// An event, a series, or a changed occurrence of a series, as it stands in its row.
 #[derive(Clone, Debug)]
-pub(crate) struct EventRow {
-    pub(crate) id: String,
-    pub(crate) user_id: String,
-    pub(crate) calendar_id: String,
-    pub(crate) uid: String,
+pub struct EventRow {
+    pub id: String,
+    pub user_id: String,
+    pub calendar_id: String,
+    pub uid: String,
     /// Empty but for a changed occurrence.
-    pub(crate) recurrence_id: String,
-    pub(crate) title: String,
-    pub(crate) status: String,
-    pub(crate) starts_at: Millis,
-    pub(crate) ends_at: Millis,
+    pub recurrence_id: String,
+    pub title: String,
+    pub status: String,
+    pub starts_at: Millis,
+    pub ends_at: Millis,
     /// 1 for a series.
-    pub(crate) recurs: i64,
+    pub recurs: i64,
     /// JSON.
-    pub(crate) details: String,
-    pub(crate) digest: String,
-    pub(crate) etag: Option<String>,
-    pub(crate) updated_at: Millis,
+    pub details: String,
+    pub digest: String,
+    pub etag: Option<String>,
+    pub updated_at: Millis,
 }
 
 /// An event as it is to be from now on.
 #[derive(Clone, Debug)]
-pub(crate) struct EventChange {
+pub struct EventChange {
     /// The id counts for an event that is new.
-    pub(crate) event: EventRow,
+    pub event: EventRow,
     /// Whether the calendar did not have it a moment ago, so that it is likely to be new.
-    pub(crate) fresh: bool,
+    pub fresh: bool,
     /// The component as it came; empty where there is none.
-    pub(crate) source: String,
-    pub(crate) occurrences: Vec<OccurrenceRow>,
+    pub source: String,
+    pub occurrences: Vec<OccurrenceRow>,
     /// The digest of the version that these plans replace the plans of; where the event is another one by now, they
     /// are left out, and what was planned is taken back all the same.
-    pub(crate) planned_from: String,
-    pub(crate) plans: Vec<NewPlan>,
+    pub planned_from: String,
+    pub plans: Vec<NewPlan>,
 }
 
 /// What became of an event that came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Changed {
+pub enum Changed {
     Added,
     /// It is as it was.
     Same,
@@ -101,29 +101,24 @@ pub(crate) enum Changed {
 }
 
 /// Takes events in, in one transaction, and says what became of each.
-pub(crate) async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<Changed>, Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        changes: &'a Vec<EventChange>,
-    ) -> BoxFuture<'a, Result<Vec<Changed>, sqlx::Error>> {
-        Box::pin(async move {
-            let fresh: Vec<&EventChange> = changes.iter().filter(|change| change.fresh).collect();
-            let mut added = HashSet::new();
-            for chunk in fresh.chunks(many::ROWS) {
-                add(connection, chunk, &mut added).await?;
-            }
-            let mut became = Vec::with_capacity(changes.len());
-            for change in changes {
-                // The same name may stand there twice, or be somebody else's of this moment; then its id is not ours.
-                became.push(if added.remove(change.event.id.as_str()) {
-                    Changed::Added
-                } else {
-                    put_one(connection, change).await?
-                });
-            }
-            Ok(became)
-        })
-    }
+pub async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<Changed>, Error> {
+    let verb = verb!(|connection, changes: &Vec<EventChange>| -> Result<Vec<Changed>, sqlx::Error> {
+        let fresh: Vec<&EventChange> = changes.iter().filter(|change| change.fresh).collect();
+        let mut added = HashSet::new();
+        for chunk in fresh.chunks(bulk_insert::ROWS) {
+            add(connection, chunk, &mut added).await?;
+        }
+        let mut became = Vec::with_capacity(changes.len());
+        for change in changes {
+            // The same name may stand there twice, or be somebody else's of this moment; then its id is not ours.
+            became.push(if added.remove(change.event.id.as_str()) {
+                Changed::Added
+            } else {
+                put_one(connection, change).await?
+            });
+        }
+        Ok(became)
+    });
     store.write(changes, verb).await
 }
 
@@ -133,7 +128,7 @@ async fn add(
     changes: &[&EventChange],
     added: &mut HashSet<String>,
 ) -> Result<(), sqlx::Error> {
-    let mut query = sqlx::query_scalar(many::of(INSERT, changes.len()));
+    let mut query = sqlx::query_scalar(bulk_insert::of(INSERT, changes.len()));
     for change in changes {
         query = bind_event!(query, change.event);
     }
@@ -142,7 +137,7 @@ async fn add(
     let new: Vec<_> = changes.iter().filter(|change| added.contains(&change.event.id)).collect();
     let sources: Vec<_> = new.iter().filter(|change| !change.source.is_empty()).collect();
     if !sources.is_empty() {
-        let mut query = sqlx::query(many::of(SOURCE, sources.len()));
+        let mut query = sqlx::query(bulk_insert::of(SOURCE, sources.len()));
         for change in sources {
             query = query.bind(&change.event.id).bind(&change.source);
         }
@@ -197,8 +192,8 @@ async fn happen<R: Borrow<OccurrenceRow>>(
     connection: &mut AnyConnection,
     occurrences: &[R],
 ) -> Result<(), sqlx::Error> {
-    for chunk in occurrences.chunks(many::ROWS) {
-        let mut query = sqlx::query(many::of(OCCURRENCE, chunk.len()));
+    for chunk in occurrences.chunks(bulk_insert::ROWS) {
+        let mut query = sqlx::query(bulk_insert::of(OCCURRENCE, chunk.len()));
         for row in chunk.iter().map(R::borrow) {
             query = query.bind(&row.event_id).bind(&row.occurrence).bind(&row.user_id);
             query = query.bind(row.starts_at).bind(row.ends_at).bind(row.adjusted);
@@ -209,7 +204,7 @@ async fn happen<R: Borrow<OccurrenceRow>>(
 }
 
 /// Adds occurrences of a series as the horizon moves on.
-pub(crate) async fn keep(store: &Store, occurrences: Vec<OccurrenceRow>) -> Result<(), Error> {
+pub async fn keep(store: &Store, occurrences: Vec<OccurrenceRow>) -> Result<(), Error> {
     fn verb<'a>(
         connection: &'a mut AnyConnection,
         (occurrences,): &'a (Vec<OccurrenceRow>,),
@@ -221,27 +216,20 @@ pub(crate) async fn keep(store: &Store, occurrences: Vec<OccurrenceRow>) -> Resu
 
 /// Cancels events that are not in their calendar any more, with what was planned for them. Each comes with its line
 /// of the audit. Says how many notifications were taken back.
-pub(crate) async fn remove(
-    store: &Store,
-    events: Vec<(String, audit::AuditRow)>,
-    at: Millis,
-) -> Result<u64, Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        (events, at): &'a (Vec<(String, audit::AuditRow)>, Millis),
-    ) -> BoxFuture<'a, Result<u64, sqlx::Error>> {
-        Box::pin(async move {
-            let mut withdrawn = 0;
-            for (event, audit) in events {
-                sqlx::query(CANCEL).bind(event).bind(*at).execute(&mut *connection).await?;
-                sqlx::query(FORGET).bind(event).execute(&mut *connection).await?;
-                plans::supersede_all(connection, event, *at).await?;
-                let why = "the event is not in its calendar any more";
-                withdrawn += notifications::withdraw_all(connection, event, why, *at).await?;
-                audit::append(connection, audit).await?;
-            }
-            Ok(withdrawn)
-        })
-    }
+pub async fn remove(store: &Store, events: Vec<(String, audit::AuditRow)>, at: Millis) -> Result<u64, Error> {
+    let verb = verb!(|connection,
+                      (events, at): &(Vec<(String, audit::AuditRow)>, Millis)|
+     -> Result<u64, sqlx::Error> {
+        let mut withdrawn = 0;
+        for (event, audit) in events {
+            sqlx::query(CANCEL).bind(event).bind(*at).execute(&mut *connection).await?;
+            sqlx::query(FORGET).bind(event).execute(&mut *connection).await?;
+            plans::supersede_all(connection, event, *at).await?;
+            let why = "the event is not in its calendar any more";
+            withdrawn += notifications::withdraw_all(connection, event, why, *at).await?;
+            audit::append(connection, audit).await?;
+        }
+        Ok(withdrawn)
+    });
     store.write((events, at), verb).await
 }

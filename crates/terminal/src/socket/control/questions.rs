@@ -1,6 +1,6 @@
-//! Questions at the person's door: the inbox of a terminal.
+//! Questions in the control API.
 
-mod look;
+mod query;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -9,31 +9,33 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{Error, Out, Person, Refusal, written};
-use crate::app::App;
-use crate::events::Event;
-use crate::git::Facts;
-use crate::popups::{
-    self, Answer, Availability, By, Default, Field, Kind, Level, Outcome, Presenter, Proof, Question, State,
-    Ticket, Waits,
+use super::client::ControlClient;
+use super::protocol::{Error, Refusal, ResponseWriter, to_json};
+use adjutant_app::App;
+use adjutant_base::events::Event;
+use adjutant_host::git::Facts;
+use adjutant_questions as questions;
+use adjutant_questions::{
+    Answer, AskerPresence, Availability, Channel, DecidedBy, DefaultAnswer, Field, Level, Outcome,
+    OutcomeKind, Proof, Question, State, Ticket,
 };
 
-pub(crate) use look::{Looked, Query};
+pub use query::{Query, QuestionDetails};
 
-/// Questions that are followed; of more only the number is told.
-const FOLLOWED: usize = 300;
+/// Questions that are followed; the rest is only counted.
+const MAX_FOLLOWED: usize = 300;
 
-/// Questions that are read from the room at once.
-const PAGE: u32 = 100;
+/// Questions of one read.
+const PAGE_SIZE: u32 = 100;
 
-/// Folders that are looked at for one who follows.
-const FOLDERS: usize = 24;
+/// Workspaces whose state is sent to one follower.
+const MAX_WORKSPACES: usize = 24;
 
-/// What a person does with questions. A `ticket` is a whole one.
+/// A request about questions. A `ticket` is a whole one.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Act {
-    /// Tells what is pending and what becomes of it, as [`Update`]s, until the client hangs up.
+pub enum Request {
+    /// Sends the pending questions and their changes, as [`Update`]s, until the connection closes.
     Follow,
     /// Which there are.
     List(Query),
@@ -77,7 +79,7 @@ pub(crate) enum Act {
 
 /// A passphrase on its way to the hub; it is never shown.
 #[derive(Clone, Deserialize, PartialEq, Serialize)]
-pub(crate) struct Secret(pub(crate) String);
+pub struct Secret(pub String);
 
 impl std::fmt::Debug for Secret {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -85,13 +87,13 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// What came of an act, where it is more than a refusal to be read.
+/// The result of a request that is not a refusal.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Done {
+pub enum Done {
     /// Decided; it may be taken back until then, in milliseconds since 1970.
     Decided {
-        kind: Kind,
+        kind: OutcomeKind,
         until: Option<i64>,
     },
     Noted,
@@ -102,65 +104,65 @@ pub(crate) enum Done {
     Available(Availability),
     /// Somebody was faster.
     Before {
-        kind: Kind,
-        by: By,
-        through: Presenter,
+        kind: OutcomeKind,
+        by: DecidedBy,
+        through: Channel,
     },
     /// The answer does not fit a field of the question.
     Unfit {
         field: String,
         reason: String,
     },
-    /// The desk passphrase is missing or wrong, or none `is_set`; a sentence says which.
+    /// The approval passphrase is missing or wrong, or none `is_set`; a sentence says which.
     Passphrase {
         reason: String,
         is_set: bool,
     },
 }
 
-/// What one who follows is told.
+/// An update for a follower.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Update {
     /// A question that is new, or changed.
-    Question(Box<Shown>),
+    Question(Box<QuestionView>),
     /// It is not pending any more.
-    Gone { ticket: String, kind: Kind, by: By, through: Presenter },
-    /// What the hub sees of a workspace; the error is a sentence fragment.
+    Closed { ticket: String, kind: OutcomeKind, by: DecidedBy, through: Channel },
+    /// The state of a workspace; the error is a sentence fragment.
     Facts { workspace: String, facts: Result<Facts, String> },
-    /// Everything was told; so many are pending in all.
+    /// Everything was sent; `total` questions are pending.
     Current { total: u64, availability: Availability },
 }
 
 /// A pending question; instants are milliseconds since 1970.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Shown {
-    pub(crate) ticket: String,
+pub struct QuestionView {
+    pub ticket: String,
     /// What the client that asks calls itself.
-    pub(crate) client: String,
-    pub(crate) workspace: String,
-    pub(crate) title: String,
+    pub client: String,
+    pub workspace: String,
+    pub title: String,
     /// Markdown.
-    pub(crate) message: String,
-    pub(crate) fields: Vec<Field>,
-    pub(crate) level: Level,
-    pub(crate) default: Option<Default>,
-    pub(crate) asked_at: i64,
-    pub(crate) deadline: i64,
-    pub(crate) snoozed_until: Option<i64>,
+    pub message: String,
+    pub fields: Vec<Field>,
+    pub level: Level,
+    pub default: Option<DefaultAnswer>,
+    pub asked_at: i64,
+    pub deadline: i64,
+    pub snoozed_until: Option<i64>,
     /// How many requests get the outcome.
-    pub(crate) deliveries: u32,
-    pub(crate) waits: Waits,
+    pub deliveries: u32,
+    pub waits: AskerPresence,
 }
 
-impl Shown {
+impl QuestionView {
     /// Returns what the client that asked calls itself, or words for one that says nothing.
-    pub(crate) fn asker(&self) -> &str {
+    pub fn asker(&self) -> &str {
         if self.client.is_empty() { "an agent without a name" } else { &self.client }
     }
 }
 
-impl From<Question> for Shown {
+impl From<Question> for QuestionView {
     fn from(question: Question) -> Self {
         Self {
             ticket: question.ticket.to_string(),
@@ -175,71 +177,75 @@ impl From<Question> for Shown {
             deadline: question.deadline,
             snoozed_until: question.snoozed_until,
             deliveries: question.deliveries,
-            waits: question.waits,
+            waits: question.presence,
         }
     }
 }
 
 /// The client's calls.
-impl Person {
-    /// Gives `told` what is pending and what becomes of it; returns when the hub ends.
-    pub(crate) fn follow_questions(&mut self, told: impl FnMut(Update)) -> Result<(), Error> {
-        self.follow(&super::Act::Popups(Act::Follow), told)
+impl ControlClient {
+    /// Calls `on_update` with the pending questions and their changes; returns when the hub stops.
+    pub(crate) fn follow_questions(&mut self, on_update: impl FnMut(Update)) -> Result<(), Error> {
+        self.follow(&super::Request::Questions(Request::Follow), on_update)
     }
 
-    /// Does any other act.
-    pub(crate) fn question(&mut self, act: Act) -> Result<Done, Error> {
-        self.ask(&super::Act::Popups(act))
+    /// Sends any other request.
+    pub fn question(&mut self, act: Request) -> Result<Done, Error> {
+        self.ask(&super::Request::Questions(act))
     }
 }
 
-/// Does an act with calls of the room.
-pub(super) async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, Refusal> {
-    let popups = &app.popups;
-    let through = Presenter::Terminal;
+/// Handles a request.
+pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) -> Result<Value, Refusal> {
+    let questions = &app.questions;
+    let through = Channel::Terminal;
     let done = match act {
-        Act::Follow => return follow(app, out).await,
-        Act::List(query) => return look::list(app, query).await,
-        Act::Show { ticket } => return look::show(app, &ticket).await,
-        Act::Seen { ticket } => popups.seen(&known(&ticket)?, through).await.map(|()| Done::Noted),
-        Act::Answer { ticket, answer, note, passphrase } => {
+        Request::Follow => return follow(app, out).await,
+        Request::List(query) => return query::list(app, query).await,
+        Request::Show { ticket } => return query::show(app, &ticket).await,
+        Request::Seen { ticket } => {
+            questions.mark_seen(&known(&ticket)?, through).await.map(|()| Done::Noted)
+        }
+        Request::Answer { ticket, answer, note, passphrase } => {
             let ticket = known(&ticket)?;
-            let proof = passphrase.map_or(Proof::Door, |Secret(text)| Proof::Passphrase(text));
-            match popups.answer(&ticket, proof, answer, note, through).await {
+            let proof = passphrase.map_or(Proof::Interface, |Secret(text)| Proof::Passphrase(text));
+            match questions.answer(&ticket, proof, answer, note, through).await {
                 Ok(outcome) => decided(app, &ticket, &outcome).await,
                 Err(error) => Err(error),
             }
         }
-        Act::TakeBack { ticket } => popups.take_back(&known(&ticket)?, through).await.map(|()| Done::Noted),
-        Act::Decline { ticket, note } => {
+        Request::TakeBack { ticket } => {
+            questions.take_back(&known(&ticket)?, through).await.map(|()| Done::Noted)
+        }
+        Request::Decline { ticket, note } => {
             let ticket = known(&ticket)?;
-            match popups.decline(&ticket, note, through).await {
+            match questions.decline(&ticket, note, through).await {
                 Ok(outcome) => decided(app, &ticket, &outcome).await,
                 Err(error) => Err(error),
             }
         }
-        Act::Dismiss { ticket, note } => {
+        Request::Dismiss { ticket, note } => {
             let ticket = known(&ticket)?;
-            match popups.dismiss(&ticket, note, through).await {
+            match questions.dismiss(&ticket, note, through).await {
                 Ok(outcome) => decided(app, &ticket, &outcome).await,
                 Err(error) => Err(error),
             }
         }
-        Act::Redirect { ticket, note } => {
+        Request::Redirect { ticket, note } => {
             let ticket = known(&ticket)?;
-            match popups.redirect(&ticket, note, through).await {
+            match questions.redirect(&ticket, note, through).await {
                 Ok(outcome) => decided(app, &ticket, &outcome).await,
                 Err(error) => Err(error),
             }
         }
-        Act::Availability(availability) => {
-            popups.set_availability(availability).await.map(|()| Done::Available(availability))
+        Request::Availability(availability) => {
+            questions.set_availability(availability).await.map(|()| Done::Available(availability))
         }
-        Act::Snooze { ticket, minutes } => {
-            popups.snooze(&known(&ticket)?, minutes, through).await.map(|until| Done::Snoozed { until })
+        Request::Snooze { ticket, minutes } => {
+            questions.snooze(&known(&ticket)?, minutes, through).await.map(|until| Done::Snoozed { until })
         }
     };
-    written(&done.or_else(told_apart)?)
+    to_json(&done.or_else(to_done)?)
 }
 
 fn known(ticket: &str) -> Result<Ticket, Refusal> {
@@ -247,17 +253,17 @@ fn known(ticket: &str) -> Result<Ticket, Refusal> {
 }
 
 /// Says until when a decision may be taken back.
-async fn decided(app: &App, ticket: &Ticket, outcome: &Outcome) -> Result<Done, popups::Error> {
-    let until = match app.popups.get(ticket).await?.state {
+async fn decided(app: &App, ticket: &Ticket, outcome: &Outcome) -> Result<Done, questions::Error> {
+    let until = match app.questions.get(ticket).await?.state {
         State::Held { until, .. } => Some(until),
         State::Pending | State::Decided(_) => None,
     };
     Ok(Done::Decided { kind: outcome.kind, until })
 }
 
-/// Tells the errors apart that a presenter goes on from.
-fn told_apart(error: popups::Error) -> Result<Done, Refusal> {
-    use popups::Error;
+/// Converts the errors that a channel can continue from.
+fn to_done(error: questions::Error) -> Result<Done, Refusal> {
+    use questions::Error;
     Ok(match error {
         Error::AlreadyDecided { kind, by, through } => Done::Before { kind, by, through },
         Error::Answer { field, reason } => Done::Unfit { field, reason },
@@ -274,41 +280,45 @@ fn told_apart(error: popups::Error) -> Result<Done, Refusal> {
 }
 
 /// What of a question may change while it is pending.
-type Changing = (Option<i64>, i64, u32, Waits);
+type Changing = (Option<i64>, i64, u32, AskerPresence);
 
-async fn follow(app: &App, out: &mut Out) -> Result<Value, Refusal> {
+async fn follow(app: &App, out: &mut ResponseWriter) -> Result<Value, Refusal> {
     // From before the first look, so that nothing happens in between unnoticed.
     let mut events = app.events.subscribe();
-    let mut told: HashMap<String, Changing> = HashMap::new();
-    let mut looked: HashSet<String> = HashSet::new();
+    let mut sent: HashMap<String, Changing> = HashMap::new();
+    let mut sent_workspaces: HashSet<String> = HashSet::new();
     loop {
         let (questions, total) = pending(app).await.map_err(failed)?;
         let now: HashSet<&str> = questions.iter().map(|question| question.ticket.as_str()).collect();
         let gone: Vec<String> =
-            told.keys().filter(|ticket| !now.contains(ticket.as_str())).cloned().collect();
+            sent.keys().filter(|ticket| !now.contains(ticket.as_str())).cloned().collect();
         for ticket in gone {
-            told.remove(&ticket);
+            sent.remove(&ticket);
             if let Some(update) = ended(app, ticket).await.map_err(failed)? {
                 out.part(&update).await?;
             }
         }
         let mut folders = Vec::new();
         for question in questions {
-            let changing = (question.snoozed_until, question.deadline, question.deliveries, question.waits);
-            if told.insert(question.ticket.to_string(), changing) == Some(changing) {
+            let changing =
+                (question.snoozed_until, question.deadline, question.deliveries, question.presence);
+            if sent.insert(question.ticket.to_string(), changing) == Some(changing) {
                 continue;
             }
             let workspace = question.workspace.clone();
-            let whole = app.popups.get(&question.ticket).await.map_err(failed)?;
-            out.part(&Update::Question(Box::new(Shown::from(whole)))).await?;
-            if !workspace.is_empty() && looked.len() < FOLDERS && looked.insert(workspace.clone()) {
+            let whole = app.questions.get(&question.ticket).await.map_err(failed)?;
+            out.part(&Update::Question(Box::new(QuestionView::from(whole)))).await?;
+            if !workspace.is_empty()
+                && sent_workspaces.len() < MAX_WORKSPACES
+                && sent_workspaces.insert(workspace.clone())
+            {
                 folders.push(workspace);
             }
         }
-        let availability = app.popups.availability().await.map_err(failed)?;
+        let availability = app.questions.availability().await.map_err(failed)?;
         out.part(&Update::Current { total, availability }).await?;
         for workspace in folders {
-            let facts = app.facts(Path::new(&workspace)).await;
+            let facts = app.repo_status.get(Path::new(&workspace)).await;
             out.part(&Update::Facts { workspace, facts }).await?;
         }
         let changed = async {
@@ -321,36 +331,36 @@ async fn follow(app: &App, out: &mut Out) -> Result<Value, Refusal> {
             }
         };
         if !app.shutdown.run_until_cancelled(changed).await.unwrap_or(false) {
-            return written(&());
+            return to_json(&());
         }
     }
 }
 
 /// Returns the oldest pending questions, and how many there are.
-async fn pending(app: &App) -> Result<(Vec<Question>, u64), popups::Error> {
+async fn pending(app: &App) -> Result<(Vec<Question>, u64), questions::Error> {
     let mut questions = Vec::new();
     let mut after = None;
     loop {
-        let page = app.popups.pending(after, PAGE).await?;
+        let page = app.questions.pending(after, PAGE_SIZE).await?;
         questions.extend(page.questions.into_iter().filter(|question| question.state == State::Pending));
         after = page.next;
-        if after.is_none() || questions.len() >= FOLLOWED {
+        if after.is_none() || questions.len() >= MAX_FOLLOWED {
             return Ok((questions, page.total));
         }
     }
 }
 
 /// Says what became of a question that is not pending any more; `None` when it is again.
-async fn ended(app: &App, ticket: String) -> Result<Option<Update>, popups::Error> {
+async fn ended(app: &App, ticket: String) -> Result<Option<Update>, questions::Error> {
     let Some(known) = Ticket::parse(&ticket) else { return Ok(None) };
-    Ok(match app.popups.get(&known).await?.state {
+    Ok(match app.questions.get(&known).await?.state {
         State::Pending => None,
         State::Held { outcome, .. } | State::Decided(outcome) => {
-            Some(Update::Gone { ticket, kind: outcome.kind, by: outcome.by, through: outcome.through })
+            Some(Update::Closed { ticket, kind: outcome.kind, by: outcome.by, through: outcome.through })
         }
     })
 }
 
-fn failed(error: popups::Error) -> Refusal {
-    told_apart(error).map_or_else(|refusal| refusal, |_| Refusal::new("the hub made a mistake"))
+fn failed(error: questions::Error) -> Refusal {
+    to_done(error).map_or_else(|refusal| refusal, |_| Refusal::new("the hub made a mistake"))
 }

@@ -1,4 +1,4 @@
-//! Delegated tasks at the person's door: all of them, whoever asked.
+//! Delegated tasks in the control API: the tasks of all callers.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -6,27 +6,29 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Out, Person, Refusal, written};
-use crate::agents::definition::{Isolation, Permission};
-use crate::agents::receipt::Outcome;
-use crate::agents::task::{Filter, State, Task, What};
-use crate::agents::{self, Caller, Origin, TaskId, Viewer};
-use crate::app::App;
+use super::client::ControlClient;
+use super::protocol::{Refusal, ResponseWriter, to_json};
+use adjutant_agents as agents;
+use adjutant_agents::definition::{Isolation, Permission};
+use adjutant_agents::run_report::Outcome;
+use adjutant_agents::task::{Filter, State, Task, TaskEventKind};
+use adjutant_agents::{Caller, Origin, TaskId, Viewer};
+use adjutant_app::App;
 
-/// The key of what people delegate: their tasks are theirs from every terminal.
-const KEY: &str = "person";
+/// The key of tasks that the user delegates, which is the same for every terminal.
+const KEY: &str = "user";
 
 /// Events that are read at once.
-const EVENTS: u32 = 500;
+const BATCH_SIZE: u32 = 500;
 
 /// How long nothing may change before the state is looked at again without a reason.
-const SILENCE: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
-/// What a person does with tasks. An `id` may be the beginning of one.
+/// A request about tasks. An `id` may be the beginning of one.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Act {
-    Delegate(Box<Order>),
+pub enum Request {
+    Delegate(Box<DelegateRequest>),
     List(Query),
     Show {
         id: String,
@@ -40,7 +42,7 @@ pub(crate) enum Act {
     Cancel {
         id: String,
     },
-    /// Tells what happened after the event numbered `after`; goes on to the end if `on`.
+    /// Sends the events after the event numbered `after`; continues to the end if `on`.
     Follow {
         id: String,
         after: i64,
@@ -51,83 +53,83 @@ pub(crate) enum Act {
 /// A task to be delegated.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
-pub(crate) struct Order {
-    pub(crate) agent: String,
-    pub(crate) task: String,
+pub struct DelegateRequest {
+    pub agent: String,
+    pub task: String,
     /// Absolute.
-    pub(crate) workdir: String,
-    pub(crate) timeout_seconds: Option<u64>,
+    pub workdir: String,
+    pub timeout_seconds: Option<u64>,
     /// A JSON Schema that the final message must follow.
-    pub(crate) output_schema: Option<Value>,
+    pub output_schema: Option<Value>,
     /// Program and arguments each.
-    pub(crate) checks: Vec<Vec<String>>,
+    pub checks: Vec<Vec<String>>,
     /// A word of [`Isolation`]; the agent's own where there is none.
-    pub(crate) isolation: Option<String>,
+    pub isolation: Option<String>,
     /// A word of [`Permission`]; the agent's own where there is none.
-    pub(crate) permission: Option<String>,
+    pub permission: Option<String>,
 }
 
 /// Which tasks are listed, newest first.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
-pub(crate) struct Query {
+pub struct Query {
     /// Words of [`State`]; none is all.
-    pub(crate) states: Vec<String>,
+    pub states: Vec<String>,
     /// Stands in the text, the agent's name or the outcome.
-    pub(crate) text: Option<String>,
+    pub text: Option<String>,
     /// `next` of the page before.
-    pub(crate) before: Option<i64>,
-    pub(crate) limit: u32,
+    pub before: Option<i64>,
+    pub limit: u32,
 }
 
 /// A page of tasks.
 #[derive(Debug, Deserialize, Serialize)]
-pub(crate) struct Listed {
-    pub(crate) tasks: Vec<Shown>,
+pub struct Listed {
+    pub tasks: Vec<TaskView>,
     /// Tasks that pass the query, on all pages.
-    pub(crate) total: u64,
-    pub(crate) next: Option<i64>,
+    pub total: u64,
+    pub next: Option<i64>,
 }
 
 /// A task; instants are milliseconds since 1970.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(crate) struct Shown {
-    pub(crate) id: String,
+pub struct TaskView {
+    pub id: String,
     /// What the client that asked calls itself.
-    pub(crate) asked_by: String,
-    pub(crate) agent: String,
-    pub(crate) runner: String,
+    pub asked_by: String,
+    pub agent: String,
+    pub runner: String,
     /// In lists the first 400 characters.
-    pub(crate) task: String,
-    pub(crate) workdir: String,
+    pub task: String,
+    pub workdir: String,
     /// A word of [`State`].
-    pub(crate) status: String,
+    pub status: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) position: Option<u64>,
+    pub position: Option<u64>,
     #[serde(default)]
-    pub(crate) cancelling: bool,
-    pub(crate) created_at: i64,
-    pub(crate) started_at: Option<i64>,
-    pub(crate) ended_at: Option<i64>,
+    pub cancelling: bool,
+    pub created_at: i64,
+    pub started_at: Option<i64>,
+    pub ended_at: Option<i64>,
     /// Once it has ended; never in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) outcome: Option<Box<Outcome>>,
+    pub outcome: Option<Box<Outcome>>,
 }
 
-/// A part of what [`Act::Follow`] tells.
+/// A part of the answer to [`Request::Follow`].
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Told {
-    /// Where it stands, whenever that changes.
-    Stands(Shown),
-    Happened {
+pub enum TaskUpdate {
+    /// The state of the task, whenever it changes.
+    State(TaskView),
+    Event {
         seq: i64,
         at: i64,
-        what: What,
+        what: TaskEventKind,
     },
 }
 
-impl Shown {
+impl TaskView {
     fn new(task: Task) -> Self {
         Self {
             id: task.id.to_string(),
@@ -146,78 +148,89 @@ impl Shown {
         }
     }
 
-    /// Tells whether nothing can happen to it any more.
-    pub(crate) fn has_ended(&self) -> bool {
+    /// Returns true if the task has ended.
+    pub fn has_ended(&self) -> bool {
         State::from_name(&self.status).is_none_or(State::is_ended)
     }
 }
 
 /// The client's calls. Each names the type that answers its act.
-impl Person {
-    pub(crate) fn delegate(&mut self, order: Order) -> Result<Shown, super::Error> {
-        self.ask(&super::Act::Tasks(Act::Delegate(Box::new(order))))
+impl ControlClient {
+    /// Delegates a task; returns it as it was queued.
+    pub fn delegate(&mut self, order: DelegateRequest) -> Result<TaskView, super::protocol::Error> {
+        self.ask(&super::Request::Tasks(Request::Delegate(Box::new(order))))
     }
 
-    pub(crate) fn tasks(&mut self, query: Query) -> Result<Listed, super::Error> {
-        self.ask(&super::Act::Tasks(Act::List(query)))
+    /// Returns the tasks that match a query.
+    pub fn tasks(&mut self, query: Query) -> Result<Listed, super::protocol::Error> {
+        self.ask(&super::Request::Tasks(Request::List(query)))
     }
 
-    pub(crate) fn task(&mut self, id: &str) -> Result<Shown, super::Error> {
-        self.ask(&super::Act::Tasks(Act::Show { id: id.to_owned() }))
+    /// Returns one task by its id.
+    pub fn task(&mut self, id: &str) -> Result<TaskView, super::protocol::Error> {
+        self.ask(&super::Request::Tasks(Request::Show { id: id.to_owned() }))
     }
 
-    pub(crate) fn wait_for_task(&mut self, id: &str, seconds: Option<u64>) -> Result<Shown, super::Error> {
-        self.ask(&super::Act::Tasks(Act::Wait { id: id.to_owned(), seconds }))
+    /// Waits at most `seconds` until a task has ended; returns its state then.
+    pub fn wait_for_task(
+        &mut self,
+        id: &str,
+        seconds: Option<u64>,
+    ) -> Result<TaskView, super::protocol::Error> {
+        self.ask(&super::Request::Tasks(Request::Wait { id: id.to_owned(), seconds }))
     }
 
-    pub(crate) fn cancel_task(&mut self, id: &str) -> Result<Shown, super::Error> {
-        self.ask(&super::Act::Tasks(Act::Cancel { id: id.to_owned() }))
+    /// Cancels a task; returns its state afterwards.
+    pub fn cancel_task(&mut self, id: &str) -> Result<TaskView, super::protocol::Error> {
+        self.ask(&super::Request::Tasks(Request::Cancel { id: id.to_owned() }))
     }
 
-    /// Gives `told` what happened after the event numbered `after`, to the task's end if `on`.
-    pub(crate) fn follow_task(
+    /// Calls `on_part` with the events after the event numbered `after`, to the task's end if `on`.
+    pub fn follow_task(
         &mut self,
         id: &str,
         after: i64,
         on: bool,
-        told: impl FnMut(Told),
-    ) -> Result<Shown, super::Error> {
-        self.follow(&super::Act::Tasks(Act::Follow { id: id.to_owned(), after, on }), told)
+        on_part: impl FnMut(TaskUpdate),
+    ) -> Result<TaskView, super::protocol::Error> {
+        self.follow(&super::Request::Tasks(Request::Follow { id: id.to_owned(), after, on }), on_part)
     }
 }
 
-/// Does an act with calls of the room.
-pub(super) async fn answer(app: &App, act: Act, out: &mut Out) -> Result<Value, Refusal> {
+/// Handles a request.
+pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) -> Result<Value, Refusal> {
     let agents = &app.agents;
-    let find = async |id: String| agents.find(&Viewer::Person, &id).await;
+    let find = async |id: String| agents.find(&Viewer::User, &id).await;
     let task = match act {
-        Act::List(query) => return list(app, query).await,
-        Act::Delegate(order) => agents.delegate(request(*order)?).await?,
-        Act::Show { id } => agents.get(&Viewer::Person, &find(id).await?).await?,
-        Act::Wait { id, seconds } => wait(app, &find(id).await?, seconds.map(Duration::from_secs)).await?,
-        Act::Cancel { id } => {
+        Request::List(query) => return list(app, query).await,
+        Request::Delegate(order) => agents.delegate(request(*order)?).await?,
+        Request::Show { id } => agents.get(&Viewer::User, &find(id).await?).await?,
+        Request::Wait { id, seconds } => {
+            wait(app, &find(id).await?, seconds.map(Duration::from_secs)).await?
+        }
+        Request::Cancel { id } => {
             let id = find(id).await?;
-            agents.cancel(&Viewer::Person, &id).await?;
+            agents.cancel(&Viewer::User, &id).await?;
             wait(app, &id, None).await?
         }
-        Act::Follow { id, after, on } => follow(app, &find(id).await?, after, on, out).await?,
+        Request::Follow { id, after, on } => follow(app, &find(id).await?, after, on, out).await?,
     };
     let own = task.caller == KEY && task.outcome.is_some();
     let id = task.id.clone();
-    let answer = written(&Shown::new(task))?;
+    let answer = to_json(&TaskView::new(task))?;
     if own {
-        agents.delivered(&id).await;
+        agents.mark_delivered(&id).await;
     }
     Ok(answer)
 }
 
-fn request(order: Order) -> Result<agents::Request, Refusal> {
+fn request(order: DelegateRequest) -> Result<agents::Request, Refusal> {
     let isolation = order.isolation.as_deref().map(|word| {
         let all = Isolation::ALL.into_iter().find(|isolation| isolation.name() == word);
-        all.ok_or_else(|| Refusal::new(format!("`{word}` is no isolation")))
+        all.ok_or_else(|| Refusal::new(format!("`{word}` is not an isolation")))
     });
     let permission = order.permission.as_deref().map(|word| {
-        Permission::from_name(word).ok_or_else(|| Refusal::new(format!("`{word}` is no permission")))
+        Permission::from_name(word).ok_or_else(|| Refusal::new(format!("`{word}` is not a permission")))
     });
     Ok(agents::Request {
         caller: Caller { key: KEY.to_owned(), label: KEY.to_owned(), origin: Origin::Outside },
@@ -235,50 +248,57 @@ fn request(order: Order) -> Result<agents::Request, Refusal> {
 
 async fn list(app: &App, query: Query) -> Result<Value, Refusal> {
     let states = query.states.iter().map(|word| {
-        State::from_name(word).ok_or_else(|| Refusal::new(format!("`{word}` is no state of a task")))
+        State::from_name(word).ok_or_else(|| Refusal::new(format!("`{word}` is not a state of a task")))
     });
     let filter = Filter { states: states.collect::<Result<_, _>>()?, text: query.text, ..Filter::default() };
     let limit = query.limit.clamp(1, 1000);
-    let page = app.agents.list(&Viewer::Person, filter, query.before, limit).await?;
-    let tasks = page.tasks.into_iter().map(Shown::new).collect();
-    written(&Listed { tasks, total: page.total, next: page.next })
+    let page = app.agents.list(&Viewer::User, filter, query.before, limit).await?;
+    let tasks = page.tasks.into_iter().map(TaskView::new).collect();
+    to_json(&Listed { tasks, total: page.total, next: page.next })
 }
 
-async fn wait(app: &App, id: &TaskId, patience: Option<Duration>) -> Result<Task, agents::Error> {
-    let end = patience.map(|patience| Instant::now() + patience);
+async fn wait(app: &App, id: &TaskId, timeout: Option<Duration>) -> Result<Task, agents::Error> {
+    let end = timeout.map(|timeout| Instant::now() + timeout);
     loop {
-        let left = end.map_or(SILENCE, |end| end.saturating_duration_since(Instant::now()).min(SILENCE));
-        let task = app.agents.wait(&Viewer::Person, id, left).await?;
+        let left =
+            end.map_or(POLL_INTERVAL, |end| end.saturating_duration_since(Instant::now()).min(POLL_INTERVAL));
+        let task = app.agents.wait(&Viewer::User, id, left).await?;
         if task.state.is_ended() || end.is_some_and(|end| Instant::now() >= end) {
             return Ok(task);
         }
     }
 }
 
-async fn follow(app: &App, id: &TaskId, after: i64, on: bool, out: &mut Out) -> Result<Task, Refusal> {
+async fn follow(
+    app: &App,
+    id: &TaskId,
+    after: i64,
+    on: bool,
+    out: &mut ResponseWriter,
+) -> Result<Task, Refusal> {
     let agents = &app.agents;
     let mut seen = after;
     let mut stood = None;
     loop {
         // The state first: whatever happened before an end is then among the events.
-        let task = agents.get(&Viewer::Person, id).await?;
+        let task = agents.get(&Viewer::User, id).await?;
         let stands = (task.state, task.position, task.cancelling, task.runner.clone());
         if on && !task.state.is_ended() && stood.as_ref() != Some(&stands) {
-            out.part(&Told::Stands(Shown::new(task.clone()))).await?;
+            out.part(&TaskUpdate::State(TaskView::new(task.clone()))).await?;
             stood = Some(stands);
         }
-        let fresh = agents.happened(&Viewer::Person, id, seen, EVENTS).await?;
+        let fresh = agents.events(&Viewer::User, id, seen, BATCH_SIZE).await?;
         let Some(last) = fresh.last().map(|happened| happened.seq) else {
             if task.state.is_ended() || !on {
                 return Ok(task);
             }
-            agents.changed(id, seen, SILENCE).await;
+            agents.wait_for_event(id, seen, POLL_INTERVAL).await;
             continue;
         };
         seen = last;
         for happened in fresh {
-            let agents::Happened { seq, at, what } = happened;
-            out.part(&Told::Happened { seq, at, what }).await?;
+            let agents::TaskEvent { seq, at, kind } = happened;
+            out.part(&TaskUpdate::Event { seq, at, what: kind }).await?;
         }
     }
 }
@@ -290,7 +310,7 @@ impl From<agents::Error> for Refusal {
         }
         let hint = match &error {
             agents::Error::UnknownAgent { .. } => Some("`adjutant agents list` shows all of them"),
-            agents::Error::BrokenAgent { .. } => Some("`adjutant agents lint` says where the fault is"),
+            agents::Error::BrokenAgent { .. } => Some("`adjutant agents lint` shows the line"),
             agents::Error::NoTask { .. } | agents::Error::UnknownTask { .. } => {
                 Some("`adjutant tasks list` shows all of them")
             }

@@ -1,46 +1,48 @@
-//! What Codex waits for, whole, as lines of the screen.
+//! A pending approval as lines of the screen.
 
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::lines;
-use crate::codex::approval::{Approval, Decision, Wants};
+use super::item_lines;
 use crate::tui::theme::Theme;
+use adjutant_codex::approval::{Approval, ApprovalKind, Decision};
 
 /// Returns the lines of an approval, of which `others` wait behind it.
 pub(super) fn lines(approval: &Approval, others: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-    let title = match &approval.wants {
-        Wants::Command { .. } => "Codex wants to run a command".to_owned(),
-        Wants::Patch { .. } => "Codex wants to change files".to_owned(),
-        Wants::Elicitation { server, .. } => format!("`{server}` asks through Codex"),
-        Wants::Input { .. } => "Codex asks".to_owned(),
-        Wants::Unknown { .. } => "Codex asks something unknown".to_owned(),
+    let title = match &approval.kind {
+        ApprovalKind::Command { .. } => "Codex wants to run a command".to_owned(),
+        ApprovalKind::Patch { .. } => "Codex wants to change files".to_owned(),
+        ApprovalKind::Elicitation { server, .. } => format!("`{server}` asks through Codex"),
+        ApprovalKind::Input { .. } => "Codex asks".to_owned(),
+        ApprovalKind::Unknown { .. } => "Codex asks something unknown".to_owned(),
     };
     let behind = if others == 0 { String::new() } else { format!(" ({others} more behind it)") };
-    let mut all = lines::text(&format!("{title}{behind}"), room, Theme::strong());
+    let mut all = item_lines::text(&format!("{title}{behind}"), room, Theme::strong());
     if let Some(reason) = &approval.reason {
-        all.extend(lines::text(reason, room, theme.quiet()));
+        all.extend(item_lines::text(reason, room, theme.quiet()));
     }
-    match &approval.wants {
-        Wants::Command { argv, cwd } => {
-            all.extend(lines::text(&format!("$ {}", approval.command_line()), room, theme.hunk()));
+    match &approval.kind {
+        ApprovalKind::Command { argv, cwd } => {
+            all.extend(item_lines::text(&format!("$ {}", approval.command_line()), room, theme.hunk()));
             if argv.len() > 1 {
                 let exact = serde_json::to_string(argv).unwrap_or_default();
-                all.extend(lines::text(&format!("argv {exact}"), room, theme.quiet()));
+                all.extend(item_lines::text(&format!("argv {exact}"), room, theme.quiet()));
             }
             if let Some(cwd) = cwd {
-                all.extend(lines::text(&format!("in {cwd}"), room, theme.quiet()));
+                all.extend(item_lines::text(&format!("in {cwd}"), room, theme.quiet()));
             }
         }
-        Wants::Patch { changes } => all.extend(lines::changes(changes, room, theme)),
-        Wants::Elicitation { message, .. } => all.extend(lines::text(message, room, Style::new())),
-        Wants::Input { questions } => {
+        ApprovalKind::Patch { changes } => all.extend(item_lines::changes(changes, room, theme)),
+        ApprovalKind::Elicitation { message, .. } => {
+            all.extend(item_lines::text(message, room, Style::new()));
+        }
+        ApprovalKind::Input { questions } => {
             for question in questions {
-                all.extend(lines::text(&question.text, room, Style::new()));
+                all.extend(item_lines::text(&question.text, room, Style::new()));
             }
         }
-        Wants::Unknown { method, params } => {
-            all.extend(lines::text(&format!("{method} {params}"), room, Style::new()));
+        ApprovalKind::Unknown { method, params } => {
+            all.extend(item_lines::text(&format!("{method} {params}"), room, Style::new()));
         }
     }
     all
@@ -66,11 +68,11 @@ pub(super) fn keys(approval: &Approval) -> String {
 
 /// Tells whether a plain yes is no answer to it.
 pub(super) fn is_form(approval: &Approval) -> bool {
-    match &approval.wants {
-        Wants::Elicitation { schema, .. } => {
+    match &approval.kind {
+        ApprovalKind::Elicitation { schema, .. } => {
             schema["properties"].as_object().is_some_and(|fields| !fields.is_empty())
         }
-        Wants::Input { .. } => true,
-        Wants::Command { .. } | Wants::Patch { .. } | Wants::Unknown { .. } => false,
+        ApprovalKind::Input { .. } => true,
+        ApprovalKind::Command { .. } | ApprovalKind::Patch { .. } | ApprovalKind::Unknown { .. } => false,
     }
 }

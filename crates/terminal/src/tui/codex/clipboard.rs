@@ -4,11 +4,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 /// Bytes of text that are copied; terminals take about 100,000 bytes of base64.
-pub(super) const MOST: usize = 72 * 1024;
+pub(super) const MAX_BYTES: usize = 72 * 1024;
 
-/// Returns what makes a terminal put a text into its clipboard; what is beyond [`MOST`] is left out.
+/// Returns the escape sequence that copies a text, up to [`MAX_BYTES`] of it.
 pub(super) fn sequence(text: &str) -> String {
-    format!("\u{1b}]52;c;{}\u{7}", STANDARD.encode(&text.as_bytes()[..text.floor_char_boundary(MOST)]))
+    format!("\u{1b}]52;c;{}\u{7}", STANDARD.encode(&text.as_bytes()[..text.floor_char_boundary(MAX_BYTES)]))
 }
 
 #[cfg(test)]

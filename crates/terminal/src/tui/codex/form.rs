@@ -1,15 +1,16 @@
-//! A form that Codex hands on from an MCP server, or questions of the model, while a person fills it in.
+//! A form of an MCP server or questions of the model, while the user fills them in.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::Line;
 
-use crate::popups::{Answer, Field};
-use crate::tui::entry::Entry;
 use crate::tui::theme::Theme;
-use crate::tui::view::{filled, label, styled};
+use crate::tui::view::{filled, label};
+use crate::tui::widgets::field_input::Entry;
+use crate::tui::widgets::styled_text::styled;
+use adjutant_questions::{Answer, Field};
 
 /// Bytes of one text of an answer; the hub has the last word.
-const LARGEST: usize = 64 * 1024;
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
 /// What is filled in so far.
 #[derive(Debug)]
@@ -79,9 +80,9 @@ impl Form {
                 }
             }
         }
-        match answer.fit(&self.fields, LARGEST) {
+        match answer.fit(&self.fields, MAX_ANSWER_BYTES) {
             Ok(answer) => Some(answer),
-            Err(crate::popups::Error::Answer { field, reason }) => {
+            Err(adjutant_questions::Error::Answer { field, reason }) => {
                 let at = self.fields.iter().position(|one| one.name == field);
                 self.focus = at.unwrap_or(self.focus);
                 self.fault = Some(reason);

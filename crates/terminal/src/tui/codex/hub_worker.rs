@@ -1,4 +1,4 @@
-//! The threads that speak with the hub, for the one that has the screen.
+//! The threads that talk with the hub for the Codex view.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -6,63 +6,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::console::{ITEMS, Input};
-use crate::codex::approval::Decision;
-use crate::popups::Answer;
+use super::messages::{Action, MAX_ITEMS, Message};
 use crate::socket::Start;
-use crate::socket::person::codex::Order;
-use crate::socket::person::{Error, HangUp, Person};
-use crate::tui::Hub;
+use crate::socket::control::{ControlClient, Error, HangUp};
+use crate::tui::hub::Hub;
+use adjutant_codex::approval::Decision;
 
 /// Pause between two looks for a hub that is gone.
-const PAUSE: Duration = Duration::from_secs(1);
-/// Acts that wait their turn. A person is slower than the hub.
-const ACTS: usize = 64;
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Actions that may wait for the hub, which is faster than the user.
+const REQUEST_QUEUE_SIZE: usize = 64;
 /// How long leaving may take.
-const LAST: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Threads of the list.
-const THREADS: u32 = 200;
+const MAX_THREADS: u32 = 200;
 
-/// What a person does.
-#[derive(Debug)]
-pub(super) enum Act {
-    Send(Box<Order>),
-    Steer {
-        thread: String,
-        text: String,
-    },
-    Interrupt {
-        thread: String,
-    },
-    Decide {
-        approval: String,
-        decision: Decision,
-    },
-    Older {
-        thread: String,
-        before: i64,
-        limit: u32,
-    },
-    /// What is to be filled in for an approval, and what was.
-    Form {
-        approval: String,
-    },
-    Fill {
-        approval: String,
-        answer: Answer,
-    },
-}
-
-/// Does acts in their order. What must not wait behind a thread that begins has a queue of its own.
-pub(super) struct Acts {
-    orders: SyncSender<Act>,
-    urgent: SyncSender<Act>,
+/// Runs actions in order. Urgent actions have a queue of their own, because starting a thread takes long.
+pub(super) struct HubThread {
+    orders: SyncSender<Action>,
+    urgent: SyncSender<Action>,
     /// Does what is urgent.
     worker: JoinHandle<()>,
 }
 
-impl Acts {
-    pub(super) fn start(hub: Hub, inputs: SyncSender<Input>) -> Self {
+impl HubThread {
+    pub(super) fn start(hub: Hub, inputs: SyncSender<Message>) -> Self {
         let (orders, _) = queue(hub.clone(), inputs.clone());
         let (urgent, worker) = queue(hub, inputs);
         Self { orders, urgent, worker }
@@ -71,22 +39,22 @@ impl Acts {
     /// Waits a moment for what was asked last: who stops a turn and leaves at once has stopped it.
     pub(super) fn finish(self) {
         drop(self.urgent);
-        let end = Instant::now() + LAST;
+        let end = Instant::now() + EXIT_TIMEOUT;
         while !self.worker.is_finished() && Instant::now() < end {
-            std::thread::sleep(LAST / 100);
+            std::thread::sleep(EXIT_TIMEOUT / 100);
         }
     }
 
     /// Hands in an act; one that finds its queue full is told as failed.
-    pub(super) fn ask(&self, act: Act) -> Result<(), Input> {
+    pub(super) fn ask(&self, act: Action) -> Result<(), Message> {
         let queue = match act {
-            Act::Send(_) => &self.orders,
-            Act::Steer { .. }
-            | Act::Interrupt { .. }
-            | Act::Decide { .. }
-            | Act::Older { .. }
-            | Act::Form { .. }
-            | Act::Fill { .. } => &self.urgent,
+            Action::Send(_) => &self.orders,
+            Action::Steer { .. }
+            | Action::Interrupt { .. }
+            | Action::Decide { .. }
+            | Action::Older { .. }
+            | Action::Form { .. }
+            | Action::Fill { .. } => &self.urgent,
         };
         queue.try_send(act).map_err(|error| {
             let (TrySendError::Full(act) | TrySendError::Disconnected(act)) = error;
@@ -95,10 +63,10 @@ impl Acts {
     }
 }
 
-fn queue(hub: Hub, inputs: SyncSender<Input>) -> (SyncSender<Act>, JoinHandle<()>) {
-    let (send, acts): (_, Receiver<Act>) = sync_channel(ACTS);
+fn queue(hub: Hub, inputs: SyncSender<Message>) -> (SyncSender<Action>, JoinHandle<()>) {
+    let (send, hub_thread): (_, Receiver<Action>) = sync_channel(REQUEST_QUEUE_SIZE);
     let worker = std::thread::spawn(move || {
-        for act in acts {
+        for act in hub_thread {
             // A connection for each: the hub may be another one than a moment ago.
             let input = told(act, hub.connect(Start::Never).map_err(|error| said(&error)));
             if inputs.send(input).is_err() {
@@ -110,45 +78,48 @@ fn queue(hub: Hub, inputs: SyncSender<Input>) -> (SyncSender<Act>, JoinHandle<()
 }
 
 /// Does an act, where the hub can be reached, and returns what is told of it.
-fn told(act: Act, person: Result<Person, String>) -> Input {
+fn told(act: Action, client: Result<ControlClient, String>) -> Message {
     match act {
-        Act::Send(order) => {
+        Action::Send(order) => {
             let prompt = order.start.prompt.clone();
-            Input::Sent { prompt, sent: with(person, |person| person.send_codex(*order)) }
+            Message::Sent { prompt, sent: with(client, |client| client.send_codex(*order)) }
         }
-        Act::Steer { thread, text } => {
-            let done = with(person, |person| person.steer_codex(&thread, text.clone()));
-            Input::Done { typed: Some(text), done: done.map(|()| "Codex took it into the turn") }
+        Action::Steer { thread, text } => {
+            let done = with(client, |client| client.steer_codex(&thread, text.clone()));
+            Message::Done { typed: Some(text), done: done.map(|()| "Codex took it into the turn") }
         }
-        Act::Interrupt { thread } => {
-            let done = with(person, |person| person.interrupt_codex(&thread));
-            Input::Done { typed: None, done: done.map(|()| "interrupting the turn; Ctrl-C once more leaves") }
+        Action::Interrupt { thread } => {
+            let done = with(client, |client| client.interrupt_codex(&thread));
+            Message::Done {
+                typed: None,
+                done: done.map(|()| "interrupting the turn; Ctrl-C once more leaves"),
+            }
         }
-        Act::Decide { approval, decision } => {
+        Action::Decide { approval, decision } => {
             let typed = if let Decision::Deny { note } = &decision { note.clone() } else { None };
-            let done = with(person, |person| person.decide_codex(&approval, decision));
-            Input::Done { typed, done: done.map(|()| "answered") }
+            let done = with(client, |client| client.decide_codex(&approval, decision));
+            Message::Done { typed, done: done.map(|()| "answered") }
         }
-        Act::Form { approval } => {
-            let fields = with(person, |person| person.codex_form(&approval));
-            Input::Form { approval, fields }
+        Action::Form { approval } => {
+            let fields = with(client, |client| client.codex_form(&approval));
+            Message::Form { approval, fields }
         }
-        Act::Fill { approval, answer } => {
-            let done = with(person, |person| person.fill_codex(&approval, answer));
-            Input::Done { typed: None, done: done.map(|()| "answered") }
+        Action::Fill { approval, answer } => {
+            let done = with(client, |client| client.fill_codex(&approval, answer));
+            Message::Done { typed: None, done: done.map(|()| "answered") }
         }
-        Act::Older { thread, before, limit } => {
-            let items = with(person, |person| person.codex_items(&thread, before, limit));
-            Input::Older { thread, items }
+        Action::Older { thread, before, limit } => {
+            let items = with(client, |client| client.codex_items(&thread, before, limit));
+            Message::Older { thread, items }
         }
     }
 }
 
 fn with<T>(
-    person: Result<Person, String>,
-    does: impl FnOnce(&mut Person) -> Result<T, Error>,
+    client: Result<ControlClient, String>,
+    does: impl FnOnce(&mut ControlClient) -> Result<T, Error>,
 ) -> Result<T, String> {
-    does(&mut person?).map_err(|error| said(&error))
+    does(&mut client?).map_err(|error| said(&error))
 }
 
 /// A refusal with what to do about it.
@@ -162,12 +133,12 @@ fn said(error: &Error) -> String {
 }
 
 /// A line on which the hub tells something, for as long as the value is kept.
-pub(super) struct Line {
+pub(super) struct HubStream {
     over: Arc<AtomicBool>,
     hang_up: Arc<Mutex<Option<HangUp>>>,
 }
 
-impl Drop for Line {
+impl Drop for HubStream {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
         if let Some(hang_up) = &*self.hang_up.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -177,22 +148,22 @@ impl Drop for Line {
 }
 
 /// Tells the threads that hold a text, under `number`.
-pub(super) fn watch(hub: Hub, text: String, number: u64, inputs: SyncSender<Input>) -> Line {
+pub(super) fn watch(hub: Hub, text: String, number: u64, inputs: SyncSender<Message>) -> HubStream {
     let send = inputs.clone();
-    keep(hub, inputs, move |person| {
-        person.watch_codex(&text, THREADS, |threads| {
+    keep(hub, inputs, move |client| {
+        client.watch_codex(&text, MAX_THREADS, |threads| {
             // The one who draws has ended when nobody listens.
-            let _ = send.send(Input::Threads { number, threads });
+            let _ = send.send(Message::Threads { number, threads });
         })
     })
 }
 
 /// Tells what becomes of a thread, under `number`.
-pub(super) fn follow(hub: Hub, thread: String, number: u64, inputs: SyncSender<Input>) -> Line {
+pub(super) fn follow(hub: Hub, thread: String, number: u64, inputs: SyncSender<Message>) -> HubStream {
     let send = inputs.clone();
-    keep(hub, inputs, move |person| {
-        person.follow_codex(&thread, ITEMS, |live| {
-            let _ = send.send(Input::Live { number, live });
+    keep(hub, inputs, move |client| {
+        client.follow_codex(&thread, MAX_ITEMS, |update| {
+            let _ = send.send(Message::Updated { number, update });
         })
     })
 }
@@ -200,19 +171,19 @@ pub(super) fn follow(hub: Hub, thread: String, number: u64, inputs: SyncSender<I
 /// Talks with the hub that is there, and with the next one when it ends.
 fn keep(
     hub: Hub,
-    inputs: SyncSender<Input>,
-    talk: impl Fn(&mut Person) -> Result<(), Error> + Send + 'static,
-) -> Line {
-    let line = Line { over: Arc::default(), hang_up: Arc::default() };
+    inputs: SyncSender<Message>,
+    talk: impl Fn(&mut ControlClient) -> Result<(), Error> + Send + 'static,
+) -> HubStream {
+    let line = HubStream { over: Arc::default(), hang_up: Arc::default() };
     let (over, hang_up) = (line.over.clone(), line.hang_up.clone());
     std::thread::spawn(move || {
         loop {
-            let ended = hub.connect(Start::Never).and_then(|mut person| {
-                *hang_up.lock().unwrap_or_else(PoisonError::into_inner) = Some(person.hang_up()?);
-                if over.load(Ordering::SeqCst) || inputs.send(Input::Reached(Ok(()))).is_err() {
+            let ended = hub.connect(Start::Never).and_then(|mut client| {
+                *hang_up.lock().unwrap_or_else(PoisonError::into_inner) = Some(client.hang_up()?);
+                if over.load(Ordering::SeqCst) || inputs.send(Message::Reached(Ok(()))).is_err() {
                     return Ok(());
                 }
-                talk(&mut person)
+                talk(&mut client)
             });
             if over.load(Ordering::SeqCst) {
                 return;
@@ -221,10 +192,10 @@ fn keep(
                 Ok(()) => "the hub stopped; looking for the next".to_owned(),
                 Err(error) => said(&error),
             };
-            if inputs.send(Input::Reached(Err(reason))).is_err() {
+            if inputs.send(Message::Reached(Err(reason))).is_err() {
                 return;
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(RETRY_INTERVAL);
         }
     });
     line

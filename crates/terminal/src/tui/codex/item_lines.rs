@@ -1,13 +1,14 @@
-//! An item as lines of the screen. Text of strangers is made harmless, long text is cut until it is opened.
+//! Items as lines of the screen. Untrusted text is escaped, long text is cut until it is opened.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::codex::approval::Settled;
-use crate::codex::happened::{Change, Item, ItemState, Kind};
 use crate::tui::theme::Theme;
-use crate::tui::wrap::wrap;
-use crate::visible;
+use crate::tui::widgets::wrap::wrap;
+use adjutant_base::text::escape_invisible;
+use adjutant_codex::approval::ResolvedApproval;
+use adjutant_codex::event::{Item, ItemKind, ItemState};
+use adjutant_codex::patch::FileChange;
 
 /// Lines of an item that is opened; the browser and the store have more.
 const MOST: usize = 2000;
@@ -22,7 +23,7 @@ pub(super) enum Part {
 
 /// Which lines of a text stay when it is cut.
 #[derive(Clone, Copy)]
-enum Kept {
+enum NumberedItem {
     First(usize),
     Last(usize),
 }
@@ -31,28 +32,28 @@ enum Kept {
 pub(super) fn of(item: &Item, part: Part, room: usize, theme: Theme) -> (Vec<Line<'static>>, bool) {
     let mut page = Page { lines: Vec::new(), cut: false, part, room, theme };
     match &item.kind {
-        Kind::User { text } => page.text("› ", text, Theme::strong(), Kept::First(20)),
-        Kind::Agent { text } => page.text("", text, Style::new(), Kept::First(MOST)),
-        Kind::Reasoning { text } => page.text("∴ ", text, theme.quiet(), Kept::First(2)),
-        Kind::Command { command, output, exit_code, .. } => {
-            page.text("$ ", command, theme.hunk(), Kept::First(6));
-            page.text("  ", output.trim_end_matches('\n'), theme.quiet(), Kept::Last(6));
+        ItemKind::User { text } => page.text("› ", text, Theme::strong(), NumberedItem::First(20)),
+        ItemKind::Agent { text } => page.text("", text, Style::new(), NumberedItem::First(MOST)),
+        ItemKind::Reasoning { text } => page.text("∴ ", text, theme.quiet(), NumberedItem::First(2)),
+        ItemKind::Command { command, output, exit_code, .. } => {
+            page.text("$ ", command, theme.hunk(), NumberedItem::First(6));
+            page.text("  ", output.trim_end_matches('\n'), theme.quiet(), NumberedItem::Last(6));
             if let Some(code) = exit_code.filter(|code| *code != 0) {
-                page.text("  ", &format!("exit {code}"), theme.alarm(), Kept::First(1));
+                page.text("  ", &format!("exit {code}"), theme.alarm(), NumberedItem::First(1));
             }
         }
-        Kind::Patch { changes } => page.changes(changes, 12),
-        Kind::Tool { server, tool, arguments, result } => {
-            page.text("⚙ ", &format!("{server}.{tool} {arguments}"), theme.hunk(), Kept::First(4));
-            page.text("  ", result.as_deref().unwrap_or_default(), theme.quiet(), Kept::First(4));
+        ItemKind::Patch { changes } => page.changes(changes, 12),
+        ItemKind::Tool { server, tool, arguments, result } => {
+            page.text("⚙ ", &format!("{server}.{tool} {arguments}"), theme.hunk(), NumberedItem::First(4));
+            page.text("  ", result.as_deref().unwrap_or_default(), theme.quiet(), NumberedItem::First(4));
         }
-        Kind::Error { message } => page.text("✗ ", message, theme.alarm(), Kept::First(8)),
-        Kind::Other { name, content } => match Settled::read(content) {
+        ItemKind::Error { message } => page.text("✗ ", message, theme.alarm(), NumberedItem::First(8)),
+        ItemKind::Other { name, content } => match ResolvedApproval::read(content) {
             Some(settled) => {
                 let text = format!("{}: {}", settled.outcome(), settled.line());
-                page.text("✓ ", &text, theme.good(), Kept::First(3));
+                page.text("✓ ", &text, theme.good(), NumberedItem::First(3));
             }
-            None => page.text("· ", name, theme.quiet(), Kept::First(2)),
+            None => page.text("· ", name, theme.quiet(), NumberedItem::First(2)),
         },
     }
     let word = match item.state {
@@ -62,15 +63,16 @@ pub(super) fn of(item: &Item, part: Part, room: usize, theme: Theme) -> (Vec<Lin
         ItemState::Done => None,
     };
     // A message that grows needs no word for it.
-    if let Some((word, style)) = word.filter(|_| !matches!(item.kind, Kind::Agent { .. } | Kind::User { .. }))
+    if let Some((word, style)) =
+        word.filter(|_| !matches!(item.kind, ItemKind::Agent { .. } | ItemKind::User { .. }))
     {
-        page.text("  ", word, style, Kept::First(1));
+        page.text("  ", word, style, NumberedItem::First(1));
     }
     (page.lines, page.cut)
 }
 
 /// Returns the files of a patch, all of it.
-pub(super) fn changes(changes: &[Change], room: usize, theme: Theme) -> Vec<Line<'static>> {
+pub(super) fn changes(changes: &[FileChange], room: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut page = Page { lines: Vec::new(), cut: false, part: Part::All, room, theme };
     page.changes(changes, MOST);
     page.lines
@@ -92,7 +94,7 @@ struct Page {
 
 impl Page {
     /// Adds a text behind a sign; lines after the first are indented as far.
-    fn text(&mut self, sign: &str, text: &str, style: Style, kept: Kept) {
+    fn text(&mut self, sign: &str, text: &str, style: Style, kept: NumberedItem) {
         if text.is_empty() {
             return;
         }
@@ -101,8 +103,8 @@ impl Page {
         let lines: Vec<String> = text.split('\n').flat_map(|line| wrap(&harmless(line), room, 0)).collect();
         let (from, to) = match (self.part, kept) {
             (Part::All, _) => (0, MOST),
-            (Part::Some, Kept::First(most)) => (0, most),
-            (Part::Some, Kept::Last(most)) => (lines.len().saturating_sub(most), lines.len()),
+            (Part::Some, NumberedItem::First(most)) => (0, most),
+            (Part::Some, NumberedItem::Last(most)) => (lines.len().saturating_sub(most), lines.len()),
         };
         let to = to.min(lines.len());
         if from > 0 {
@@ -117,9 +119,14 @@ impl Page {
         }
     }
 
-    fn changes(&mut self, changes: &[Change], most: usize) {
+    fn changes(&mut self, changes: &[FileChange], most: usize) {
         for change in changes {
-            self.text("± ", &format!("{} ({})", change.path, change.how), Theme::strong(), Kept::First(2));
+            self.text(
+                "± ",
+                &format!("{} ({})", change.path, change.how),
+                Theme::strong(),
+                NumberedItem::First(2),
+            );
             let rows: Vec<&str> = change.diff.trim_end_matches('\n').split('\n').collect();
             let most = if self.part == Part::All { MOST } else { most };
             // The content of a new file has no signs before its lines.
@@ -133,7 +140,7 @@ impl Page {
                     _ => Style::new(),
                 };
                 let sign = if whole { "  +" } else { "  " };
-                self.text(sign, if row.is_empty() { " " } else { row }, style, Kept::First(MOST));
+                self.text(sign, if row.is_empty() { " " } else { row }, style, NumberedItem::First(MOST));
             }
             if rows.len() > most {
                 self.left_out(rows.len() - most);
@@ -150,5 +157,5 @@ impl Page {
 
 /// A line without what a terminal would obey, and with tabs as the columns they would take.
 fn harmless(line: &str) -> String {
-    visible::plain(line.trim_end_matches('\r')).replace('\t', "    ")
+    escape_invisible::plain(line.trim_end_matches('\r')).replace('\t', "    ")
 }

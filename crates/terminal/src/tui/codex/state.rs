@@ -1,103 +1,34 @@
-//! The state of the view. It changes by [`Console::on`] alone; [`Console::lay_out`] fits it to the screen.
+//! The state of the Codex view. [`ViewState::update`] alone changes it; [`ViewState::lay_out`] fits it to the screen.
 
 mod keys;
 
 use std::time::{Duration, Instant};
 
-use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
+use ratatui::crossterm::event::KeyEventKind;
 use ratatui::text::Line;
 
 use super::approval;
 use super::form::Form;
-use super::reach::Act;
+use super::input_box;
+use super::messages::{Action, Effect, MAX_ITEMS, Message};
 use super::transcript::{Newer, Transcript};
-use crate::codex::approval::Approval;
-use crate::codex::happened::Happened;
-use crate::codex::settings::Start;
-use crate::codex::thread::Thread;
-use crate::popups::Field;
-use crate::socket::person::codex::{Kept, Live, Order, Sent, Shown, Stands};
-use crate::tui::editor::Editor;
+use crate::socket::control::codex::{
+    NumberedItem, Prompt, SentPrompt, ThreadSnapshot, ThreadUpdate, ThreadView,
+};
 use crate::tui::theme::Theme;
+use crate::tui::widgets::text_input::Editor;
+use adjutant_codex::approval::Approval;
+use adjutant_codex::event::CodexEvent;
+use adjutant_codex::thread::Thread;
+use adjutant_codex::thread_options::ThreadOptions;
 
-/// Items that are asked for at once.
-pub(super) const ITEMS: u32 = 200;
 /// How long a sentence about what happened stays.
-const SAID: Duration = Duration::from_secs(8);
+const NOTICE_DURATION: Duration = Duration::from_secs(8);
 /// A key that comes right after Codex asked was meant for something else.
-const CALM: Duration = Duration::from_millis(500);
-/// Columns of the list, and from how many on it stands beside the thread.
-const LIST: u16 = 30;
-const WIDE: u16 = 90;
-
-/// Something that happened.
-#[derive(Debug)]
-pub(super) enum Input {
-    Key(KeyEvent),
-    Paste(String),
-    /// A moment has passed, or the window has another size.
-    Tick,
-    /// Nothing can be typed any more.
-    Gone,
-    /// The list for the search of that number.
-    Threads {
-        number: u64,
-        threads: Vec<Shown>,
-    },
-    /// Of the thread that was opened under that number.
-    Live {
-        number: u64,
-        live: Live,
-    },
-    /// Whether the hub can be reached.
-    Reached(Result<(), String>),
-    Sent {
-        prompt: String,
-        sent: Result<Sent, String>,
-    },
-    Older {
-        thread: String,
-        items: Result<Vec<Kept>, String>,
-    },
-    /// What came of an act that is told in a sentence; what was typed for it comes back where it failed.
-    Done {
-        typed: Option<String>,
-        done: Result<&'static str, String>,
-    },
-    /// What is to be filled in for an approval.
-    Form {
-        approval: String,
-        fields: Result<Vec<Field>, String>,
-    },
-}
-
-impl Input {
-    pub(super) fn of(event: Event) -> Self {
-        match event {
-            Event::Key(key) => Self::Key(key),
-            Event::Paste(text) => Self::Paste(text),
-            Event::FocusGained | Event::FocusLost | Event::Resize(..) | Event::Mouse(_) => Self::Tick,
-        }
-    }
-}
-
-/// What is to be done outside.
-#[derive(Debug)]
-pub(super) enum Wish {
-    Act(Act),
-    /// Follow another thread.
-    Open {
-        thread: String,
-        number: u64,
-    },
-    /// Show the threads that hold a text.
-    Watch {
-        text: String,
-        number: u64,
-    },
-    Copy(String),
-    Quit,
-}
+const APPROVAL_DELAY: Duration = Duration::from_millis(500);
+/// Columns of the list, and the width from which it is shown next to the thread.
+const LIST_WIDTH: u16 = 30;
+const WIDE_LAYOUT_WIDTH: u16 = 90;
 
 /// What has the keyboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +45,7 @@ pub(super) enum Focus {
 pub(super) struct Open {
     pub(super) id: String,
     /// Once the hub has told it.
-    pub(super) row: Option<Shown>,
+    pub(super) row: Option<ThreadView>,
     pub(super) thread: Thread,
     pub(super) transcript: Transcript,
 }
@@ -140,9 +71,9 @@ pub(super) struct Panel {
 
 /// Everything that is drawn.
 #[derive(Debug)]
-pub(super) struct Console {
-    start: Start,
-    pub(super) threads: Vec<Shown>,
+pub(super) struct ViewState {
+    start: ThreadOptions,
+    pub(super) threads: Vec<ThreadView>,
     pub(super) selected: usize,
     /// What the list is searched for, and the number of that search.
     pub(super) query: String,
@@ -167,8 +98,8 @@ pub(super) struct Console {
     pub(super) list: u16,
 }
 
-impl Console {
-    pub(super) fn new(start: Start) -> Self {
+impl ViewState {
+    pub(super) fn new(start: ThreadOptions) -> Self {
         Self {
             start,
             threads: Vec::new(),
@@ -192,13 +123,13 @@ impl Console {
     }
 
     /// Opens what the command line names, and hands in its prompt.
-    pub(super) fn open_with(&mut self, thread: Option<String>) -> Vec<Wish> {
+    pub(super) fn open_with(&mut self, thread: Option<String>) -> Vec<Effect> {
         let prompt = std::mem::take(&mut self.start.prompt);
-        let mut wishes: Vec<Wish> = thread.map(|thread| self.open(thread)).into_iter().collect();
+        let mut effects: Vec<Effect> = thread.map(|thread| self.open(thread)).into_iter().collect();
         if !prompt.is_empty() {
-            wishes.push(self.send(prompt));
+            effects.push(self.send(prompt));
         }
-        wishes
+        effects
     }
 
     /// Returns the name of the thread on the screen.
@@ -217,68 +148,70 @@ impl Console {
     }
 
     /// Takes in what happened and returns what is to be done.
-    pub(super) fn on(&mut self, input: Input, now: Instant) -> Vec<Wish> {
+    pub(super) fn update(&mut self, message: Message, now: Instant) -> Vec<Effect> {
         if self.said.as_ref().is_some_and(|(_, until)| *until <= now) {
             self.said = None;
         }
-        let mut wishes = Vec::new();
-        match input {
-            Input::Key(key) if key.kind == KeyEventKind::Release => {}
-            Input::Key(key) => wishes.extend(self.on_key(key, now)),
-            Input::Paste(text) => match self.form_mut() {
+        let mut effects = Vec::new();
+        match message {
+            Message::Key(key) if key.kind == KeyEventKind::Release => {}
+            Message::Key(key) => effects.extend(self.on_key(key, now)),
+            Message::Paste(text) => match self.form_mut() {
                 Some(form) => form.paste(&text),
                 None => self.typed_mut().insert(&text),
             },
-            Input::Gone => wishes.push(Wish::Quit),
-            Input::Threads { number, threads } if number == self.watch => self.list(threads),
-            Input::Live { number, live } if number == self.opened => self.on_live(live, now),
-            Input::Tick | Input::Threads { .. } | Input::Live { .. } => {}
-            Input::Reached(reached) => self.lost = reached.err(),
-            Input::Sent { prompt, sent } => wishes.extend(self.on_sent(prompt, sent, now)),
-            Input::Older { thread, items } => self.on_older(&thread, items, now),
-            Input::Done { typed, done } => {
+            Message::InputClosed => effects.push(Effect::Quit),
+            Message::Threads { number, threads } if number == self.watch => self.list(threads),
+            Message::Updated { number, update } if number == self.opened => {
+                self.on_thread_update(update, now);
+            }
+            Message::Tick | Message::Threads { .. } | Message::Updated { .. } => {}
+            Message::Reached(reached) => self.lost = reached.err(),
+            Message::Sent { prompt, sent } => effects.extend(self.on_sent(prompt, sent, now)),
+            Message::Older { thread, items } => self.on_older(&thread, items, now),
+            Message::Done { typed, done } => {
                 if done.is_err() {
                     self.give_back(typed);
                 }
                 self.say(done.map_or_else(|error| error, str::to_owned), now);
             }
-            Input::Form { approval, fields } => match (fields, self.panel.as_mut()) {
+            Message::Form { approval, fields } => match (fields, self.panel.as_mut()) {
                 (Ok(fields), Some(panel)) if panel.id == approval => panel.form = Some(Form::new(fields)),
                 (Err(reason), Some(panel)) if panel.id == approval => self.say(reason, now),
                 (Ok(_) | Err(_), _) => {}
             },
         }
-        wishes.extend(self.older());
-        wishes.extend(self.wanted_form());
-        wishes
+        effects.extend(self.older());
+        effects.extend(self.wanted_form());
+        effects
     }
 
-    fn list(&mut self, threads: Vec<Shown>) {
+    fn list(&mut self, threads: Vec<ThreadView>) {
         let chosen = self.threads.get(self.selected).map(|thread| thread.thread.clone());
         self.threads = threads;
         let at = self.threads.iter().position(|thread| Some(&thread.thread) == chosen.as_ref());
         self.selected = at.unwrap_or(self.selected).min(self.threads.len().saturating_sub(1));
     }
 
-    fn on_live(&mut self, live: Live, now: Instant) {
+    fn on_thread_update(&mut self, update: ThreadUpdate, now: Instant) {
         let Some(open) = &mut self.open else { return };
-        match live {
-            Live::Stands(stands) => {
-                let Stands { row, state, items } = *stands;
+        match update {
+            ThreadUpdate::Snapshot(snapshot) => {
+                let ThreadSnapshot { row, state, items } = *snapshot;
                 open.thread = Thread::default();
-                open.transcript = Transcript::new(items, ITEMS);
-                for happened in &state {
-                    open.thread.apply(happened);
-                    open.transcript.apply(happened);
+                open.transcript = Transcript::new(items, MAX_ITEMS);
+                for event in &state {
+                    open.thread.apply(event);
+                    open.transcript.apply(event);
                 }
                 open.row = Some(row);
             }
-            Live::Entry { happened } => {
-                for happened in &happened {
-                    open.thread.apply(happened);
-                    open.transcript.apply(happened);
+            ThreadUpdate::Events { events } => {
+                for event in &events {
+                    open.thread.apply(event);
+                    open.transcript.apply(event);
                 }
-                if happened.iter().any(|happened| matches!(happened, Happened::TurnEnded { .. })) {
+                if events.iter().any(|event| matches!(event, CodexEvent::TurnEnded { .. })) {
                     self.interrupting = false;
                 }
             }
@@ -286,12 +219,12 @@ impl Console {
         self.present(now);
     }
 
-    fn on_sent(&mut self, prompt: String, sent: Result<Sent, String>, now: Instant) -> Option<Wish> {
+    fn on_sent(&mut self, prompt: String, sent: Result<SentPrompt, String>, now: Instant) -> Option<Effect> {
         self.starting = false;
         match sent {
-            Ok(Sent { thread, .. }) if self.thread() != Some(&thread) => Some(self.open(thread)),
-            Ok(Sent { ahead: 0, .. }) => None,
-            Ok(Sent { ahead, .. }) => {
+            Ok(SentPrompt { thread, .. }) if self.thread() != Some(&thread) => Some(self.open(thread)),
+            Ok(SentPrompt { ahead: 0, .. }) => None,
+            Ok(SentPrompt { ahead, .. }) => {
                 let turns = if ahead == 1 { "the running turn".to_owned() } else { format!("{ahead} turns") };
                 self.say(format!("it waits for the end of {turns}"), now);
                 None
@@ -304,16 +237,16 @@ impl Console {
         }
     }
 
-    fn on_older(&mut self, thread: &str, items: Result<Vec<Kept>, String>, now: Instant) {
+    fn on_older(&mut self, thread: &str, items: Result<Vec<NumberedItem>, String>, now: Instant) {
         let theme = self.theme;
         match (self.open.as_mut().filter(|open| open.id == thread), items) {
-            (Some(open), Ok(items)) => open.transcript.prepend(items, ITEMS, theme),
+            (Some(open), Ok(items)) => open.transcript.prepend(items, MAX_ITEMS, theme),
             (Some(_), Err(reason)) => self.say(reason, now),
             (None, _) => {}
         }
     }
 
-    /// What could not be handed in stands on the line again, unless something else does.
+    /// Puts a refused text into the input box again, unless it has another text.
     fn give_back(&mut self, typed: Option<String>) {
         if let Some(typed) = typed.filter(|_| self.editor.text().is_empty()) {
             self.editor = Editor::with(&typed);
@@ -321,7 +254,7 @@ impl Console {
     }
 
     /// Shows another thread.
-    fn open(&mut self, thread: String) -> Wish {
+    fn open(&mut self, thread: String) -> Effect {
         self.opened += 1;
         self.interrupting = false;
         self.open = Some(Open {
@@ -331,26 +264,29 @@ impl Console {
             transcript: Transcript::default(),
         });
         self.panel = None;
-        Wish::Open { thread, number: self.opened }
+        Effect::Open { thread, number: self.opened }
     }
 
     /// Hands in a prompt: the next of the thread on the screen, or the first of a new one.
-    fn send(&mut self, prompt: String) -> Wish {
+    fn send(&mut self, prompt: String) -> Effect {
         let thread = self.thread().map(ToOwned::to_owned);
         self.starting |= thread.is_none();
         if let Some(open) = &mut self.open {
             open.transcript.let_go();
         }
-        Wish::Act(Act::Send(Box::new(Order { thread, start: Start { prompt, ..self.start.clone() } })))
+        Effect::Run(Action::Send(Box::new(Prompt {
+            thread,
+            start: ThreadOptions { prompt, ..self.start.clone() },
+        })))
     }
 
     /// Asks for older items when the person looks at the oldest one here.
-    fn older(&mut self) -> Option<Wish> {
+    fn older(&mut self) -> Option<Effect> {
         let focus = self.focus;
         let open = self.open.as_mut().filter(|_| focus == Focus::Transcript)?;
         let before = open.transcript.wants_older()?;
         open.transcript.loading = true;
-        Some(Wish::Act(Act::Older { thread: open.id.clone(), before, limit: ITEMS }))
+        Some(Effect::Run(Action::Older { thread: open.id.clone(), before, limit: MAX_ITEMS }))
     }
 
     /// Searches what is here of the thread.
@@ -367,7 +303,7 @@ impl Console {
     }
 
     fn say(&mut self, sentence: String, now: Instant) {
-        self.said = Some((sentence, now + SAID));
+        self.said = Some((sentence, now + NOTICE_DURATION));
     }
 
     /// What takes letters now.
@@ -399,11 +335,11 @@ impl Console {
     }
 
     /// Asks for the fields of a form that is new on the screen.
-    fn wanted_form(&mut self) -> Option<Wish> {
+    fn wanted_form(&mut self) -> Option<Effect> {
         let is_form = self.asked().is_some_and(approval::is_form);
         let panel = self.panel.as_mut().filter(|panel| is_form && !panel.form_asked)?;
         panel.form_asked = true;
-        Some(Wish::Act(Act::Form { approval: panel.id.clone() }))
+        Some(Effect::Run(Action::Form { approval: panel.id.clone() }))
     }
 
     /// The form, while it has the keyboard.
@@ -415,26 +351,31 @@ impl Console {
     /// Why the question on the screen cannot be answered with a yes in this moment.
     fn not_yet(&self, now: Instant) -> Option<&'static str> {
         let panel = self.panel.as_ref()?;
-        if now < panel.since + CALM {
+        if now < panel.since + APPROVAL_DELAY {
             return Some("it was asked in this moment; look at it, then press the key again");
         }
         (!panel.seen).then_some("not all of it is on the screen; Ctrl-O shows all, PgDn the rest")
     }
 
+    /// Returns the text to search for in the transcript, while it is typed.
+    pub(super) fn search(&self) -> Option<&Editor> {
+        self.search.as_ref().filter(|_| self.focus == Focus::Transcript)
+    }
+
     /// Fits everything to the size of the screen.
     pub(super) fn lay_out(&mut self, width: u16, height: u16, theme: Theme) {
         self.theme = theme;
-        let beside = width >= WIDE;
+        let beside = width >= WIDE_LAYOUT_WIDTH;
         let shown = beside || self.focus == Focus::Threads;
         self.list = if shown && !beside {
             width
         } else if shown {
-            LIST
+            LIST_WIDTH
         } else {
             0
         };
         // The thread is laid out as wide as it is when the list does not cover it.
-        let room = usize::from(if beside { width - LIST } else { width }).saturating_sub(2).max(1);
+        let room = usize::from(if beside { width - LIST_WIDTH } else { width }).saturating_sub(2).max(1);
         let others = self.open.as_ref().map_or(0, |open| open.thread.asked.len().saturating_sub(1));
         let mut asked =
             self.asked().map(|asked| (approval::lines(asked, others, room, theme), approval::keys(asked)));
@@ -452,10 +393,10 @@ impl Console {
             }
         }
         let rows = usize::from(height);
-        let input = super::view::input(self, room).len();
+        let input = input_box::lines(&self.editor, self.search(), self.focus == Focus::Input, room).len();
         let mut taken = 3 + input + usize::from(self.said.is_some()) + usize::from(self.lost.is_some());
         if let (Some(panel), Some((lines, keys))) = (&mut self.panel, asked) {
-            panel.keys = super::lines::text(&keys, room, theme.good());
+            panel.keys = super::item_lines::text(&keys, room, theme.good());
             let free = rows.saturating_sub(taken + panel.keys.len() + 1);
             let most = if panel.whole { free } else { free * 3 / 5 };
             panel.height = lines.len().min(most);

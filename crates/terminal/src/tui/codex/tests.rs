@@ -1,4 +1,4 @@
-//! Frames and keys without a terminal: what came in, what is drawn, what is asked of the hub.
+//! Frames and keys of the Codex view without a terminal: messages in, drawn text and effects out.
 
 use std::time::{Duration, Instant};
 
@@ -7,23 +7,24 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
-use super::console::{Console, Input, Wish};
-use super::reach::Act;
+use super::messages::{Action, Effect, Message};
+use super::state::ViewState;
 use super::view;
-use crate::codex::approval::{Approval, Decision, Wants};
-use crate::codex::happened::{Change, End, Happened, Item, ItemState, Kind, Ready};
-use crate::codex::settings::Start;
-use crate::socket::person::codex::{Kept, Live, Sent, Shown, Stands};
+use crate::socket::control::codex::{NumberedItem, SentPrompt, ThreadSnapshot, ThreadUpdate, ThreadView};
 use crate::tui::theme::Theme;
+use adjutant_codex::approval::{Approval, ApprovalKind, Decision};
+use adjutant_codex::event::{CodexEvent, End, Item, ItemKind, ItemState, Ready};
+use adjutant_codex::patch::FileChange;
+use adjutant_codex::thread_options::ThreadOptions;
 
 struct View {
-    console: Console,
+    state: ViewState,
     now: Instant,
     size: (u16, u16),
 }
 
-fn row(id: &str, title: &str, state: &str) -> Shown {
-    Shown {
+fn row(id: &str, title: &str, state: &str) -> ThreadView {
+    ThreadView {
         thread: id.to_owned(),
         title: title.to_owned(),
         state: state.to_owned(),
@@ -39,33 +40,33 @@ fn row(id: &str, title: &str, state: &str) -> Shown {
     }
 }
 
-fn item(id: &str, state: ItemState, kind: Kind) -> Item {
+fn item(id: &str, state: ItemState, kind: ItemKind) -> Item {
     Item { id: id.to_owned(), turn: None, state, kind }
 }
 
-fn command(output: &str, exit_code: Option<i64>) -> Kind {
+fn command(output: &str, exit_code: Option<i64>) -> ItemKind {
     let (command, cwd) = ("cat tides.txt".to_owned(), None);
-    Kind::Command { command, cwd, output: output.to_owned(), exit_code }
+    ItemKind::Command { command, cwd, output: output.to_owned(), exit_code }
 }
 
-fn patch() -> Vec<Change> {
+fn patch() -> Vec<FileChange> {
     let diff = "@@ -1,2 +1,2 @@\n-low  06:12\n+low  06:14\n high 12:40\n".to_owned();
-    vec![Change { path: "/work/tides.txt".to_owned(), how: "update".to_owned(), diff }]
+    vec![FileChange { path: "/code/tides.txt".to_owned(), how: "update".to_owned(), diff }]
 }
 
 fn conversation() -> Vec<Item> {
     let many = (1..=40).map(|n| format!("tide {n}")).collect::<Vec<_>>().join("\n");
     let text = |text: &str| text.to_owned();
     vec![
-        item("1", ItemState::Done, Kind::User { text: text("Put the table of tides in order.") }),
-        item("2", ItemState::Done, Kind::Reasoning { text: text("One.\nTwo.\nThree.") }),
+        item("1", ItemState::Done, ItemKind::User { text: text("Put the table of tides in order.") }),
+        item("2", ItemState::Done, ItemKind::Reasoning { text: text("One.\nTwo.\nThree.") }),
         item("3", ItemState::Done, command(&many, Some(0))),
         item("4", ItemState::Failed, command("no such file\u{1b}[2J\n", Some(2))),
-        item("5", ItemState::Declined, Kind::Patch { changes: patch() }),
+        item("5", ItemState::Declined, ItemKind::Patch { changes: patch() }),
         item(
             "6",
             ItemState::Done,
-            Kind::Agent { text: text("Done:\n\n- the *low* tide comes first\u{202e}") },
+            ItemKind::Agent { text: text("Done:\n\n- the *low* tide comes first\u{202e}") },
         ),
     ]
 }
@@ -76,7 +77,7 @@ fn asked(id: &str, argv: Vec<String>) -> Approval {
         thread: "t-1".to_owned(),
         turn: None,
         item: None,
-        wants: Wants::Command { argv, cwd: Some("/work".to_owned()) },
+        kind: ApprovalKind::Command { argv, cwd: Some("/work".to_owned()) },
         reason: Some("May I?".to_owned()),
         choices: vec![Decision::Approve],
     }
@@ -84,29 +85,33 @@ fn asked(id: &str, argv: Vec<String>) -> Approval {
 
 impl View {
     /// With a thread of these items, as the hub told it; `state` is what makes it stand where it does.
-    fn of(items: Vec<Item>, state: Vec<Happened>, size: (u16, u16)) -> Self {
-        let mut view = Self { console: Console::new(Start::default()), now: Instant::now(), size };
-        view.console.open_with(Some("t-1".to_owned()));
+    fn of(items: Vec<Item>, state: Vec<CodexEvent>, size: (u16, u16)) -> Self {
+        let mut view = Self { state: ViewState::new(ThreadOptions::default()), now: Instant::now(), size };
+        view.state.open_with(Some("t-1".to_owned()));
         let items = items.into_iter().enumerate().rev();
-        let items = items.map(|(at, item)| Kept { seq: i64::try_from(at).unwrap() + 1, item }).collect();
+        let items =
+            items.map(|(at, item)| NumberedItem { seq: i64::try_from(at).unwrap() + 1, item }).collect();
         let row = row("t-1", "Put the table of tides in order.", "idle");
-        view.on(Input::Live { number: 1, live: Live::Stands(Box::new(Stands { row, state, items })) });
+        view.on(Message::Updated {
+            number: 1,
+            update: ThreadUpdate::Snapshot(Box::new(ThreadSnapshot { row, state, items })),
+        });
         view.draw();
         view
     }
 
-    fn on(&mut self, input: Input) -> Vec<Wish> {
-        self.console.on(input, self.now)
+    fn on(&mut self, message: Message) -> Vec<Effect> {
+        self.state.update(message, self.now)
     }
 
-    fn happens(&mut self, happened: Vec<Happened>) {
-        self.on(Input::Live { number: 1, live: Live::Entry { happened } });
+    fn happens(&mut self, events: Vec<CodexEvent>) {
+        self.on(Message::Updated { number: 1, update: ThreadUpdate::Events { events } });
         self.draw();
     }
 
     /// Presses keys: a character for itself, and a few names. A frame is drawn after each word.
-    fn press(&mut self, keys: &str) -> Vec<Wish> {
-        let mut wishes = Vec::new();
+    fn press(&mut self, keys: &str) -> Vec<Effect> {
+        let mut effects = Vec::new();
         for word in keys.split(' ') {
             let (code, modifiers) = match word {
                 "Enter" => (KeyCode::Enter, KeyModifiers::NONE),
@@ -122,34 +127,34 @@ impl View {
                 text => {
                     for character in text.chars() {
                         let key = KeyEvent::new(KeyCode::Char(character), KeyModifiers::NONE);
-                        wishes.extend(self.on(Input::Key(key)));
+                        effects.extend(self.on(Message::Key(key)));
                     }
                     continue;
                 }
             };
-            wishes.extend(self.on(Input::Key(KeyEvent::new(code, modifiers))));
+            effects.extend(self.on(Message::Key(KeyEvent::new(code, modifiers))));
             self.draw();
         }
-        wishes
+        effects
     }
 
     fn draw(&mut self) -> String {
         let theme = Theme { colour: true };
         let mut terminal = Terminal::new(TestBackend::new(self.size.0, self.size.1)).unwrap();
-        self.console.lay_out(self.size.0, self.size.1, theme);
-        terminal.draw(|frame| view::draw(frame, &self.console, theme)).unwrap();
+        self.state.lay_out(self.size.0, self.size.1, theme);
+        terminal.draw(|frame| view::draw(frame, &self.state, theme)).unwrap();
         let text = terminal.backend().to_string();
         let rows = text.lines().map(|line| line.trim_matches('"').trim_end());
         rows.collect::<Vec<_>>().join("\n").trim_end().to_owned()
     }
 }
 
-fn ready() -> Happened {
-    Happened::Ready(Ready::default())
+fn ready() -> CodexEvent {
+    CodexEvent::Ready(Ready::default())
 }
 
-fn running() -> Vec<Happened> {
-    vec![ready(), Happened::TurnStarted { turn: "u-1".to_owned() }]
+fn running() -> Vec<CodexEvent> {
+    vec![ready(), CodexEvent::TurnStarted { turn: "u-1".to_owned() }]
 }
 
 #[test]
@@ -160,20 +165,20 @@ fn a_thread_beside_the_list() {
         row("t-2", "Another that asks something", "asking"),
         row("t-3", "One\u{202e} that runs", "running"),
     ];
-    view.on(Input::Threads { number: 0, threads });
+    view.on(Message::Threads { number: 0, threads });
     insta::assert_snapshot!("codex_thread", view.draw());
 }
 
 #[test]
 fn an_item_is_opened_found_and_copied() {
     let mut view = View::of(conversation(), vec![ready()], (60, 24));
-    let wishes = view.press("Tab / tide Enter");
-    assert!(wishes.is_empty());
-    assert!(view.draw().contains("▌ ± /work/tides.txt"), "{}", view.draw());
+    let effects = view.press("Tab / tide Enter");
+    assert!(effects.is_empty());
+    assert!(view.draw().contains("▌ ± /code/tides.txt"), "{}", view.draw());
     view.press("n n");
     assert!(view.draw().contains("▌ $ cat tides.txt"), "{}", view.draw());
     view.press("Home");
-    let [Wish::Copy(text)] = &view.press("c")[..] else { panic!("no copy") };
+    let [Effect::Copy(text)] = &view.press("c")[..] else { panic!("no copy") };
     assert!(text.contains("Put the table of tides"), "{text}");
     view.press("/ Three Enter");
     view.press("Enter");
@@ -184,25 +189,27 @@ fn an_item_is_opened_found_and_copied() {
 #[test]
 fn what_codex_asks_is_seen_whole_before_it_is_allowed() {
     let mut view = View::of(Vec::new(), running(), (60, 20));
-    view.happens(vec![Happened::Asked { approval: asked("a-1", vec!["touch made.txt".to_owned()]) }]);
+    view.happens(vec![CodexEvent::ApprovalRequested {
+        approval: asked("a-1", vec!["touch made.txt".to_owned()]),
+    }]);
     insta::assert_snapshot!("codex_asks", view.draw());
     assert!(view.press("^y").is_empty(), "what comes in the first moment was meant for something else");
     view.now += Duration::from_secs(1);
     assert!(view.press("^s").is_empty(), "it is not offered");
-    let wishes = view.press("^y");
-    let [Wish::Act(Act::Decide { approval, decision: Decision::Approve })] = &wishes[..] else {
-        panic!("{wishes:?}")
+    let effects = view.press("^y");
+    let [Effect::Run(Action::Decide { approval, decision: Decision::Approve })] = &effects[..] else {
+        panic!("{effects:?}")
     };
     assert_eq!(approval, "a-1");
 
     // One that does not fit is shown whole first.
     let long = (0..60).map(|n| format!("echo {n}")).collect::<Vec<_>>().join("\n");
-    let settled = Happened::Settled {
+    let settled = CodexEvent::ApprovalResolved {
         approval: "a-1".to_owned(),
         decision: Some(Decision::Approve),
-        by: crate::codex::approval::By::Person,
+        by: adjutant_codex::approval::Decider::Person,
     };
-    view.happens(vec![settled, Happened::Asked { approval: asked("a-2", vec![long]) }]);
+    view.happens(vec![settled, CodexEvent::ApprovalRequested { approval: asked("a-2", vec![long]) }]);
     view.now += Duration::from_secs(1);
     assert!(view.press("^y").is_empty());
     assert!(view.draw().contains("Ctrl-O shows all"), "{}", view.draw());
@@ -214,57 +221,61 @@ fn what_codex_asks_is_seen_whole_before_it_is_allowed() {
 
     // A no needs no reading, and what is typed is why.
     view.press("too long");
-    let wishes = view.press("^d");
-    let [Wish::Act(Act::Decide { decision: Decision::Deny { note }, .. })] = &wishes[..] else {
-        panic!("{wishes:?}")
+    let effects = view.press("^d");
+    let [Effect::Run(Action::Decide { decision: Decision::Deny { note }, .. })] = &effects[..] else {
+        panic!("{effects:?}")
     };
     assert_eq!(note.as_deref(), Some("toolong"));
 }
 
 #[test]
 fn a_prompt_begins_a_thread_goes_into_a_turn_or_waits_for_its_end() {
-    let mut view = View { console: Console::new(Start::default()), now: Instant::now(), size: (60, 12) };
+    let mut view =
+        View { state: ViewState::new(ThreadOptions::default()), now: Instant::now(), size: (60, 12) };
     view.draw();
-    let wishes = view.press("hello Enter");
-    let [Wish::Act(Act::Send(order))] = &wishes[..] else { panic!("{wishes:?}") };
+    let effects = view.press("hello Enter");
+    let [Effect::Run(Action::Send(order))] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!((order.thread.as_deref(), order.start.prompt.as_str()), (None, "hello"));
     assert!(view.press("more Enter").is_empty(), "the thread is on its way");
-    let sent = Ok(Sent { thread: "t-1".to_owned(), ahead: 0 });
-    let wishes = view.on(Input::Sent { prompt: "hello".to_owned(), sent });
-    assert!(matches!(&wishes[..], [Wish::Open { thread, number: 1 }] if thread == "t-1"), "{wishes:?}");
+    let sent = Ok(SentPrompt { thread: "t-1".to_owned(), ahead: 0 });
+    let effects = view.on(Message::Sent { prompt: "hello".to_owned(), sent });
+    assert!(matches!(&effects[..], [Effect::Open { thread, number: 1 }] if thread == "t-1"), "{effects:?}");
 
     view.happens(running());
-    let wishes = view.press("Enter");
-    let [Wish::Act(Act::Steer { text, .. })] = &wishes[..] else { panic!("{wishes:?}") };
+    let effects = view.press("Enter");
+    let [Effect::Run(Action::Steer { text, .. })] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(text, "more");
     let refused = Err("codex mcp-server takes nothing into a running turn".to_owned());
-    view.on(Input::Done { typed: Some("more".to_owned()), done: refused });
-    assert!(view.draw().contains("> more"), "what was refused stands there again: {}", view.draw());
-    let wishes = view.press("Alt-Enter");
-    assert!(matches!(&wishes[..], [Wish::Act(Act::Send(order))] if order.thread.is_some()), "{wishes:?}");
+    view.on(Message::Done { typed: Some("more".to_owned()), done: refused });
+    assert!(view.draw().contains("> more"), "what was refused snapshot there again: {}", view.draw());
+    let effects = view.press("Alt-Enter");
+    assert!(
+        matches!(&effects[..], [Effect::Run(Action::Send(order))] if order.thread.is_some()),
+        "{effects:?}"
+    );
 
-    let wishes = view.press("^c");
-    assert!(matches!(&wishes[..], [Wish::Act(Act::Interrupt { .. })]), "{wishes:?}");
-    assert!(matches!(view.press("^c")[..], [Wish::Quit]));
-    let end = Happened::TurnEnded { turn: None, end: End::Interrupted, message: None };
+    let effects = view.press("^c");
+    assert!(matches!(&effects[..], [Effect::Run(Action::Interrupt { .. })]), "{effects:?}");
+    assert!(matches!(view.press("^c")[..], [Effect::Quit]));
+    let end = CodexEvent::TurnEnded { turn: None, end: End::Interrupted, message: None };
     view.happens(vec![end]);
     assert!(view.draw().contains("the turn was interrupted"), "{}", view.draw());
 }
 
 #[test]
 fn a_long_thread_is_paged_and_bounded() {
-    let items =
-        (0..200).map(|n| item(&format!("i{n}"), ItemState::Done, Kind::Agent { text: format!("word {n}") }));
+    let items = (0..200)
+        .map(|n| item(&format!("i{n}"), ItemState::Done, ItemKind::Agent { text: format!("word {n}") }));
     let mut view = View::of(items.collect(), vec![ready()], (60, 20));
     assert!(view.draw().contains("word 199"));
     view.press("Tab");
-    let wishes = view.press("Home");
-    let [Wish::Act(Act::Older { before: 1, .. })] = &wishes[..] else { panic!("{wishes:?}") };
-    let older = (0..5).rev().map(|n| Kept {
+    let effects = view.press("Home");
+    let [Effect::Run(Action::Older { before: 1, .. })] = &effects[..] else { panic!("{effects:?}") };
+    let older = (0..5).rev().map(|n| NumberedItem {
         seq: n - 5,
-        item: item(&format!("o{n}"), ItemState::Done, Kind::Agent { text: format!("older {n}") }),
+        item: item(&format!("o{n}"), ItemState::Done, ItemKind::Agent { text: format!("older {n}") }),
     });
-    view.on(Input::Older { thread: "t-1".to_owned(), items: Ok(older.collect()) });
+    view.on(Message::Older { thread: "t-1".to_owned(), items: Ok(older.collect()) });
     let frame = view.draw();
     assert!(frame.contains("word 0"), "what is looked at stays where it is: {frame}");
     assert!(view.press("Home").is_empty(), "there are none before these");
@@ -273,21 +284,25 @@ fn a_long_thread_is_paged_and_bounded() {
     // A flood while the person looks at the beginning: the screen stays, memory is bounded, frames are quick.
     let began = Instant::now();
     for part in 0..100 {
-        let told = (0..1000).map(|n| Happened::ItemEnded {
-            item: item(&format!("f{part}-{n}"), ItemState::Done, Kind::Agent { text: format!("flood {n}") }),
+        let told = (0..1000).map(|n| CodexEvent::ItemEnded {
+            item: item(
+                &format!("f{part}-{n}"),
+                ItemState::Done,
+                ItemKind::Agent { text: format!("flood {n}") },
+            ),
         });
         view.happens(told.collect());
     }
     assert!(began.elapsed() < Duration::from_mins(1), "{:?}", began.elapsed());
     view.press("^c");
-    view.console.on(Input::Key(KeyEvent::new(KeyCode::End, KeyModifiers::NONE)), view.now);
+    view.state.update(Message::Key(KeyEvent::new(KeyCode::End, KeyModifiers::NONE)), view.now);
     assert!(view.draw().contains("flood 999"), "{}", view.draw());
 }
 
 #[test]
 fn small_and_narrow_screens_are_no_fault() {
     let mut state = running();
-    state.push(Happened::Asked {
+    state.push(CodexEvent::ApprovalRequested {
         approval: asked("a-1", vec!["touch".to_owned(), json!("é 日本").to_string()]),
     });
     let mut view = View::of(conversation(), state, (60, 20));

@@ -1,13 +1,14 @@
-//! What happened in a thread, the oldest first, and which part of it is on the screen.
+//! The transcript of a thread, the oldest item first, and the part of it on the screen.
 
 use std::collections::HashMap;
 
 use ratatui::text::Line;
 
-use super::lines::{self, Part};
-use crate::codex::happened::{Happened, Item, ItemState, Kind, is_told};
-use crate::socket::person::codex::Kept;
+use super::item_lines;
+use super::item_lines::Part;
+use crate::socket::control::codex::NumberedItem;
 use crate::tui::theme::Theme;
+use adjutant_codex::event::{CodexEvent, Item, ItemKind, ItemState, repeats};
 
 /// Items that are held. The oldest go first; the store has them all.
 const MOST: usize = 4000;
@@ -57,7 +58,7 @@ impl Entry {
 
 impl Transcript {
     /// Begins with the newest items, the newest first; `asked` is how many there should be if there are older ones.
-    pub(super) fn new(kept: Vec<Kept>, asked: u32) -> Self {
+    pub(super) fn new(kept: Vec<NumberedItem>, asked: u32) -> Self {
         let mut transcript = Self { older: oldest(&kept, asked), ..Self::default() };
         for kept in kept.into_iter().rev() {
             transcript.put(kept.item);
@@ -66,7 +67,7 @@ impl Transcript {
     }
 
     /// Puts items before the ones that are here; what is on the screen stays where it is.
-    pub(super) fn prepend(&mut self, kept: Vec<Kept>, asked: u32, theme: Theme) {
+    pub(super) fn prepend(&mut self, kept: Vec<NumberedItem>, asked: u32, theme: Theme) {
         self.loading = false;
         self.older = oldest(&kept, asked);
         let fresh = kept.into_iter().rev().filter(|kept| !self.at.contains_key(&kept.item.id));
@@ -82,10 +83,10 @@ impl Transcript {
     }
 
     /// Takes what happened.
-    pub(super) fn apply(&mut self, happened: &Happened) {
-        match happened {
-            Happened::ItemStarted { item } | Happened::ItemEnded { item } => self.put(item.clone()),
-            Happened::ItemGrew { id, text } => {
+    pub(super) fn apply(&mut self, event: &CodexEvent) {
+        match event {
+            CodexEvent::ItemStarted { item } | CodexEvent::ItemEnded { item } => self.put(item.clone()),
+            CodexEvent::ItemGrew { id, text } => {
                 if let Some(entry) = self.at.get(id).and_then(|at| self.entries.get_mut(*at))
                     && entry.item.state == ItemState::Running
                     && entry.item.kind.text().len() < GROWN
@@ -94,10 +95,10 @@ impl Transcript {
                     entry.stale = true;
                 }
             }
-            Happened::Settled { approval, decision, by } => {
-                self.note(&crate::codex::approval::outcome(decision.as_ref(), *by), approval);
+            CodexEvent::ApprovalResolved { approval, decision, by } => {
+                self.note(&adjutant_codex::approval::outcome(decision.as_ref(), *by), approval);
             }
-            Happened::TurnEnded { .. } => {
+            CodexEvent::TurnEnded { .. } => {
                 // What had not ended did not happen.
                 for entry in self.entries.iter_mut().rev().take(SWEEP) {
                     if entry.item.state == ItemState::Running {
@@ -106,24 +107,24 @@ impl Transcript {
                     }
                 }
             }
-            Happened::Closed { .. }
-            | Happened::Notice { .. }
-            | Happened::Ready(_)
-            | Happened::TurnStarted { .. }
-            | Happened::Steered { .. }
-            | Happened::Asked { .. }
-            | Happened::Diff { .. }
-            | Happened::Usage(_) => {}
+            CodexEvent::Closed { .. }
+            | CodexEvent::Notice { .. }
+            | CodexEvent::Ready(_)
+            | CodexEvent::TurnStarted { .. }
+            | CodexEvent::Steered { .. }
+            | CodexEvent::ApprovalRequested { .. }
+            | CodexEvent::Diff { .. }
+            | CodexEvent::Usage(_) => {}
         }
-        if let Some(fault) = happened.fault() {
+        if let Some(fault) = event.fault() {
             self.fault(fault);
         }
     }
 
     /// Notes what went wrong.
-    fn fault(&mut self, kind: Kind) {
+    fn fault(&mut self, kind: ItemKind) {
         let last = self.entries.last().map(|entry| entry.item.kind.text());
-        if last.is_some_and(|last| is_told(&kind.text(), &last)) {
+        if last.is_some_and(|last| repeats(&kind.text(), &last)) {
             return;
         }
         self.notes += 1;
@@ -132,7 +133,7 @@ impl Transcript {
     }
 
     fn note(&mut self, text: &str, approval: &str) {
-        let kind = Kind::Other { name: text.to_owned(), content: serde_json::Value::Null };
+        let kind = ItemKind::Other { name: text.to_owned(), content: serde_json::Value::Null };
         self.put(Item { id: format!("approval-{approval}"), turn: None, state: ItemState::Done, kind });
     }
 
@@ -322,11 +323,11 @@ pub(super) enum Newer {
 }
 
 fn draw(entry: &mut Entry, width: usize, theme: Theme) {
-    (entry.lines, entry.cut) = lines::of(&entry.item, entry.part, width, theme);
+    (entry.lines, entry.cut) = item_lines::of(&entry.item, entry.part, width, theme);
     entry.stale = false;
 }
 
-fn oldest(kept: &[Kept], asked: u32) -> Option<i64> {
+fn oldest(kept: &[NumberedItem], asked: u32) -> Option<i64> {
     let full = kept.len() >= usize::try_from(asked).unwrap_or(usize::MAX);
     kept.last().map(|kept| kept.seq).filter(|_| full)
 }

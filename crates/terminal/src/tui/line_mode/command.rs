@@ -1,15 +1,15 @@
-//! One line of a person or a script: `ID VALUE`, `ID /COMMAND`, or `/COMMAND` for the desk as a whole.
+//! Lines of input: `ID VALUE`, `ID /COMMAND`, or `/COMMAND` for the Inbox as a whole.
 
 use serde_json::Value;
 
-use crate::popups::{Answer, Availability, Choice, Field, Given, Input};
-use crate::socket::person::popups::{Act, Shown};
+use crate::socket::control::questions::{QuestionView, Request};
+use adjutant_questions::{Answer, Availability, Choice, Field, FieldValue, Input};
 
 /// What a line may be about.
 pub(super) struct Known<'a> {
-    pub(super) questions: &'a [Shown],
+    pub(super) questions: &'a [QuestionView],
     /// Decided here lately.
-    pub(super) decided: &'a [Shown],
+    pub(super) decided: &'a [QuestionView],
     /// Milliseconds since 1970.
     pub(super) now: i64,
 }
@@ -17,7 +17,7 @@ pub(super) struct Known<'a> {
 /// What a line says.
 #[derive(Debug)]
 pub(super) enum Read {
-    Act(Act),
+    Request(Request),
     /// A sentence for the next decision.
     Note {
         ticket: String,
@@ -29,11 +29,11 @@ pub(super) enum Read {
 pub(super) fn read(line: &str, known: &Known<'_>) -> Result<Read, String> {
     let line = line.trim();
     if let Some(command) = line.strip_prefix('/') {
-        return availability(command, known.now).map(Read::Act);
+        return availability(command, known.now).map(Read::Request);
     }
     if let Some(id) = line.strip_suffix("/undo").filter(|id| id.ends_with(char::is_whitespace)) {
         let ticket = named(id.trim(), known.decided, "decided here lately")?.ticket.clone();
-        return Ok(Read::Act(Act::TakeBack { ticket }));
+        return Ok(Read::Request(Request::TakeBack { ticket }));
     }
     if let Some((id, note)) = line.split_once(char::is_whitespace)
         && let Some(note) = note.trim().strip_prefix("/note ")
@@ -41,11 +41,11 @@ pub(super) fn read(line: &str, known: &Known<'_>) -> Result<Read, String> {
         let ticket = named(id, known.questions, "that waits")?.ticket.clone();
         return Ok(Read::Note { ticket, note: note.trim().to_owned() });
     }
-    act(line, known.questions).map(Read::Act)
+    act(line, known.questions).map(Read::Request)
 }
 
 /// Reads whether agents may ask, and for how long that holds.
-fn availability(command: &str, now: i64) -> Result<Act, String> {
+fn availability(command: &str, now: i64) -> Result<Request, String> {
     let (word, minutes) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
     let until = match minutes.trim() {
         "" => None,
@@ -54,20 +54,20 @@ fn availability(command: &str, now: i64) -> Result<Act, String> {
             _ => return Err(format!("`/{word}` takes a number of minutes, or none")),
         },
     };
-    Ok(Act::Availability(match word {
+    Ok(Request::Availability(match word {
         "here" => Availability::Here,
         "away" => Availability::Away { until },
         "do-not-disturb" => Availability::DoNotDisturb { until },
         other => {
             return Err(format!(
-                "`/{other}` is no command: there are /here, /away [MINUTES] and /do-not-disturb [MINUTES]"
+                "`/{other}` is not a command: there are /here, /away [MINUTES] and /do-not-disturb [MINUTES]"
             ));
         }
     }))
 }
 
 /// Finds the question whose ticket begins so.
-fn named<'a>(id: &str, questions: &'a [Shown], which: &str) -> Result<&'a Shown, String> {
+fn named<'a>(id: &str, questions: &'a [QuestionView], which: &str) -> Result<&'a QuestionView, String> {
     let mut named = questions.iter().filter(|question| question.ticket.starts_with(id));
     match (named.next(), named.next()) {
         (Some(question), None) => Ok(question),
@@ -76,7 +76,7 @@ fn named<'a>(id: &str, questions: &'a [Shown], which: &str) -> Result<&'a Shown,
     }
 }
 
-fn act(line: &str, questions: &[Shown]) -> Result<Act, String> {
+fn act(line: &str, questions: &[QuestionView]) -> Result<Request, String> {
     let (id, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let question = named(id, questions, "that waits")?;
@@ -85,18 +85,18 @@ fn act(line: &str, questions: &[Shown]) -> Result<Act, String> {
         let (command, words) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         let words = Some(words.trim().to_owned()).filter(|words| !words.is_empty());
         return match (command, words) {
-            ("decline", note) => Ok(Act::Decline { ticket, note }),
-            ("dismiss", None) => Ok(Act::Dismiss { ticket, note: None }),
-            ("differently", Some(note)) => Ok(Act::Redirect { ticket, note }),
+            ("decline", note) => Ok(Request::Decline { ticket, note }),
+            ("dismiss", None) => Ok(Request::Dismiss { ticket, note: None }),
+            ("differently", Some(note)) => Ok(Request::Redirect { ticket, note }),
             ("snooze", words) => {
                 let minutes = words.as_deref().unwrap_or("10").parse();
                 minutes
-                    .map(|minutes| Act::Snooze { ticket, minutes })
+                    .map(|minutes| Request::Snooze { ticket, minutes })
                     .map_err(|_| "`/snooze` takes a number of minutes, 1 to 60".to_owned())
             }
             ("differently", None) => Err("`/differently` takes a sentence that says how".to_owned()),
             (other, _) => Err(format!(
-                "`/{other}` is no command: there are /decline [WHY], /dismiss, /snooze [MINUTES], /differently HOW, /note TEXT and /undo; \
+                "`/{other}` is not a command: there are /decline [WHY], /dismiss, /snooze [MINUTES], /differently HOW, /note TEXT and /undo; \
                  write =/{other} for that text as an answer"
             )),
         };
@@ -104,23 +104,23 @@ fn act(line: &str, questions: &[Shown]) -> Result<Act, String> {
     if rest.is_empty() {
         return Err(format!("`{id}` lacks its answer"));
     }
-    Ok(Act::Answer { ticket, answer: answer(rest, &question.fields)?, note: None, passphrase: None })
+    Ok(Request::Answer { ticket, answer: answer(rest, &question.fields)?, note: None, passphrase: None })
 }
 
 /// Returns the question that an act decides.
-pub(super) fn decides(act: &Act) -> Option<&str> {
+pub(super) fn decides(act: &Request) -> Option<&str> {
     match act {
-        Act::Answer { ticket, .. }
-        | Act::Decline { ticket, .. }
-        | Act::Dismiss { ticket, .. }
-        | Act::Redirect { ticket, .. } => Some(ticket),
-        Act::Follow
-        | Act::List(_)
-        | Act::Show { .. }
-        | Act::Seen { .. }
-        | Act::TakeBack { .. }
-        | Act::Snooze { .. }
-        | Act::Availability(_) => None,
+        Request::Answer { ticket, .. }
+        | Request::Decline { ticket, .. }
+        | Request::Dismiss { ticket, .. }
+        | Request::Redirect { ticket, .. } => Some(ticket),
+        Request::Follow
+        | Request::List(_)
+        | Request::Show { .. }
+        | Request::Seen { .. }
+        | Request::TakeBack { .. }
+        | Request::Snooze { .. }
+        | Request::Availability(_) => None,
     }
 }
 
@@ -154,24 +154,26 @@ fn answer(text: &str, fields: &[Field]) -> Result<Answer, String> {
 }
 
 /// Reads one value as its field takes it. A leading `=` says that what follows is meant word by word.
-fn given(text: &str, field: &Field) -> Result<Given, String> {
+fn given(text: &str, field: &Field) -> Result<FieldValue, String> {
     let literal = text.strip_prefix('=');
     let words = literal.unwrap_or(text);
     Ok(match &field.input {
         Input::Choice { options, max, other, .. } => match literal {
-            Some(words) if *other => Given::Other(words.to_owned()),
-            _ if *max == 1 => Given::Choices(vec![option(words, options, literal.is_some())?]),
+            Some(words) if *other => FieldValue::Other(words.to_owned()),
+            _ if *max == 1 => FieldValue::Choices(vec![option(words, options, literal.is_some())?]),
             _ => {
                 let values = words.split(',').map(|word| option(word.trim(), options, literal.is_some()));
-                Given::Choices(values.collect::<Result<_, _>>()?)
+                FieldValue::Choices(values.collect::<Result<_, _>>()?)
             }
         },
-        Input::Text { .. } => Given::Text(words.replace("\\n", "\n")),
-        Input::Number { .. } => Given::Number(words.parse().map_err(|_| format!("`{words}` is no number"))?),
-        Input::Date { .. } => Given::Date(words.to_owned()),
+        Input::Text { .. } => FieldValue::Text(words.replace("\\n", "\n")),
+        Input::Number { .. } => {
+            FieldValue::Number(words.parse().map_err(|_| format!("`{words}` is not a number"))?)
+        }
+        Input::Date { .. } => FieldValue::Date(words.to_owned()),
         Input::YesNo => match words.to_ascii_lowercase().as_str() {
-            "yes" | "y" | "true" | "1" => Given::YesNo(true),
-            "no" | "n" | "false" | "2" => Given::YesNo(false),
+            "yes" | "y" | "true" | "1" => FieldValue::YesNo(true),
+            "no" | "n" | "false" | "2" => FieldValue::YesNo(false),
             _ => return Err(format!("`{words}` is neither yes nor no")),
         },
     })

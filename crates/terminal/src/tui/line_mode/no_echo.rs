@@ -1,4 +1,4 @@
-//! A line that the terminal does not show: the desk passphrase, for a question marked `high`.
+//! Reads a line without echo: the approval passphrase, for a question marked `high`.
 
 use std::io;
 
@@ -6,11 +6,11 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 
 /// The terminal's echo is off while this lives. Whatever happens, it is on again afterwards: a terminal that stays
 /// silent is worse.
-pub(crate) struct Hidden(Termios);
+pub struct Hidden(Termios);
 
 impl Hidden {
     /// Switches the echo of the terminal on stdin off.
-    pub(crate) fn new() -> io::Result<Self> {
+    pub fn new() -> io::Result<Self> {
         let shown = tcgetattr(io::stdin())?;
         let mut hidden = shown.clone();
         hidden.local_modes.remove(LocalModes::ECHO);

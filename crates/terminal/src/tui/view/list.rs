@@ -5,18 +5,19 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::{cut, fill, place, span, styled};
-use crate::popups::{Availability, Level};
-use crate::socket::person::popups::Shown;
-use crate::tui::inbox::{Inbox, Now, presence};
+use super::place;
+use crate::socket::control::questions::QuestionView;
+use crate::tui::inbox::{Inbox, Timestamps, availability_text};
 use crate::tui::theme::Theme;
-use crate::tui::wrap::width;
-use crate::visible;
+use crate::tui::widgets::styled_text::{fill, span, styled};
+use crate::tui::widgets::wrap::{cut, width};
+use adjutant_base::text::escape_invisible;
+use adjutant_questions::{Availability, Level};
 
 /// Lines of one question.
 const ROWS: usize = 2;
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, inbox: &Inbox, theme: Theme, now: Now) {
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, inbox: &Inbox, theme: Theme, now: Timestamps) {
     let room = usize::from(area.width);
     let mut lines = vec![head(inbox, now, room), Line::default()];
     if inbox.questions.is_empty() {
@@ -36,7 +37,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, inbox: &Inbox, theme: Them
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn head(inbox: &Inbox, now: Now, room: usize) -> Line<'static> {
+fn head(inbox: &Inbox, now: Timestamps, room: usize) -> Line<'static> {
     let shown = inbox.questions.len();
     let count = match inbox.total.max(shown as u64) {
         0 => String::new(),
@@ -44,20 +45,20 @@ fn head(inbox: &Inbox, now: Now, room: usize) -> Line<'static> {
         total if total > shown as u64 => format!(" · {total} questions, the first {shown} here"),
         total => format!(" · {total} questions"),
     };
-    let presence = match inbox.availability {
+    let availability = match inbox.availability {
         Availability::Here => String::new(),
-        other => format!(" · {}", presence(other, now.millis)),
+        other => format!(" · {}", availability_text(other, now.millis)),
     };
-    let head = format!("Adjutant inbox{presence}{count}");
+    let head = format!("Adjutant inbox{availability}{count}");
     Line::from(Span::styled(fill(&cut(&head, room), room), Theme::strong()))
 }
 
 fn rows(
     inbox: &Inbox,
-    question: &Shown,
+    question: &QuestionView,
     at: usize,
     theme: Theme,
-    now: Now,
+    now: Timestamps,
     room: usize,
 ) -> [Line<'static>; ROWS] {
     let chosen = at == inbox.selected;
@@ -65,7 +66,7 @@ fn rows(
     let number = if at < 9 { (at + 1).to_string() } else { " ".to_owned() };
     let high = if question.level == Level::High { " HIGH" } else { "" };
     let lead = format!("{mark}{number} ");
-    let title = visible::line(&question.title);
+    let title = escape_invisible::line(&question.title);
     let title = cut(&title, room.saturating_sub(width(&lead) + high.len()));
     let title_style = if chosen { Theme::focus() } else { Theme::strong() };
     let mut first = vec![Span::raw(lead), Span::styled(title, title_style)];
@@ -75,15 +76,15 @@ fn rows(
     let mut facts = Vec::new();
     facts.extend(place(inbox, &question.workspace));
     match question.snoozed_until.filter(|until| *until > now.millis) {
-        Some(until) => facts.push(format!("put off, back in {}", span(until - now.millis))),
+        Some(until) => facts.push(format!("snoozed for {}", span(until - now.millis))),
         None => facts.push(format!("{} ago", span(now.millis - question.asked_at))),
     }
-    facts.extend(question.waits.why_not().map(str::to_owned));
+    facts.extend(question.waits.absence_reason().map(str::to_owned));
     facts.push(format!("{} left", span(question.deadline - now.millis)));
     if question.deliveries > 1 {
         facts.push(format!("{} requests wait for it", question.deliveries));
     }
-    let name = visible::line(question.asker());
+    let name = escape_invisible::line(question.asker());
     let rest = cut(&format!(" · {}", facts.join(" · ")), room.saturating_sub(5 + width(&name)));
     let style = theme.agent(&question.client, &question.workspace);
     let second = vec![

@@ -1,4 +1,4 @@
-//! The open question: who asks, what the hub sees, the message, and what can be filled in.
+//! The open question: its asker, the state of the repository, the message and the form.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -6,21 +6,29 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::{place, span, styled, typed};
-use crate::git::Facts;
-use crate::popups::{Field, Given, Input, Level};
-use crate::tui::entry::{Chosen, Entry};
-use crate::tui::inbox::{Inbox, Now, ended};
-use crate::tui::message;
-use crate::tui::sheet::{Layer, Sheet};
+use super::place;
+use crate::tui::inbox::{Inbox, Timestamps, ended};
+use crate::tui::question_form::{Overlay, Sheet};
 use crate::tui::theme::Theme;
-use crate::tui::wrap::wrap;
-use crate::visible;
+use crate::tui::widgets::field_input::{Chosen, Entry};
+use crate::tui::widgets::markdown;
+use crate::tui::widgets::styled_text::{span, styled, typed};
+use crate::tui::widgets::wrap::wrap;
+use adjutant_base::text::escape_invisible;
+use adjutant_host::git::Facts;
+use adjutant_questions::{Field, FieldValue, Input, Level};
 
 /// Changed files that are named.
 const NAMED: usize = 6;
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Now) {
+pub(super) fn draw(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    inbox: &Inbox,
+    sheet: &Sheet,
+    theme: Theme,
+    now: Timestamps,
+) {
     let room = usize::from(area.width);
     let mut head = head(inbox, sheet, theme, now, room);
     let (form, focus) = form(sheet, theme, now, room);
@@ -28,7 +36,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, inbox: &Inbox, sheet: &She
     // The form comes first where there is little room; the message keeps at least three lines and can be scrolled.
     let least = height.saturating_sub(form.len()).max(3).min(height);
     head.truncate(least.saturating_sub(2).max(1));
-    let mut message = message::lines(&sheet.question.message, room, theme);
+    let mut message = markdown::lines(&sheet.question.message, room, theme);
     if message.is_empty() {
         message.push(Line::default());
     }
@@ -70,30 +78,31 @@ fn window(
     (lines, true)
 }
 
-fn head(inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Now, room: usize) -> Vec<Line<'static>> {
+fn head(inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Timestamps, room: usize) -> Vec<Line<'static>> {
     let question = &sheet.question;
     let style = theme.agent(&question.client, &question.workspace);
-    let mut who = vec![Span::styled("▌ ", style), Span::styled(visible::line(question.asker()), style)];
+    let mut who =
+        vec![Span::styled("▌ ", style), Span::styled(escape_invisible::line(question.asker()), style)];
     who.push(Span::raw(" asks"));
     if let Some(place) = place(inbox, &question.workspace) {
         who.push(Span::raw(format!(" · {place}")));
     }
     who.push(Span::styled(format!(" · {} left", span(question.deadline - now.millis)), theme.quiet()));
     let mut lines = vec![Line::from(who)];
-    if let Some(why) = question.waits.why_not() {
+    if let Some(why) = question.waits.absence_reason() {
         let text =
-            format!("Nobody waits for this now: {why}. An answer is kept for when the client asks again.");
+            format!("No client waits for this now: {why}. An answer is kept until the client asks again.");
         lines.extend(styled(&text, room, theme.quiet()));
     }
     if question.level == Level::High {
-        lines.extend(styled("HIGH: an answer needs the desk passphrase", room, theme.alarm()));
+        lines.extend(styled("HIGH: an answer needs the approval passphrase", room, theme.alarm()));
     }
-    lines.extend(styled(&visible::line(&question.title), room, Theme::strong()));
+    lines.extend(styled(&escape_invisible::line(&question.title), room, Theme::strong()));
     if !question.workspace.is_empty() {
         let seen = match inbox.facts.get(&question.workspace) {
-            None => visible::line(&question.workspace),
-            Some(Err(reason)) => format!("{}: {reason}", visible::line(&question.workspace)),
-            Some(Ok(facts)) => format!("{}: {}", visible::line(&question.workspace), told(facts)),
+            None => escape_invisible::line(&question.workspace),
+            Some(Err(reason)) => format!("{}: {reason}", escape_invisible::line(&question.workspace)),
+            Some(Ok(facts)) => format!("{}: {}", escape_invisible::line(&question.workspace), told(facts)),
         };
         lines.extend(styled(&format!("hub sees {seen}"), room, theme.quiet()));
     }
@@ -104,8 +113,8 @@ fn head(inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Now, room: usize) -> Ve
 /// What git says, in one sentence fragment.
 fn told(facts: &Facts) -> String {
     let branch = match (&facts.branch, &facts.commit) {
-        (Some(branch), Some(commit)) => format!("branch {} at {commit}", visible::line(branch)),
-        (Some(branch), None) => format!("branch {}, no commit yet", visible::line(branch)),
+        (Some(branch), Some(commit)) => format!("branch {} at {commit}", escape_invisible::line(branch)),
+        (Some(branch), None) => format!("branch {}, no commit yet", escape_invisible::line(branch)),
         (None, Some(commit)) => format!("no branch, at {commit}"),
         (None, None) => "no commit yet".to_owned(),
     };
@@ -124,14 +133,14 @@ fn told(facts: &Facts) -> String {
         .files
         .iter()
         .take(NAMED)
-        .map(|(letters, name)| format!("{} {}", letters.trim(), visible::line(name)));
+        .map(|(letters, name)| format!("{} {}", letters.trim(), escape_invisible::line(name)));
     let names = names.collect::<Vec<_>>().join(", ");
     let others = if facts.dirty > NAMED { ", …" } else { "" };
     format!("{branch}, {changed}{lines} ({names}{others})")
 }
 
 /// Returns the lines to fill in, and the line that must be on the screen.
-fn form(sheet: &Sheet, theme: Theme, now: Now, room: usize) -> (Vec<Line<'static>>, usize) {
+fn form(sheet: &Sheet, theme: Theme, now: Timestamps, room: usize) -> (Vec<Line<'static>>, usize) {
     let mut lines = vec![Line::from(Span::styled("─".repeat(room), theme.quiet()))];
     if let Some(gone) = sheet.gone {
         lines.extend(styled(&format!("This question {}.", ended(gone)), room, theme.alarm()));
@@ -153,9 +162,9 @@ fn form(sheet: &Sheet, theme: Theme, now: Now, room: usize) -> (Vec<Line<'static
     if let Some(default) = &sheet.question.default {
         let answer =
             default.answer.0.iter().map(|(_, given)| given_text(given)).collect::<Vec<_>>().join(", ");
-        let after = crate::clock::span(default.after);
+        let after = adjutant_base::text::timefmt::span(default.after);
         let text = format!("Without an answer it will be “{answer}” once this was on a screen for {after}.");
-        lines.extend(styled(&visible::line(&text), room, theme.quiet()));
+        lines.extend(styled(&escape_invisible::line(&text), room, theme.quiet()));
     }
     if let Some(note) = &sheet.note {
         lines.extend(styled(&format!("note: {note}"), room, Style::new()));
@@ -196,7 +205,7 @@ pub(in crate::tui) fn label(
     room: usize,
 ) -> Vec<Line<'static>> {
     let name = if field.label.is_empty() && several { &field.name } else { &field.label };
-    let mut text = visible::line(name);
+    let mut text = escape_invisible::line(name);
     let wanted = match &field.input {
         Input::Text { format: Some(format), .. } => format.wanted().to_owned(),
         Input::Choice { max: 1, .. } | Input::YesNo | Input::Text { .. } => String::new(),
@@ -230,7 +239,7 @@ pub(in crate::tui) fn label(
         lines.extend(styled(&format!("{mark}{text}"), room, Theme::strong()));
     }
     if !field.description.is_empty() {
-        lines.extend(styled(&visible::line(&field.description), room, theme.quiet()));
+        lines.extend(styled(&escape_invisible::line(&field.description), room, theme.quiet()));
     }
     lines
 }
@@ -246,8 +255,8 @@ pub(in crate::tui) fn filled(
     match (entry, &field.input) {
         (Entry::Choice(chosen), Input::Choice { options, max, .. }) => {
             let labels = options.iter().map(|option| {
-                let label = visible::line(&option.label);
-                let value = visible::line(&option.value);
+                let label = escape_invisible::line(&option.label);
+                let value = escape_invisible::line(&option.value);
                 if label == value || label.is_empty() { value } else { label }
             });
             let mut lines = Vec::new();
@@ -324,16 +333,16 @@ fn option(at: usize, label: &str, marked: bool, single: bool, here: bool, room: 
 }
 
 /// Returns the lines of what lies over the question, and the one with the cursor.
-fn over(layer: &Layer, room: usize) -> (Vec<Line<'static>>, usize) {
+fn over(layer: &Overlay, room: usize) -> (Vec<Line<'static>>, usize) {
     let (head, editor, hidden) = match layer {
-        Layer::Note(editor) => ("A note for the agent, beside your answer:", editor, false),
-        Layer::Snooze(editor) => {
-            ("Put off for how many minutes? (1 to 60; 10 if you type nothing)", editor, false)
+        Overlay::Note(editor) => ("A note for the agent, sent with your answer:", editor, false),
+        Overlay::Snooze(editor) => {
+            ("Snooze for how many minutes? (1 to 60; 10 if you type nothing)", editor, false)
         }
-        Layer::Redirect(editor) => ("How should it be asked? The agent reads this:", editor, false),
-        Layer::Decline(editor) => ("Decline this question? You may say why:", editor, false),
-        Layer::Passphrase { typed, .. } => ("The desk passphrase, to send this answer:", typed, true),
-        Layer::Help => return (help(room), 0),
+        Overlay::Redirect(editor) => ("How should it be asked? The agent reads this:", editor, false),
+        Overlay::Decline(editor) => ("Decline this question? You may say why:", editor, false),
+        Overlay::Passphrase { typed, .. } => ("The approval passphrase, to send this answer:", typed, true),
+        Overlay::Help => return (help(room), 0),
     };
     let mut lines = styled(head, room, Theme::strong());
     lines.extend(typed(editor, room, Style::new(), hidden));
@@ -345,7 +354,7 @@ fn help(room: usize) -> Vec<Line<'static>> {
     let keys = [
         "1-9, arrows, Space   choose        Enter   confirm, next field, send",
         "Tab, Shift-Tab       other field   Escape  one step back",
-        "Ctrl-N   a note beside the answer  Ctrl-S  put it off",
+        "Ctrl-N   a note with the answer  Ctrl-S  snooze it",
         "Ctrl-R   ask me differently        Ctrl-D  decline",
         "Alt-Enter or Ctrl-J  new line      Ctrl-Z  take the last answer back",
         "PgUp, PgDn           scroll the message",
@@ -355,26 +364,26 @@ fn help(room: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn given_text(given: &Given) -> String {
+fn given_text(given: &FieldValue) -> String {
     match given {
-        Given::Choices(values) => values.join(", "),
-        Given::Other(text) | Given::Text(text) | Given::Date(text) => text.clone(),
-        Given::Number(number) => number.to_string(),
-        Given::YesNo(true) => "yes".to_owned(),
-        Given::YesNo(false) => "no".to_owned(),
+        FieldValue::Choices(values) => values.join(", "),
+        FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text) => text.clone(),
+        FieldValue::Number(number) => number.to_string(),
+        FieldValue::YesNo(true) => "yes".to_owned(),
+        FieldValue::YesNo(false) => "no".to_owned(),
     }
 }
 
 /// The keys that do something now.
-pub(super) fn hints(sheet: &Sheet, now: Now) -> Vec<String> {
+pub(super) fn hints(sheet: &Sheet, now: Timestamps) -> Vec<String> {
     let words: &[&str] = match &sheet.layer {
         _ if sheet.gone.is_some() => &["Enter or Esc: back to the list"],
-        Some(Layer::Help) => &["any key goes on"],
-        Some(Layer::Note(_)) => &["Enter keeps the note", "Esc back"],
-        Some(Layer::Snooze(_)) => &["Enter puts it off", "Esc back"],
-        Some(Layer::Redirect(_)) => &["Enter sends it", "Esc back"],
-        Some(Layer::Decline(_)) => &["Enter declines", "Esc back"],
-        Some(Layer::Passphrase { .. }) => &["Enter sends the answer", "Esc back"],
+        Some(Overlay::Help) => &["any key goes on"],
+        Some(Overlay::Note(_)) => &["Enter keeps the note", "Esc back"],
+        Some(Overlay::Snooze(_)) => &["Enter puts it off", "Esc back"],
+        Some(Overlay::Redirect(_)) => &["Enter sends it", "Esc back"],
+        Some(Overlay::Decline(_)) => &["Enter declines", "Esc back"],
+        Some(Overlay::Passphrase { .. }) => &["Enter sends the answer", "Esc back"],
         None => {
             let entry = sheet.entries.get(sheet.focus).zip(sheet.question.fields.get(sheet.focus));
             let choose = match entry {

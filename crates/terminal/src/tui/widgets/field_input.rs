@@ -1,15 +1,15 @@
-//! One field of a question while it is being filled in.
+//! The input of one field of a question.
 
 use std::collections::BTreeSet;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::editor::Editor;
-use crate::popups::{Choice, Field, Given, Input};
+use crate::tui::widgets::text_input::Editor;
+use adjutant_questions::{Choice, Field, FieldValue, Input};
 
 /// What is filled in so far. Nothing is chosen from the start: silence and a quick Enter are no answers.
 #[derive(Clone, Debug)]
-pub(super) enum Entry {
+pub(crate) enum Entry {
     Choice(Chosen),
     /// A text, a number or a date: what is typed, read when it is sent.
     Typed(Editor),
@@ -18,17 +18,17 @@ pub(super) enum Entry {
 
 /// A choice in the making.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Chosen {
+pub(crate) struct Chosen {
     /// Where the cursor is: an option, or behind the last one the person's own words.
-    pub(super) cursor: Option<usize>,
-    pub(super) marked: BTreeSet<usize>,
+    pub cursor: Option<usize>,
+    pub marked: BTreeSet<usize>,
     /// The person's own words, where the field allows them.
-    pub(super) other: Option<Editor>,
+    pub other: Option<Editor>,
 }
 
 impl Entry {
     /// Nothing filled in yet.
-    pub(super) fn new(field: &Field) -> Self {
+    pub(crate) fn new(field: &Field) -> Self {
         match &field.input {
             Input::Choice { other, .. } => {
                 Self::Choice(Chosen { other: other.then(Editor::default), ..Chosen::default() })
@@ -39,7 +39,7 @@ impl Entry {
     }
 
     /// Whether letters and digits are text here.
-    pub(super) fn takes_text(&self, field: &Field) -> bool {
+    pub(crate) fn takes_text(&self, field: &Field) -> bool {
         match (self, &field.input) {
             (Self::Typed(_), _) => true,
             (Self::Choice(chosen), Input::Choice { options, .. }) => chosen.writes(options).is_some(),
@@ -48,7 +48,7 @@ impl Entry {
     }
 
     /// Does what the key says; false when it means nothing here.
-    pub(super) fn on(&mut self, field: &Field, key: KeyEvent) -> bool {
+    pub(crate) fn on(&mut self, field: &Field, key: KeyEvent) -> bool {
         let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match (self, &field.input) {
             (Self::Choice(chosen), Input::Choice { options, max, .. }) => chosen.on(options, *max, key),
@@ -77,7 +77,7 @@ impl Entry {
     }
 
     /// Puts in what was pasted.
-    pub(super) fn paste(&mut self, field: &Field, text: &str) {
+    pub(crate) fn paste(&mut self, field: &Field, text: &str) {
         let one_line = || text.split(['\n', '\r']).next().unwrap_or_default();
         match (self, &field.input) {
             (Self::Typed(editor), Input::Text { multiline: true, .. }) => editor.insert(text),
@@ -92,22 +92,22 @@ impl Entry {
     }
 
     /// Returns the value as it would be sent, `None` when nothing is filled in. Whether it fits is the room's word.
-    pub(super) fn given(&self, field: &Field) -> Result<Option<Given>, String> {
+    pub(crate) fn given(&self, field: &Field) -> Result<Option<FieldValue>, String> {
         let typed = |editor: &Editor| Some(editor.text().trim().to_owned()).filter(|text| !text.is_empty());
         Ok(match (self, &field.input) {
             (Self::Choice(chosen), Input::Choice { options, .. }) => chosen.given(options),
             (Self::Typed(editor), Input::Text { .. }) => {
-                Some(editor.text().to_owned()).filter(|text| !text.is_empty()).map(Given::Text)
+                Some(editor.text().to_owned()).filter(|text| !text.is_empty()).map(FieldValue::Text)
             }
             (Self::Typed(editor), Input::Number { .. }) => match typed(editor) {
                 Some(text) => {
-                    let number = text.parse().map_err(|_| format!("`{text}` is no number"))?;
-                    Some(Given::Number(number))
+                    let number = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+                    Some(FieldValue::Number(number))
                 }
                 None => None,
             },
-            (Self::Typed(editor), _) => typed(editor).map(Given::Date),
-            (Self::YesNo(given), _) => given.map(Given::YesNo),
+            (Self::Typed(editor), _) => typed(editor).map(FieldValue::Date),
+            (Self::YesNo(given), _) => given.map(FieldValue::YesNo),
             (Self::Choice(_), _) => None,
         })
     }
@@ -161,13 +161,13 @@ impl Chosen {
         self.other.as_mut().filter(|_| there)
     }
 
-    fn given(&self, options: &[Choice]) -> Option<Given> {
+    fn given(&self, options: &[Choice]) -> Option<FieldValue> {
         let other = self.writes(options).map(|editor| editor.text().trim()).filter(|text| !text.is_empty());
         if let Some(text) = other {
-            return Some(Given::Other(text.to_owned()));
+            return Some(FieldValue::Other(text.to_owned()));
         }
         let values: Vec<_> =
             self.marked.iter().filter_map(|at| options.get(*at)).map(|option| option.value.clone()).collect();
-        (!values.is_empty()).then_some(Given::Choices(values))
+        (!values.is_empty()).then_some(FieldValue::Choices(values))
     }
 }

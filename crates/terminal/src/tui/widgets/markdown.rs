@@ -1,12 +1,12 @@
-//! A message's Markdown as lines for a terminal, shown plainly: every character of it stands there, headings and code
-//! are only set apart, and a unified diff is coloured.
+//! Markdown as lines for a terminal. Every character stays; headings and code are set apart, and a unified diff is
+//! coloured.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::theme::Theme;
-use super::wrap::wrap;
-use crate::visible;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::wrap::wrap;
+use adjutant_base::text::escape_invisible;
 
 /// Where a line of the message stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum Within {
 }
 
 /// Returns the message in lines of at most `room` columns.
-pub(super) fn lines(message: &str, room: usize, theme: Theme) -> Vec<Line<'static>> {
+pub(crate) fn lines(message: &str, room: usize, theme: Theme) -> Vec<Line<'static>> {
     let message = message.replace("\r\n", "\n").replace('\t', "    ");
     let source: Vec<&str> = message.trim_end().lines().collect();
     let mut shown = Vec::with_capacity(source.len());
@@ -54,7 +54,7 @@ pub(super) fn lines(message: &str, room: usize, theme: Theme) -> Vec<Line<'stati
 }
 
 fn push(shown: &mut Vec<Line<'static>>, line: &str, room: usize, indent: usize, style: Style) {
-    for part in wrap(&visible::plain(line), room, indent) {
+    for part in wrap(&escape_invisible::plain(line), room, indent) {
         shown.push(Line::from(Span::styled(part, style)));
     }
 }
@@ -113,7 +113,7 @@ mod tests {
     use proptest::prelude::{any, prop_assert, proptest};
 
     use super::{Theme, lines};
-    use crate::visible::is_hidden;
+    use adjutant_base::text::escape_invisible::is_hidden;
 
     fn text(message: &str, room: usize) -> Vec<String> {
         lines(message, room, Theme { colour: true }).iter().map(ToString::to_string).collect()

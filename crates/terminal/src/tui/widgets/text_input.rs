@@ -1,4 +1,4 @@
-//! A text that is being typed.
+//! A text input with a cursor.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -7,7 +7,7 @@ const LONGEST: usize = 64 * 1024;
 
 /// What is typed, and where the next character goes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Editor {
+pub(crate) struct Editor {
     text: String,
     /// A byte of `text` that begins a character, or its end.
     cursor: usize,
@@ -15,21 +15,21 @@ pub(super) struct Editor {
 
 impl Editor {
     /// Begins with `text`, the cursor behind it.
-    pub(super) fn with(text: &str) -> Self {
+    pub(crate) fn with(text: &str) -> Self {
         Self { text: text.to_owned(), cursor: text.len() }
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// The text before the cursor, and from it on.
-    pub(super) fn halves(&self) -> (&str, &str) {
+    pub(crate) fn halves(&self) -> (&str, &str) {
         self.text.split_at(self.cursor)
     }
 
     /// Puts in what was typed or pasted. What does not fit is left out.
-    pub(super) fn insert(&mut self, typed: &str) {
+    pub(crate) fn insert(&mut self, typed: &str) {
         let room = LONGEST.saturating_sub(self.text.len());
         let end = (0..=typed.len().min(room)).rev().find(|&end| typed.is_char_boundary(end)).unwrap_or(0);
         let typed = typed[..end].replace("\r\n", "\n").replace('\r', "\n");
@@ -38,7 +38,7 @@ impl Editor {
     }
 
     /// Does what the key says; false when the key means nothing to a text.
-    pub(super) fn on(&mut self, key: KeyEvent) -> bool {
+    pub(crate) fn on(&mut self, key: KeyEvent) -> bool {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
         match key.code {

@@ -1,15 +1,15 @@
-//! Text in lines that fit a width. Nothing is left out: what is too long goes on below.
+//! Wraps text to a width, without leaving anything out.
 
 use ratatui::text::Span;
 
 /// Returns the columns a text takes on the screen.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     Span::raw(text).width()
 }
 
 /// Breaks one line of text into lines of at most `room` columns, at spaces where there are any; lines after the first
 /// begin with `indent` spaces. A room of nothing counts as one column.
-pub(super) fn wrap(text: &str, room: usize, indent: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, room: usize, indent: usize) -> Vec<String> {
     let room = room.max(1);
     let indent = if indent * 2 < room { indent } else { 0 };
     let mut lines = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn wrap(text: &str, room: usize, indent: usize) -> Vec<String> {
 }
 
 /// Cuts a text to `room` columns, with a mark where something is left out. For what is shown whole elsewhere.
-pub(super) fn cut(text: &str, room: usize) -> String {
+pub(crate) fn cut(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();
     }

@@ -1,11 +1,11 @@
-//! How somebody wants to be told, as a form and back.
+//! Form of a user's notification preferences.
 
 use jiff::civil::Time;
 use minijinja::{Value, context};
 
-use crate::assistant::notification::Channel;
-use crate::assistant::user::{ChannelPreference, QuietHours, WeekendPolicy};
-use crate::assistant::{User, Zone};
+use adjutant_assistant::notification::Channel;
+use adjutant_assistant::user::{ChannelPreference, QuietHours, WeekendPolicy};
+use adjutant_assistant::{User, Zone};
 
 /// Returns what the form shows.
 pub(super) fn values(user: &User) -> Value {
@@ -65,25 +65,25 @@ pub(super) fn apply(user: &mut User, fields: &[(String, String)]) -> Result<(), 
     preferences.channels =
         ChannelPreference::from_name(field("channels")).ok_or("Channels: choose one of them.")?;
     preferences.weekend = WeekendPolicy::from_name(field("weekend")).ok_or("Weekend: choose one of them.")?;
-    let time = |text: &str| {
-        text.parse::<Time>().map_err(|_| format!("Quiet hours: `{text}` is no time of the day."))
-    };
+    let time =
+        |text: &str| text.parse::<Time>().map_err(|_| format!("Quiet hours: `{text}` is not a time of day."));
     preferences.quiet = match (field("quiet_start"), field("quiet_end")) {
         ("", "") => None,
         (start, end) => Some(QuietHours { start: time(start)?, end: time(end)? }),
     };
     if preferences.quiet.is_some_and(|quiet| quiet.start == quiet.end) {
-        return Err("Quiet hours: they begin and end at the same time; leave both empty for none.".to_owned());
+        return Err("Quiet hours: the start and the end are the same; leave both empty for none.".to_owned());
     }
     let number =
         |name: &str, most: u32| field(name).parse().ok().filter(|number| (1..=most).contains(number));
     preferences.escalation_minutes =
         number("escalation", 1440).ok_or("Minutes before the start: from 1 to 1440.")?;
-    preferences.most_calls = number("most_calls", 10).ok_or("Calls at most: from 1 to 10.")?;
+    preferences.most_calls = number("most_calls", 10).ok_or("Maximum calls: from 1 to 10.")?;
     preferences.ladder_minutes = number("ladder_minutes", 1440).ok_or("Minutes to wait: from 1 to 1440.")?;
     let ways = field("ladder").split(',').map(str::trim).filter(|way| !way.is_empty());
-    let way =
-        |way: &str| Channel::from_name(way).ok_or_else(|| format!("Nobody answers: `{way}` is no way."));
+    let way = |way: &str| {
+        Channel::from_name(way).ok_or_else(|| format!("Escalation channels: `{way}` is not a channel."))
+    };
     preferences.ladder = ways.map(way).collect::<Result<_, _>>()?;
     field("locale").clone_into(&mut preferences.locale);
     field("voice").clone_into(&mut preferences.voice);

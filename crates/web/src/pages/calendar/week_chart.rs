@@ -1,13 +1,13 @@
-//! The week as a picture: a row a day on the person's clock, quiet hours shaded, events as bars, and a mark for every
-//! notification. Numbers for the template; the list below the picture says the same in words.
+//! Chart of the week: a row for each day on the user's clock, quiet hours shaded, events as bars, and a mark for each
+//! notification. Gives numbers for the template; the list below the chart says the same in words.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use minijinja::{Value, context};
 
-use crate::assistant::agenda::Happening;
-use crate::assistant::notification::Status;
-use crate::assistant::{Notification, User};
+use adjutant_assistant::events::EventOccurrence;
+use adjutant_assistant::notification::Status;
+use adjutant_assistant::{Notification, User};
 
 const LEFT: f64 = 104.0;
 const HOUR: f64 = 36.0;
@@ -65,7 +65,7 @@ impl Shape {
 /// Draws these days.
 pub(super) fn draw(
     days: &[Date],
-    happenings: &[Happening],
+    event_occurrences: &[EventOccurrence],
     notifications: &[&Notification],
     user: &User,
     now: Timestamp,
@@ -100,7 +100,7 @@ pub(super) fn draw(
     // Where each lane of each day is free again.
     let mut free = vec![[begin; LANES]; days.len()];
     let mut bars = Vec::new();
-    for Happening { event, occurrence } in happenings {
+    for EventOccurrence { event, occurrence } in event_occurrences {
         let Some((row, from)) = place(occurrence.starts_at) else { continue };
         let to = match place(occurrence.ends_at) {
             _ if event.details.when.all_day => end,

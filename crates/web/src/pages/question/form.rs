@@ -1,8 +1,8 @@
-//! The form of a question: its fields for the template, and what a person filled in as values for the desk.
+//! The form of a question: its fields for the template, and the submitted values as an answer.
 
 use minijinja::{Value, context};
 
-use crate::popups::{Answer, Choice, Field, Given, Input};
+use adjutant_questions::{Answer, Choice, Field, FieldValue, Input};
 
 /// What was filled in: fields of the form by name. The fields of a question are `f0`, `f1`, …, their options are
 /// known by number, so nothing that an agent wrote is a name here.
@@ -24,21 +24,23 @@ impl Filled {
         for (number, field) in fields.iter().enumerate() {
             let name = format!("f{number}");
             match (answer.get(&field.name), &field.input) {
-                (Some(Given::Choices(values)), Input::Choice { options, .. }) => {
+                (Some(FieldValue::Choices(values)), Input::Choice { options, .. }) => {
                     let chosen =
                         options.iter().enumerate().filter(|(_, option)| values.contains(&option.value));
                     pairs.extend(chosen.map(|(option, _)| (name.clone(), option.to_string())));
                 }
-                (Some(Given::Other(text)), _) => {
+                (Some(FieldValue::Other(text)), _) => {
                     pairs.push((name.clone(), OTHER.to_owned()));
                     pairs.push((format!("{name}.{OTHER}"), text.clone()));
                 }
-                (Some(Given::Text(text) | Given::Date(text)), _) => pairs.push((name, text.clone())),
-                (Some(Given::Number(number)), _) => pairs.push((name, number.to_string())),
-                (Some(Given::YesNo(yes)), _) => {
+                (Some(FieldValue::Text(text) | FieldValue::Date(text)), _) => {
+                    pairs.push((name, text.clone()));
+                }
+                (Some(FieldValue::Number(number)), _) => pairs.push((name, number.to_string())),
+                (Some(FieldValue::YesNo(yes)), _) => {
                     pairs.push((name, if *yes { "yes" } else { "no" }.to_owned()));
                 }
-                (Some(Given::Choices(_)) | None, _) => {}
+                (Some(FieldValue::Choices(_)) | None, _) => {}
             }
         }
         pairs.extend(note.map(|note| ("note".to_owned(), note.to_owned())));
@@ -62,33 +64,35 @@ impl Filled {
         Answer(given.collect())
     }
 
-    fn given(&self, name: &str, field: &Field) -> Option<Given> {
+    fn given(&self, name: &str, field: &Field) -> Option<FieldValue> {
         let text = self.get(name);
         match &field.input {
             Input::Choice { options, .. } => {
                 let chosen: Vec<&str> = self.all(name).collect();
                 let other = self.get(&format!("{name}.{OTHER}"));
                 if chosen.contains(&OTHER) {
-                    return Some(Given::Other(other.to_owned()));
+                    return Some(FieldValue::Other(other.to_owned()));
                 }
                 let value = |number: &&str| Some(options.get(number.parse::<usize>().ok()?)?.value.clone());
                 let values: Vec<String> = chosen.iter().filter_map(value).collect();
                 match (values.is_empty(), other.trim().is_empty()) {
                     // Words of one's own need no tick beside them.
-                    (true, false) => Some(Given::Other(other.to_owned())),
+                    (true, false) => Some(FieldValue::Other(other.to_owned())),
                     (true, true) => None,
-                    (false, _) => Some(Given::Choices(values)),
+                    (false, _) => Some(FieldValue::Choices(values)),
                 }
             }
-            Input::Text { .. } => (!text.is_empty()).then(|| Given::Text(text.to_owned())),
+            Input::Text { .. } => (!text.is_empty()).then(|| FieldValue::Text(text.to_owned())),
             Input::Number { .. } => match text.trim() {
                 "" => None,
-                number => Some(number.parse().map_or_else(|_| Given::Text(text.to_owned()), Given::Number)),
+                number => Some(
+                    number.parse().map_or_else(|_| FieldValue::Text(text.to_owned()), FieldValue::Number),
+                ),
             },
-            Input::Date { .. } => (!text.trim().is_empty()).then(|| Given::Date(text.trim().to_owned())),
+            Input::Date { .. } => (!text.trim().is_empty()).then(|| FieldValue::Date(text.trim().to_owned())),
             Input::YesNo => match text {
-                "yes" => Some(Given::YesNo(true)),
-                "no" => Some(Given::YesNo(false)),
+                "yes" => Some(FieldValue::YesNo(true)),
+                "no" => Some(FieldValue::YesNo(false)),
                 _ => None,
             },
         }

@@ -1,4 +1,4 @@
-//! What the hub itself sees of the folder a question is about, beside what the agent says of it.
+//! The status of a question's folder as the hub itself reads it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::time::SystemTime;
 
 use minijinja::{Value, context};
 
-use crate::app::App;
-use crate::git::Facts;
-use crate::web::when;
+use crate::timefmt;
+use adjutant_app::App;
+use adjutant_host::git::Facts;
 
 /// Returns the facts about a folder, for a page; none where no folder was named. A page never waits for git: it shows
 /// what is known, since when where that is old, and is told when there is something else to see.
@@ -16,7 +16,7 @@ pub(super) fn of(app: &Arc<App>, workspace: &str, now: SystemTime) -> Option<Val
     if workspace.is_empty() {
         return None;
     }
-    let known = app.facts_known(Path::new(workspace));
+    let known = app.repo_status.last_known(Path::new(workspace));
     let waiting = known.is_none();
     let (age, seen) = known.unwrap_or_else(|| (None, Ok(Facts::default())));
     let (fault, facts) = match seen {
@@ -25,7 +25,7 @@ pub(super) fn of(app: &Arc<App>, workspace: &str, now: SystemTime) -> Option<Val
     };
     Some(context! {
         waiting,
-        as_of => age.and_then(|age| now.checked_sub(age)).map(|at| when::time(at, now)),
+        as_of => age.and_then(|age| now.checked_sub(age)).map(|at| timefmt::time(at, now)),
         fault,
         branch => facts.branch,
         commit => facts.commit,

@@ -1,22 +1,23 @@
-//! What came of a task, as a page shows it: the agent's word, and beside it what the hub saw.
+//! The run report of a task: the agent's answer, and what the hub saw.
 
 use std::time::Duration;
 
 use minijinja::{Value, context};
 
-use crate::agents::receipt::{Attempt, Check, Outcome, Receipt, Repository, Usage, Verdict};
-use crate::web::{excerpt, marked, when};
+use crate::{excerpt, highlight, timefmt};
+use adjutant_agents::run_report::{Attempt, Check, Outcome, Repository, RunReport, Usage, Verdict};
+use adjutant_agents::task::Ending;
 
 /// Commands and files that are listed; a run may have thousands.
 const LISTED: usize = 200;
 
 /// Returns the outcome for the template.
 pub(super) fn outcome(outcome: &Outcome) -> Value {
-    let receipt = &outcome.receipt;
-    let failed = receipt.checks.iter().filter(|check| !check.passed).count();
+    let report = &outcome.report;
+    let failed = report.checks.iter().filter(|check| !check.passed).count();
     context! {
         sentence => outcome.sentence(),
-        completed => outcome.status == "succeeded",
+        completed => outcome.status == Ending::Succeeded,
         verdict => match outcome.verdict {
             Verdict::Unverified => "unverified",
             Verdict::Verified => "verified",
@@ -25,29 +26,29 @@ pub(super) fn outcome(outcome: &Outcome) -> Value {
         failed_checks => failed,
         message => outcome.message.as_deref().map(excerpt::of),
         structured => outcome.structured.as_ref().map(|value| excerpt::of(&format!("{value:#}"))),
-        receipt => shown(receipt),
+        report => shown(report),
     }
 }
 
-fn shown(receipt: &Receipt) -> Value {
+fn shown(report: &RunReport) -> Value {
     context! {
-        instead => receipt.instead.as_deref(),
-        attempts => receipt.attempts.iter().map(attempt).collect::<Vec<_>>(),
-        permission => &receipt.permission,
-        wall => length(receipt.wall_ms),
-        cpu => length(receipt.cpu_ms),
-        memory => (receipt.peak_rss_bytes > 0).then(|| when::size(receipt.peak_rss_bytes)),
-        processes_left => receipt.processes_left,
-        usage => usage(receipt.usage),
-        commands => receipt.commands.iter().take(LISTED).map(|ran| {
+        instead => report.instead.as_deref(),
+        attempts => report.attempts.iter().map(attempt).collect::<Vec<_>>(),
+        permission => &report.permission,
+        wall => length(report.wall_ms),
+        cpu => length(report.cpu_ms),
+        memory => (report.peak_rss_bytes > 0).then(|| timefmt::size(report.peak_rss_bytes)),
+        processes_left => report.processes_left,
+        usage => usage(report.usage),
+        commands => report.commands.iter().take(LISTED).map(|ran| {
             context! { line => &ran.command, exit => ran.exit, failed => ran.exit.is_some_and(|exit| exit != 0) }
         }).collect::<Vec<_>>(),
-        more_commands => receipt.commands.len().saturating_sub(LISTED),
-        command_count => receipt.commands.len(),
-        said_files => receipt.files.iter().take(LISTED).map(Value::from).collect::<Vec<_>>(),
-        repository => receipt.repository.as_ref().map(repository),
-        checks => receipt.checks.iter().map(check).collect::<Vec<_>>(),
-        stderr => (!receipt.stderr_tail.is_empty()).then(|| excerpt::of(&receipt.stderr_tail)),
+        more_commands => report.commands.len().saturating_sub(LISTED),
+        command_count => report.commands.len(),
+        said_files => report.files.iter().take(LISTED).map(Value::from).collect::<Vec<_>>(),
+        repository => report.repository.as_ref().map(repository),
+        checks => report.checks.iter().map(check).collect::<Vec<_>>(),
+        stderr => (!report.stderr_tail.is_empty()).then(|| excerpt::of(&report.stderr_tail)),
     }
 }
 
@@ -82,7 +83,7 @@ fn repository(repository: &Repository) -> Value {
         deletions => repository.deletions,
         patch => repository.patch.as_deref().map(|patch| {
             let part = excerpt::beginning(patch);
-            context! { html => Value::from_safe_string(marked::diff(part)), clipped => part.len() < patch.len() }
+            context! { html => Value::from_safe_string(highlight::diff(part)), clipped => part.len() < patch.len() }
         }),
         patch_left_out => repository.patch_left_out,
     }
@@ -117,5 +118,5 @@ fn usage(usage: Usage) -> Vec<Value> {
 }
 
 fn length(millis: u64) -> String {
-    when::length(Duration::from_millis(millis))
+    timefmt::length(Duration::from_millis(millis))
 }

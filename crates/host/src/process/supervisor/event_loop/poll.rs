@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::super::super::order::Event;
-use super::super::link::Link;
+use super::super::super::protocol::Event;
+use super::super::hub_connection::Link;
 use super::Run;
 
 /// How long the pipes are read when all is over: until nothing comes, and at most.
@@ -130,7 +130,7 @@ impl Run {
     }
 
     /// Sends the rest of the lines and the end to whoever reads.
-    pub(super) fn say_goodbye(&mut self, end: &Event) {
+    pub(super) fn flush_and_finish(&mut self, end: &Event) {
         let mut moved_at = Instant::now();
         loop {
             let mut moved = false;

@@ -1,64 +1,67 @@
-//! Looking at questions without following them: those that wait, those that were decided, and one of either.
+//! Queries of questions: the pending ones, the decided ones, and a single one.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Act, Shown, failed, pending};
-use crate::app::App;
-use crate::popups::{Filter, Outcome, Question, State, Ticket};
-use crate::socket::person::{self, Error, Person, Refusal, written};
+use super::{QuestionView, Request, failed, pending};
+use crate::socket::control;
+use crate::socket::control::client::ControlClient;
+use crate::socket::control::protocol::{Error, Refusal, to_json};
+use adjutant_app::App;
+use adjutant_questions::{Filter, Outcome, Question, State, Ticket};
 
-/// Decided questions among which the beginning of a ticket is looked for.
-const RECENT: u32 = 500;
+/// Decided questions that a prefix of a ticket is compared with.
+const MAX_RECENT: u32 = 500;
 
 /// Which questions.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub(crate) struct Query {
+pub struct Query {
     /// Those that were decided, the newest first, instead of those that wait, the oldest first.
-    pub(crate) decided: bool,
+    pub decided: bool,
     /// Stands in their title, client or workspace; of decided ones also in message and outcome. Empty is all.
-    pub(crate) text: String,
-    pub(crate) limit: u32,
+    pub text: String,
+    pub limit: u32,
 }
 
 /// What was found.
 #[derive(Debug, Deserialize, Serialize)]
-pub(crate) struct Listed {
-    pub(crate) questions: Vec<Looked>,
+pub struct Listed {
+    pub questions: Vec<QuestionDetails>,
     /// How many there are in all.
-    pub(crate) total: u64,
+    pub total: u64,
 }
 
-/// A question, and where it stands.
+/// A question with its state.
 #[derive(Debug, Deserialize, Serialize)]
-pub(crate) struct Looked {
-    pub(crate) question: Shown,
+pub struct QuestionDetails {
+    pub question: QuestionView,
     /// Until when its decision may be taken back; milliseconds since 1970.
-    pub(crate) held_until: Option<i64>,
+    pub held_until: Option<i64>,
     /// Once it is decided.
-    pub(crate) outcome: Option<Outcome>,
+    pub outcome: Option<Outcome>,
 }
 
-impl From<Question> for Looked {
+impl From<Question> for QuestionDetails {
     fn from(mut question: Question) -> Self {
         let (held_until, outcome) = match std::mem::replace(&mut question.state, State::Pending) {
             State::Pending => (None, None),
             State::Held { until, outcome } => (Some(until), Some(outcome)),
             State::Decided(outcome) => (None, Some(outcome)),
         };
-        Self { question: Shown::from(question), held_until, outcome }
+        Self { question: QuestionView::from(question), held_until, outcome }
     }
 }
 
 /// The client's calls.
-impl Person {
-    pub(crate) fn questions(&mut self, query: Query) -> Result<Listed, Error> {
-        self.ask(&person::Act::Popups(Act::List(query)))
+impl ControlClient {
+    /// Returns the questions that match a query.
+    pub fn questions(&mut self, query: Query) -> Result<Listed, Error> {
+        self.ask(&control::Request::Questions(Request::List(query)))
     }
 
     /// Returns one question; of its ticket the beginning is enough.
-    pub(crate) fn one_question(&mut self, ticket: &str) -> Result<Looked, Error> {
-        self.ask(&person::Act::Popups(Act::Show { ticket: ticket.to_owned() }))
+    pub fn one_question(&mut self, ticket: &str) -> Result<QuestionDetails, Error> {
+        self.ask(&control::Request::Questions(Request::Show { ticket: ticket.to_owned() }))
     }
 }
 
@@ -66,7 +69,7 @@ pub(super) async fn list(app: &App, query: Query) -> Result<Value, Refusal> {
     let Query { decided, text, limit } = query;
     let (questions, total) = if decided {
         let filter = Filter { text: (!text.is_empty()).then_some(text), kind: None };
-        let page = app.popups.history(&filter, None, limit).await.map_err(failed)?;
+        let page = app.questions.history(&filter, None, limit).await.map_err(failed)?;
         (page.questions, page.total)
     } else {
         let (mut questions, total) = pending(app).await.map_err(failed)?;
@@ -77,22 +80,23 @@ pub(super) async fn list(app: &App, query: Query) -> Result<Value, Refusal> {
         questions.truncate(limit as usize);
         (questions, total)
     };
-    written(&Listed { questions: questions.into_iter().map(Looked::from).collect(), total })
+    to_json(&Listed { questions: questions.into_iter().map(QuestionDetails::from).collect(), total })
 }
 
 pub(super) async fn show(app: &App, begin: &str) -> Result<Value, Refusal> {
     let ticket = match Ticket::parse(begin) {
         Some(ticket) => ticket,
-        None => named(app, begin).await?,
+        None => find_by_prefix(app, begin).await?,
     };
-    let question = app.popups.get(&ticket).await.map_err(failed)?;
-    written(&Looked::from(question))
+    let question = app.questions.get(&ticket).await.map_err(failed)?;
+    to_json(&QuestionDetails::from(question))
 }
 
-/// Returns the ticket that begins so, among those that wait and those that were decided lately.
-async fn named(app: &App, begin: &str) -> Result<Ticket, Refusal> {
+/// Returns the ticket with this prefix, among the pending and the recently decided questions.
+async fn find_by_prefix(app: &App, begin: &str) -> Result<Ticket, Refusal> {
     let (mut questions, _) = pending(app).await.map_err(failed)?;
-    questions.extend(app.popups.history(&Filter::default(), None, RECENT).await.map_err(failed)?.questions);
+    questions
+        .extend(app.questions.history(&Filter::default(), None, MAX_RECENT).await.map_err(failed)?.questions);
     let wanted = begin.trim().to_ascii_lowercase();
     let mut found: Vec<Ticket> = questions.into_iter().map(|question| question.ticket).collect();
     found.retain(|ticket| !wanted.is_empty() && ticket.as_str().starts_with(&wanted));

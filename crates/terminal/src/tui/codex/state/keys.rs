@@ -1,21 +1,22 @@
-//! What keys do.
+//! The keys of the Codex view.
 
 use std::time::Instant;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{Act, Console, Focus, Newer, Wish};
-use crate::codex::approval::Decision;
+use super::{Focus, Newer, ViewState};
 use crate::tui::codex::form::Step;
-use crate::tui::editor::Editor;
+use crate::tui::codex::messages::{Action, Effect};
+use crate::tui::widgets::text_input::Editor;
+use adjutant_codex::approval::Decision;
 
-impl Console {
-    pub(super) fn on_key(&mut self, key: KeyEvent, now: Instant) -> Vec<Wish> {
+impl ViewState {
+    pub(super) fn on_key(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if let (true, KeyCode::Char(letter)) = (control, key.code)
-            && let Some(wishes) = self.on_control(letter, now)
+            && let Some(effects) = self.on_control(letter, now)
         {
-            return wishes;
+            return effects;
         }
         if self.focus == Focus::Form {
             return self.on_form(key).into_iter().collect();
@@ -40,7 +41,7 @@ impl Console {
     }
 
     /// Keys that mean the same everywhere; nothing for what is left to the place that has the keyboard.
-    fn on_control(&mut self, letter: char, now: Instant) -> Option<Vec<Wish>> {
+    fn on_control(&mut self, letter: char, now: Instant) -> Option<Vec<Effect>> {
         match letter {
             'c' => Some(vec![self.interrupt(now)]),
             'y' | 's' | 'd' | 'x' if self.panel.is_some() => {
@@ -58,18 +59,18 @@ impl Console {
     }
 
     /// The first one ends the turn, the second leaves it alone, and the view.
-    fn interrupt(&mut self, now: Instant) -> Wish {
+    fn interrupt(&mut self, now: Instant) -> Effect {
         match self.open.as_ref().map(|open| open.id.clone()) {
             Some(thread) if self.is_busy() && !self.interrupting => {
                 self.interrupting = true;
                 self.say("interrupting the turn; Ctrl-C once more leaves".to_owned(), now);
-                Wish::Act(Act::Interrupt { thread })
+                Effect::Run(Action::Interrupt { thread })
             }
-            _ => Wish::Quit,
+            _ => Effect::Quit,
         }
     }
 
-    fn decide(&mut self, letter: char, now: Instant) -> Option<Wish> {
+    fn decide(&mut self, letter: char, now: Instant) -> Option<Effect> {
         let asked = self.asked()?;
         let approval = asked.id.clone();
         let decision = match letter {
@@ -99,11 +100,11 @@ impl Console {
             }
             other => other,
         };
-        Some(Wish::Act(Act::Decide { approval, decision }))
+        Some(Effect::Run(Action::Decide { approval, decision }))
     }
 
     /// Goes to the form, and from there hands in what is filled in.
-    fn fill(&mut self) -> Option<Wish> {
+    fn fill(&mut self) -> Option<Effect> {
         if self.focus == Focus::Form {
             return self.send_form();
         }
@@ -113,13 +114,13 @@ impl Console {
         None
     }
 
-    fn send_form(&mut self) -> Option<Wish> {
+    fn send_form(&mut self) -> Option<Effect> {
         let approval = self.panel.as_ref()?.id.clone();
         let answer = self.form_mut()?.answer()?;
-        Some(Wish::Act(Act::Fill { approval, answer }))
+        Some(Effect::Run(Action::Fill { approval, answer }))
     }
 
-    fn on_form(&mut self, key: KeyEvent) -> Option<Wish> {
+    fn on_form(&mut self, key: KeyEvent) -> Option<Effect> {
         match self.form_mut()?.on(key) {
             Step::Stay => None,
             Step::Leave => {
@@ -130,7 +131,7 @@ impl Console {
         }
     }
 
-    fn on_search(&mut self, key: KeyEvent, now: Instant) -> Option<Wish> {
+    fn on_search(&mut self, key: KeyEvent, now: Instant) -> Option<Effect> {
         match key.code {
             KeyCode::Esc => self.search = None,
             KeyCode::Enter => {
@@ -139,7 +140,7 @@ impl Console {
                 if self.focus == Focus::Threads {
                     self.watch += 1;
                     self.query.clone_from(&text);
-                    return Some(Wish::Watch { text, number: self.watch });
+                    return Some(Effect::Watch { text, number: self.watch });
                 }
                 self.find(text, Newer::No, now);
             }
@@ -152,7 +153,7 @@ impl Console {
         None
     }
 
-    fn on_input(&mut self, key: KeyEvent) -> Option<Wish> {
+    fn on_input(&mut self, key: KeyEvent) -> Option<Effect> {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
         match key.code {
@@ -166,7 +167,7 @@ impl Console {
                 self.editor = Editor::default();
                 let thread = self.thread().map(ToOwned::to_owned);
                 return Some(match thread.filter(|_| self.is_busy() && !alt) {
-                    Some(thread) => Wish::Act(Act::Steer { thread, text }),
+                    Some(thread) => Effect::Run(Action::Steer { thread, text }),
                     None => self.send(text),
                 });
             }
@@ -178,7 +179,7 @@ impl Console {
         None
     }
 
-    fn on_transcript(&mut self, key: KeyEvent, now: Instant) -> Option<Wish> {
+    fn on_transcript(&mut self, key: KeyEvent, now: Instant) -> Option<Effect> {
         let theme = self.theme;
         match key.code {
             KeyCode::Esc | KeyCode::Char('i') => self.focus_on(Focus::Input),
@@ -196,7 +197,7 @@ impl Console {
                     KeyCode::Char('c' | 'y') => {
                         let text = transcript.chosen_text()?;
                         self.say("copied".to_owned(), now);
-                        return Some(Wish::Copy(text));
+                        return Some(Effect::Copy(text));
                     }
                     _ => {}
                 }
@@ -205,7 +206,7 @@ impl Console {
         None
     }
 
-    fn on_threads(&mut self, key: KeyEvent) -> Option<Wish> {
+    fn on_threads(&mut self, key: KeyEvent) -> Option<Effect> {
         let last = self.threads.len().saturating_sub(1);
         match key.code {
             KeyCode::Up | KeyCode::Char('k') => self.selected = self.selected.saturating_sub(1),

@@ -1,0 +1,116 @@
+//! The domain's state: the agents of one workspace, and the queue that all workspaces share.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+use super::caller::{Origin, TcpConnection};
+use super::definition::Agent;
+use super::executor::context::{ActiveRun, ExecutorContext};
+use super::executor::queue;
+use super::import::Found;
+use super::lint::{self, Report};
+use super::registry::Registry;
+use super::selector::{Plan, Selector};
+use super::task::TaskId;
+use adjutant_base::config::agents::AgentsConfig;
+use adjutant_base::config::delegation::Delegation;
+use adjutant_base::events::Events;
+use adjutant_host::process::{self, Ancestry};
+use adjutant_host::recorder::Recorder;
+use adjutant_store::Store;
+
+/// The agents of one workspace, and the queue of all tasks. Cheap to clone; all clones share one queue.
+#[derive(Clone, Debug)]
+pub struct Agents {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) context: Arc<ExecutorContext>,
+}
+
+impl Agents {
+    /// Does no I/O: [`Self::run`] is the first to use the store, and resumes the runs that the last hub left.
+    pub fn new(
+        agents: &AgentsConfig,
+        settings: Delegation,
+        selector: Selector,
+        store: Store,
+        events: Events,
+        recorder: Recorder,
+    ) -> Self {
+        let context = ExecutorContext::new(settings, selector, store, events, recorder);
+        Self { registry: Arc::new(Registry::new(agents)), context: Arc::new(context) }
+    }
+
+    /// Returns the same queue with the agents of another workspace.
+    pub fn with_agents(&self, agents: &AgentsConfig) -> Self {
+        Self { registry: Arc::new(Registry::new(agents)), context: self.context.clone() }
+    }
+
+    /// Returns the registry of the workspace's agents.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Lints one agent and plans its runners as of now. `workdir` is the folder that it would work in; at most
+    /// `max_bytes` of its file are read. Blocks on the disk.
+    pub fn examine(&self, agent: &Arc<Agent>, workdir: &Path, max_bytes: usize) -> (Report, Plan) {
+        let found = Found { agents: vec![agent.clone()], ..Found::default() };
+        let selector = &self.context.selector;
+        let untrusted = |agent: &Agent| !self.registry.trusted(agent);
+        let report = lint::lint(found, &[], untrusted, selector.candidates(), workdir, max_bytes);
+        (report, selector.plan(agent.model.as_deref(), agent.runner.as_deref(), Instant::now()))
+    }
+
+    /// Returns which of the tasks that run here the process `pid` belongs to. Call it when the process connects,
+    /// because it may have exited later.
+    pub fn origin(&self, pid: u32) -> Origin {
+        let line = match process::ancestry(pid) {
+            Ancestry::Unknown => return Origin::Outside,
+            Ancestry::Gone => return Origin::Gone,
+            Ancestry::Above(line) => line,
+        };
+        let active = self.context.active();
+        let below = |run: &ActiveRun| run.supervisor.is_some_and(|supervisor| line.contains(&supervisor));
+        let task = active.iter().find(|(_, run)| below(run)).and_then(|(task, _)| TaskId::parse(task));
+        match task {
+            Some(task) => Origin::Task(task),
+            // A check, or a process that outlived its run: started by this hub, and of no task any more.
+            None if line.contains(&std::process::id()) => Origin::Gone,
+            None => Origin::Outside,
+        }
+    }
+
+    /// Returns which of the tasks that run here holds the other end of a TCP connection. Call it while the connection
+    /// is open.
+    pub fn origin_over(&self, connection: &TcpConnection) -> Origin {
+        connection.origin(|| {
+            // A run that the last hub left is not below this process, but its supervisor is known.
+            let mut roots: Vec<u32> =
+                self.context.active().values().filter_map(|run| run.supervisor).collect();
+            roots.push(std::process::id());
+            process::peer_below(&roots, connection.local, connection.remote)
+                .map_or(Origin::Outside, |pid| self.origin(pid))
+        })
+    }
+
+    /// Returns how many delegations lie above a task of a client from outside: more than 0 where a delegated agent
+    /// started this process.
+    pub(crate) fn outer_depth(&self) -> u32 {
+        *self.context.outer_depth.get_or_init(process::supervisors_above)
+    }
+
+    /// Claims and runs tasks until `stop`, after it has resumed the runs that the last hub left. Returns when every
+    /// run has ended or was left to the next hub.
+    pub async fn run(&self, stop: CancellationToken) {
+        queue::run(&self.context, stop).await;
+    }
+
+    /// Waits until [`Self::run`] knows the runs that the last hub left. From then on [`Self::origin`] recognizes
+    /// their processes.
+    pub async fn runs_adopted(&self) {
+        // The sender lives as long as this value.
+        let _ = self.context.runs_adopted.subscribe().wait_for(|known| *known).await;
+    }
+}

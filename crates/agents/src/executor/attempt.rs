@@ -1,0 +1,436 @@
+//! One attempt: a runner's command line, its output while it runs, and its result.
+
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::time::Duration;
+
+use super::context::{ExecutorContext, TaskRun, lease_until, make_private, now};
+use super::event_writer::{EventBatch, count_written, write_event, write_events};
+use crate::output_schema;
+use crate::run_report::{Attempt, CommandRun};
+use crate::runner::codex::rollout;
+use crate::runner::failure::{Class, Failure};
+use crate::runner::output_parser::OutputParser;
+use crate::runner::progress::{AttemptEnd, AttemptResult};
+use crate::runner::{AttemptSpec, CommandVariant, OutputFiles, PreparedCommand, Refused, SchemaEnforcement};
+use crate::selector::Choice;
+use crate::task::TaskEventKind;
+use adjutant_base::config::log::Edge;
+use adjutant_host::process::{self, Cause, Command, Exit, OnHubExit, Resumed, Timeouts};
+use adjutant_host::recorder::format::Direction;
+use adjutant_host::recorder::{Subject, Tape};
+use adjutant_store::tasks;
+
+/// Bytes of stderr that are read at the end of an attempt.
+const MAX_STDERR: usize = 16 * 1024;
+/// Bytes of stderr, and of a check's output, that go into a run report.
+pub(super) const MAX_TAIL: usize = 4 * 1024;
+/// Bytes of a file that a runner writes at its end.
+const MAX_OUTPUT_FILE: u64 = 4 * 1024 * 1024;
+/// How long an attempt that is over waits for the runner's version.
+const VERSION_TIMEOUT: Duration = Duration::from_millis(300);
+/// The least time that an attempt gets, unless the task as a whole has less.
+const MIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Runs one runner once. `session` is the runner's session to resume. `None` when the attempt was left to the next
+/// hub, or another hub holds the task.
+pub(super) async fn attempt(
+    context: &ExecutorContext,
+    run: &mut TaskRun<'_>,
+    choice: &Choice,
+    prompt: &str,
+    session: Option<&str>,
+) -> Option<AttemptResult> {
+    let name = choice.runner.name().to_owned();
+    let number = run.state.report.attempts.len() + 1;
+    let (scratch, spool) = run.attempt_folders(number);
+    if let Err(error) = make_private(&scratch) {
+        return Some(failed(Class::Crashed, format!("the run's folder cannot be made: {error}")));
+    }
+    run.state.contract = choice.variant == CommandVariant::Contract;
+    run.state.report.attempts.push(Attempt { runner: name.clone(), started_at: now(), ..Attempt::default() });
+    let prepared = match prepare(context, run, choice, prompt, session, &scratch) {
+        Ok(prepared) => prepared,
+        Err(refused) => return Some(record_result(run, failed(Class::Refused, refused.to_string()), None)),
+    };
+    for (file, content) in &prepared.files {
+        if let Err(error) = std::fs::write(file, content) {
+            let result = failed(Class::Crashed, format!("a file for the run cannot be written: {error}"));
+            return Some(record_result(run, result, None));
+        }
+    }
+    let started = TaskEventKind::Started { runner: name, attempt: i64::try_from(number).unwrap_or(i64::MAX) };
+    write_event(context, run.row, started).await;
+    run.write_state();
+    // The row names the spool before the run starts, so that the next hub finds every run that may have started.
+    let extended =
+        tasks::extend(&context.store, &run.row.lease(), lease_until(), Some(&spool.to_string_lossy())).await;
+    match extended {
+        Ok(Some(cancelled)) if !cancelled && !run.cancelled.is_cancelled() => {}
+        Ok(None) => return None,
+        Ok(Some(_)) => {
+            return Some(record_result(run, failed(Class::Cancelled, "cancelled before it ran"), None));
+        }
+        Err(error) => {
+            tracing::error!(%error, "a run could not be recorded");
+            let result = failed(Class::Crashed, "the hub's store does not answer");
+            return Some(record_result(run, result, None));
+        }
+    }
+    // The supervisor checks the folder again when it enters it.
+    if let Err(fault) = run.options.workdir.check() {
+        return Some(record_result(
+            run,
+            failed(Class::Refused, format!("the working directory {fault}")),
+            None,
+        ));
+    }
+    let tape = record_start(context, run, choice.runner.name(), &prepared.argv, prepared.stdin.as_deref());
+    let PreparedCommand { argv, env, stdin, output_files, parser, .. } = prepared;
+    let command = command(context, run, argv, env, stdin, spool);
+    let running = match process::start_known(command, |pid| set_supervisor(context, run.row, pid)).await {
+        Ok(running) => running,
+        Err(process::Error::NotFound { program }) => {
+            let result = failed(Class::NotInstalled, format!("`{program}` is not installed"));
+            return Some(record_result(run, result, None));
+        }
+        Err(error) => return Some(record_result(run, failed(Class::Crashed, error.to_string()), None)),
+    };
+    let probe = run.folder.join("version");
+    let mut probing = pin!(context.versions.version(&choice.program, &context.environment, &probe));
+    let mut version = None;
+    let result = {
+        let mut following = pin!(follow(context, run, running, parser, &output_files, &tape));
+        loop {
+            tokio::select! {
+                probed = &mut probing, if version.is_none() => version = Some(probed),
+                result = &mut following => break result,
+            }
+        }
+    };
+    if version.is_none() {
+        version = tokio::time::timeout(VERSION_TIMEOUT, probing).await.ok();
+    }
+    if let Some(attempt) = run.state.report.attempts.last_mut() {
+        attempt.version = version.flatten();
+    }
+    result
+}
+
+/// Builds the command line of an attempt.
+fn prepare(
+    context: &ExecutorContext,
+    run: &TaskRun<'_>,
+    choice: &Choice,
+    prompt: &str,
+    session: Option<&str>,
+    scratch: &Path,
+) -> Result<PreparedCommand, Refused> {
+    let mut spec = AttemptSpec {
+        program: &choice.program,
+        prompt,
+        workdir: &run.workspace,
+        scratch,
+        permission: run.options.permission(),
+        model: run.options.model.as_deref(),
+        schema: run.options.schema.as_ref(),
+        session,
+        variant: choice.variant,
+        environment: &context.environment,
+        env: &run.options.env,
+    };
+    let prepared = choice.runner.prepare(&spec)?;
+    match &run.options.schema {
+        // The prompt asks for the schema where the runner has no flag for it.
+        Some(schema) if prepared.schema == SchemaEnforcement::None => {
+            let prompt = format!("{prompt}{}", output_schema::instruction(schema));
+            spec.prompt = &prompt;
+            choice.runner.prepare(&spec)
+        }
+        Some(_) | None => Ok(prepared),
+    }
+}
+
+/// Starts the recording of an attempt, with what the runner gets on stdin.
+fn record_start(
+    context: &ExecutorContext,
+    run: &TaskRun<'_>,
+    runner: &str,
+    argv: &[std::ffi::OsString],
+    stdin: Option<&[u8]>,
+) -> Tape {
+    let words = argv.iter().map(|word| word.to_string_lossy().into_owned());
+    let about = format!("{runner}, task {}", run.row.id);
+    let tape = context.recorder.tape_of(Subject { edge: Edge::Runner, about, command: words.collect() });
+    if let Some(input) = stdin {
+        tape.whole(Direction::C2s, input);
+        tape.end(Direction::C2s);
+    }
+    tape
+}
+
+fn command(
+    context: &ExecutorContext,
+    run: &TaskRun<'_>,
+    argv: Vec<std::ffi::OsString>,
+    mut env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    stdin: Option<Vec<u8>>,
+    spool: PathBuf,
+) -> Command {
+    let limit = run.options.timeout();
+    let left = limit.saturating_sub(run.started.elapsed());
+    env.push(("ADJUTANT_TASK".into(), run.row.id.clone().into()));
+    Command {
+        argv,
+        workdir: run.workspace.clone(),
+        env,
+        stdin,
+        timeouts: Timeouts {
+            wall: Some(left.max(MIN_TIMEOUT.min(limit))),
+            idle: context.settings.idle_timeout,
+            first_output: context.settings.first_output_timeout,
+        },
+        grace: process::GRACE,
+        spool,
+        cap: context.settings.spool_cap,
+        on_hub_exit: if run.options.keep { OnHubExit::Keep } else { OnHubExit::Kill },
+    }
+}
+
+/// Resumes the attempt that the last hub left in `spool`, and reads its output again from the start. `None` when this
+/// hub stops too; an error when the end of the attempt is unknown.
+pub(super) async fn reattach(
+    context: &ExecutorContext,
+    run: &mut TaskRun<'_>,
+    spool: &Path,
+) -> Result<Option<AttemptResult>, &'static str> {
+    let name = &run.row.runner;
+    let candidates = context.selector.candidates();
+    let runner = candidates
+        .iter()
+        .find(|candidate| candidate.runner.name() == name)
+        .ok_or("its runner is not configured any more")?
+        .runner
+        .clone();
+    let number = run.state.report.attempts.len().max(1);
+    let (scratch, _) = run.attempt_folders(number);
+    let variant = if run.state.contract { CommandVariant::Contract } else { CommandVariant::Native };
+    let choice = Choice { program: PathBuf::from(runner.program()), runner, variant };
+    // The same command line as before; only its parser and the paths of its output files are used.
+    let prepared = prepare(context, run, &choice, "", None, &scratch);
+    let Ok(PreparedCommand { argv, output_files, mut parser, .. }) = prepared else {
+        return Err("its runner cannot be asked the same way any more");
+    };
+    match process::resume(spool).await {
+        Ok(Resumed::Running(running)) => {
+            let tape = record_start(context, run, name, &argv, None);
+            Ok(follow(context, run, running, parser, &output_files, &tape).await)
+        }
+        Ok(Resumed::Ended(outcome)) if outcome.cause == Cause::Lost => {
+            Err("the hub that ran it ended, and so did the run's supervisor")
+        }
+        Ok(Resumed::Ended(outcome)) => {
+            for line in outcome.stdout.head(usize::MAX).lines() {
+                let _ = parser.line(line);
+            }
+            Ok(Some(finish(run, &outcome, parser, &output_files, HubStop::No)))
+        }
+        Err(error) => {
+            tracing::warn!(%error, task = run.row.id, "a run could not be resumed");
+            Err("the hub that ran it ended before the run began")
+        }
+    }
+}
+
+/// Records the process below which a task runs, in the place of an earlier one.
+fn set_supervisor(context: &ExecutorContext, row: &tasks::Task, pid: u32) {
+    if let Some(active) = context.active().get_mut(&row.id) {
+        active.supervisor = Some(pid);
+    }
+}
+
+/// Reads an attempt's output until its end. `None` when this hub stops and leaves the run to the next one.
+async fn follow(
+    context: &ExecutorContext,
+    run: &mut TaskRun<'_>,
+    mut running: process::Running,
+    mut parser: OutputParser,
+    output_files: &OutputFiles,
+    tape: &Tape,
+) -> Option<AttemptResult> {
+    set_supervisor(context, run.row, running.supervisor);
+    if let Some(active) = context.active().get_mut(&run.row.id) {
+        active.run = Some(running.canceller());
+    }
+    if run.cancelled.is_cancelled() {
+        running.cancel();
+    }
+    let mut batch = EventBatch::new(count_written(context, &run.row.id).await);
+    let mut hub_stop = HubStop::No;
+    loop {
+        tokio::select! {
+            line = running.lines.recv() => match line {
+                Some(line) => {
+                    record_line(tape, &line);
+                    parser.gap(line.missed);
+                    batch.extend(parser.line(&line.text));
+                    parser.gap(line.cut);
+                }
+                None => break,
+            },
+            () = batch.wait_for_batch() => write_events(context, run.row, batch.take()).await,
+            () = run.stop.cancelled(), if hub_stop == HubStop::No => {
+                if run.options.keep {
+                    write_events(context, run.row, batch.take()).await;
+                    return None;
+                }
+                hub_stop = HubStop::Yes;
+                running.cancel();
+            }
+        }
+    }
+    write_events(context, run.row, batch.finish()).await;
+    let canceller = running.canceller();
+    let mut ended = pin!(running.ended());
+    let outcome = loop {
+        tokio::select! {
+            outcome = &mut ended => break outcome,
+            () = run.stop.cancelled(), if hub_stop == HubStop::No && !run.options.keep => {
+                hub_stop = HubStop::Yes;
+                canceller.cancel();
+            }
+        }
+    };
+    tape.bytes(Direction::Err, outcome.stderr.tail(MAX_STDERR).as_bytes());
+    if let Some(code) = exit_code(outcome.exit) {
+        tape.exited(code);
+    }
+    if let Some(active) = context.active().get_mut(&run.row.id) {
+        (active.run, active.supervisor) = (None, None);
+    }
+    Some(finish(run, &outcome, parser, output_files, hub_stop))
+}
+
+/// Whether the hub itself ended a run because the hub stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HubStop {
+    No,
+    Yes,
+}
+
+/// Reads the result of an attempt whose processes have ended, and records it in the run report.
+fn finish(
+    run: &mut TaskRun<'_>,
+    outcome: &process::Outcome,
+    parser: OutputParser,
+    output_files: &OutputFiles,
+    hub_stop: HubStop,
+) -> AttemptResult {
+    let message = output_files.final_message.as_deref().and_then(read_output_file);
+    let usage = output_files.usage.as_deref().and_then(read_output_file);
+    let stderr = outcome.stderr.tail(MAX_STDERR);
+    let mut result = parser.finish(&AttemptEnd {
+        exit: outcome.exit,
+        cause: outcome.cause,
+        stderr: &stderr,
+        final_message: message.as_deref(),
+        usage: usage.as_deref(),
+    });
+    if result.model.is_none() {
+        let rollout = output_files.sessions.as_deref().zip(result.session.as_deref());
+        result.model = rollout.and_then(|(sessions, id)| rollout::model(sessions, id));
+    }
+    match (outcome.cause, outcome.processes_left) {
+        (Cause::Cancelled, left @ 1..) => {
+            let detail = format!("it was cancelled, but {left} processes of it could not be ended");
+            result.failure = Some(Failure::new(Class::Crashed, detail));
+        }
+        (Cause::Cancelled, 0) if hub_stop == HubStop::Yes && !run.cancelled.is_cancelled() => {
+            let detail = "the hub was stopped while it ran; no process of it is left";
+            result.failure = Some(Failure::new(Class::HubGone, detail));
+        }
+        (Cause::Cancelled, 0) => {
+            result.failure = Some(Failure::new(Class::Cancelled, "cancelled; no process of it is left"));
+        }
+        (Cause::Exited | Cause::TimedOut(_) | Cause::HubGone | Cause::Lost, _) => {}
+    }
+    let report = &mut run.state.report;
+    report.cpu_ms += millis(outcome.cpu);
+    report.peak_rss_bytes = report.peak_rss_bytes.max(outcome.peak_rss);
+    report.processes_left += outcome.processes_left;
+    if result.failure.is_some() {
+        report.stderr_tail = outcome.stderr.tail(MAX_TAIL);
+    }
+    record_result(run, result, Some(outcome))
+}
+
+/// Completes the last attempt of the run report.
+fn record_result(
+    run: &mut TaskRun<'_>,
+    result: AttemptResult,
+    outcome: Option<&process::Outcome>,
+) -> AttemptResult {
+    let report = &mut run.state.report;
+    if let Some(attempt) = report.attempts.last_mut() {
+        attempt.failure = result.failure.as_ref().map(Into::into);
+        attempt.session.clone_from(&result.session);
+        // A runner that does not name its model uses the one that the agent names.
+        attempt.model = result.model.clone().or_else(|| run.options.model.clone());
+        attempt.wall_ms = outcome.map_or(0, |outcome| millis(outcome.wall));
+        attempt.exit = outcome.and_then(|outcome| exit_code(outcome.exit));
+    }
+    let usage = &mut report.usage;
+    for (sum, more) in [
+        (&mut usage.input_tokens, result.usage.input_tokens),
+        (&mut usage.cached_tokens, result.usage.cached_tokens),
+        (&mut usage.output_tokens, result.usage.output_tokens),
+        (&mut usage.cost_micro_usd, result.usage.cost_micro_usd),
+    ] {
+        if let Some(more) = more {
+            *sum = Some(sum.unwrap_or(0).saturating_add(more));
+        }
+    }
+    report.commands.extend(
+        result.commands.iter().map(|ran| CommandRun { command: ran.command.clone(), exit: ran.exit }),
+    );
+    report.files.extend(result.files.iter().cloned());
+    result
+}
+
+/// Writes a line of the runner into the recording, as it was.
+fn record_line(tape: &Tape, line: &process::OutputLine) {
+    if line.missed > 0 {
+        tape.note(&format!("{} bytes were lost before the next line", line.missed));
+    }
+    tape.whole(Direction::S2c, line.raw.as_deref().unwrap_or(line.text.as_bytes()));
+    if line.cut > 0 {
+        tape.note(&format!("{} bytes of the last line were cut", line.cut));
+    }
+}
+
+/// Returns the result of an attempt that did not run.
+pub(super) fn failed(class: Class, detail: impl AsRef<str>) -> AttemptResult {
+    AttemptResult { failure: Some(Failure::new(class, detail)), ..AttemptResult::default() }
+}
+
+/// Returns the exit code that a shell would show.
+pub(super) fn exit_code(exit: Exit) -> Option<i32> {
+    match exit {
+        Exit::Code(code) => Some(code),
+        Exit::Signal(signal) => Some(128 + signal),
+        Exit::NotStarted | Exit::Unknown => None,
+    }
+}
+
+/// Returns a duration in whole milliseconds.
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Reads at most [`MAX_OUTPUT_FILE`] bytes of a file that a runner has written.
+fn read_output_file(file: &Path) -> Option<Vec<u8>> {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    std::fs::File::open(file).ok()?.take(MAX_OUTPUT_FILE).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

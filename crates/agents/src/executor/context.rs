@@ -1,0 +1,259 @@
+//! Context of the executor: its shared state, the running tasks with their leases, and the folders of a task.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::rows::{self, Options};
+use crate::run_report::RunReport;
+use crate::runner::environment::RunnerEnv;
+use crate::runner::probe::Versions;
+use crate::selector::Selector;
+use crate::task::TaskId;
+use adjutant_base::config::delegation::Delegation;
+use adjutant_base::events::Events;
+use adjutant_host::git::{Repository, Snapshot};
+use adjutant_host::process::Canceller;
+use adjutant_host::recorder::Recorder;
+use adjutant_store::{Millis, Store, tasks};
+
+/// How long a lease is valid without being extended.
+const LEASE: Duration = Duration::from_mins(1);
+
+/// The file in a task's folder that holds its [`RunState`].
+const RUN_STATE_FILE: &str = "run-state.json";
+
+/// The name of a task's worktree in the task's folder.
+pub(crate) const WORKTREE: &str = "tree";
+
+/// The state that all tasks of this process share.
+#[derive(Debug)]
+pub(crate) struct ExecutorContext {
+    pub(crate) settings: Delegation,
+    pub(crate) selector: Selector,
+    pub(crate) store: Store,
+    pub(crate) events: Events,
+    pub(super) recorder: Recorder,
+    /// The id of this process in its claims; every start of the hub has another one.
+    pub(super) hub: String,
+    /// The folder above the folders of all tasks.
+    pub(super) spool: PathBuf,
+    pub(super) environment: RunnerEnv,
+    pub(super) versions: Versions,
+    /// Notified when a task may be ready to be claimed.
+    pub(crate) wake: Notify,
+    /// Whether the runs that the last hub left are known.
+    pub(crate) runs_adopted: watch::Sender<bool>,
+    /// By task, for tasks with waiting readers: grows with everything that this process writes about the task.
+    changes: Mutex<HashMap<String, watch::Sender<u64>>>,
+    /// The tasks that this process runs, by id.
+    active: Mutex<HashMap<String, ActiveRun>>,
+    /// Held while a tree of tasks is counted and grows, so that two requests cannot pass its limit together.
+    pub(crate) tree_growth: tokio::sync::Mutex<()>,
+    /// How many runs of other hubs this process itself is part of.
+    pub(crate) outer_depth: OnceLock<u32>,
+}
+
+/// A task that this process runs.
+#[derive(Debug, Default)]
+pub(crate) struct ActiveRun {
+    /// Cancelled when a cancellation is requested, also between two runners.
+    pub(super) cancelled: CancellationToken,
+    pub(super) run: Option<Canceller>,
+    /// The process id of the run's supervisor: requests of its descendants belong to this task.
+    pub(crate) supervisor: Option<u32>,
+}
+
+impl ExecutorContext {
+    /// Returns the context with an empty queue. Does no I/O.
+    pub(crate) fn new(
+        settings: Delegation,
+        selector: Selector,
+        store: Store,
+        events: Events,
+        recorder: Recorder,
+    ) -> Self {
+        // A process id and a time are unique among the starts on one machine, which is all that a claim needs.
+        let hub = format!("{}-{}", std::process::id(), now());
+        let spool =
+            settings.spool.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("adjutant-{hub}")));
+        Self {
+            settings,
+            selector,
+            store,
+            events,
+            recorder,
+            hub,
+            spool,
+            environment: RunnerEnv::capture(),
+            versions: Versions::default(),
+            wake: Notify::new(),
+            runs_adopted: watch::Sender::new(false),
+            changes: Mutex::default(),
+            active: Mutex::default(),
+            tree_growth: tokio::sync::Mutex::default(),
+            outer_depth: OnceLock::new(),
+        }
+    }
+
+    /// Returns the folder of a task: its runs, its worktree.
+    pub(crate) fn folder(&self, task: &str) -> PathBuf {
+        self.spool.join(task)
+    }
+
+    /// Returns the empty folder for runs that need no folder of the user; no task has its name.
+    pub(crate) fn empty_folder(&self) -> PathBuf {
+        self.spool.join("empty")
+    }
+
+    /// Locks the tasks that this process runs.
+    pub(crate) fn active(&self) -> MutexGuard<'_, HashMap<String, ActiveRun>> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Requests the end of a task that this process runs.
+    pub(crate) fn cancel_run(&self, task: &str) {
+        if let Some(active) = self.active().get(task) {
+            active.cancelled.cancel();
+            if let Some(run) = &active.run {
+                run.cancel();
+            }
+        }
+    }
+
+    /// Wakes everything that waits for a change of a task.
+    pub(crate) fn notify_changed(&self, task: &str) {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = changes.get(task) {
+            sender.send_modify(|count| *count += 1);
+            if sender.is_closed() {
+                changes.remove(task);
+            }
+        }
+    }
+
+    /// Returns a receiver of a task's changes from now on.
+    pub(crate) fn watch(&self, task: &TaskId) -> watch::Receiver<u64> {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.retain(|_, sender| !sender.is_closed());
+        changes.entry(task.to_string()).or_insert_with(|| watch::Sender::new(0)).subscribe()
+    }
+}
+
+/// A task while this process runs it.
+pub(super) struct TaskRun<'a> {
+    pub(super) row: &'a tasks::Task,
+    pub(super) options: &'a Options,
+    /// The task's own folder: its runs, its worktree, its state.
+    pub(super) folder: PathBuf,
+    /// The folder that the agent works in.
+    pub(super) workspace: PathBuf,
+    pub(super) started: Instant,
+    pub(super) state: RunState,
+    pub(super) cancelled: &'a CancellationToken,
+    pub(super) stop: &'a CancellationToken,
+}
+
+/// What the next hub has to know of a task whose run outlives this hub.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct RunState {
+    pub(super) report: RunReport,
+    pub(super) baseline: Option<Baseline>,
+    /// Whether the last run was started with the contract's command line.
+    pub(super) contract: bool,
+}
+
+/// The repository around the working folder before the first run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Baseline {
+    /// The caller's repository.
+    pub(super) repository: Repository,
+    /// The repository that the agent works in: the caller's, or its worktree.
+    pub(super) inner: Repository,
+    pub(super) snapshot: Snapshot,
+    pub(super) worktree: Option<PathBuf>,
+}
+
+impl RunState {
+    /// Reads the state that the last hub wrote into a task's folder.
+    pub(super) fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_slice(&std::fs::read(folder.join(RUN_STATE_FILE)).ok()?).ok()
+    }
+}
+
+impl TaskRun<'_> {
+    /// Returns the folder for the files of an attempt, and the folder of its spool.
+    pub(super) fn attempt_folders(&self, number: usize) -> (PathBuf, PathBuf) {
+        (self.folder.join(format!("scratch-{number}")), self.folder.join(format!("run-{number}")))
+    }
+
+    /// Writes the state for the next hub.
+    pub(super) fn write_state(&self) {
+        if let Err(error) = std::fs::write(self.folder.join(RUN_STATE_FILE), rows::json(&self.state)) {
+            tracing::warn!(%error, task = self.row.id, "the state of a task could not be written");
+        }
+    }
+
+    /// Whether the task is cancelled, or the hub stops.
+    pub(super) fn is_ending(&self) -> bool {
+        self.cancelled.is_cancelled() || self.stop.is_cancelled()
+    }
+
+    /// Waits until the task is cancelled, or the hub stops.
+    pub(super) async fn ending(&self) {
+        tokio::select! {
+            () = self.cancelled.cancelled() => {}
+            () = self.stop.cancelled() => {}
+        }
+    }
+}
+
+/// Creates a folder that only this user may enter. An existing folder stays as it is.
+pub(crate) fn make_private(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Removes a task's folder except its worktree. A worktree that still exists was kept because its changes may exist
+/// nowhere else; the user removes it with `git worktree remove`.
+pub(super) fn remove_except_worktree(folder: &Path) -> std::io::Result<()> {
+    if !folder.join(WORKTREE).exists() {
+        return std::fs::remove_dir_all(folder);
+    }
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name() != WORKTREE {
+            let path = entry.path();
+            if path.is_dir() { std::fs::remove_dir_all(path)? } else { std::fs::remove_file(path)? }
+        }
+    }
+    Ok(())
+}
+
+/// Removes the files of a task, see [`remove_except_worktree`].
+pub(super) async fn remove_files(context: &ExecutorContext, task: &str) {
+    let folder = context.folder(task);
+    let removed = tokio::task::spawn_blocking(move || remove_except_worktree(&folder)).await;
+    if let Ok(Err(error)) = removed
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        tracing::warn!(%error, task, "the files of a task could not be removed");
+    }
+}
+
+/// Returns the end of a lease that is taken or extended now.
+pub(super) fn lease_until() -> Millis {
+    now() + Millis::try_from(LEASE.as_millis()).unwrap_or(0)
+}
+
+/// Returns the milliseconds since 1970. A clock before that counts as 1970.
+pub(crate) fn now() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+}

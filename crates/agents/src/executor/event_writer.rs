@@ -1,0 +1,132 @@
+//! Writes the events of a run in small batches, because a runner may print more lines in a second than a disk can take.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::context::{ExecutorContext, now};
+use super::rows;
+use crate::runner::progress::{Progress, ToolResult};
+use crate::task::TaskEventKind;
+use adjutant_store::tasks::{self, NewEvent};
+
+/// How long the first event of a batch waits for others.
+const BATCH_DELAY: Duration = Duration::from_millis(200);
+/// Events of one batch; further events until the batch is written are only counted.
+const BATCH_SIZE: usize = 200;
+/// Events of one run that are written; further events are only counted.
+const MAX_EVENTS: usize = 5_000;
+/// Events that are read from the store at once.
+const PAGE_SIZE: u32 = 1_000;
+
+/// Events of a run that wait to be written.
+#[derive(Debug)]
+pub(super) struct EventBatch {
+    waiting: Vec<TaskEventKind>,
+    due: Option<Instant>,
+    left_out: u64,
+    /// How many events the run has had so far.
+    seen: usize,
+    /// How many of them an earlier hub has written.
+    written: usize,
+}
+
+impl EventBatch {
+    /// `written` is how many events of this run are in the store already.
+    pub(super) fn new(written: usize) -> Self {
+        Self { waiting: Vec::new(), due: None, left_out: 0, seen: 0, written }
+    }
+
+    /// Adds events, except those that are in the store already.
+    pub(super) fn extend(&mut self, events: Vec<Progress>) {
+        for progress in events {
+            self.seen += 1;
+            if self.seen <= self.written {
+                continue;
+            }
+            if self.waiting.len() >= BATCH_SIZE || self.seen > MAX_EVENTS {
+                self.left_out += 1;
+                continue;
+            }
+            self.waiting.push(kind(progress));
+            self.due.get_or_insert_with(|| Instant::now() + BATCH_DELAY);
+        }
+    }
+
+    /// Waits until the batch has to be written; for ever while it is empty.
+    pub(super) async fn wait_for_batch(&self) {
+        match self.due {
+            Some(due) => tokio::time::sleep_until(due).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns the batch, and starts an empty one.
+    pub(super) fn take(&mut self) -> Vec<TaskEventKind> {
+        self.due = None;
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// Returns the last batch, with a notice of the events that were left out.
+    pub(super) fn finish(mut self) -> Vec<TaskEventKind> {
+        let mut last = self.take();
+        if self.left_out > 0 {
+            let text = format!("{} more events are left out here", self.left_out);
+            last.push(TaskEventKind::Notice { text });
+        }
+        last
+    }
+}
+
+/// Writes one event at once.
+pub(super) async fn write_event(context: &ExecutorContext, row: &tasks::Task, event: TaskEventKind) {
+    write_events(context, row, vec![event]).await;
+}
+
+/// Writes events. A failure is logged and does not end the run.
+pub(super) async fn write_events(context: &ExecutorContext, row: &tasks::Task, events: Vec<TaskEventKind>) {
+    if events.is_empty() {
+        return;
+    }
+    let event = |kind: TaskEventKind| NewEvent { at: now(), kind: name(&kind), data: rows::json(&kind) };
+    let events = events.into_iter().map(event).collect();
+    if let Err(error) = tasks::append_events(&context.store, &row.lease(), events).await {
+        tracing::warn!(%error, task = row.id, "the events of a run could not be written");
+    }
+    context.notify_changed(&row.id);
+}
+
+/// Counts the events of a task's current attempt that are in the store.
+pub(super) async fn count_written(context: &ExecutorContext, task: &str) -> usize {
+    let (mut after, mut count) = (0, 0);
+    while let Ok(events) = tasks::events(&context.store, task, after, PAGE_SIZE).await
+        && let Some(last) = events.last()
+    {
+        after = last.seq;
+        for event in &events {
+            count = if event.kind == "started" { 0 } else { count + 1 };
+        }
+    }
+    count
+}
+
+/// Returns the name of an event's kind, as in its JSON.
+fn name(kind: &TaskEventKind) -> String {
+    let json = serde_json::to_value(kind).unwrap_or_default();
+    json["kind"].as_str().unwrap_or("notice").to_owned()
+}
+
+fn kind(progress: Progress) -> TaskEventKind {
+    match progress {
+        Progress::Text(text) => TaskEventKind::Text { text },
+        Progress::Thinking(text) => TaskEventKind::Thinking { text },
+        Progress::CommandStarted { command } => TaskEventKind::CommandStarted { command },
+        Progress::CommandEnded { command, exit } => TaskEventKind::CommandEnded { command, exit },
+        Progress::ToolStarted { tool } => TaskEventKind::ToolStarted { tool },
+        Progress::ToolEnded { tool, result } => {
+            TaskEventKind::ToolEnded { tool, failed: result == ToolResult::Failed }
+        }
+        Progress::FilesChanged(files) => TaskEventKind::FilesChanged { files },
+        Progress::Notice(text) => TaskEventKind::Notice { text },
+    }
+}

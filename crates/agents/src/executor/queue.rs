@@ -1,0 +1,227 @@
+//! Queue of tasks: claims and runs them, keeps their leases alive, and adopts the runs that an earlier hub left.
+
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio_util::sync::CancellationToken;
+
+use super::context::{ActiveRun, ExecutorContext, lease_until, now, remove_except_worktree, remove_files};
+use super::task_run::{self, mark_failed};
+use adjutant_base::events::Event;
+use adjutant_host::process;
+use adjutant_store::Millis;
+use adjutant_store::tasks::{self, Claim, Keep, Slots};
+
+/// How often a lease is extended.
+const LEASE_INTERVAL: Duration = Duration::from_secs(15);
+/// How often a shared queue is read without a notification, because another hub may have queued a task.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// How often the tasks of hubs that share the store are searched for ended leases.
+const ORPHAN_INTERVAL: Duration = Duration::from_secs(30);
+/// How often old tasks are removed.
+const PRUNE_INTERVAL: Duration = Duration::from_hours(1);
+
+/// Claims and runs tasks until `stop`; then every run is ended, or left to the next hub where its agent says so.
+pub(crate) async fn run(context: &Arc<ExecutorContext>, stop: CancellationToken) {
+    let mut runs = JoinSet::new();
+    // A store that is not shared has one hub at a time, so every earlier hub has ended.
+    let shared = context.store.is_shared();
+    if !has_runs(context).await {
+        // No process can be mistaken for an agent of an earlier hub, so nothing has to wait for the database.
+        context.runs_adopted.send_replace(true);
+    }
+    let mut known = false;
+    let mut orphan_timer = interval_at(Instant::now() + ORPHAN_INTERVAL, ORPHAN_INTERVAL);
+    let mut prune_timer = interval_at(Instant::now() + ORPHAN_INTERVAL, PRUNE_INTERVAL);
+    for timer in [&mut orphan_timer, &mut prune_timer] {
+        timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    }
+    loop {
+        if !known {
+            known = adopt_runs(context, &mut runs, &stop, if shared { now() } else { Millis::MAX }).await;
+            context.runs_adopted.send_if_modified(|before| known && !std::mem::replace(before, true));
+        }
+        // A store that does not answer is asked again soon, although no task is queued.
+        let retry = !claim(context, &mut runs, &stop).await || !known;
+        tokio::select! {
+            () = stop.cancelled() => break,
+            () = context.wake.notified() => {}
+            Some(_) = runs.join_next(), if !runs.is_empty() => {}
+            _ = orphan_timer.tick(), if shared => known = false,
+            _ = prune_timer.tick() => prune(context).await,
+            () = tokio::time::sleep(POLL_INTERVAL), if shared || retry => {}
+        }
+    }
+    while runs.join_next().await.is_some() {}
+    if context.settings.spool.is_none() {
+        let folder = context.spool.clone();
+        let _ = tokio::task::spawn_blocking(move || remove_temporary_spool(&folder)).await;
+    }
+}
+
+/// Returns whether a run of an earlier hub still runs.
+async fn has_runs(context: &ExecutorContext) -> bool {
+    let spool = context.spool.clone();
+    tokio::task::spawn_blocking(move || process::has_runs(&spool)).await.unwrap_or(true)
+}
+
+/// Claims tasks for the free slots. Returns false if the store does not answer.
+async fn claim(context: &Arc<ExecutorContext>, runs: &mut JoinSet<()>, stop: &CancellationToken) -> bool {
+    let claimed = tasks::claim(
+        &context.store,
+        Claim {
+            hub: context.hub.clone(),
+            now: now(),
+            lease_until: lease_until(),
+            total: context.settings.max_running,
+            runners: slots(context),
+            at_most: context.settings.max_running,
+        },
+    )
+    .await;
+    match claimed {
+        Ok(rows) => {
+            for row in rows {
+                spawn(context, runs, row, None, stop);
+            }
+        }
+        Err(error) => {
+            tracing::error!(%error, "the queue cannot be read");
+            return false;
+        }
+    }
+    true
+}
+
+fn slots(context: &ExecutorContext) -> Vec<Slots> {
+    let slots = |name: &str| {
+        let own = context.settings.per_runner.get(name).copied();
+        own.unwrap_or(context.settings.max_running_per_runner)
+    };
+    context
+        .selector
+        .candidates()
+        .iter()
+        .map(|candidate| candidate.runner.name())
+        .map(|name| Slots { runner: name.to_owned(), slots: slots(name) })
+        .collect()
+}
+
+/// Runs one claimed row on an async task of its own. `spool` is the folder of the attempt that an earlier hub left.
+fn spawn(
+    context: &Arc<ExecutorContext>,
+    runs: &mut JoinSet<()>,
+    row: tasks::Task,
+    spool: Option<PathBuf>,
+    stop: &CancellationToken,
+) {
+    let context = context.clone();
+    let stop = stop.clone();
+    let cancelled = CancellationToken::new();
+    if row.cancel_requested_at.is_some() {
+        cancelled.cancel();
+    }
+    // The agent of a resumed run may send a request before its output is followed again.
+    let supervisor = spool.as_deref().and_then(process::supervisor_of);
+    let active = ActiveRun { cancelled: cancelled.clone(), run: None, supervisor };
+    context.active().insert(row.id.clone(), active);
+    context.notify_changed(&row.id);
+    context.events.send(Event::TasksChanged);
+    runs.spawn(async move {
+        let lease = row.lease();
+        let run =
+            AssertUnwindSafe(task_run::run(&context, row.clone(), spool, cancelled, &stop)).catch_unwind();
+        tokio::select! {
+            ran = run => if ran.is_err() {
+                mark_failed(&context, &row).await;
+            },
+            () = hold_lease(&context, &lease) => {}
+        }
+        context.active().remove(&row.id);
+        context.notify_changed(&row.id);
+        context.events.send(Event::TasksChanged);
+    });
+}
+
+/// Extends a lease until it is lost, and cancels the run when another process has recorded a cancellation.
+async fn hold_lease(context: &ExecutorContext, lease: &tasks::Lease) {
+    loop {
+        tokio::time::sleep(LEASE_INTERVAL).await;
+        match tasks::extend(&context.store, lease, lease_until(), None).await {
+            Ok(Some(true)) => context.cancel_run(&lease.task),
+            Ok(Some(false)) => {}
+            // Another hub holds the task now. Dropping the run ends it.
+            Ok(None) => return,
+            Err(error) => tracing::warn!(%error, "a lease could not be extended"),
+        }
+    }
+}
+
+/// Adopts the tasks of other hubs whose leases ended before `before`: a run that still runs is followed, the output
+/// of one that ended is read, and one that never started is started. A run that may have started is never run again
+/// by itself. Returns false if the store did not answer for all of them.
+async fn adopt_runs(
+    context: &Arc<ExecutorContext>,
+    runs: &mut JoinSet<()>,
+    stop: &CancellationToken,
+    before: Millis,
+) -> bool {
+    let left = match tasks::expired_leases(&context.store, &context.hub, before).await {
+        Ok(left) => left,
+        Err(error) => {
+            tracing::error!(%error, "the tasks of the last hub cannot be read yet");
+            return false;
+        }
+    };
+    let mut all = true;
+    for row in left {
+        match tasks::take_over(&context.store, &row.lease(), &context.hub, lease_until()).await {
+            // The row names the spool before its run starts.
+            Ok(Some(row)) => {
+                let spool = row.spool.clone().map(PathBuf::from);
+                spawn(context, runs, row, spool, stop);
+            }
+            Ok(None) => {}
+            Err(error) => {
+                tracing::error!(%error, task = row.id, "a task could not be adopted yet");
+                all = false;
+            }
+        }
+    }
+    all
+}
+
+/// Removes old tasks and their files.
+async fn prune(context: &ExecutorContext) {
+    let ago = |age: Duration| now() - Millis::try_from(age.as_millis()).unwrap_or(Millis::MAX / 2);
+    let keep = Keep {
+        delivered_since: ago(context.settings.keep_delivered),
+        ended_since: ago(context.settings.keep_undelivered),
+        count: context.settings.keep_count,
+    };
+    loop {
+        match tasks::prune(&context.store, keep).await {
+            Ok(removed) if removed.is_empty() => return,
+            Ok(removed) => {
+                for task in removed {
+                    remove_files(context, &task.id).await;
+                }
+            }
+            Err(error) => return tracing::warn!(%error, "old tasks could not be removed"),
+        }
+    }
+}
+
+/// Removes a spool that was made for this process alone, except the worktrees in it.
+fn remove_temporary_spool(folder: &Path) -> io::Result<()> {
+    for task in std::fs::read_dir(folder)? {
+        remove_except_worktree(&task?.path())?;
+    }
+    std::fs::remove_dir(folder)
+}

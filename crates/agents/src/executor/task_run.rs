@@ -1,0 +1,232 @@
+//! One run of a task: runners in order, the answer validated against its schema, the checks, the outcome.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::attempt::{attempt, failed, reattach};
+use super::context::{ExecutorContext, RunState, TaskRun, make_private, now, remove_files};
+use super::event_writer::write_event;
+use super::{checks, rows, workspace};
+use crate::output_schema;
+use crate::run_report::{Fault, Outcome, RunReport};
+use crate::runner::failure::Class;
+use crate::runner::progress::AttemptResult;
+use crate::selector::Choice;
+use crate::task::TaskEventKind;
+use adjutant_store::tasks::{self, Ending};
+
+/// The answer of an attempt, read by the schema that was asked for.
+enum Answer {
+    /// Text: no schema was asked for, or the attempt failed.
+    Text,
+    /// A value that follows the schema.
+    Structured(Value),
+    /// An answer that does not follow the schema, with the reason.
+    Invalid(String),
+}
+
+/// Runs a claimed task to its end and writes its outcome. `spool` is the folder of the attempt that the last hub left.
+pub(super) async fn run(
+    context: &ExecutorContext,
+    row: tasks::Task,
+    spool: Option<PathBuf>,
+    cancelled: CancellationToken,
+    stop: &CancellationToken,
+) {
+    let options = match rows::options(&row) {
+        Ok(options) => options,
+        Err(reason) => return mark_lost(context, &row, &reason, RunReport::default()).await,
+    };
+    let folder = context.folder(&row.id);
+    let mut state = spool.as_ref().and_then(|_| RunState::read(&folder)).unwrap_or_default();
+    options.permission().name().clone_into(&mut state.report.permission);
+    let mut run = TaskRun {
+        workspace: options.workdir.path().to_owned(),
+        folder,
+        row: &row,
+        options: &options,
+        started: Instant::now(),
+        state,
+        cancelled: &cancelled,
+        stop,
+    };
+    let (result, answer) = match answer(context, &mut run, spool.as_deref()).await {
+        Ok(Some(answered)) => answered,
+        // The next hub resumes it.
+        Ok(None) => return,
+        Err(reason) => {
+            return mark_lost(context, &row, reason, std::mem::take(&mut run.state.report)).await;
+        }
+    };
+    let mut outcome = outcome(std::mem::take(&mut run.state.report), result, answer);
+    if outcome.status == Ending::Succeeded {
+        checks::run(context, &run, &mut outcome).await;
+    }
+    outcome.report.repository = workspace::changed_files(context, &run).await;
+    workspace::cleanup(context, &run, outcome.report.repository.as_mut()).await;
+    // From the claim on, also where the hub changed in between.
+    outcome.report.wall_ms = u64::try_from(now() - row.started_at.unwrap_or_else(now)).unwrap_or(0);
+    finish(context, &row, &outcome).await;
+    if outcome.status == Ending::Succeeded {
+        // The files of a failed run stay, because they may show why it failed.
+        remove_files(context, &row.id).await;
+    }
+}
+
+/// Writes the outcome of a task.
+async fn finish(context: &ExecutorContext, row: &tasks::Task, outcome: &Outcome) {
+    let class = outcome.failure.as_ref().map(|fault| fault.class.as_str());
+    let json = rows::json(outcome);
+    match tasks::finish(&context.store, &row.lease(), outcome.status, class, &json, now()).await {
+        Ok(true) => {}
+        Ok(false) => tracing::warn!(task = row.id, "another hub holds this task now"),
+        Err(error) => tracing::error!(%error, task = row.id, "an outcome could not be written"),
+    }
+    context.notify_changed(&row.id);
+}
+
+/// Ends a task whose progress is unknown. It is never run again by itself.
+async fn mark_lost(context: &ExecutorContext, row: &tasks::Task, detail: &str, report: RunReport) {
+    let failure = Some(Fault { class: "lost".to_owned(), detail: detail.to_owned() });
+    finish(context, row, &Outcome { failure, report, ..Outcome::new(Ending::Lost) }).await;
+}
+
+/// Ends a task whose run panicked; the panic is in the log.
+pub(super) async fn mark_failed(context: &ExecutorContext, row: &tasks::Task) {
+    let detail = "the hub made a mistake while it ran; its log says more".to_owned();
+    let failure = Some(Fault { class: "hub".to_owned(), detail });
+    finish(context, row, &Outcome { failure, ..Outcome::new(Ending::Failed) }).await;
+}
+
+/// Runs the agent, and once more where its answer does not follow the schema. `None` when the run was left to the
+/// next hub, an error when its end is unknown.
+async fn answer(
+    context: &ExecutorContext,
+    run: &mut TaskRun<'_>,
+    spool: Option<&Path>,
+) -> Result<Option<(AttemptResult, Answer)>, &'static str> {
+    if let Err(error) = make_private(&run.folder) {
+        let result = failed(Class::Crashed, format!("the task's folder cannot be made: {error}"));
+        return Ok(Some((result, Answer::Text)));
+    }
+    if let Err(reason) = workspace::prepare(context, run).await {
+        return Ok(Some((failed(Class::Refused, reason), Answer::Text)));
+    }
+    let prompt = format!("{}\n\nTask: {}", run.options.persona, run.row.text);
+    let (result, choice) = match spool {
+        Some(spool) => (reattach(context, run, spool).await?, None),
+        None => try_runners(context, run, &prompt).await,
+    };
+    let Some(result) = result else { return Ok(None) };
+    let answer = read_answer(run, &result);
+    let (Answer::Invalid(fault), Some(schema), Some(choice)) = (&answer, &run.options.schema, choice) else {
+        return Ok(Some((result, answer)));
+    };
+    if run.is_ending() {
+        return Ok(Some((result, answer)));
+    }
+    let text = format!("the answer does not follow its schema, once more: {fault}");
+    write_event(context, run.row, TaskEventKind::Notice { text }).await;
+    let repair = output_schema::repair(schema, fault);
+    let mut repaired = None;
+    if let Some(session) = result.session.clone() {
+        let Some(next) = attempt(context, run, &choice, &repair, Some(&session)).await else {
+            return Ok(None);
+        };
+        // A runner that cannot resume a session gets a new run with the last answer and what was wrong with it.
+        let refused = next.failure.as_ref().is_some_and(|failure| failure.class == Class::Refused);
+        repaired = Some(next).filter(|_| !refused);
+    }
+    let result = if let Some(result) = repaired {
+        result
+    } else {
+        let last = result.message.as_deref().unwrap_or_default();
+        let prompt = format!("{prompt}\n\nYour last answer to this was:\n{last}\n\n{repair}");
+        let Some(next) = attempt(context, run, &choice, &prompt, None).await else { return Ok(None) };
+        next
+    };
+    let answer = read_answer(run, &result);
+    Ok(Some((result, answer)))
+}
+
+/// Tries the runners in the contract's order: only a usage limit leads to the next one. Returns the last result and
+/// the runner that it is of.
+async fn try_runners(
+    context: &ExecutorContext,
+    run: &mut TaskRun<'_>,
+    prompt: &str,
+) -> (Option<AttemptResult>, Option<Choice>) {
+    let options = run.options;
+    // A plan of now: since the delegation a runner may have been installed or have reached its usage limit.
+    let plan = context.selector.plan(options.model.as_deref(), options.runner.as_deref(), Instant::now());
+    let reason = plan.no_runner_reason();
+    run.state.report.instead = options.runner.as_deref().and_then(|named| plan.substitution_reason(named));
+    let mut last = (failed(Class::NotInstalled, reason.unwrap_or_default()), None);
+    let mut current = run.row.runner.clone();
+    for mut choice in plan.choices {
+        let name = choice.runner.name().to_owned();
+        if name != current {
+            let moved = tasks::move_to_runner(&context.store, &run.row.lease(), &name).await;
+            if !moved.unwrap_or(false) {
+                return (None, None);
+            }
+            current = name;
+        }
+        let Some(mut result) = attempt(context, run, &choice, prompt, None).await else {
+            return (None, None);
+        };
+        if let Some(variant) = result.failure.as_ref().and_then(|failure| failure.retry_with) {
+            choice.variant = variant;
+            let Some(next) = attempt(context, run, &choice, prompt, None).await else { return (None, None) };
+            result = next;
+        }
+        let limited = result.failure.as_ref().filter(|failure| failure.class == Class::UsageLimit);
+        let limited = limited.map(|failure| failure.retry_after);
+        last = (result, Some(choice));
+        match limited {
+            Some(retry_after) if !run.is_ending() => {
+                context.selector.mark_limited(&current, retry_after, Instant::now());
+            }
+            Some(_) | None => break,
+        }
+    }
+    (Some(last.0), last.1)
+}
+
+/// Validates the message of an attempt against the schema that was asked for.
+fn read_answer(run: &TaskRun<'_>, result: &AttemptResult) -> Answer {
+    match (&run.options.schema, &result.failure) {
+        (Some(schema), None) => {
+            match output_schema::read(schema, result.message.as_deref().unwrap_or_default()) {
+                Ok(value) => Answer::Structured(value),
+                Err(fault) => Answer::Invalid(fault),
+            }
+        }
+        (Some(_) | None, _) => Answer::Text,
+    }
+}
+
+/// Returns the outcome of a task, without checks and repository.
+fn outcome(report: RunReport, result: AttemptResult, answer: Answer) -> Outcome {
+    let status = match &result.failure {
+        Some(failure) if failure.class == Class::Cancelled => Ending::Cancelled,
+        Some(_) => Ending::Failed,
+        None if matches!(answer, Answer::Invalid(_)) => Ending::Failed,
+        None => Ending::Succeeded,
+    };
+    let mut failure = result.failure.as_ref().map(Into::into);
+    let mut structured = None;
+    match answer {
+        Answer::Text => {}
+        Answer::Structured(value) => structured = Some(value),
+        Answer::Invalid(reason) => {
+            let detail =
+                format!("the final message does not follow output_schema, also at the second try: {reason}");
+            failure = Some(Fault { class: "schema".to_owned(), detail });
+        }
+    }
+    Outcome { message: result.message, structured, failure, report, ..Outcome::new(status) }
+}

@@ -1,0 +1,103 @@
+//! Draft of an agent: the validated content of one definition file, with a report on each of its keys.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::definition::{Agent, Field, FieldSupport, Isolation, OnHubExit, Permission, Program};
+use adjutant_base::text::suggest::own_name;
+
+/// The validated content of one definition file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// The name in the file, where the format has one; already valid for an agent.
+    pub name: Option<String>,
+    pub description: String,
+    pub persona: String,
+    pub model: Option<String>,
+    pub runner: Option<String>,
+    pub permission: Permission,
+    pub timeout: Option<Duration>,
+    pub on_hub_exit: OnHubExit,
+    pub isolation: Isolation,
+    pub checks: Vec<Vec<String>>,
+    pub env: BTreeMap<String, String>,
+    pub fields: Vec<Field>,
+    pub warnings: Vec<String>,
+}
+
+impl Draft {
+    /// Returns the content of an agent's file.
+    pub(crate) fn of(agent: &Agent) -> Self {
+        Self {
+            name: None,
+            description: agent.description.clone(),
+            persona: agent.persona.clone(),
+            model: agent.model.clone(),
+            runner: agent.runner.clone(),
+            permission: agent.permission,
+            timeout: agent.timeout,
+            on_hub_exit: agent.on_hub_exit,
+            isolation: agent.isolation,
+            checks: agent.checks.clone(),
+            env: agent.env.clone(),
+            fields: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Reports the support of a key.
+    pub(super) fn report(&mut self, key: &str, support: FieldSupport) {
+        self.fields.push(Field { key: key.to_owned(), support });
+    }
+
+    /// Reports a key that has the same meaning here.
+    pub(super) fn report_supported(&mut self, key: &str) {
+        self.report(key, FieldSupport::Supported);
+    }
+
+    /// Reports a key that becomes something else here: `to`, a sentence fragment.
+    pub(super) fn report_mapped(&mut self, key: &str, to: impl Into<String>) {
+        self.report(key, FieldSupport::Mapped(to.into()));
+    }
+
+    /// Reports a key without an effect here; `why` is a sentence fragment.
+    pub(super) fn report_unsupported(&mut self, key: &str, why: &str) {
+        self.report(key, FieldSupport::Unsupported(why.to_owned()));
+    }
+
+    /// Sets the name to a valid one, made of the name that another program accepts.
+    pub(super) fn set_name(&mut self, key: &str, name: &str) {
+        let own = own_name(name);
+        if own.is_empty() {
+            self.report_unsupported(
+                key,
+                "it has no letter or digit to make a name of; the file's name stands",
+            );
+        } else if own == name {
+            self.report_supported(key);
+        } else {
+            self.report_mapped(key, format!("the name is `{own}`"));
+        }
+        self.name = Some(own).filter(|own| !own.is_empty());
+    }
+
+    /// Sets the model, in the spelling of `program`, and the program's runner.
+    pub(super) fn set_model(&mut self, program: Program, key: &str, model: String) {
+        if model == "inherit" {
+            return self.report_mapped(key, "no model is asked for: the runner's own choice stands");
+        }
+        self.report_mapped(
+            key,
+            format!("`{model}` in the words of {0}: the runner is `{0}`", program.name()),
+        );
+        self.model = Some(model);
+        self.runner = Some(program.name().to_owned());
+    }
+
+    /// Sets the permission that a list of tools needs.
+    pub(super) fn set_permission(&mut self, key: &str, writes: bool) {
+        self.permission = if writes { Permission::WorkspaceWrite } else { Permission::ReadOnly };
+        let level = self.permission.name();
+        self.report_mapped(key, format!("permission `{level}`; single tools are not told apart"));
+    }
+}

@@ -1,0 +1,39 @@
+//! Agents: personas that a runner works as when a task is delegated to them.
+//!
+//! [`Agents`] is the entry point. A delegation is a row before it is acknowledged; [`Agents::run`] claims rows, runs
+//! them below a supervisor and records in the run report what the hub saw.
+
+mod agents;
+pub mod bundled;
+pub mod caller;
+pub mod catalogue;
+pub mod definition;
+mod delegate;
+pub mod error;
+mod executor;
+pub mod formats;
+pub mod import;
+pub mod lint;
+mod loader;
+mod output_schema;
+mod query;
+pub mod registry;
+mod request;
+pub mod run_report;
+pub mod runner;
+pub mod selector;
+pub mod shell_words;
+mod summary;
+pub mod task;
+mod tasks;
+mod trust_store;
+pub mod workdir;
+
+pub use agents::Agents;
+pub use caller::{Caller, Origin, TcpConnection, Viewer};
+pub use error::Error;
+pub use query::Query;
+pub use request::Request;
+pub use runner::CommandVariant;
+pub use selector::Selector;
+pub use task::{Page, Task, TaskEvent, TaskId};

@@ -1,0 +1,100 @@
+//! Parser of a runner's output: lines of stdout become progress, and the end becomes a result.
+
+use serde_json::Value;
+
+use super::command_line::OutputFormat;
+use super::progress::{AttemptEnd, AttemptResult, Progress};
+use super::run_state::{RunAccumulator, progress};
+use super::sanitize::{plain, shown};
+use super::{claude, codex, copilot, custom, gemini, opencode};
+
+/// Parses the output of one attempt: every line of stdout, then the end.
+#[derive(Debug)]
+pub struct OutputParser {
+    format: OutputFormat,
+    run: RunAccumulator,
+}
+
+impl OutputParser {
+    /// Returns a parser of this format.
+    pub(super) fn new(format: OutputFormat) -> Self {
+        Self { format, run: RunAccumulator::default() }
+    }
+
+    /// Parses one line of stdout, without its end. A line that is not understood is skipped, because the CLIs add
+    /// kinds of events with every release.
+    pub fn line(&mut self, text: &str) -> Vec<Progress> {
+        let run = &mut self.run;
+        let read = match &self.format {
+            OutputFormat::Codex => codex::read,
+            OutputFormat::Copilot => copilot::read,
+            OutputFormat::Claude => claude::read,
+            OutputFormat::Gemini => gemini::read,
+            OutputFormat::Opencode => opencode::read,
+            OutputFormat::Text | OutputFormat::CopilotText | OutputFormat::Custom(_) => {
+                if let OutputFormat::Custom(runner) = &self.format {
+                    custom::line(runner, run, text);
+                }
+                run.text.line(text);
+                return progress(Progress::Text, text);
+            }
+        };
+        match serde_json::from_str::<Value>(text) {
+            Ok(event @ Value::Object(_)) => {
+                run.events += 1;
+                read(run, &event)
+            }
+            _ if text.trim().is_empty() => Vec::new(),
+            // An event that was cut, or mangled by the runner's own removal of secrets.
+            _ if text.starts_with('{') => {
+                run.mangled += 1;
+                Vec::new()
+            }
+            _ => {
+                run.last_line = Some(shown(text));
+                progress(Progress::Notice, text)
+            }
+        }
+    }
+
+    /// Records that so many bytes of stdout are missing here, because they were over the limit.
+    pub fn gap(&mut self, bytes: u64) {
+        if bytes > 0 {
+            self.run.text.gap(bytes);
+        }
+    }
+
+    /// Returns the result of the attempt. Success needs the runner's own report of success, exit code 0 and a message
+    /// that is not empty, because each of them alone has been seen with a failed run.
+    pub fn finish(self, end: &AttemptEnd<'_>) -> AttemptResult {
+        let Self { format, mut run } = self;
+        if let Some(file) =
+            end.final_message.map(String::from_utf8_lossy).filter(|text| !text.trim().is_empty())
+        {
+            // The file is whole even where a line was too long to be read.
+            run.message = Some(plain(&file));
+        }
+        let stderr = plain(end.stderr);
+        let mut end = AttemptEnd { stderr: &stderr, ..*end };
+        match &format {
+            OutputFormat::Text => run.finish_text(&end),
+            OutputFormat::Custom(runner) => custom::finish(runner, &mut run, &end),
+            OutputFormat::Gemini => gemini::finish(&mut run, &end),
+            OutputFormat::Copilot => end.stderr = copilot::finish(&mut run, &end),
+            OutputFormat::CopilotText => end.stderr = copilot::finish_text(&mut run, &end),
+            OutputFormat::Codex | OutputFormat::Claude | OutputFormat::Opencode => {}
+        }
+        let message =
+            run.message.take().map(|text| plain(&text).trim().to_owned()).filter(|text| !text.is_empty());
+        let failure = run.failure(&end, message.is_some());
+        AttemptResult {
+            message,
+            usage: run.usage,
+            session: run.session,
+            model: run.model,
+            commands: run.commands,
+            files: run.files,
+            failure,
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Candidate of the selection: a runner with its priority and models.
+
+use std::path::PathBuf;
+
+use crate::runner::Runner;
+
+/// A runner with its priority and models.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub runner: Runner,
+    /// A lower number is tried first.
+    pub priority: i64,
+    /// Empty means every model.
+    pub models: Vec<String>,
+    /// The configured path of the program; otherwise it is searched on the `PATH`.
+    pub program: Option<PathBuf>,
+}
+
+impl Candidate {
+    /// Returns a runner without configuration: for every model, with its program on the `PATH`.
+    pub(super) fn built_in(runner: Runner, priority: i64) -> Self {
+        Self { runner, priority, models: Vec::new(), program: None }
+    }
+
+    /// Returns whether the runner runs `model`.
+    pub(super) fn supports(&self, model: Option<&str>) -> bool {
+        model.is_none_or(|model| self.models.is_empty() || self.models.iter().any(|known| known == model))
+    }
+}

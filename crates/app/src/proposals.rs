@@ -1,0 +1,173 @@
+//! Planning with the configured providers of proposals; the assistant verifies every proposal.
+//!
+//! Where no provider makes a usable proposal, the default policy plans, and the plan says why. The client's own model
+//! may answer by a second call; until then the plan of the policy is in force.
+
+mod client_dialogue;
+mod provider_chain;
+mod providers;
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use futures::StreamExt as _;
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use super::App;
+use adjutant_assistant::notification::PlanSource;
+use adjutant_assistant::planner::proposal::{self, Fault};
+use adjutant_assistant::plans::{Advice, ModelQuery, PlanReport, PlanScope, ProviderResponse};
+use adjutant_assistant::{Assistant, Error, EventId, UserId};
+pub use client_dialogue::{DialogueQuestion, DialogueRound, Dialogues};
+use provider_chain::ProviderChain;
+pub use providers::{Client, Providers, Sampling};
+
+/// Questions that are under way at once.
+const MAX_CONCURRENT_QUERIES: usize = 4;
+
+/// What planning did, and what is asked of the client.
+#[derive(Debug, Default)]
+pub struct PlanResult {
+    pub planning: PlanReport,
+    /// Questions for the client's model.
+    pub model_queries: Vec<ModelQuery>,
+    /// Occurrences that nobody was asked about, for one call asks about so many.
+    pub unasked: usize,
+    /// The client's model is asked before there is an answer; until then the policy's plan stands.
+    pub rounds: Option<DialogueRound>,
+}
+
+/// A client's answer that cannot be used.
+#[derive(Debug)]
+pub struct RejectedAnswer {
+    /// The question that it is about, as the client wrote it.
+    pub id: String,
+    pub reason: RejectReason,
+}
+
+/// Why an answer cannot be used.
+#[derive(Debug)]
+pub enum RejectReason {
+    /// It does not keep the schema.
+    Faults(Vec<Fault>),
+    /// The question is not asked, or not any more: the event, the preferences or the rules have changed.
+    Stale,
+}
+
+impl App {
+    /// Plans what a user is told, as [`plan`] does, in a process that runs tasks.
+    pub async fn plan(
+        &self,
+        client: &Client,
+        cancelled: &CancellationToken,
+        (user, event): (&UserId, Option<&EventId>),
+        force: bool,
+    ) -> Result<Option<PlanResult>, Error> {
+        let providers =
+            Providers { config: &self.config.assistant, agents: Some(&self.agents), client, cancelled };
+        plan(&self.assistant, providers, (user, event), force, Timestamp::now()).await
+    }
+}
+
+/// Plans what a user is told about the coming 30 days, or about one event of theirs. `force` decides anew what is
+/// planned already. `None` when the call was taken back, and then nothing has changed.
+pub async fn plan(
+    assistant: &Assistant,
+    providers: Providers<'_>,
+    (user, event): (&UserId, Option<&EventId>),
+    force: bool,
+    now: Timestamp,
+) -> Result<Option<PlanResult>, Error> {
+    let config = providers.config;
+    let which = match (force, config.advisers.is_empty()) {
+        (true, _) => PlanScope::All,
+        (false, true) => PlanScope::Unplanned,
+        (false, false) => PlanScope::UnplannedOrPolicy,
+    };
+    let input = assistant.plan_input(user, event, which, now).await?;
+    if config.advisers.is_empty() {
+        let planning = assistant.store_plans(input, HashMap::new()).await?;
+        return Ok(Some(PlanResult { planning, ..PlanResult::default() }));
+    }
+    let started = Instant::now();
+    let (model_queries, unasked) = input.model_queries(config.questions);
+    let chain = ProviderChain::new(providers);
+    let asked: Vec<_> = model_queries.iter().map(|model_query| chain.about(&model_query.prompt)).collect();
+    let results: Vec<_> = futures::stream::iter(asked).buffered(MAX_CONCURRENT_QUERIES).collect().await;
+    if providers.cancelled.is_cancelled() {
+        return Ok(None);
+    }
+    let mut advice = HashMap::new();
+    let mut for_client = Vec::new();
+    let mut dialogues = Dialogues { unasked, ..Dialogues::default() };
+    for (model_query, result) in model_queries.into_iter().zip(results) {
+        advice.insert(model_query.id.clone(), result.advice);
+        if let Some(dialogue) = result.dialogue {
+            dialogues.of.insert(model_query.id, dialogue);
+        } else if result.answered_by_client {
+            for_client.push(model_query);
+        }
+    }
+    // An event may have moved, and a notification gone out, while somebody thought about it.
+    let later = now.saturating_add(started.elapsed()).unwrap_or(now);
+    let input = assistant.plan_input(user, event, which, later).await?;
+    let asked = dialogues.questions(&input);
+    let planning = assistant.store_plans(input, advice).await?;
+    (dialogues.planned, dialogues.superseded) = (planning.planned, planning.superseded);
+    let rounds = (!asked.is_empty()).then_some(DialogueRound { asked, dialogues });
+    Ok(Some(PlanResult { planning, model_queries: for_client, unasked, rounds }))
+}
+
+/// Goes on with dialogues that [`plan`] began: `reply` gives what the client's model said, by the keys of what was
+/// asked. What has no reply is asked again; when all dialogues have ended, what came of them is planned.
+pub async fn resume(
+    assistant: &Assistant,
+    (user, event): (&UserId, Option<&EventId>),
+    mut dialogues: Dialogues,
+    reply: impl Fn(&str) -> Option<String>,
+    now: Timestamp,
+) -> Result<PlanResult, Error> {
+    dialogues.record_replies(reply);
+    // The first round's plans are the policy's own, so what is talked about is open.
+    let input = assistant.plan_input(user, event, PlanScope::UnplannedOrPolicy, now).await?;
+    let asked = dialogues.questions(&input);
+    if !asked.is_empty() {
+        return Ok(PlanResult { rounds: Some(DialogueRound { asked, dialogues }), ..PlanResult::default() });
+    }
+    let (planned, superseded, unasked) = (dialogues.planned, dialogues.superseded, dialogues.unasked);
+    let mut planning = assistant.store_plans(input, dialogues.into_advice()).await?;
+    planning.planned += planned;
+    planning.superseded += superseded;
+    Ok(PlanResult { planning, unasked, ..PlanResult::default() })
+}
+
+/// Takes what a client's model answered to questions of [`plan`]: each by the question's id, and the answer as text.
+/// Only what is about these is planned.
+pub async fn apply_answers(
+    assistant: &Assistant,
+    (user, event): (&UserId, Option<&EventId>),
+    answers: Vec<(String, String)>,
+    now: Timestamp,
+) -> Result<(PlanReport, Vec<RejectedAnswer>), Error> {
+    let mut input = assistant.plan_input(user, event, PlanScope::All, now).await?;
+    let mut rejected = Vec::new();
+    let mut advice = HashMap::new();
+    for (id, answer) in answers {
+        match proposal::read(&answer) {
+            Err(faults) => rejected.push(RejectedAnswer { id, reason: RejectReason::Faults(faults) }),
+            Ok(_) if !input.contains(&id) => {
+                rejected.push(RejectedAnswer { id, reason: RejectReason::Stale });
+            }
+            Ok(proposal) => {
+                let proposal = Some((PlanSource::Client, proposal));
+                let taken = Advice { proposal, response: ProviderResponse::Answered, ..Advice::default() };
+                // The first of several answers to one question counts.
+                advice.entry(id).or_insert(taken);
+            }
+        }
+    }
+    input.retain(|id| advice.contains_key(id));
+    let planning = assistant.store_plans(input, advice).await?;
+    Ok((planning, rejected))
+}

@@ -1,0 +1,123 @@
+//! Dialogue with a client's model over several requests of one call. The client carries its state, so that nothing is
+//! kept here for a call that may never return.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+use adjutant_assistant::notification::{PlanSource, Reason};
+use adjutant_assistant::planner::prompt::PlannerPrompt;
+use adjutant_assistant::planner::proposal::Proposal;
+use adjutant_assistant::planner::repair::read_or_repair;
+use adjutant_assistant::plans::{Advice, PlanInput, ProviderResponse};
+
+/// What is asked in this round, and what the client is to bring back.
+#[derive(Debug)]
+pub struct DialogueRound {
+    pub asked: Vec<DialogueQuestion>,
+    pub dialogues: Dialogues,
+}
+
+/// A question for this round.
+#[derive(Debug)]
+pub struct DialogueQuestion {
+    /// Another one in every round, so that no reply counts twice.
+    pub key: String,
+    pub prompt: PlannerPrompt,
+    /// What was said so far by turns, ours first.
+    pub turns: Vec<String>,
+}
+
+/// All dialogues of one call.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Dialogues {
+    /// By the inquiry's id.
+    pub(super) of: BTreeMap<String, Dialogue>,
+    /// What the first round planned and withdrew, by the policy.
+    pub(super) planned: u64,
+    pub(super) superseded: u64,
+    pub(super) unasked: usize,
+}
+
+/// One dialogue.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Dialogue {
+    /// Why those gave nothing who were asked before.
+    reasons: Vec<Reason>,
+    /// Faulty answers, each with what we said to it.
+    repairs: Vec<String>,
+    end: Option<Ending>,
+}
+
+/// How a dialogue ended.
+#[derive(Debug, Serialize, Deserialize)]
+enum Ending {
+    Proposed(Proposal),
+    /// The answer is of no use, and why.
+    Useless(String),
+}
+
+impl Dialogue {
+    /// A dialogue in which nothing was said yet. `reasons` is why those gave nothing who were asked before.
+    pub(super) fn new(reasons: Vec<Reason>) -> Self {
+        Self { reasons, repairs: Vec::new(), end: None }
+    }
+
+    fn key(&self, id: &str) -> String {
+        format!("{id}-{}", self.repairs.len() / 2 + 1)
+    }
+
+    fn record_answer(&mut self, answer: &str) {
+        self.end = match read_or_repair(&mut self.repairs, answer) {
+            Ok(proposal) => proposal.map(Ending::Proposed),
+            Err(why) => Some(Ending::Useless(why)),
+        };
+    }
+
+    fn advice(self) -> Advice {
+        let (source, mut reasons) = (PlanSource::Client, self.reasons);
+        let proposal = match self.end {
+            Some(Ending::Proposed(proposal)) => Some((source, proposal)),
+            Some(Ending::Useless(why)) => {
+                reasons.push(Reason { by: source.name().to_owned(), why });
+                None
+            }
+            None => None,
+        };
+        Advice { proposal, reasons, response: ProviderResponse::Answered }
+    }
+}
+
+impl Dialogues {
+    /// Returns what is to be asked now. A dialogue about what has changed meanwhile ends without a word: the policy has
+    /// planned it anew.
+    pub(super) fn questions(&mut self, input: &PlanInput) -> Vec<DialogueQuestion> {
+        let mut asked = Vec::new();
+        self.of.retain(|id, dialogue| {
+            let Some(model_query) = input.model_query(id) else { return false };
+            if dialogue.end.is_none() {
+                let prompt = model_query.prompt;
+                let turns = [std::slice::from_ref(&prompt.user), &dialogue.repairs].concat();
+                asked.push(DialogueQuestion { key: dialogue.key(id), prompt, turns });
+            }
+            true
+        });
+        asked
+    }
+    /// Records what the client's model said. `reply` gives an answer by the key of its question; a dialogue without a
+    /// reply stays open.
+    pub(super) fn record_replies(&mut self, reply: impl Fn(&str) -> Option<String>) {
+        for (id, dialogue) in &mut self.of {
+            if dialogue.end.is_none()
+                && let Some(answer) = reply(&dialogue.key(id))
+            {
+                dialogue.record_answer(&answer);
+            }
+        }
+    }
+
+    /// Returns the advice of each dialogue, by the inquiry's id.
+    pub(super) fn into_advice(self) -> HashMap<String, Advice> {
+        self.of.into_iter().map(|(id, dialogue)| (id, dialogue.advice())).collect()
+    }
+}

@@ -1,0 +1,44 @@
+//! Providers of proposals: the configured ones, and the client that plans.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use adjutant_agents::Agents;
+use adjutant_base::config::assistant::AssistantConfig;
+
+/// Asks the client's model: instructions, and what was said by turns, ours first. The error is a sentence fragment.
+pub(super) type Sampler =
+    Arc<dyn Fn(String, Vec<String>) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
+
+/// Who may be asked.
+#[derive(Clone, Copy)]
+pub struct Providers<'a> {
+    pub config: &'a AssistantConfig,
+    /// Where this process runs tasks.
+    pub agents: Option<&'a Agents>,
+    pub client: &'a Client,
+    /// Nobody wants the plan any more.
+    pub cancelled: &'a CancellationToken,
+}
+
+/// The client that plans, and the ways to its model.
+#[derive(Clone, Default)]
+pub struct Client {
+    /// It may answer questions by a second call.
+    pub answers: bool,
+    pub sampling: Sampling,
+}
+
+/// How a client's model is asked by sampling.
+#[derive(Clone, Default)]
+pub enum Sampling {
+    /// The client has not declared it.
+    #[default]
+    None,
+    /// By a request of ours, while its call waits.
+    Direct(Sampler),
+    /// By the answer to its call, after which it calls again: see [`super::client_dialogue`].
+    InputRequired,
+}

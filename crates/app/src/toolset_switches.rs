@@ -1,0 +1,82 @@
+//! Reloads the switches of the toolsets from `config.toml` while the hub runs, and notifies connected clients.
+//!
+//! The console and `adjutant doctor` list the other changed settings, because those need a restart.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+use adjutant_base::config::toolsets::{Toolset, ToolsetsConfig};
+use adjutant_base::config::{self, Reloaded};
+
+/// What is switched on now, and what is not in force yet.
+#[derive(Debug)]
+pub struct ToolsetSwitches {
+    switches: watch::Sender<ToolsetsConfig>,
+    pending: Mutex<PendingChanges>,
+}
+
+/// How the file differs from what is in force.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PendingChanges {
+    /// The keys that count from the next start on.
+    pub settings: Vec<String>,
+    /// Why the file cannot be read: a hub would not start with it.
+    pub fault: Option<String>,
+}
+
+impl ToolsetSwitches {
+    pub(super) fn new(config: ToolsetsConfig) -> Self {
+        Self { switches: watch::Sender::new(config), pending: Mutex::default() }
+    }
+
+    /// Returns how `config.toml` differs from what is in force, as it was last looked at.
+    pub fn pending_changes(&self) -> PendingChanges {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes up what the file says; tells whether anything is different now.
+    pub(super) fn apply(&self, read: Result<Reloaded, config::Error>) -> bool {
+        let (moved, changed) = match read {
+            Ok(Reloaded { toolsets, pending_restart }) => {
+                let moved = self.switches.send_if_modified(|held| {
+                    let differs = *held != toolsets;
+                    *held = toolsets;
+                    differs
+                });
+                if moved {
+                    let off =
+                        self.switches.borrow().off.iter().map(|toolset| toolset.name()).collect::<Vec<_>>();
+                    tracing::info!(off = off.join(" "), "toolsets were switched");
+                }
+                (moved, PendingChanges { settings: pending_restart, fault: None })
+            }
+            Err(error) => {
+                tracing::warn!(%error, "config.toml was changed and cannot be read; all stays as it is");
+                (false, PendingChanges { fault: Some(error.to_string()), ..self.pending_changes() })
+            }
+        };
+        let mut held = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let differs = *held != changed;
+        if differs && !changed.settings.is_empty() {
+            tracing::info!(settings = changed.settings.join(" "), "changed settings wait for a restart");
+        }
+        *held = changed;
+        moved || differs
+    }
+
+    /// Whether the server of all toolsets has `toolset` for a client that calls itself `client`.
+    pub fn has(&self, toolset: Toolset, client: &str) -> bool {
+        self.switches.borrow().has(toolset, client)
+    }
+
+    /// Returns the switches as they stand.
+    pub fn current(&self) -> ToolsetsConfig {
+        self.switches.borrow().clone()
+    }
+
+    /// Returns a receiver that wakes when any switch was moved.
+    pub fn changes(&self) -> watch::Receiver<ToolsetsConfig> {
+        self.switches.subscribe()
+    }
+}

@@ -1,0 +1,31 @@
+//! Calendars as iCalendar text, and the expansion of events into occurrences. Pure: text, time zones and horizons are
+//! arguments.
+//!
+//! calcard reads the text. Occurrences are computed here, because calcard's own expansion loses events at changes of
+//! the clocks. A rule is expanded in civil time, as its author meant it, and each date is then resolved in its zone.
+
+pub mod caldav;
+mod content_lines;
+mod datetime;
+pub(crate) mod error;
+mod expand;
+mod export;
+mod limits;
+mod overrides;
+mod parse;
+mod rrule;
+mod splitter;
+mod tzid;
+mod vevent;
+mod vtimezone;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{Effect, Error};
+pub use expand::{Horizon, occurrences};
+pub(crate) use export::to_ics;
+pub use export::{CalendarDocument, Entry, Reminder, TriggerOffset};
+pub use limits::MAX_BYTES;
+pub use parse::{Fault, Read, read};
+pub use rrule::Budget;

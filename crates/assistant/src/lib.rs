@@ -1,0 +1,63 @@
+//! The assistant: users, their calendars, and the notifications before their events.
+//!
+//! [`Assistant`] holds the store. The calendar readers return [`event::Draft`]s; the planner is a pure function that
+//! decides on notifications; a planned notification is a row before anything is sent. Every operation takes the current
+//! instant, because this crate has no clock.
+
+pub mod calendar;
+mod demo;
+pub mod dispatch;
+mod error;
+pub mod event;
+pub mod events;
+pub mod feed;
+pub mod ids;
+pub mod import;
+pub mod json;
+pub mod llm_prompts;
+pub mod notification;
+pub mod notifications;
+pub mod planner;
+pub mod plans;
+mod rows;
+pub mod simulate;
+pub mod time_zone;
+pub mod user;
+mod users;
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use adjutant_base::events::Events;
+use adjutant_base::trace_context::DeferredTraces;
+use adjutant_store::Store;
+pub use error::Error;
+pub use event::{Calendar, Draft, Event, Occurrence};
+pub use ids::{EventId, NotificationId, PlanId, RuleId, UserId};
+pub use notification::{Notification, Planned, Reason};
+pub use time_zone::Zone;
+pub use user::{Preferences, Rule, User};
+
+/// The room. Cheap to clone; all clones share one store.
+#[derive(Clone, Debug)]
+pub struct Assistant {
+    store: Store,
+    events: Events,
+    /// Something may be due earlier than whoever sends it knows.
+    wake: Arc<Notify>,
+    /// What the notifications that this process planned are a part of.
+    traces: Arc<DeferredTraces>,
+}
+
+impl Assistant {
+    /// Does no I/O: the store is opened by the first verb.
+    pub fn new(store: Store, events: Events) -> Self {
+        Self { store, events, wake: Arc::default(), traces: Arc::default() }
+    }
+
+    /// Carries out what was accepted, then ends the connections to the database.
+    pub async fn close(&self) {
+        self.store.close().await;
+    }
+}

@@ -1,0 +1,358 @@
+//! The checked configuration: ready values, each from the command line, else `config.toml`, else a default.
+
+pub mod agents;
+pub mod assistant;
+pub mod channels;
+pub mod client_dirs;
+pub mod codex;
+mod database;
+pub mod delegation;
+pub mod delivery;
+pub mod effective;
+pub mod env;
+mod error;
+mod file;
+pub mod folders;
+mod http;
+pub mod log;
+pub mod logins;
+pub mod prompts;
+pub mod questions;
+pub mod runners;
+pub mod sources;
+mod switch;
+mod table;
+pub mod toolsets;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use agents::{AgentRoot, AgentsConfig, Program};
+use assistant::AssistantConfig;
+use channels::ChannelsConfig;
+use codex::CodexConfig;
+pub use database::Database;
+use database::DatabaseUrl;
+use delegation::Delegation;
+use delivery::Delivery;
+pub use error::Error;
+use folders::Root;
+pub use http::{Auth, HttpConfig};
+use log::LogConfig;
+use prompts::PromptsConfig;
+use questions::QuestionsConfig;
+use runners::{RunnerEntry, RunnersConfig};
+use sources::SettingSources;
+pub use switch::Switch;
+use table::{Notation, Seconds};
+use toolsets::ToolsetsConfig;
+
+/// How long requests in flight may take after end of input or a stop signal, if `config.toml` does not set it.
+pub const GRACE: Duration = Duration::from_secs(5);
+
+/// The notation of the hub's socket: a path, or `off`.
+struct SocketPath;
+
+impl Notation<Option<PathBuf>> for SocketPath {
+    type Written = String;
+
+    fn read(written: String, home: &Path) -> Result<Option<PathBuf>, Error> {
+        Ok(Switch::path(&written).into_option().map(|path| home.join(path)))
+    }
+
+    fn show(value: &Option<PathBuf>) -> String {
+        format!("{:?}", value.as_deref().map_or("off".to_owned(), env::abbreviate))
+    }
+}
+
+table::settings! {
+    /// The checked configuration.
+    #[derive(Clone, Debug)]
+    pub struct Config, file File, section "" {
+        /// Seconds that requests in flight may take after a stop signal.
+        grace: Duration = GRACE, grace_seconds as Seconds;
+        /// Unix socket through which agents reach the hub.
+        socket: Option<PathBuf> = None, socket as SocketPath;
+        /// Database of the hub.
+        database: Database = Database::Memory, database as DatabaseUrl;
+    }
+    others {
+        /// `$ADJUTANT_HOME`, else `~/.adjutant`. Empty for a process that was given all it needs otherwise.
+        home: PathBuf = PathBuf::new();
+        prompts: PromptsConfig = PromptsConfig::default();
+        agents: AgentsConfig = AgentsConfig::default();
+        assistant: AssistantConfig = AssistantConfig::default();
+        delegation: Delegation = Delegation::default();
+        delivery: Delivery = Delivery::default();
+        questions: QuestionsConfig = QuestionsConfig::default();
+        channels: ChannelsConfig = ChannelsConfig::default();
+        codex: CodexConfig = CodexConfig::default();
+        log: LogConfig = LogConfig::default();
+        /// The switches of toolsets, as the file had them at the start.
+        toolsets: ToolsetsConfig = ToolsetsConfig::default();
+        /// The runners of `config.toml`; none means every known one.
+        runners: RunnersConfig = RunnersConfig::default();
+        http: HttpConfig = HttpConfig::default();
+        /// The sources of the values.
+        sources: SettingSources = SettingSources::default();
+    }
+    tables {
+        #[serde(default)]
+        http: http::File;
+        #[serde(default)]
+        toolsets: toolsets::File;
+        #[serde(default)]
+        clients: BTreeMap<String, toolsets::Client>;
+        #[serde(default)]
+        questions: questions::File;
+        #[serde(default)]
+        prompts: prompts::File;
+        #[serde(default)]
+        agents: agents::File;
+        #[serde(default)]
+        assistant: assistant::File;
+        #[serde(default)]
+        tasks: delegation::File;
+        #[serde(default)]
+        codex: codex::File;
+        #[serde(default)]
+        log: log::File;
+        #[serde(default)]
+        runners: Vec<RunnerEntry>;
+        runner_cooldown_minutes: Option<u64>;
+        #[serde(default)]
+        notifications: delivery::File;
+        #[serde(default)]
+        notify: channels::File;
+        phone: Option<channels::Phone>;
+    }
+}
+
+impl File {
+    /// Puts what all sections say into `config`; relative paths are below `config.home`.
+    fn apply_all(mut self, config: &mut Config) -> Result<(), Error> {
+        let home = config.home.clone();
+        let invalid = |reason| Error::invalid(&home, reason);
+        std::mem::take(&mut self.http).apply(&mut config.http, &home)?;
+        std::mem::take(&mut self.questions).apply(&mut config.questions, &home)?;
+        std::mem::take(&mut self.prompts).apply(&mut config.prompts, &home)?;
+        std::mem::take(&mut self.agents).apply(&mut config.agents, &home)?;
+        std::mem::take(&mut self.assistant).apply(&mut config.assistant, &home)?;
+        assistant::check(&config.assistant).map_err(invalid)?;
+        std::mem::take(&mut self.tasks).apply(&mut config.delegation, &home)?;
+        std::mem::take(&mut self.codex).apply(&mut config.codex, &home)?;
+        std::mem::take(&mut self.log).apply(&mut config.log, &home)?;
+        std::mem::take(&mut self.notifications).apply(&mut config.delivery, &home)?;
+        std::mem::take(&mut self.notify).apply(&mut config.channels, &home)?;
+        if let Some(reason) = self.phone.as_ref().and_then(channels::Phone::fault) {
+            return Err(invalid(reason));
+        }
+        config.channels.phone = self.phone.take();
+        config.toolsets = toolsets::read(&self.toolsets, std::mem::take(&mut self.clients));
+        config.runners = RunnersConfig {
+            runners: std::mem::take(&mut self.runners),
+            runner_cooldown_minutes: self.runner_cooldown_minutes,
+        };
+        // A server without a hub keeps its rows in memory, although the file names the hub's database.
+        let hub = !matches!(config.database, Database::Memory);
+        Self { database: self.database.filter(|_| hub), ..self }.apply(config, &home)
+    }
+}
+
+/// What the command line says; it wins over the file.
+#[derive(Debug, Default)]
+pub struct Overrides {
+    pub home: Option<PathBuf>,
+    pub http: Option<Switch<SocketAddr>>,
+    pub socket: Option<Switch<PathBuf>>,
+    pub auth: Option<Auth>,
+    pub database: Option<Database>,
+}
+
+/// Where prompts and agents come from.
+#[derive(Debug)]
+pub enum Roots {
+    /// The user's and the bundled ones: a hub belongs to no workspace.
+    User,
+    /// Those of the workspace around the current folder, then the user's and the bundled ones.
+    Workspace,
+    /// These folders alone, for whichever of the two is served.
+    Exactly(Vec<PathBuf>),
+}
+
+impl Config {
+    /// Puts command line, `config.toml` and defaults together. Reads that one file, and looks for the
+    /// workspace's folder when `roots` asks for it.
+    pub fn load(overrides: Overrides, roots: Roots) -> Result<Self, Error> {
+        let mut sources = SettingSources { home: env::home_variable(), ..SettingSources::default() };
+        sources.flags.extend(overrides.home.is_some().then_some(("home", "--home")));
+        let home = match (overrides.home, &roots) {
+            // A server that was given its folders needs no home.
+            (None, Roots::Exactly(_)) => env::home(),
+            (named, _) => Some(home(named)?),
+        };
+        let in_workspace = matches!(roots, Roots::Workspace);
+        let mut config = Self::default();
+        if let Some(home) = home {
+            config.socket = Some(default_socket(&home));
+            if matches!(roots, Roots::User) {
+                config.database = Database::File(home.join("adjutant.db"));
+                config.delegation.spool = Some(home.join("spool"));
+                config.delivery.spool = Some(home.join("spool").join("speech"));
+                config.delivery.speech = ["espeak-ng", "-v", "{voice}", "-w"].map(str::to_owned).to_vec();
+                config.codex.spool = Some(home.join("spool"));
+            }
+            config.log.folder = Some(home.join("logs").join("recordings"));
+            config.questions.passphrase = Some(home.join("desk-passphrase"));
+            config.home = home;
+            let file = read(&config.home)?;
+            sources.file = file.keys;
+            config.http.default_address = !sources.file.contains_key("http.address");
+            file.parsed.apply_all(&mut config)?;
+        }
+        for (set, key, flag) in [
+            (overrides.http.is_some(), "http.address", "--http"),
+            (overrides.socket.is_some(), "socket", "--socket"),
+            (overrides.auth.is_some(), "http.auth", "--auth"),
+            (overrides.database.is_some(), "database", "--database"),
+        ] {
+            sources.flags.extend(set.then_some((key, flag)));
+        }
+        config.sources = sources;
+        if let Some(address) = overrides.http {
+            config.http.address = address.into_option();
+            config.http.default_address = false;
+        }
+        if let Some(socket) = overrides.socket {
+            config.socket = match socket {
+                Switch::Off => None,
+                Switch::On(path) => Some(std::path::absolute(&path).unwrap_or(path)),
+            };
+        }
+        config.database = overrides.database.unwrap_or(config.database);
+        config.http.auth = overrides.auth.unwrap_or(config.http.auth);
+        config.prompts.roots = match roots {
+            Roots::Exactly(folders) => {
+                let own = |folder: &PathBuf| AgentRoot::named(folder.clone(), Program::Adjutant);
+                config.agents.roots = folders.iter().map(own).collect();
+                folders.into_iter().map(Root::named).collect()
+            }
+            Roots::User | Roots::Workspace => {
+                config.agents.add_user_roots(&config.home, env::user_home().as_deref());
+                config.agents.trust = Some(config.home.join("trusted-agents"));
+                let user = Root::standing("user", config.home.join("prompts"));
+                let configured = std::mem::take(&mut config.prompts.roots);
+                [user].into_iter().chain(configured).chain([Root::bundled()]).collect()
+            }
+        };
+        if in_workspace && let Some(folder) = workspace(&config.home) {
+            config.prompts.enter_workspace(&folder);
+            config.agents.enter_workspace(&folder);
+        }
+        Ok(config)
+    }
+}
+
+/// Returns the home: the folder that was named, else `$ADJUTANT_HOME`, else `~/.adjutant`.
+pub fn home(named: Option<PathBuf>) -> Result<PathBuf, Error> {
+    match named {
+        Some(folder) => std::path::absolute(folder).map_err(|_| Error::NoHome),
+        None => env::home().ok_or(Error::NoHome),
+    }
+}
+
+/// The text of a `config.toml`, parsed.
+#[derive(Default)]
+struct Parsed {
+    parsed: File,
+    /// The keys in it with their values, as [`effective::Setting::key`].
+    keys: BTreeMap<String, String>,
+}
+
+/// Reads `config.toml` in `home`; a missing file sets nothing.
+fn read(home: &Path) -> Result<Parsed, Error> {
+    let Some((path, text)) = file::read(home)? else { return Ok(Parsed::default()) };
+    Ok(Parsed { parsed: file::parse(path, &text)?, keys: sources::parse_keys(&text) })
+}
+
+/// Returns the socket of a home's hub if `config.toml` does not set it.
+pub fn default_socket(home: &Path) -> PathBuf {
+    home.join("hub.sock")
+}
+
+/// The settings that a relay needs.
+#[derive(Debug)]
+pub struct Hub {
+    /// The hub's socket; `None` if it is switched off.
+    pub socket: Option<PathBuf>,
+    /// How long requests in flight may take after end of input.
+    pub grace: Duration,
+}
+
+/// Reads the settings that a relay needs from the `config.toml` of `home`. Other keys are left to the hub, which
+/// reports what is wrong with them.
+pub fn hub(home: &Path) -> Result<Hub, Error> {
+    #[derive(Default, serde::Deserialize)]
+    struct Keys {
+        grace_seconds: Option<u64>,
+        socket: Option<String>,
+    }
+    let keys: Keys =
+        file::read(home)?.map_or_else(|| Ok(Keys::default()), |(path, text)| file::parse(path, &text))?;
+    let file = File { grace_seconds: keys.grace_seconds, socket: keys.socket, ..File::default() };
+    let mut config = Config { socket: Some(default_socket(home)), ..Config::default() };
+    file.apply(&mut config, home)?;
+    Ok(Hub { socket: config.socket, grace: config.grace })
+}
+
+/// What a changed `config.toml` sets.
+#[derive(Debug)]
+pub struct Reloaded {
+    /// The switches, which count at once.
+    pub toolsets: ToolsetsConfig,
+    /// The keys of settings that were changed since the start and count from the next start on.
+    pub pending_restart: Vec<String>,
+}
+
+/// Reads `config.toml` again. Fails as a start with it would.
+pub fn reload(config: &Config) -> Result<Reloaded, Error> {
+    let file = read(&config.home)?;
+    let pending_restart = config.sources.pending_restart(&file.keys);
+    let mut fresh = Config { home: config.home.clone(), ..Config::default() };
+    file.parsed.apply_all(&mut fresh)?;
+    Ok(Reloaded { toolsets: fresh.toolsets, pending_restart })
+}
+
+/// Says which version of `config.toml` lies in `home`, by its time and length; `None` where there is none.
+pub fn version(home: &Path) -> Option<(SystemTime, u64)> {
+    let found = std::fs::metadata(home.join("config.toml")).ok()?;
+    Some((found.modified().ok()?, found.len()))
+}
+
+/// Whether that is the home that a process finds without being told.
+pub fn is_default_home(home: &Path) -> bool {
+    env::user_home().is_some_and(|person| person.join(".adjutant") == home)
+}
+
+/// Returns the nearest folder with `.adjutant/prompts` or `.adjutant/agents`, else with agents of another program, from the current one up to the repository's. Outside a
+/// repository only the current one counts: what lies above may be anybody's.
+///
+/// `home` is the user's own folder, which is no project's.
+pub fn workspace(home: &Path) -> Option<PathBuf> {
+    let current = std::env::current_dir().ok()?;
+    let depth = current.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
+    let folders = || current.ancestors().take(depth + 1);
+    folders().find(|folder| is_own(folder, home)).or_else(|| folders().find(is_foreign)).map(Path::to_owned)
+}
+
+fn is_own(folder: &Path, home: &Path) -> bool {
+    let own = folder.join(".adjutant");
+    own != home && ["prompts", "agents"].iter().any(|folder| own.join(folder).is_dir())
+}
+
+fn is_foreign(folder: &&Path) -> bool {
+    let mut places = Program::FOREIGN.into_iter().flat_map(Program::folders);
+    env::user_home().as_deref() != Some(folder) && places.any(|place| folder.join(place).is_dir())
+}

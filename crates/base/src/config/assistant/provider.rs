@@ -1,0 +1,227 @@
+//! Providers of proposals: the model endpoint with its key, the runner, and their tables in `config.toml`.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::env;
+use crate::config::error::Error;
+use crate::config::table::{self, Notation, PositiveSeconds, to_toml};
+
+/// The largest file with a key, in bytes.
+const MAX_KEY_BYTES: u64 = 16 * 1024;
+
+/// A provider of proposals for notifications. Every proposal is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Adviser {
+    /// A server that speaks `OpenAI`'s chat completions.
+    Endpoint,
+    /// One of the coding-agent CLIs on this machine.
+    Runner,
+    /// The model of the client that plans, by a second call of the same tool.
+    Client,
+    /// The same model, by a request of ours while the call waits; for clients that declared it.
+    Sampling,
+}
+
+/// A server that speaks `OpenAI`'s chat completions.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Without a slash at its end; `/chat/completions` follows.
+    pub base_url: String,
+    pub model: String,
+    pub key: Key,
+    /// For one answer.
+    pub timeout: Duration,
+}
+
+/// Where a key stands. It is read when it is needed, so a new one needs no restart, and no value here holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// The server wants none.
+    None,
+    /// A variable of the environment.
+    Variable(String),
+    /// A file that holds nothing else.
+    File(PathBuf),
+}
+
+/// Which of the coding-agent CLIs is asked.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    /// As the runner configuration names it; nobody leaves it to the priorities.
+    pub name: Option<String>,
+    pub model: Option<String>,
+    /// For one answer.
+    pub timeout: Duration,
+}
+
+/// Why there is no key; names where it should be and nothing of what is there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyFault {
+    #[error("the variable {0}, which should hold its key, is not set")]
+    Unset(String),
+    #[error("the file that should hold its key cannot be read")]
+    Unreadable,
+    #[error("its key is empty, or no text of one line")]
+    Unfit,
+}
+
+impl Default for Runner {
+    fn default() -> Self {
+        Self { name: None, model: None, timeout: Duration::from_mins(2) }
+    }
+}
+
+impl Key {
+    /// Reads the key; `None` where there is none to be sent. Blocks on the disk for a small file.
+    pub fn read(&self) -> Result<Option<String>, KeyFault> {
+        let text = match self {
+            Self::None => return Ok(None),
+            Self::Variable(name) => env::variable(name).ok_or_else(|| KeyFault::Unset(name.clone()))?,
+            Self::File(file) => {
+                let found = std::fs::metadata(file).map_err(|_| KeyFault::Unreadable)?;
+                if !found.is_file() || found.len() > MAX_KEY_BYTES {
+                    return Err(KeyFault::Unreadable);
+                }
+                std::fs::read_to_string(file).map_err(|_| KeyFault::Unreadable)?
+            }
+        };
+        let key = text.trim();
+        if key.is_empty() || key.chars().any(|c| c.is_control() || !c.is_ascii()) {
+            return Err(KeyFault::Unfit);
+        }
+        Ok(Some(key.to_owned()))
+    }
+}
+
+table::table! {
+    /// `[assistant.endpoint]` as it is written.
+    pub(in crate::config) struct EndpointFile {
+        /// The address before `/chat/completions`; required.
+        base_url: String,
+        /// The model's name; required.
+        model: String,
+        /// The environment variable with the key.
+        key_env: Option<String>,
+        /// The file with the key, relative to the home or absolute.
+        key_file: Option<PathBuf>,
+        /// How long one answer may take.
+        timeout_seconds: Option<u64>,
+    }
+}
+
+table::table! {
+    /// `[assistant.runner]` as it is written.
+    #[derive(Default)]
+    pub(in crate::config) struct RunnerFile {
+        /// Name of the runner as in `[[runners]]`; by priority if not set.
+        name: Option<String>,
+        /// Name of the model; the runner's default if not set.
+        model: Option<String>,
+        /// Maximum seconds of one answer.
+        timeout_seconds: Option<u64>,
+    }
+}
+
+/// The notation of [`Endpoint`].
+pub(super) struct EndpointTable;
+
+impl Notation<Option<Endpoint>> for EndpointTable {
+    type Written = EndpointFile;
+
+    fn read(written: EndpointFile, home: &Path) -> Result<Option<Endpoint>, Error> {
+        written.checked(home).map(Some).map_err(|reason| Error::invalid(home, reason))
+    }
+
+    fn show(value: &Option<Endpoint>) -> String {
+        let endpoint = value.as_ref();
+        endpoint.map_or(String::new(), |endpoint| {
+            format!("{:?}", format!("{} at {}", endpoint.model, endpoint.base_url))
+        })
+    }
+}
+
+/// The notation of [`Runner`].
+pub(super) struct RunnerTable;
+
+impl Notation<Runner> for RunnerTable {
+    type Written = RunnerFile;
+
+    fn read(written: RunnerFile, home: &Path) -> Result<Runner, Error> {
+        let timeout = match written.timeout_seconds {
+            Some(seconds) => PositiveSeconds::read(seconds, home)?,
+            None => Runner::default().timeout,
+        };
+        Ok(Runner { name: written.name, model: written.model, timeout })
+    }
+
+    fn show(value: &Runner) -> String {
+        to_toml(&value.name)
+    }
+}
+
+impl EndpointFile {
+    fn checked(self, home: &Path) -> Result<Endpoint, String> {
+        let fault = |what: &str| Err(format!("assistant.endpoint.{what}"));
+        let key = match (self.key_env, self.key_file) {
+            (None, None) => Key::None,
+            (Some(name), None) => Key::Variable(name),
+            (None, Some(file)) => Key::File(home.join(file)),
+            (Some(_), Some(_)) => return fault("key_env and key_file are two places for one key"),
+        };
+        let base_url = self.base_url.trim_end_matches('/').to_owned();
+        let Some((scheme, rest)) =
+            base_url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"))
+        else {
+            return fault("base_url must start with http:// or https://");
+        };
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        if authority.is_empty() || authority.contains('@') || rest.contains(['?', '#']) {
+            return fault("base_url must be a host and a path: a key stands in key_env or key_file");
+        }
+        if scheme == "http" && key != Key::None && !is_loopback(authority) {
+            return fault("base_url must start with https://, for a key is sent there");
+        }
+        if self.model.trim().is_empty() {
+            return fault("model is empty");
+        }
+        let timeout = Duration::from_secs(self.timeout_seconds.unwrap_or(30).max(1));
+        Ok(Endpoint { base_url, model: self.model, key, timeout })
+    }
+}
+
+/// Whether a host, with or without a port, is this machine.
+fn is_loopback(authority: &str) -> bool {
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => authority.split(':').next(),
+    };
+    let host = host.unwrap_or_default();
+    host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_one_line_of_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key");
+        let key = Key::File(file.clone());
+        assert_eq!(key.read(), Err(KeyFault::Unreadable));
+        std::fs::write(&file, "sk-1\n").unwrap();
+        assert_eq!(key.read(), Ok(Some("sk-1".to_owned())));
+        for unfit in ["", " \n", "a\nb", "schlüssel"] {
+            std::fs::write(&file, unfit).unwrap();
+            assert_eq!(key.read(), Err(KeyFault::Unfit), "{unfit:?}");
+        }
+        let unset = "ADJUTANT_TEST_NO_SUCH_KEY".to_owned();
+        assert_eq!(Key::Variable(unset.clone()).read(), Err(KeyFault::Unset(unset)));
+        assert_eq!(Key::None.read(), Ok(None));
+    }
+}

@@ -1,0 +1,57 @@
+//! Settings of the HTTP interface.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use super::error::Error;
+use super::switch::Switch;
+use super::table::{Notation, Plain, Seconds};
+
+/// The proof that `/mcp` and the console ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Auth {
+    /// A bearer token for `/mcp`, a login cookie for the console.
+    Token,
+    /// No proof; for loopback only.
+    None,
+}
+
+/// `ADDRESS:PORT`, or `off`.
+struct Address;
+
+impl Notation<Option<SocketAddr>> for Address {
+    type Written = String;
+
+    fn read(written: String, _home: &Path) -> Result<Option<SocketAddr>, Error> {
+        Ok(Switch::address(&written)?.into_option())
+    }
+
+    fn show(value: &Option<SocketAddr>) -> String {
+        format!("{:?}", value.map_or("off".to_owned(), |address| address.to_string()))
+    }
+}
+
+super::table::settings! {
+    /// The settings of the HTTP interface.
+    #[derive(Clone, Debug)]
+    pub struct HttpConfig, file File, section "http" {
+        /// Address of the console and of MCP over HTTP.
+        address: Option<SocketAddr> = Some(SocketAddr::from(([127, 0, 0, 1], 7437))), address as Address;
+        /// Authentication of the console and of MCP over HTTP: `token` or `none`.
+        auth: Auth = Auth::Token, auth as Plain;
+        /// Host names under which a TLS proxy serves the hub.
+        behind_tls_proxy: Vec<String> = Vec::new(), behind_tls_proxy as Plain;
+        /// Maximum bytes of one request body.
+        body_limit: usize = 16 * 1024 * 1024, body_limit_bytes as Plain;
+        /// Maximum number of MCP sessions at once.
+        sessions: usize = 1024, sessions as Plain;
+        /// Seconds without a request after which a session ends.
+        session_idle: Duration = Duration::from_mins(30), session_idle_seconds as Seconds;
+    }
+    others {
+        /// Whether the address is the default, so that another port would do as well.
+        default_address: bool = true;
+    }
+}

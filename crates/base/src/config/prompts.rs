@@ -1,0 +1,77 @@
+//! Settings of prompts: the folders in order of precedence, and limits.
+
+use std::path::{Path, PathBuf};
+
+use super::error::Error;
+use super::folders::{self, MAX_DEPTH, Root};
+use super::table::{Notation, Plain, to_toml};
+
+/// Limits of one prompt and one expansion.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of one prompt file.
+    pub file: usize,
+    /// Bytes of one expanded prompt; computed before it is built.
+    pub expansion: usize,
+    /// Number of files below all roots.
+    pub files: usize,
+    /// Depth of subfolders.
+    pub depth: usize,
+}
+
+impl Limits {
+    /// Returns the limits of reading the files.
+    pub fn folders(self) -> folders::Limits {
+        folders::Limits { file: self.file, files: self.files, depth: self.depth }
+    }
+}
+
+/// Folders with prompts, as `config.toml` names them.
+struct Folders;
+
+impl Notation<Vec<Root>> for Folders {
+    type Written = Vec<PathBuf>;
+
+    fn read(written: Vec<PathBuf>, home: &Path) -> Result<Vec<Root>, Error> {
+        Ok(written.into_iter().map(|folder| Root::configured(folder, home)).collect())
+    }
+
+    fn show(value: &Vec<Root>) -> String {
+        to_toml(&value.iter().map(|root| &root.label).collect::<Vec<_>>())
+    }
+}
+
+super::table::settings! {
+    /// The settings of prompts.
+    #[derive(Clone, Debug)]
+    pub struct PromptsConfig, file File, section "prompts" {
+        /// Folders of prompts; the first folder with a name wins.
+        roots: Vec<Root> = Vec::new(), folders as Folders;
+        /// Maximum bytes of one prompt file.
+        largest_file: usize = 256 * 1024, max_file_bytes as Plain;
+        /// Maximum bytes of one expanded prompt.
+        largest_expansion: usize = 4 * 1024 * 1024, max_expansion_bytes as Plain;
+        /// Maximum number of files in one folder.
+        most_files: usize = 20_000, max_files as Plain;
+    }
+    others {}
+}
+
+impl PromptsConfig {
+    /// Returns what a prompt and an expansion may cost.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            file: self.largest_file,
+            expansion: self.largest_expansion,
+            files: self.most_files,
+            depth: MAX_DEPTH,
+        }
+    }
+
+    /// Puts the prompts of the project in `folder` before all others.
+    ///
+    /// A prompt file starts no process, so a project's prompts need no trust question.
+    pub fn enter_workspace(&mut self, folder: &Path) {
+        self.roots.insert(0, Root::standing("project", folder.join(".adjutant").join("prompts")));
+    }
+}

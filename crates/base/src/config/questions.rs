@@ -1,0 +1,52 @@
+//! Settings of the domain `questions`: limits of a question, and how long it and its asker wait.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::table::{Clients, Milliseconds, Plain, PositiveDays, PositiveMinutes, PositiveSeconds, Seconds};
+
+super::table::settings! {
+    /// The settings of questions.
+    #[derive(Clone, Debug)]
+    pub struct QuestionsConfig, file File, section "questions" {
+        /// Maximum bytes of a question's text.
+        largest_message: usize = 64 * 1024, max_message_bytes as Plain;
+        /// Maximum number of options of one question.
+        most_options: usize = 100, max_options as Plain;
+        /// Maximum number of pending questions of one client.
+        pending_per_client: u32 = 50, pending_per_client as Plain;
+        /// Maximum number of pending questions of all clients.
+        pending: u32 = 20_000, pending as Plain;
+        /// Default minutes until a question expires.
+        timeout: Duration = Duration::from_hours(24), timeout_minutes as PositiveMinutes;
+        /// Maximum minutes until a question expires that a client may ask for.
+        longest_timeout: Duration = Duration::from_hours(7 * 24), max_timeout_minutes as PositiveMinutes;
+        /// Days that a decided question is kept in the history.
+        keep: Duration = Duration::from_hours(90 * 24), keep_days as PositiveDays;
+        /// Milliseconds for which an answer can be undone before it is sent.
+        undo: Duration = Duration::from_secs(3), undo_milliseconds as Milliseconds;
+        /// Seconds that a question stays pending after its client has disconnected.
+        gone_grace: Duration = Duration::from_mins(10), disconnect_grace_seconds as Seconds;
+        /// Seconds without a request after which a client without a session is shown as no longer waiting.
+        silent: Duration = Duration::from_mins(5), silent_seconds as PositiveSeconds;
+        /// Seconds that a call waits for the answer before it returns a ticket.
+        patience: Duration = Duration::from_secs(50), wait_seconds as Seconds;
+        /// `wait_seconds` for clients whose name begins so.
+        patience_of: BTreeMap<String, Duration> = BTreeMap::new(), wait_seconds_by_client as Clients;
+        /// Clients whose own forms show questions as well.
+        in_client: Vec<String> = Vec::new(), ask_in_client as Clients;
+    }
+    others {
+        /// Bytes of a title.
+        largest_title: usize = 300;
+        /// Fields of one question.
+        most_fields: usize = 20;
+        /// Bytes of an option's label or value.
+        largest_option: usize = 2 * 1024;
+        /// Bytes of an answer's text or a note.
+        largest_answer: usize = 64 * 1024;
+        /// The file with the verifier of the approval passphrase; `None` for a process without a home.
+        passphrase: Option<PathBuf> = None;
+    }
+}

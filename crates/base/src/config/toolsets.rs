@@ -1,0 +1,117 @@
+//! Settings of toolsets: switches for all clients, and for clients by their name.
+//!
+//! `[toolsets]` switches a toolset off for all. `[clients.NAME]` narrows the toolsets of clients whose own name begins with
+//! NAME. A client chooses its name itself, so this spares a model the tools that it does not need, and protects nothing.
+
+use std::collections::BTreeMap;
+
+use super::table::{Row, to_toml};
+
+/// A toolset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Toolset {
+    Agents,
+    Assistant,
+    Codex,
+    Questions,
+    Prompts,
+}
+
+impl Toolset {
+    /// Every toolset, in the order of lists and help.
+    pub const ALL: [Self; 5] = [Self::Prompts, Self::Agents, Self::Questions, Self::Assistant, Self::Codex];
+
+    /// The word for it in `config.toml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agents => "agents",
+            Self::Assistant => "assistant",
+            Self::Codex => "codex",
+            Self::Questions => "questions",
+            Self::Prompts => "prompts",
+        }
+    }
+}
+
+/// The switches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolsetsConfig {
+    /// Off for everybody.
+    pub off: Vec<Toolset>,
+    /// The beginning of a client's name in lower case, and the toolsets it has; the longest one that fits counts.
+    pub clients: Vec<(String, Vec<Toolset>)>,
+}
+
+impl ToolsetsConfig {
+    /// Returns the switches with their values.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let all = Toolset::ALL.into_iter().map(|toolset| {
+            let on = !self.off.contains(&toolset);
+            let about = "Whether clients of all toolsets have this one.";
+            Row::new("toolsets", toolset.name(), on.to_string(), about)
+        });
+        let narrowed = self.clients.iter().map(|(client, toolsets)| {
+            let about = "Toolsets of clients whose name begins so.";
+            Row::new("clients", client, to_toml(toolsets), about)
+        });
+        all.chain(narrowed).collect()
+    }
+
+    /// Whether a client that calls itself `client` has `toolset`; one without a name has what all have.
+    pub fn has(&self, toolset: Toolset, client: &str) -> bool {
+        let client = client.to_ascii_lowercase();
+        let fits = self.clients.iter().filter(|(name, _)| client.starts_with(name.as_str()));
+        let own = fits.max_by_key(|(name, _)| name.len());
+        !self.off.contains(&toolset) && own.is_none_or(|(_, toolsets)| toolsets.contains(&toolset))
+    }
+}
+
+/// `[toolsets]`.
+pub(super) type File = BTreeMap<Toolset, bool>;
+
+super::table::table! {
+    /// `[clients.NAME]`.
+    pub(super) struct Client {
+        /// The only toolsets of clients whose own name begins with NAME; required.
+        toolsets: Vec<Toolset>,
+    }
+}
+
+/// Combines both sections.
+pub(super) fn read(toolsets: &File, clients: impl IntoIterator<Item = (String, Client)>) -> ToolsetsConfig {
+    let off = Toolset::ALL.into_iter().filter(|toolset| toolsets.get(toolset) == Some(&false));
+    let clients = clients.into_iter().map(|(name, client)| (name.to_ascii_lowercase(), client.toolsets));
+    ToolsetsConfig { off: off.collect(), clients: clients.collect() }
+}
+
+/// Returns whether a change of this key counts at once; of every other key it counts from the next start on.
+pub(super) fn counts_at_once(key: &str) -> bool {
+    key.starts_with("toolsets.") || key.starts_with("clients.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Toolset, ToolsetsConfig};
+
+    #[test]
+    fn the_longest_name_that_fits_counts_and_off_is_off() {
+        let config = ToolsetsConfig {
+            off: vec![Toolset::Codex],
+            clients: vec![
+                ("claude".to_owned(), vec![Toolset::Prompts]),
+                ("claude-code".to_owned(), vec![Toolset::Questions, Toolset::Codex]),
+            ],
+        };
+        let toolsets = |client: &str| -> Vec<&str> {
+            Toolset::ALL
+                .into_iter()
+                .filter(|toolset| config.has(*toolset, client))
+                .map(Toolset::name)
+                .collect()
+        };
+        assert_eq!(toolsets("Claude-Code 2"), ["questions"]);
+        assert_eq!(toolsets("claude-ai"), ["prompts"]);
+        assert_eq!(toolsets(""), ["prompts", "agents", "questions", "assistant"]);
+    }
+}

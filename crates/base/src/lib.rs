@@ -1,0 +1,7 @@
+//! Configuration, events, logging, trace context and text: what every layer uses.
+
+pub mod config;
+pub mod events;
+pub mod logging;
+pub mod text;
+pub mod trace_context;

@@ -1,0 +1,136 @@
+//! The two protocols of Codex, as state machines without I/O: calls go in and come out as lines, lines go in and come
+//! out as [`EventBatch`].
+
+mod app_server;
+mod json_fields;
+mod mcp_server;
+mod pending_approvals;
+mod summary;
+mod thread_list;
+
+use super::approval::{Decider, Decision};
+use super::error::Error;
+use super::event::{CodexEvent, EventBatch};
+use super::jsonrpc;
+use super::thread_options::{Backend, ThreadOptions};
+use adjutant_base::trace_context::Trace;
+use app_server::AppServer;
+use mcp_server::McpServer;
+pub use thread_list::ExternalThread;
+pub(super) use thread_list::ThreadListing;
+
+/// The protocol state of one child.
+#[derive(Debug)]
+pub(super) enum Protocol {
+    App(Box<AppServer>),
+    Mcp(Box<McpServer>),
+}
+
+impl Protocol {
+    /// `run` makes the ids of approvals unique among children.
+    pub(super) fn new(back: Backend, run: &str) -> Self {
+        match back {
+            Backend::AppServer => Self::App(Box::new(AppServer::new(run))),
+            Backend::McpServer => Self::Mcp(Box::new(McpServer::new(run))),
+        }
+    }
+
+    /// Sends `initialize`.
+    pub(super) fn initialize(&mut self, out: &mut Vec<u8>) {
+        match self {
+            Self::App(app) => app.initialize(out),
+            Self::Mcp(mcp) => mcp.initialize(out),
+        }
+    }
+
+    /// Sets the trace of the turns that start from here on.
+    pub(super) fn set_trace(&mut self, trace: Option<Trace>) {
+        match self {
+            Self::App(app) => app.trace = trace,
+            Self::Mcp(mcp) => mcp.trace = trace,
+        }
+    }
+
+    /// Starts a thread with its first turn.
+    pub(super) fn start(&mut self, start: &ThreadOptions, out: &mut Vec<u8>) {
+        match self {
+            Self::App(app) => app.start(start, out),
+            Self::Mcp(mcp) => mcp.start(start, out),
+        }
+    }
+
+    /// Resumes a thread of another child, if the protocol can.
+    pub(super) fn resume(&mut self, thread: &str, prompt: &str, start: &ThreadOptions, out: &mut Vec<u8>) {
+        match self {
+            Self::App(app) => app.resume(thread, prompt, start, out),
+            // It knows only the threads of its own process; its answer will say so.
+            Self::Mcp(mcp) => mcp.turn(thread, prompt, out),
+        }
+    }
+
+    /// Starts the next turn; only when none runs.
+    pub(super) fn turn(&mut self, thread: &str, prompt: &str, out: &mut Vec<u8>) {
+        match self {
+            Self::App(app) => app.turn(thread, prompt, out),
+            Self::Mcp(mcp) => mcp.turn(thread, prompt, out),
+        }
+    }
+
+    /// Requests the end of the running turn.
+    pub(super) fn interrupt(&mut self, thread: &str, out: &mut Vec<u8>) {
+        match self {
+            Self::App(app) => app.interrupt(thread, out),
+            Self::Mcp(mcp) => mcp.interrupt(out),
+        }
+    }
+
+    /// Adds text to the running turn. Returns the number that [`CodexEvent::Steered`] carries.
+    pub(super) fn steer(&mut self, thread: &str, text: &str, out: &mut Vec<u8>) -> Result<u64, Error> {
+        match self {
+            Self::App(app) => app.steer(thread, text, out),
+            // A second call while one runs would lose the answer of one of them.
+            Self::Mcp(_) => Err(Error::NoSteering),
+        }
+    }
+
+    /// Answers an approval. The batch is empty when it was answered already.
+    pub(super) fn decide(
+        &mut self,
+        approval: &str,
+        decision: &Decision,
+        by: Decider,
+        out: &mut Vec<u8>,
+    ) -> EventBatch {
+        let (pending, thread) = match self {
+            Self::App(app) => (&mut app.pending, app.thread.clone()),
+            Self::Mcp(mcp) => (&mut mcp.pending, mcp.thread.clone()),
+        };
+        let Some(asked) = pending.open.remove(approval) else { return EventBatch::default() };
+        let result = match self {
+            Self::App(_) => app_server::answer(&asked, decision),
+            Self::Mcp(mcp) => mcp.answer(decision),
+        };
+        let mut answer = serde_json::json!({"id": asked.request, "result": result});
+        if matches!(self, Self::Mcp(_)) {
+            answer["jsonrpc"] = "2.0".into();
+        }
+        jsonrpc::write_line(out, &answer);
+        let settled = CodexEvent::ApprovalResolved {
+            approval: approval.to_owned(),
+            decision: Some(decision.clone()),
+            by,
+        };
+        EventBatch { thread, notification: None, events: vec![settled] }
+    }
+
+    /// Parses a line, and answers requests that need no user.
+    pub(super) fn on_line(&mut self, line: &[u8], out: &mut Vec<u8>) -> EventBatch {
+        match self {
+            Self::App(app) => app.on_line(line, out),
+            Self::Mcp(mcp) => mcp.on_line(line, out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

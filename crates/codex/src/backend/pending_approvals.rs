@@ -1,0 +1,71 @@
+//! The approvals of a conversation that have no answer yet.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::approval::{Approval, Decider};
+use crate::event::CodexEvent;
+
+/// The pending approvals, by id.
+#[derive(Debug)]
+pub(super) struct PendingApprovals {
+    run: String,
+    pub(super) open: HashMap<String, PendingApproval>,
+}
+
+/// A request of Codex that waits for its answer.
+#[derive(Debug)]
+pub(super) struct PendingApproval {
+    /// The id of the request, as it came.
+    pub(super) request: Value,
+    pub(super) method: String,
+    /// The thread whose turn waits: this session's thread, or one of an agent that it started.
+    pub(super) thread: String,
+}
+
+impl PendingApprovals {
+    pub(super) fn new(run: &str) -> Self {
+        Self { run: run.to_owned(), open: HashMap::new() }
+    }
+
+    /// Returns the id of the approval for a request.
+    pub(super) fn approval_id(&self, request: &Value) -> String {
+        format!("{}-{}", self.run, request.to_string().trim_matches('"'))
+    }
+
+    /// Adds an approval, and returns its event.
+    pub(super) fn insert(&mut self, asked: PendingApproval, approval: Approval) -> CodexEvent {
+        self.open.insert(approval.id.clone(), asked);
+        CodexEvent::ApprovalRequested { approval }
+    }
+
+    /// Removes an approval that Codex withdrew; `None` when it was answered already.
+    pub(super) fn withdraw(&mut self, request: &Value) -> Option<CodexEvent> {
+        let approval = self.approval_id(request);
+        self.open.remove(&approval)?;
+        Some(CodexEvent::ApprovalResolved { approval, decision: None, by: Decider::Codex })
+    }
+
+    /// Removes the approvals of a thread.
+    pub(super) fn withdraw_thread(&mut self, thread: &str) -> Vec<CodexEvent> {
+        let gone = self.open.extract_if(|_, asked| asked.thread == thread);
+        gone.map(|(approval, _)| CodexEvent::ApprovalResolved {
+            approval,
+            decision: None,
+            by: Decider::Codex,
+        })
+        .collect()
+    }
+
+    /// Removes all approvals.
+    pub(super) fn withdraw_all(&mut self) -> Vec<CodexEvent> {
+        let gone = self.open.drain();
+        gone.map(|(approval, _)| CodexEvent::ApprovalResolved {
+            approval,
+            decision: None,
+            by: Decider::Codex,
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,7 @@
+//! Infrastructure on the machine: child processes, Git, recordings, watched files, services.
+
+pub mod files;
+pub mod git;
+pub mod process;
+pub mod recorder;
+pub mod service;

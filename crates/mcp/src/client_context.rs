@@ -1,0 +1,95 @@
+//! What all requests of one client share: the application, the toolset, the client and its connection.
+
+mod identity;
+
+use std::sync::{Arc, OnceLock};
+
+use adjutant_agents as agents;
+
+use crate::connection::Connection;
+use crate::toolset::ToolsetSelection;
+use crate::url_elicitations::UrlElicitations;
+use adjutant_agents::{Origin, TcpConnection};
+use adjutant_app::App;
+use adjutant_app::client_registry::ClientHandle;
+use adjutant_base::config::toolsets::Toolset;
+use adjutant_prompts::Catalogue;
+
+/// Maximum characters of the name that a client over HTTP adds to its address.
+const MAX_CLIENT_LABEL: usize = 80;
+
+/// The context of one connection, or of one HTTP session or stateless HTTP request.
+#[derive(Clone, Debug)]
+pub struct ClientContext {
+    pub app: Arc<App>,
+    pub selection: ToolsetSelection,
+    pub connected: Arc<ClientHandle>,
+    /// The connection whose bytes this process writes itself; `None` over HTTP.
+    pub connection: Option<Arc<Connection>>,
+    /// URL elicitations that this client was sent.
+    pub links: Arc<UrlElicitations>,
+    /// Whether the client is an agent that works on a task of this hub, once that was looked up.
+    origin: Arc<OnceLock<Origin>>,
+    /// The TCP connection of a client over HTTP.
+    link: Option<Arc<TcpConnection>>,
+    /// What distinguishes a client over HTTP from others with its name, if its address says so.
+    label: Option<String>,
+}
+
+impl ClientContext {
+    /// Creates the context of a client that `app` has registered as `connected`.
+    pub fn new(app: Arc<App>, selection: ToolsetSelection, connected: Arc<ClientHandle>) -> Self {
+        // The process on a pipe or a socket may have exited by the time of a later request.
+        let origin = connected.pid.map_or_else(OnceLock::new, |pid| OnceLock::from(app.agents.origin(pid)));
+        Self {
+            app,
+            selection,
+            connected,
+            connection: None,
+            links: Arc::default(),
+            origin: Arc::new(origin),
+            link: None,
+            label: None,
+        }
+    }
+
+    /// Adds the TCP connection of a client over HTTP, and the label by which its address distinguishes it from others
+    /// with its name.
+    pub fn over_http(mut self, link: Option<Arc<TcpConnection>>, label: Option<String>) -> Self {
+        self.link = link;
+        self.label = label.map(|label| label.chars().take(MAX_CLIENT_LABEL).collect());
+        self
+    }
+
+    /// Adds the connection, so that large results can be written as prepared bytes.
+    pub(crate) fn with_connection(mut self, connection: Arc<Connection>) -> Self {
+        self.connection = Some(connection);
+        self
+    }
+
+    /// Whether this client has `toolset` now.
+    pub fn has(&self, toolset: Toolset) -> bool {
+        self.selection.has(toolset)
+            && (self.selection != ToolsetSelection::All
+                || self.app.toolsets.has(toolset, self.connected.name()))
+    }
+
+    /// Returns the prompts that are on disk now. Files are read outside the event loop.
+    pub async fn prompts(&self) -> Arc<Catalogue> {
+        if let Some(catalogue) = self.app.prompts.ready() {
+            return catalogue;
+        }
+        let app = self.app.clone();
+        // A panic while loading must not end the connection: the empty catalogue answers with a clear "unknown".
+        tokio::task::spawn_blocking(move || app.prompts.load()).await.unwrap_or_default()
+    }
+
+    /// Returns the agents that are on disk now. Files are read outside the event loop.
+    pub async fn agents(&self) -> Arc<agents::catalogue::Catalogue> {
+        if let Some(catalogue) = self.app.agents.registry().ready() {
+            return catalogue;
+        }
+        let app = self.app.clone();
+        tokio::task::spawn_blocking(move || app.agents.registry().load()).await.unwrap_or_default()
+    }
+}

@@ -1,0 +1,43 @@
+//! Model Context Protocol: transport on byte streams, methods, and tools.
+//!
+//! Read in this order: [`transport`] (bytes to messages), [`service`] (panics and the contracts' shapes), [`handler`]
+//! (methods), [`client_context`] (what all requests of a client share), [`tools`] (tools by toolset),
+//! [`protocol_version`] (differences between revisions), [`error`] (all codes).
+
+pub mod arguments;
+pub mod assistant;
+pub(crate) mod call_context;
+pub mod client_context;
+pub mod completion;
+pub mod connection;
+pub mod error;
+pub mod handler;
+pub(crate) mod input_required;
+pub mod instructions;
+pub mod prompts;
+pub mod protocol_version;
+pub(crate) mod request_state;
+pub mod serve;
+pub mod service;
+pub mod skills;
+pub mod subscriptions;
+pub(crate) mod task_wire;
+pub mod tasks;
+pub mod tools;
+pub mod toolset;
+pub(crate) mod trace_meta;
+pub mod transport;
+pub mod trigger_popup;
+pub mod undelivered;
+pub(crate) mod url_elicitations;
+pub mod wait;
+
+#[cfg(feature = "fixture")]
+pub mod fixture;
+
+pub use client_context::ClientContext;
+pub use handler::Handler;
+#[cfg(feature = "fixture")]
+pub use serve::serve_handler;
+pub use serve::serve_stream;
+pub use toolset::ToolsetSelection;

@@ -1,0 +1,93 @@
+//! Dispatcher of the tools. A new toolset adds one line to each of the two functions.
+
+pub mod agents;
+pub mod assistant;
+pub mod codex;
+pub mod prompts;
+pub mod questions;
+
+use rmcp::ErrorData;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, Tool};
+
+use crate::call_context::CallContext;
+use crate::client_context::ClientContext;
+use crate::error;
+use crate::input_required::InputResponse;
+use crate::protocol_version::Revision;
+use crate::toolset::ToolsetSelection;
+use crate::{trace_meta, undelivered};
+use adjutant_base::config::toolsets::Toolset;
+use adjutant_base::trace_context::within;
+
+/// Returns the tools of a client as `revision` shows them.
+pub async fn list(client: &ClientContext, revision: Revision) -> Vec<Tool> {
+    let mut tools = Vec::new();
+    if client.has(Toolset::Prompts) {
+        tools.extend(prompts::tools(revision));
+    }
+    if client.has(Toolset::Agents) {
+        tools.extend(agents::tools(revision, &*client.agents().await));
+    }
+    if client.has(Toolset::Assistant) {
+        tools.extend(assistant::tools(revision, &client.app.config.assistant));
+    }
+    if client.has(Toolset::Codex) {
+        let whole = codex::tools(revision);
+        tools.extend(if client.selection == ToolsetSelection::All { codex::narrowed(whole) } else { whole });
+    }
+    if client.has(Toolset::Questions) {
+        tools.extend(questions::tools(revision));
+    }
+    tools
+}
+
+/// Calls a tool by name; what happened while the caller was away comes with the answer.
+pub async fn call(
+    call: &CallContext<'_>,
+    request: CallToolRequestParams,
+) -> Result<CallToolResponse, ErrorData> {
+    let name = request.name.clone();
+    let work = one(call, request);
+    let answer = within(trace_meta::of(&call.request.meta), work).await?;
+    Ok(undelivered::append_undelivered(call, &name, answer).await)
+}
+
+async fn one(
+    call: &CallContext<'_>,
+    mut request: CallToolRequestParams,
+) -> Result<CallToolResponse, ErrorData> {
+    let response = InputResponse::extract(&mut request);
+    let arguments = request.arguments.unwrap_or_default();
+    let name = request.name.as_ref();
+    if call.client.has(Toolset::Prompts) {
+        match name {
+            prompts::LIST => return Ok(prompts::list(call).await.into()),
+            prompts::EXPAND => {
+                return prompts::expand(call, &arguments).await.map(CallToolResponse::from);
+            }
+            _ => {}
+        }
+    }
+    if call.client.has(Toolset::Agents)
+        && let Some(answer) = agents::call(call, name, &arguments).await
+    {
+        return answer;
+    }
+    if call.client.has(Toolset::Assistant)
+        && let Some(answer) = assistant::call(call, name, &arguments, response.as_ref()).await
+    {
+        return answer;
+    }
+    if call.client.has(Toolset::Questions)
+        && let Some(answer) = questions::call(call, name, &arguments, response).await
+    {
+        return answer;
+    }
+    if call.client.has(Toolset::Codex)
+        && let Some(answer) = codex::call(call, name, &arguments).await
+    {
+        return answer;
+    }
+    let message = format!("unknown tool `{}`; tools/list shows the names", error::clip(name));
+    Err(error::unknown_name(call.revision, message))
+}

@@ -1,0 +1,48 @@
+//! `triggerPopup`, `ask_form` and `await_answer`: questions to the user as tools of every protocol version.
+
+mod answer_delivery;
+mod ask_form;
+mod await_answer;
+mod client_elicitation;
+mod elicitation;
+mod input_requests;
+mod names;
+mod result;
+mod schemas;
+mod tasks;
+mod trigger_popup;
+mod waiting;
+
+use rmcp::ErrorData;
+use rmcp::model::CallToolResponse;
+use serde_json::{Map, Value};
+
+use crate::call_context::CallContext;
+use crate::input_required::InputResponse;
+use names::{AWAIT, FORM, TRIGGER};
+pub(crate) use result::{fault_of, told, word};
+pub use schemas::tools;
+pub(crate) use tasks::{cancel, get, update};
+pub(crate) use trigger_popup::draft;
+pub(crate) use waiting::wait_for;
+
+/// Calls a tool of this toolset. `response` is the client's response to an earlier round of the call. Returns `None`
+/// if no tool has this name.
+pub(crate) async fn call(
+    call: &CallContext<'_>,
+    name: &str,
+    arguments: &Map<String, Value>,
+    response: Option<InputResponse>,
+) -> Option<Result<CallToolResponse, ErrorData>> {
+    let draft = match name {
+        TRIGGER => trigger_popup::draft(arguments),
+        FORM => ask_form::draft(arguments),
+        AWAIT => return Some(await_answer::call(call, arguments).await),
+        _ => return None,
+    };
+    Some(match draft {
+        // Boxed, because the future of all ways of delivery is large.
+        Ok(draft) => Box::pin(answer_delivery::ask(call, name, arguments, draft, response)).await,
+        Err(fault) => fault.answer(call.revision).map(CallToolResponse::from),
+    })
+}

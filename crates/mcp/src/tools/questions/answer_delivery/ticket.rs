@@ -1,0 +1,33 @@
+//! Delivery by a ticket: a call that waits for a limited time, and `await_answer` after it.
+
+use std::time::Duration;
+
+use rmcp::model::CallToolResult;
+
+use super::super::result;
+use super::super::waiting::{decided, start_lease, wait_for};
+use crate::call_context::CallContext;
+use adjutant_questions::{Question, Ticket};
+
+/// How many polls a client without a connection may miss before the user sees that nobody waits.
+const MAX_MISSED_POLLS: u32 = 5;
+
+/// Waits until the question is decided, `limit` is over, or the call is cancelled.
+pub(super) async fn answer(call: &CallContext<'_>, id: &Ticket, limit: Duration) -> CallToolResult {
+    let _waiting = call.client.app.waiters.register([id.as_str().to_owned()]);
+    match wait_for(call, id, Some(limit)).await {
+        Ok(question) if question.state.outcome().is_some() => decided(call, &question).await,
+        Ok(question) => pending(call, &question).await,
+        Err(refusal) => result::refused(&refusal, call.revision),
+    }
+}
+
+/// Returns the result about an open question: its ticket, and how often a client without a connection should poll.
+pub(super) async fn pending(call: &CallContext<'_>, question: &Question) -> CallToolResult {
+    if !call.client.asker().is_unseen() {
+        return result::of_question(question, call.revision);
+    }
+    let lease = call.client.app.questions.settings().silent;
+    start_lease(call.client, &question.ticket, lease).await;
+    result::ask_again(question, lease / MAX_MISSED_POLLS, call.revision)
+}

@@ -1,0 +1,104 @@
+//! Waiting of one call for the answer to a question.
+
+use std::time::{Duration, Instant};
+
+use rmcp::model::CallToolResult;
+
+use super::client_elicitation::ClientElicitation;
+use super::result;
+use crate::call_context::CallContext;
+use crate::client_context::ClientContext;
+use crate::wait::{Progress, waits_indefinitely};
+use adjutant_base::text::timefmt::{instant, stamp};
+use adjutant_questions::{AskerPresence, Error, Question, State, Ticket};
+
+/// Returns how long the client of a call waits for an answer; `None` means without a limit.
+pub(super) fn wait_limit(call: &CallContext<'_>) -> Option<Duration> {
+    let settings = call.client.app.questions.settings();
+    let name = call.client.connected.name().to_ascii_lowercase();
+    let known = settings.patience_of.iter().find(|(client, _)| name.starts_with(client.as_str()));
+    match known {
+        Some((_, limit)) => Some(*limit),
+        None if waits_indefinitely(call) => None,
+        None => Some(settings.patience),
+    }
+}
+
+/// Waits until a question is decided or `limit` is over, and returns the question as it is then.
+///
+/// Meanwhile the client gets progress notifications if it sent a token, and shows the question too if the user prefers
+/// that. A cancelled call leaves the question open for a grace period.
+pub(crate) async fn wait_for(
+    call: &CallContext<'_>,
+    ticket: &Ticket,
+    limit: Option<Duration>,
+) -> Result<Question, Error> {
+    let mut elicitation = ClientElicitation::new(call);
+    let question = watch(call, ticket, limit, &mut elicitation).await;
+    elicitation.withdraw().await;
+    question
+}
+
+async fn watch(
+    call: &CallContext<'_>,
+    ticket: &Ticket,
+    limit: Option<Duration>,
+    elicitation: &mut ClientElicitation<'_>,
+) -> Result<Question, Error> {
+    let questions = &call.client.app.questions;
+    let until = limit.map(|limit| Instant::now() + limit);
+    let mut progress = Progress::new(call.request);
+    let mut changes = questions.changes(ticket);
+    loop {
+        let question = questions.get(ticket).await?;
+        if question.state.outcome().is_some() {
+            return Ok(question);
+        }
+        if question.presence != AskerPresence::Connected {
+            // Another call of the same client was cancelled; this one still waits.
+            questions.mark_waiting(&call.client.asker(), ticket, None).await?;
+        }
+        elicitation.show(&question).await;
+        progress.set_line(progress_line(&question));
+        let pause = progress.notify(call.request).await;
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            return Ok(question);
+        }
+        let pause = left.map_or(pause, |left| left.min(pause));
+        tokio::select! {
+            () = changes.next(pause) => {}
+            reply = elicitation.reply() => elicitation.on_reply(&question, &reply).await?,
+            () = call.request.ct.cancelled() => {
+                questions.abandon(&call.client.asker().key, ticket).await;
+                return Ok(question);
+            }
+        }
+    }
+}
+
+fn progress_line(question: &Question) -> String {
+    match (&question.state, question.snoozed_until, question.seen_at) {
+        (State::Pending, Some(until), _) => format!("snoozed until {}", stamp(instant(until))),
+        (State::Pending, None, Some(_)) => "the user has seen the question".to_owned(),
+        (State::Pending, None, None) => "waiting for the user".to_owned(),
+        (State::Held { .. } | State::Decided(_), _, _) => "answered".to_owned(),
+    }
+}
+
+/// Returns the result of a call whose question is decided, and marks the outcome as delivered.
+pub(super) async fn decided(call: &CallContext<'_>, question: &Question) -> CallToolResult {
+    if call.client.is_read(&call.request.ct) {
+        call.client.app.questions.mark_delivered(&call.client.asker().key, &question.ticket).await;
+    }
+    result::of_question(question, call.revision)
+}
+
+/// Starts the lease of a client without a connection: it gets a response without an outcome now, and is expected to
+/// call again within `lease`, because nothing else would show that it has gone.
+pub(super) async fn start_lease(client: &ClientContext, ticket: &Ticket, lease: Duration) {
+    let asker = client.asker();
+    if asker.is_unseen() {
+        client.app.questions.start_lease(&asker, ticket, lease).await;
+    }
+}

@@ -1,0 +1,57 @@
+//! The toolset that a connection asked for, or all of them in one.
+
+use adjutant_base::config::toolsets::Toolset;
+
+/// The toolset that one MCP connection serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolsetSelection {
+    /// All toolsets that the configuration leaves on.
+    All,
+    Agents,
+    Assistant,
+    Codex,
+    Questions,
+    Prompts,
+}
+
+impl ToolsetSelection {
+    /// Whether the selection contains `toolset`. The configuration may still switch it off for [`Self::All`].
+    pub fn has(self, toolset: Toolset) -> bool {
+        match self {
+            Self::All => true,
+            Self::Agents => toolset == Toolset::Agents,
+            Self::Assistant => toolset == Toolset::Assistant,
+            Self::Codex => toolset == Toolset::Codex,
+            Self::Questions => toolset == Toolset::Questions,
+            Self::Prompts => toolset == Toolset::Prompts,
+        }
+    }
+
+    /// Whether any selected toolset lists prompts and resources.
+    pub(crate) fn has_listings(self) -> bool {
+        self.has(Toolset::Prompts) || self.has(Toolset::Assistant)
+    }
+
+    /// Returns the word for it in addresses and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Agents => "agents",
+            Self::Assistant => "assistant",
+            Self::Codex => "codex",
+            Self::Questions => "questions",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    /// Returns the selection with this name; `None` if there is none. `popup` is accepted for `questions`, because it is
+    /// the contract's name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        if name == "popup" {
+            return Some(Self::Questions);
+        }
+        [Self::All, Self::Agents, Self::Assistant, Self::Codex, Self::Questions, Self::Prompts]
+            .into_iter()
+            .find(|selection| selection.name() == name)
+    }
+}

@@ -1,0 +1,33 @@
+//! Answers: the values of the fields of a question.
+
+use serde::{Deserialize, Serialize};
+
+/// One value for each field that was filled in, in the order of the question's fields.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer(pub Vec<(String, FieldValue)>);
+
+/// The value of one field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FieldValue {
+    /// The values of the chosen options.
+    Choices(Vec<String>),
+    /// The person's own words instead of an option, where the field allows them.
+    Other(String),
+    Text(String),
+    Number(f64),
+    Date(String),
+    YesNo(bool),
+}
+
+impl Answer {
+    /// Returns an answer to a question of one field.
+    pub fn one(field: &str, given: FieldValue) -> Self {
+        Self(vec![(field.to_owned(), given)])
+    }
+
+    /// Returns the value of a field.
+    pub fn get(&self, field: &str) -> Option<&FieldValue> {
+        self.0.iter().find(|(name, _)| name == field).map(|(_, given)| given)
+    }
+}

@@ -1,0 +1,56 @@
+//! Change notifications: wakes the calls that wait for a question, and the event streams.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+/// How often a waiter reads the store without a notification, for changes by other hubs on a shared store.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Counters of the changes of each question and each stream that somebody waits for, by its id.
+#[derive(Debug, Default)]
+pub(super) struct ChangeCounters(Mutex<HashMap<String, watch::Sender<u64>>>);
+
+impl ChangeCounters {
+    /// Wakes all that wait for this question or stream.
+    pub(super) fn notify(&self, id: &str) {
+        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = counters.get(id) {
+            sender.send_modify(|count| *count += 1);
+            if sender.is_closed() {
+                counters.remove(id);
+            }
+        }
+    }
+
+    /// Returns a receiver of the changes of this question or stream from now on.
+    pub(super) fn subscribe(&self, id: &str) -> watch::Receiver<u64> {
+        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.retain(|_, sender| !sender.is_closed());
+        counters.entry(id.to_owned()).or_insert_with(|| watch::Sender::new(0)).subscribe()
+    }
+
+    /// Returns whether a call waits for this question or stream now.
+    pub(super) fn has_subscriber(&self, id: &str) -> bool {
+        let counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.get(id).is_some_and(|sender| !sender.is_closed())
+    }
+}
+
+/// Receives the changes of one question.
+#[derive(Debug)]
+pub struct Changes {
+    pub(super) counter: watch::Receiver<u64>,
+    /// Another hub may write to the store; polling finds its changes, because it cannot notify this process.
+    pub(super) shared: bool,
+}
+
+impl Changes {
+    /// Returns when the question may have changed since the last call, or `timeout` is over.
+    pub async fn next(&mut self, timeout: Duration) {
+        let timeout = if self.shared { timeout.min(POLL_INTERVAL) } else { timeout };
+        let _ = tokio::time::timeout(timeout, self.counter.changed()).await;
+    }
+}

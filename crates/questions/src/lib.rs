@@ -1,0 +1,91 @@
+//! Questions of agents and scripts to the user, each with exactly one outcome that is never lost.
+//!
+//! [`Questions`] is the domain. A question is a row in the store before it is acknowledged. Its outcome is decided by a
+//! compare-and-set of that row, so exactly one of an answer, the deadline, a cancel and a second channel counts.
+//! [`Questions::run_timers`] runs the timers: answers become final, defaults and deadlines are applied.
+
+mod answer;
+mod ask;
+mod availability;
+mod changes;
+mod decisions;
+mod deduplication;
+mod delivery;
+mod error;
+mod lookup;
+mod monotonic_clock;
+mod outcome;
+mod passphrase;
+mod presentation;
+mod question;
+mod rows;
+mod settings;
+mod timers;
+mod validate;
+mod waiting;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::Notify;
+
+use adjutant_base::config::questions::QuestionsConfig;
+use adjutant_base::events::Events;
+use adjutant_base::trace_context::DeferredTraces;
+use adjutant_store::Store;
+pub use answer::{Answer, FieldValue};
+pub use availability::Availability;
+use changes::ChangeCounters;
+pub use changes::Changes;
+pub use error::Error;
+use monotonic_clock::Clock;
+pub use outcome::{Channel, DecidedBy, Outcome, OutcomeKind, Proof, State};
+use passphrase::Passphrase;
+pub use question::{
+    AskResult, Asker, AskerPresence, AuditEntry, Choice, DefaultAnswer, Delivery, Draft, ElicitationFailure,
+    Field, Filter, Format, Input, Level, Page, Question, Queue, Route, Ticket,
+};
+
+/// All questions of a hub, shared by those who ask and those who answer.
+#[derive(Debug)]
+pub struct Questions {
+    settings: QuestionsConfig,
+    store: Store,
+    events: Events,
+    clock: Clock,
+    passphrase: Arc<Passphrase>,
+    /// Wakes the timers, when something may be due earlier than they know.
+    wake: Notify,
+    waiters: ChangeCounters,
+    /// Keys of askers that may have an undelivered outcome. It is kept in memory because every call of every tool asks
+    /// for undelivered outcomes, and reading the store each time would cost too much.
+    undelivered_askers: Mutex<HashSet<String>>,
+    /// Trace contexts of the calls that asked, by question.
+    traces: DeferredTraces,
+}
+
+impl Questions {
+    /// Makes the domain without I/O: the first question, or [`Self::run_timers`], opens the store.
+    pub fn new(settings: QuestionsConfig, store: Store, events: Events) -> Self {
+        let passphrase = Arc::new(Passphrase::new(settings.passphrase.clone()));
+        Self {
+            settings,
+            store,
+            events,
+            clock: Clock::new(),
+            passphrase,
+            wake: Notify::new(),
+            waiters: ChangeCounters::default(),
+            undelivered_askers: Mutex::default(),
+            traces: DeferredTraces::default(),
+        }
+    }
+
+    /// Returns the configured limits and timeouts.
+    pub fn settings(&self) -> &QuestionsConfig {
+        &self.settings
+    }
+}
+
+#[cfg(test)]
+mod tests;

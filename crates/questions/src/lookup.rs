@@ -1,0 +1,84 @@
+//! Lookups: one question, the pending ones, the history and the audit of a question.
+
+use super::Questions;
+use super::error::Error;
+use super::outcome::OutcomeKind;
+use super::question::{AuditEntry, Filter, Page, Question, Queue, Ticket};
+use super::rows;
+use adjutant_base::trace_context::Trace;
+use adjutant_store::questions;
+
+impl Questions {
+    /// Returns one question with its message and fields.
+    pub async fn get(&self, ticket: &Ticket) -> Result<Question, Error> {
+        self.question(ticket.as_str()).await
+    }
+
+    /// Returns a question if `asker` (by its key) is among those who get the outcome.
+    pub async fn get_as(&self, asker: &str, ticket: &Ticket) -> Result<Question, Error> {
+        if !questions::is_delivery(&self.store, ticket.as_str(), asker).await? {
+            return Err(Error::Unknown { ticket: ticket.to_string() });
+        }
+        self.get(ticket).await
+    }
+
+    /// Reads one question by the id of its row.
+    pub(super) async fn question(&self, id: &str) -> Result<Question, Error> {
+        let row = questions::get(&self.store, id).await?;
+        rows::question(row.ok_or_else(|| Error::Unknown { ticket: id.to_owned() })?)
+    }
+
+    /// Returns pending questions, oldest first: at most `limit` after the one with the `seq` of `after`.
+    pub async fn pending(&self, after: Option<i64>, limit: u32) -> Result<Page, Error> {
+        let found = questions::pending(&self.store, after, limit.saturating_add(1)).await?;
+        let total = questions::count_pending(&self.store).await?;
+        page(found, total, limit)
+    }
+
+    /// Returns how many questions are pending.
+    pub async fn count_pending(&self) -> Result<u64, Error> {
+        Ok(questions::count_pending(&self.store).await?)
+    }
+
+    /// Returns the queue as it is seen from the question with this `seq`.
+    pub async fn queue(&self, seq: i64) -> Result<Queue, Error> {
+        let next = questions::next(&self.store, seq, self.clock.now()).await?;
+        Ok(Queue {
+            place: questions::place(&self.store, seq).await?,
+            total: questions::count_pending(&self.store).await?,
+            next: next.and_then(|id| Ticket::parse(&id)),
+        })
+    }
+
+    /// Returns decided questions, newest first: at most `limit` before the one with the `seq` of `before`.
+    pub async fn history(&self, filter: &Filter, before: Option<i64>, limit: u32) -> Result<Page, Error> {
+        let kind = filter.kind.map_or("", OutcomeKind::as_str);
+        let text = filter.text.as_deref().unwrap_or_default();
+        let found = questions::history(&self.store, text, kind, before, limit.saturating_add(1)).await?;
+        let total = questions::count_history(&self.store, text, kind).await?;
+        page(found, total, limit)
+    }
+
+    /// Returns what happened to a question, in order: the audit.
+    pub async fn audit(&self, ticket: &Ticket) -> Result<Vec<AuditEntry>, Error> {
+        let events = questions::events(&self.store, ticket.as_str()).await?;
+        Ok(events
+            .into_iter()
+            .map(|event| AuditEntry { at: event.at, kind: event.kind, who: event.who })
+            .collect())
+    }
+
+    /// Returns the trace context of the call that asked a question, if this process handled that call and the call
+    /// carried one.
+    pub fn trace_of(&self, ticket: &Ticket) -> Option<Trace> {
+        self.traces.of(ticket.as_str())
+    }
+}
+
+fn page(found: Vec<questions::Question>, total: u64, limit: u32) -> Result<Page, Error> {
+    let more = found.len() > limit as usize;
+    let questions =
+        found.into_iter().take(limit as usize).map(rows::question).collect::<Result<Vec<_>, _>>()?;
+    let next = questions.last().filter(|_| more).map(|question| question.seq);
+    Ok(Page { questions, total, next })
+}

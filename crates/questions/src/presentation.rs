@@ -1,0 +1,53 @@
+//! Records of where a question was shown: the first sight, the time on screens, notifications and forms of clients.
+
+use super::Questions;
+use super::error::Error;
+use super::outcome::Channel;
+use super::question::{ElicitationFailure, Ticket};
+use adjutant_store::questions;
+
+/// Longest time between two calls of [`Questions::mark_seen`] that counts as time on a screen, in milliseconds.
+const SEEN_GAP: adjutant_store::Millis = 15_000;
+
+impl Questions {
+    /// Notes that a channel shows the question at this moment. Call it when the question appears and every few
+    /// seconds while it stays visible: the time between two calls counts as seen if it is at most [`SEEN_GAP`].
+    pub async fn mark_seen(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
+        let now = self.clock.now();
+        let seen =
+            questions::Seen { id: ticket.to_string(), now, gap: SEEN_GAP, who: channel.as_str().to_owned() };
+        let first = questions::seen(&self.store, seen).await?;
+        if first {
+            self.notify_changed(ticket.as_str());
+        }
+        // The default may be due by this very look.
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Notes that a channel rings for a question; false when it did before, also before a restart, and the question was
+    /// not put off since.
+    pub async fn claim_ring(&self, ticket: &Ticket, channel: Channel) -> Result<bool, Error> {
+        let who = channel.as_str();
+        let happened = self.audit(ticket).await?;
+        // What was put off rings once more when it is back.
+        let mut since = happened.iter().rev().take_while(|event| event.kind != "snoozed");
+        if since.any(|event| event.kind == "rung" && event.who == who) {
+            return Ok(false);
+        }
+        questions::note(&self.store, ticket.as_str(), "rung", who, self.clock.now()).await?;
+        Ok(true)
+    }
+
+    /// Notes that a form in the client itself ended without an answer, for the audit.
+    pub async fn record_elicitation_failure(
+        &self,
+        ticket: &Ticket,
+        how: ElicitationFailure,
+    ) -> Result<(), Error> {
+        let who = Channel::Client.as_str();
+        questions::note(&self.store, ticket.as_str(), how.as_str(), who, self.clock.now()).await?;
+        self.notify_changed(ticket.as_str());
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! Values that outlive the hub: the user's availability, the approval passphrase and the secrets of the hub.
+
+use super::Questions;
+use super::availability::Availability;
+use super::error::Error;
+use super::rows;
+use adjutant_base::events::Event;
+use adjutant_store::questions;
+
+impl Questions {
+    /// Returns whether the person takes questions now.
+    pub async fn availability(&self) -> Result<Availability, Error> {
+        let text = questions::desk(&self.store, "availability").await?;
+        let set: Availability = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        Ok(set.at(self.clock.now()))
+    }
+
+    /// Sets whether the person takes questions.
+    pub async fn set_availability(&self, availability: Availability) -> Result<(), Error> {
+        questions::set_desk(&self.store, "availability", &rows::json(&availability)).await?;
+        self.events.send(Event::QuestionsChanged);
+        Ok(())
+    }
+
+    /// Sets the desk passphrase, or changes it where `current` proves the old one. Takes a moment of one core.
+    pub async fn set_passphrase(&self, current: Option<String>, new: String) -> Result<(), Error> {
+        let (passphrase, now) = (self.passphrase.clone(), self.clock.now());
+        let set = tokio::task::spawn_blocking(move || passphrase.set(current.as_deref(), &new, now)).await;
+        set.map_err(|_| Error::Passphrase("it was not kept".to_owned()))?
+    }
+
+    /// Tells whether a desk passphrase is set.
+    pub fn has_passphrase(&self) -> bool {
+        self.passphrase.is_set()
+    }
+
+    /// Returns the secret that authenticates the buttons of phone notifications: made once and kept in the store.
+    pub async fn phone_key(&self) -> Result<String, Error> {
+        self.key("phone_key").await
+    }
+
+    /// Returns the secret that seals the state which clients carry between the rounds of a call. It is kept in the
+    /// store because a question outlives its hub.
+    pub async fn state_key(&self) -> Result<String, Error> {
+        self.key("state_key").await
+    }
+
+    /// Returns a secret of 32 bytes in hexadecimal digits by its name: made once, and kept in the store.
+    async fn key(&self, name: &str) -> Result<String, Error> {
+        if let Some(key) = questions::desk(&self.store, name).await? {
+            return Ok(key);
+        }
+        let mut bytes = [0_u8; 32];
+        getrandom::fill(&mut bytes).map_err(|_| Error::Random)?;
+        let key = bytes.iter().fold(String::new(), |key, byte| format!("{key}{byte:02x}"));
+        questions::set_desk(&self.store, name, &key).await?;
+        Ok(key)
+    }
+}

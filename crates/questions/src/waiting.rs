@@ -1,0 +1,51 @@
+//! Waiting for an outcome, and notifying those who wait.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::Questions;
+use super::changes::Changes;
+use super::error::Error;
+use super::outcome::State;
+use super::question::Ticket;
+use adjutant_base::events::Event;
+
+impl Questions {
+    /// Waits until a question is decided, `timeout` is over or the caller drops this, which loses nothing; returns
+    /// the state at that time.
+    pub async fn wait(&self, ticket: &Ticket, timeout: Duration) -> Result<State, Error> {
+        let end = Instant::now() + timeout;
+        let mut changes = self.changes(ticket);
+        loop {
+            let state = self.get(ticket).await?.state;
+            let left = end.saturating_duration_since(Instant::now());
+            if state.outcome().is_some() || left.is_zero() {
+                return Ok(state);
+            }
+            changes.next(left).await;
+        }
+    }
+
+    /// Returns a receiver of the changes of a question from now on.
+    pub fn changes(&self, ticket: &Ticket) -> Changes {
+        Changes { counter: self.waiters.subscribe(ticket.as_str()), shared: self.store.is_shared() }
+    }
+
+    /// Returns a counter that increases when a stream may have something new.
+    pub fn stream_changes(&self, stream: &str) -> watch::Receiver<u64> {
+        self.waiters.subscribe(stream)
+    }
+
+    /// Notifies the readers of a stream that it may have something new.
+    pub fn notify_stream(&self, stream: &str) {
+        self.waiters.notify(stream);
+    }
+
+    /// Notifies the calls that wait for a question, and every interface that shows questions, that it changed.
+    pub(super) fn notify_changed(&self, id: &str) {
+        self.waiters.notify(id);
+        self.events.send(Event::QuestionsChanged);
+    }
+}

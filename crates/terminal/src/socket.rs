@@ -1,0 +1,30 @@
+//! The hub's Unix socket: the transport between the one hub of a home and `connect` or the command line.
+//!
+//! A home has at most one hub: it holds the lock on `hub.lock`, which also names it. The socket belongs to one user: it
+//! lies in a folder of mode 0700, has mode 0600, and the hub asks the kernel for the peer's uid. The first line of a
+//! connection is a [`Hello`]; then comes the MCP stream, one answer, or the control API.
+
+mod activation;
+mod agent_processes;
+mod autostart;
+mod bind;
+mod connect;
+pub mod control;
+mod error;
+mod handshake;
+mod holder;
+mod lock;
+mod server;
+
+pub use activation::{InheritedListeners, inherited_listeners, ready};
+pub(crate) use autostart::connect_running;
+pub use autostart::{Start, connect_or_start, notify, query};
+pub use bind::{listen, place, private_folder};
+pub use connect::{dial, is_listening};
+pub use error::Error;
+pub use handshake::{
+    ConfigStatus, Connection, Hello, HelloReply, HookCommand, HookReport, Query, Status, WaitingStatus,
+};
+pub use holder::Holder;
+pub use lock::{Claim, holder, vacant};
+pub use server::{Links, serve};

@@ -1,0 +1,69 @@
+//! The Inbox as a whole in the control API: its passphrase, and the user's availability.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::client::ControlClient;
+use super::protocol::{Error, Refusal, to_json};
+use super::questions::Secret;
+use adjutant_app::App;
+use adjutant_questions as questions;
+use adjutant_questions::Availability;
+
+/// A request about the Inbox.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Returns whether a passphrase is set.
+    HasPassphrase,
+    /// Sets the passphrase; `current` proves the one that is set.
+    SetPassphrase { current: Option<Secret>, new: Secret },
+    /// Returns the availability.
+    IsAvailable,
+    /// Sets it.
+    Availability(Availability),
+}
+
+/// The client's calls.
+impl ControlClient {
+    /// Asks the hub whether an approval passphrase is set.
+    pub fn has_passphrase(&mut self) -> Result<bool, Error> {
+        self.ask(&super::Request::Inbox(Request::HasPassphrase))
+    }
+
+    /// Sets the approval passphrase; the hub rejects a wrong `current` one.
+    pub fn set_passphrase(&mut self, current: Option<Secret>, new: Secret) -> Result<(), Error> {
+        self.ask(&super::Request::Inbox(Request::SetPassphrase { current, new }))
+    }
+
+    /// Asks the hub whether the user takes questions now.
+    pub fn availability(&mut self) -> Result<Availability, Error> {
+        self.ask(&super::Request::Inbox(Request::IsAvailable))
+    }
+
+    /// Sets whether the user takes questions.
+    pub fn set_availability(&mut self, availability: Availability) -> Result<(), Error> {
+        self.ask(&super::Request::Inbox(Request::Availability(availability)))
+    }
+}
+
+/// Handles a request.
+pub(super) async fn answer(app: &App, act: Request) -> Result<Value, Refusal> {
+    let questions = &app.questions;
+    let done = match act {
+        Request::HasPassphrase => return to_json(&questions.has_passphrase()),
+        Request::IsAvailable => match questions.availability().await {
+            Ok(availability) => return to_json(&availability),
+            Err(error) => Err(error),
+        },
+        Request::SetPassphrase { current, new: Secret(new) } => {
+            questions.set_passphrase(current.map(|Secret(current)| current), new).await
+        }
+        Request::Availability(availability) => questions.set_availability(availability).await,
+    };
+    if let Err(questions::Error::Store(source)) = &done {
+        tracing::error!(error = %source, "the store failed");
+    }
+    done.map_err(Refusal::new)?;
+    to_json(&())
+}

@@ -1,0 +1,302 @@
+//! Codex sessions in the control API.
+
+mod follow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::client::ControlClient;
+use super::protocol::{Refusal, ResponseWriter, to_json};
+use adjutant_app::App;
+use adjutant_codex as codex;
+use adjutant_codex::ExternalThread;
+use adjutant_codex::approval::{Approval, Decider, Decision};
+use adjutant_codex::event::{End, EventBatch};
+use adjutant_codex::event_log::LogRead;
+use adjutant_codex::thread_options::ThreadOptions;
+use adjutant_codex::{Codex, ListedThread, StartedTurn};
+use adjutant_questions::{Answer, Field};
+pub use follow::{NumberedItem, SentPrompt, ThreadSnapshot, ThreadUpdate};
+
+/// Entries of one read.
+const BATCH_SIZE: usize = 500;
+
+/// A request about sessions.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Sends a prompt and reports its turn to the end. Closing the connection leaves the turn alone.
+    Run(Box<Prompt>),
+    /// Adds text to the running turn.
+    Steer {
+        thread: String,
+        text: String,
+    },
+    /// Interrupts the running turn.
+    Interrupt {
+        thread: String,
+    },
+    /// Lists the pending approvals.
+    Approvals,
+    Decide {
+        approval: String,
+        decision: Decision,
+    },
+    /// Returns the fields of an approval that is a form.
+    Form {
+        approval: String,
+    },
+    /// Sends the values of a form.
+    Fill {
+        approval: String,
+        answer: Answer,
+    },
+    List {
+        text: String,
+        limit: u32,
+    },
+    /// Lists the threads that Codex started without Adjutant.
+    ExternalThreads {
+        limit: u32,
+    },
+    /// Sends a prompt, without a report of its turn.
+    Send(Box<Prompt>),
+    /// Sends the list of threads, and again after every change, until the connection closes.
+    Watch {
+        text: String,
+        limit: u32,
+    },
+    /// Sends the updates of a thread, across its processes, until the connection closes.
+    Follow {
+        thread: String,
+        /// How many ended items come first.
+        items: u32,
+    },
+    /// Items before the one of this number, the newest first.
+    Items {
+        thread: String,
+        before: i64,
+        limit: u32,
+    },
+}
+
+/// A prompt: the next of a thread, or the first of a new one.
+#[derive(Debug, Default, Deserialize, Serialize)]
+pub struct Prompt {
+    pub thread: Option<String>,
+    pub start: ThreadOptions,
+}
+
+/// A part of the answer to [`Request::Run`].
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Progress {
+    Thread {
+        thread: String,
+    },
+    Entry {
+        seq: u64,
+        at: i64,
+        batch: Box<EventBatch>,
+    },
+    /// The number of entries that came faster than they were read.
+    Missed {
+        entries: u64,
+    },
+}
+
+/// The end of a turn.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Ended {
+    pub thread: String,
+    pub end: End,
+    /// The agent's last message.
+    pub said: String,
+    pub failure: Option<String>,
+}
+
+/// A thread in a list; instants are milliseconds since 1970.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct ThreadView {
+    pub thread: String,
+    pub title: String,
+    pub state: String,
+    pub last_end: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<String>,
+    pub cwd: String,
+    pub model: String,
+    pub backend: String,
+    pub version: String,
+    pub tokens: i64,
+    pub created_at: i64,
+    pub updated_at: i64,
+}
+
+/// The client's calls. Each names the type that answers its act.
+impl ControlClient {
+    /// Calls `on_part` with the events until the turn has ended.
+    pub fn run_codex(
+        &mut self,
+        order: Prompt,
+        on_part: impl FnMut(Progress),
+    ) -> Result<Ended, super::protocol::Error> {
+        self.follow(&super::Request::Codex(Request::Run(Box::new(order))), on_part)
+    }
+
+    /// Adds text to the running turn of a thread.
+    pub fn steer_codex(&mut self, thread: &str, text: String) -> Result<(), super::protocol::Error> {
+        self.ask(&super::Request::Codex(Request::Steer { thread: thread.to_owned(), text }))
+    }
+
+    /// Interrupts the running turn of a thread.
+    pub fn interrupt_codex(&mut self, thread: &str) -> Result<(), super::protocol::Error> {
+        self.ask(&super::Request::Codex(Request::Interrupt { thread: thread.to_owned() }))
+    }
+
+    /// Returns the pending approvals of all threads.
+    pub fn codex_approvals(&mut self) -> Result<Vec<Approval>, super::protocol::Error> {
+        self.ask(&super::Request::Codex(Request::Approvals))
+    }
+
+    /// Decides a pending approval.
+    pub fn decide_codex(&mut self, approval: &str, decision: Decision) -> Result<(), super::protocol::Error> {
+        self.ask(&super::Request::Codex(Request::Decide { approval: approval.to_owned(), decision }))
+    }
+
+    pub(crate) fn codex_form(&mut self, approval: &str) -> Result<Vec<Field>, super::protocol::Error> {
+        self.ask(&super::Request::Codex(Request::Form { approval: approval.to_owned() }))
+    }
+
+    pub(crate) fn fill_codex(
+        &mut self,
+        approval: &str,
+        answer: Answer,
+    ) -> Result<(), super::protocol::Error> {
+        self.ask(&super::Request::Codex(Request::Fill { approval: approval.to_owned(), answer }))
+    }
+
+    /// Returns threads whose text contains `text`, the latest first.
+    pub fn codex_threads(
+        &mut self,
+        text: &str,
+        limit: u32,
+    ) -> Result<Vec<ThreadView>, super::protocol::Error> {
+        self.ask(&super::Request::Codex(Request::List { text: text.to_owned(), limit }))
+    }
+
+    /// Returns threads that Codex started without Adjutant, the latest first, at most `limit`.
+    pub fn codex_elsewhere(&mut self, limit: u32) -> Result<Vec<ExternalThread>, super::protocol::Error> {
+        self.ask(&super::Request::Codex(Request::ExternalThreads { limit }))
+    }
+}
+
+/// Handles a request.
+pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) -> Result<Value, Refusal> {
+    let codex = &app.codex;
+    match act {
+        Request::Run(order) => to_json(&follow(follow::begin(codex, *order).await?, out).await?),
+        Request::Steer { thread, text } => {
+            codex.steer(&thread, text).await?;
+            to_json(&())
+        }
+        Request::Interrupt { thread } => {
+            codex.interrupt(&thread).await?;
+            to_json(&())
+        }
+        Request::Approvals => to_json(&codex.pending_approvals()),
+        Request::Decide { approval, decision } => {
+            let asked = pending(codex, &approval)?;
+            codex.decide(&asked.thread, &approval, decision, Decider::Person).await?;
+            to_json(&())
+        }
+        Request::Form { approval } => to_json(&App::approval_form(&pending(codex, &approval)?)),
+        Request::Fill { approval, answer } => {
+            let asked = pending(codex, &approval)?;
+            let decision = app.approval_filled(&asked, answer).map_err(Refusal::new)?;
+            codex.decide(&asked.thread, &approval, decision, Decider::Person).await?;
+            to_json(&())
+        }
+        Request::List { text, limit } => to_json(&follow::threads(codex, &text, limit).await?),
+        Request::ExternalThreads { limit } => {
+            to_json(&codex.external_threads(usize::try_from(limit).unwrap_or(usize::MAX)).await?)
+        }
+        Request::Send(order) => to_json(&follow::send(codex, *order).await?),
+        Request::Watch { text, limit } => follow::watch(app, &text, limit, out).await,
+        Request::Follow { thread, items } => follow::follow(app, &thread, items, out).await,
+        Request::Items { thread, before, limit } => {
+            to_json(&follow::items(codex, &thread, limit, Some(before)).await?)
+        }
+    }
+}
+
+fn pending(codex: &Codex, approval: &str) -> Result<Approval, codex::Error> {
+    let asked = codex.pending_approvals().into_iter().find(|asked| asked.id == approval);
+    asked.ok_or_else(|| codex::Error::NotAsked(approval.to_owned()))
+}
+
+/// Reports all events until the turn has ended.
+async fn follow(started: StartedTurn, out: &mut ResponseWriter) -> Result<Ended, Refusal> {
+    let StartedTurn { thread, session, mut after, mut answer, .. } = started;
+    out.part(&Progress::Thread { thread: thread.clone() }).await?;
+    let mut last = None;
+    // The end comes after everything before it.
+    let mut until = u64::MAX;
+    while after < until {
+        tokio::select! {
+            biased;
+            ended = &mut answer, if last.is_none() => {
+                until = session.log.last_seq();
+                last = Some(ended.ok());
+            }
+            followed = session.log.next(after, BATCH_SIZE) => match followed {
+                LogRead::Entries(entries) => {
+                    for entry in entries {
+                        after = entry.seq;
+                        let (seq, at) = (entry.seq, entry.at);
+                        out.part(&Progress::Entry { seq, at, batch: Box::new((*entry.batch).clone()) }).await?;
+                    }
+                }
+                LogRead::Missed(entries) => {
+                    after += entries;
+                    out.part(&Progress::Missed { entries }).await?;
+                }
+                LogRead::End => break,
+            },
+        }
+    }
+    let last = match last {
+        Some(last) => last,
+        None => answer.await.ok(),
+    };
+    let last = last.ok_or(codex::Error::Over)?;
+    Ok(Ended { thread, end: last.end, said: last.said, failure: last.failure })
+}
+
+fn thread_view(listed: ListedThread) -> ThreadView {
+    let ListedThread { row, state } = listed;
+    ThreadView {
+        thread: row.id,
+        title: row.title,
+        state: state.as_str().to_owned(),
+        last_end: row.last_end,
+        last_failure: row.last_failure,
+        cwd: row.cwd,
+        model: row.model,
+        backend: row.backend,
+        version: row.version,
+        tokens: row.tokens,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+    }
+}
+
+impl From<codex::Error> for Refusal {
+    fn from(error: codex::Error) -> Self {
+        if let codex::Error::Store(source) = &error {
+            tracing::error!(error = %source, "the store failed");
+        }
+        let hints = error.hint().into_iter().map(str::to_owned).collect();
+        Self { hints, ..Self::new(error) }
+    }
+}

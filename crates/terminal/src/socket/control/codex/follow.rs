@@ -1,0 +1,212 @@
+//! Updates for the view of Codex: the list of threads, and one thread.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Prompt, Request, ThreadView, thread_view};
+use crate::socket::control;
+use crate::socket::control::client::ControlClient;
+use crate::socket::control::protocol::{Error, Refusal, ResponseWriter};
+use adjutant_app::App;
+use adjutant_base::events::Event;
+use adjutant_codex as codex;
+use adjutant_codex::event::{CodexEvent, Item, ItemKind, ItemState};
+use adjutant_codex::event_log::LogRead;
+use adjutant_codex::{Codex, Query, SessionHandle, StartedTurn};
+
+/// Entries of one read.
+const BATCH_SIZE: usize = 500;
+/// Threads and items of one answer.
+const MAX_ROWS: u32 = 1000;
+
+/// The result of [`Request::Send`].
+#[derive(Debug, Deserialize, Serialize)]
+pub struct SentPrompt {
+    pub thread: String,
+    /// How many turns end before this one begins.
+    pub ahead: usize,
+}
+
+/// A part of what [`Request::Follow`] tells.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadUpdate {
+    /// The whole state, which replaces everything before it.
+    Snapshot(Box<ThreadSnapshot>),
+    /// The events that followed.
+    Events { events: Vec<CodexEvent> },
+}
+
+/// A thread at one moment.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct ThreadSnapshot {
+    pub row: ThreadView,
+    /// The events that restore [`codex::thread::Thread`].
+    pub state: Vec<CodexEvent>,
+    /// The newest ended items, the newest first.
+    pub items: Vec<NumberedItem>,
+}
+
+/// An item that has ended, and its number in its thread.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct NumberedItem {
+    pub seq: i64,
+    pub item: Item,
+}
+
+/// The client's calls.
+impl ControlClient {
+    /// Sends a prompt; its turn is reported to the followers of the thread.
+    pub(crate) fn send_codex(&mut self, order: Prompt) -> Result<SentPrompt, Error> {
+        self.ask(&control::Request::Codex(Request::Send(Box::new(order))))
+    }
+
+    /// Calls `on_part` with the threads that contain `text`, after every change. Ends with the connection.
+    pub(crate) fn watch_codex(
+        &mut self,
+        text: &str,
+        limit: u32,
+        on_part: impl FnMut(Vec<ThreadView>),
+    ) -> Result<(), Error> {
+        self.follow(&control::Request::Codex(Request::Watch { text: text.to_owned(), limit }), on_part)
+    }
+
+    /// Calls `on_part` with the updates of a thread. Ends with the connection.
+    pub(crate) fn follow_codex(
+        &mut self,
+        thread: &str,
+        items: u32,
+        on_part: impl FnMut(ThreadUpdate),
+    ) -> Result<(), Error> {
+        self.follow(&control::Request::Codex(Request::Follow { thread: thread.to_owned(), items }), on_part)
+    }
+
+    /// Returns items before the one numbered `before`, the newest first.
+    pub fn codex_items(&mut self, thread: &str, before: i64, limit: u32) -> Result<Vec<NumberedItem>, Error> {
+        self.ask(&control::Request::Codex(Request::Items { thread: thread.to_owned(), before, limit }))
+    }
+}
+
+/// Starts or queues the turn of a prompt.
+pub(super) async fn begin(codex: &Codex, order: Prompt) -> Result<StartedTurn, codex::Error> {
+    let Prompt { thread, start } = order;
+    match thread {
+        Some(thread) => match codex.reply(&thread, start.prompt.clone()).await {
+            Err(codex::Error::UnknownThread(_)) => codex.adopt(&thread, start.prompt).await,
+            started => started,
+        },
+        None => codex.start(start).await,
+    }
+}
+
+/// Starts or queues the turn of a prompt, without waiting for its end.
+pub(super) async fn send(codex: &Codex, order: Prompt) -> Result<SentPrompt, codex::Error> {
+    let StartedTurn { thread, ahead, .. } = begin(codex, order).await?;
+    Ok(SentPrompt { thread, ahead })
+}
+
+pub(super) async fn threads(codex: &Codex, text: &str, limit: u32) -> Result<Vec<ThreadView>, codex::Error> {
+    let query = Query { text: text.to_owned(), limit: limit.clamp(1, MAX_ROWS) };
+    let threads = codex.threads(&query, None).await?;
+    Ok(threads.into_iter().map(thread_view).collect())
+}
+
+/// Returns ended items, the newest first.
+pub(super) async fn items(
+    codex: &Codex,
+    thread: &str,
+    limit: u32,
+    before: Option<i64>,
+) -> Result<Vec<NumberedItem>, codex::Error> {
+    let query = Query { text: String::new(), limit: limit.clamp(1, MAX_ROWS) };
+    let items = codex.items(thread, &query, before).await?;
+    let unknown = |id: &str, kind: &str| Item {
+        id: id.to_owned(),
+        turn: None,
+        state: ItemState::Done,
+        kind: ItemKind::Other { name: kind.to_owned(), content: Value::Null },
+    };
+    let kept = items.into_iter().map(|(row, item)| {
+        let item = item.unwrap_or_else(|| unknown(&row.id, &row.kind));
+        NumberedItem { seq: row.seq, item }
+    });
+    Ok(kept.collect())
+}
+
+pub(super) async fn watch(
+    app: &App,
+    text: &str,
+    limit: u32,
+    out: &mut ResponseWriter,
+) -> Result<Value, Refusal> {
+    let mut events = app.events.subscribe();
+    loop {
+        out.part(&threads(&app.codex, text, limit).await?).await?;
+        // A receiver that lags has missed an event of this kind, too.
+        while let Ok(event) = events.recv().await
+            && !matches!(event, Event::CodexChanged)
+        {}
+        // A hub that stops closes the connection.
+        if app.shutdown.is_cancelled() {
+            return Ok(Value::Null);
+        }
+    }
+}
+
+pub(super) async fn follow(
+    app: &App,
+    thread: &str,
+    limit: u32,
+    out: &mut ResponseWriter,
+) -> Result<Value, Refusal> {
+    let mut events = app.events.subscribe();
+    loop {
+        let session = app.codex.session(thread);
+        let (mut after, state) = match &session {
+            Some(session) => match session.snapshot().await {
+                Some((after, thread)) => (after, thread.snapshot_events()),
+                None => (session.log.last_seq(), session.thread().snapshot_events()),
+            },
+            None => (0, vec![CodexEvent::Closed { message: None }]),
+        };
+        let row = thread_view(app.codex.thread(thread).await?);
+        let items = items(&app.codex, thread, limit, None).await?;
+        out.part(&ThreadUpdate::Snapshot(Box::new(ThreadSnapshot { row, state, items }))).await?;
+        if let Some(session) = session
+            && !send_updates(&session, &mut after, out).await?
+        {
+            continue;
+        }
+        // The next process of the thread has the rest.
+        while app.codex.session(thread).is_none() && !app.shutdown.is_cancelled() {
+            // Any event may be about this thread.
+            let _ = events.recv().await;
+        }
+        if app.shutdown.is_cancelled() {
+            return Ok(Value::Null);
+        }
+    }
+}
+
+/// Sends the events of a session; false when some were missed, so that the whole state has to be sent again.
+async fn send_updates(
+    session: &SessionHandle,
+    after: &mut u64,
+    out: &mut ResponseWriter,
+) -> Result<bool, Refusal> {
+    loop {
+        match session.log.next(*after, BATCH_SIZE).await {
+            LogRead::Entries(entries) => {
+                for entry in entries {
+                    *after = entry.seq;
+                    if !entry.batch.events.is_empty() {
+                        let events = entry.batch.events.clone();
+                        out.part(&ThreadUpdate::Events { events }).await?;
+                    }
+                }
+            }
+            LogRead::Missed(_) => return Ok(false),
+            LogRead::End => return Ok(true),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Terminal views: the inbox, where questions are answered by keys or, without a screen, by lines; and the view of
+//! Codex sessions, in [`codex`].
+//!
+//! The inbox has three threads: one waits for keys, one follows the hub, one sends requests. They send
+//! [`inbox::Message`]s to [`terminal`], which alone change the state; drawing only reads it.
+
+pub mod codex;
+mod hub;
+mod hub_worker;
+mod inbox;
+mod line_mode;
+mod question_form;
+mod terminal;
+mod theme;
+mod view;
+mod widgets;
+
+pub use hub::Hub;
+pub use line_mode::{Hidden, Reader, run as run_plain};
+pub use terminal::{Fault, run};
+pub use theme::Theme;
+
+#[cfg(test)]
+mod tests;

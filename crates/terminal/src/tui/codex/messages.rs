@@ -1,0 +1,109 @@
+//! The messages that change the view of Codex, the effects that it asks for, and the actions on the hub.
+
+use ratatui::crossterm::event::{Event, KeyEvent};
+
+use crate::socket::control::codex::{NumberedItem, Prompt, SentPrompt, ThreadUpdate, ThreadView};
+use adjutant_codex::approval::Decision;
+use adjutant_questions::{Answer, Field};
+
+/// Items of one request.
+pub(super) const MAX_ITEMS: u32 = 200;
+
+/// A message that changes the state.
+#[derive(Debug)]
+pub(super) enum Message {
+    Key(KeyEvent),
+    Paste(String),
+    /// Time has passed, or the window has another size.
+    Tick,
+    /// The keyboard is closed.
+    InputClosed,
+    /// The list for the search of that number.
+    Threads {
+        number: u64,
+        threads: Vec<ThreadView>,
+    },
+    /// An update of the thread that was opened under that number.
+    Updated {
+        number: u64,
+        update: ThreadUpdate,
+    },
+    /// Whether the hub can be reached.
+    Reached(Result<(), String>),
+    Sent {
+        prompt: String,
+        sent: Result<SentPrompt, String>,
+    },
+    Older {
+        thread: String,
+        items: Result<Vec<NumberedItem>, String>,
+    },
+    /// The result of an action, shown as a sentence; `typed` comes back to the input box if it failed.
+    Done {
+        typed: Option<String>,
+        done: Result<&'static str, String>,
+    },
+    /// The fields of an approval.
+    Form {
+        approval: String,
+        fields: Result<Vec<Field>, String>,
+    },
+}
+
+impl Message {
+    pub(super) fn of(event: Event) -> Self {
+        match event {
+            Event::Key(key) => Self::Key(key),
+            Event::Paste(text) => Self::Paste(text),
+            Event::FocusGained | Event::FocusLost | Event::Resize(..) | Event::Mouse(_) => Self::Tick,
+        }
+    }
+}
+
+/// Something to do outside of the state.
+#[derive(Debug)]
+pub(super) enum Effect {
+    Run(Action),
+    /// Follows another thread.
+    Open {
+        thread: String,
+        number: u64,
+    },
+    /// Lists the threads that contain a text.
+    Watch {
+        text: String,
+        number: u64,
+    },
+    Copy(String),
+    Quit,
+}
+
+/// An action on the hub.
+#[derive(Debug)]
+pub(super) enum Action {
+    Send(Box<Prompt>),
+    Steer {
+        thread: String,
+        text: String,
+    },
+    Interrupt {
+        thread: String,
+    },
+    Decide {
+        approval: String,
+        decision: Decision,
+    },
+    Older {
+        thread: String,
+        before: i64,
+        limit: u32,
+    },
+    /// What is to be filled in for an approval, and what was.
+    Form {
+        approval: String,
+    },
+    Fill {
+        approval: String,
+        answer: Answer,
+    },
+}

@@ -1,0 +1,19 @@
+//! Addresses of calendars: absolute paths and URLs.
+
+use std::path::{Path, PathBuf};
+
+/// Returns the address that `from` is; `None` where it is a file or a folder.
+pub(super) fn address(from: &Path) -> Option<String> {
+    let text = from.to_str()?;
+    match text.split_once("://")? {
+        ("http" | "https", _) => Some(text.to_owned()),
+        // What pages offer for a subscription: the same over the web.
+        ("webcal" | "webcals", rest) => Some(format!("https://{rest}")),
+        _ => None,
+    }
+}
+
+/// Returns the absolute path under which a calendar is stored.
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

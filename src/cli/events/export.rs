@@ -1,0 +1,33 @@
+//! `adjutant events export`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::super::local_assistant::user;
+use super::super::output::{self, Failure};
+use adjutant_assistant::{Assistant, UserId};
+
+/// Arguments of `adjutant events export`.
+#[derive(Debug, Args)]
+pub(super) struct ExportArgs {
+    /// User who owns the events
+    #[arg(value_parser = user)]
+    user: UserId,
+    /// Write it to this file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+}
+
+/// Prints a user's events as iCalendar text, or writes them to a file.
+pub(super) async fn run(args: ExportArgs, assistant: &Assistant) -> Result<(), Failure> {
+    let text = assistant.export(&args.user, Timestamp::now()).await?;
+    match args.to {
+        Some(file) => std::fs::write(&file, text).map_err(|error| {
+            Failure::new(format!("cannot write {}: {error}", file.display()))
+                .hint("name another file with --to, or leave it out to print")
+        }),
+        None => output::data(text.trim_end()),
+    }
+}

@@ -1,0 +1,30 @@
+//! Faults of imported calendars, printed and as JSON.
+
+use serde_json::{Value, json};
+
+use super::super::output;
+use adjutant_assistant::calendar::{Effect, Fault};
+use adjutant_base::text::escape_invisible::line;
+
+/// Prints each fault with its file and line. Returns how many events were left out.
+pub(super) fn print_faults<'a>(faults: impl Iterator<Item = (&'a str, &'a Fault)>) -> usize {
+    let mut left_out = 0;
+    for (place, fault) in faults {
+        let what = match fault.error.effect() {
+            Effect::LeftOut => {
+                left_out += 1;
+                "left out"
+            }
+            Effect::Changed => "imported, but",
+            Effect::PassedOver => "passed over",
+        };
+        output::note(line(&format!("{place}:{}: {what}: {}", fault.line, fault.error)));
+    }
+    left_out
+}
+
+/// Returns a fault as JSON.
+pub(super) fn fault(fault: &Fault) -> Value {
+    let left_out = fault.error.effect() != Effect::Changed;
+    json!({"line": fault.line, "problem": fault.error.to_string(), "left_out": left_out})
+}

@@ -1,0 +1,205 @@
+//! `adjutant events import`: calendars from files, folders and addresses.
+
+use std::collections::HashSet;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::super::local_assistant::{ACTOR, user};
+use super::super::output::{self, Failure};
+use super::address::absolute;
+use super::faults::{fault, print_faults};
+use super::import_url;
+use adjutant_assistant::calendar::MAX_BYTES;
+use adjutant_assistant::event::CalendarSource;
+use adjutant_assistant::import::{Imported, Origin, RemovedCalendar};
+use adjutant_assistant::{Assistant, Calendar, UserId};
+use adjutant_base::text::escape_invisible::line;
+
+/// Arguments of `adjutant events import`.
+#[derive(Debug, Args)]
+pub(super) struct ImportArgs {
+    /// User who owns the calendar
+    #[arg(value_parser = user)]
+    user: UserId,
+    /// The file, the folder, or the address that begins with http://, https:// or webcal://
+    #[arg(value_name = "FILE|FOLDER|URL")]
+    from: PathBuf,
+    #[command(flatten)]
+    remote: import_url::Remote,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Imports a calendar. The exit code is 1 when an event was left out.
+pub(super) async fn run(args: ImportArgs, assistant: &Assistant) -> Result<ExitCode, Failure> {
+    let ImportArgs { user, from, remote, json } = args;
+    match remote.place(&from)? {
+        Some(place) => import_url::import(assistant, &user, &place, json).await,
+        None => import_files(assistant, &user, &from, json).await,
+    }
+}
+
+async fn import_files(
+    assistant: &Assistant,
+    user: &UserId,
+    from: &Path,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    let now = Timestamp::now();
+    // Known before the first file is read, so that whatever fails then is the file's own.
+    assistant.user(user).await?;
+    let files = files(from)?;
+    let deleted = deleted(assistant, user, from, &files).await?;
+    let (mut told, mut faulty) = (Vec::new(), false);
+    for file in &files {
+        let shown = file.display().to_string();
+        let imported = match import_file(assistant, user, file, now).await {
+            Ok(imported) => imported,
+            // One file that is no calendar does not cost the others of its folder.
+            Err(failure) if files.len() > 1 => {
+                output::note(line(&format!("left out: {}", failure.message)));
+                told.push(json!({"file": shown, "problem": failure.message}));
+                faulty = true;
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        };
+        let left_out = print_faults(imported.faults.iter().map(|fault| (shown.as_str(), fault)));
+        faulty |= left_out > 0;
+        let taken = imported.upserted;
+        if !json {
+            output::data(&format!(
+                "{shown}: {} new, {} changed, {} as before, {} removed, {} left out",
+                taken.added, taken.updated, taken.same, imported.removed, left_out
+            ))?;
+        }
+        told.push(json!({
+            "file": shown,
+            "calendar": imported.calendar.id.as_str(),
+            "added": taken.added,
+            "updated": taken.updated,
+            "same": taken.same,
+            "removed": imported.removed,
+            "cancelled": taken.withdrawn,
+            "faults": imported.faults.iter().map(fault).collect::<Vec<_>>(),
+        }));
+    }
+    for calendar in deleted {
+        let RemovedCalendar { removed: gone, withdrawn } =
+            assistant.remove_calendar(&calendar, ACTOR, now).await?;
+        if gone == 0 {
+            continue;
+        }
+        if !json {
+            output::data(&line(&format!("{}: the file no longer exists, {gone} removed", calendar.place)))?;
+        }
+        let id = calendar.id.as_str();
+        told.push(json!({
+            "file": calendar.place,
+            "calendar": id,
+            "added": 0,
+            "updated": 0,
+            "same": 0,
+            "removed": gone,
+            "cancelled": withdrawn,
+            "faults": [],
+        }));
+    }
+    if json {
+        output::json(&json!({"imported": told}))?;
+    }
+    Ok(if faulty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+async fn import_file(
+    assistant: &Assistant,
+    user: &UserId,
+    file: &Path,
+    now: Timestamp,
+) -> Result<Imported, Failure> {
+    let shown = file.display();
+    let bytes = bytes_of(file).map_err(|error| {
+        Failure::new(format!("cannot read {shown}: {error}")).hint("name a file or folder that you may read")
+    })?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let place = absolute(file).display().to_string();
+    let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let origin = Origin { user: user.clone(), source: CalendarSource::File, place, name: name.clone() };
+    let bar = bar(&name);
+    let tell = |done: usize, all: usize| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    };
+    let imported = assistant.import_with_progress(&origin, text, ACTOR, now, &tell).await;
+    bar.finish_and_clear();
+    imported.map_err(|error| {
+        let message = format!("{shown}: {error}");
+        let mut failure = Failure::from(error);
+        failure.message = message;
+        failure
+    })
+}
+
+/// Reads a file, or so much of it that the reader refuses it for its size.
+fn bytes_of(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Events as they are taken over; drawn on a terminal alone.
+fn bar(name: &str) -> ProgressBar {
+    output::bar("{bar:40} {pos} of {len} events  {msg}").with_message(line(name))
+}
+
+/// Returns the calendars that were files of this folder and are not among those that it has now. A folder without any
+/// is no such folder: it may be a disk that is not there.
+async fn deleted(
+    assistant: &Assistant,
+    user: &UserId,
+    folder: &Path,
+    files: &[PathBuf],
+) -> Result<Vec<Calendar>, Failure> {
+    let folder = absolute(folder);
+    let there: HashSet<PathBuf> = files.iter().map(|file| absolute(file)).collect();
+    let mut known = assistant.calendars(user).await?;
+    known.retain(|one| {
+        let place = Path::new(&one.place);
+        one.source == CalendarSource::File && place.parent() == Some(&folder) && !there.contains(place)
+    });
+    Ok(known)
+}
+
+/// Returns the file, or the `.ics` files of the folder by name.
+fn files(from: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !from.is_dir() {
+        return Ok(vec![from.to_owned()]);
+    }
+    let unreadable = |error| {
+        Failure::new(format!("cannot read {}: {error}", from.display()))
+            .hint("name a file or folder that you may read")
+    };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(from).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ics")) && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        return Err(Failure::new(format!(
+            "{} holds no .ics file; what was read from it stays",
+            from.display()
+        ))
+        .hint("name a calendar file, a folder of them, or an address that begins with http"));
+    }
+    Ok(files)
+}

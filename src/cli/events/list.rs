@@ -1,0 +1,70 @@
+//! `adjutant events list`.
+
+use clap::Args;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::super::local_assistant::user;
+use super::super::output::{self, Failure};
+use adjutant_assistant::events::Span;
+use adjutant_assistant::json;
+use adjutant_assistant::{Assistant, UserId, Zone};
+use adjutant_base::text::escape_invisible::line;
+
+/// Maximum events of one list.
+const MAX_EVENTS: u32 = 10_000;
+
+/// Arguments of `adjutant events list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Only this user, in the user's time zone
+    #[arg(long, value_parser = user)]
+    user: Option<UserId>,
+    /// Days to look back
+    #[arg(long, value_name = "DAYS", default_value_t = 2)]
+    days_back: u32,
+    /// Days to look ahead
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    days_forward: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the events around today by their start.
+pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Failure> {
+    let ListArgs { user, days_back, days_forward, json } = args;
+    let zone = match &user {
+        Some(id) => assistant.user(id).await?.preferences.zone,
+        None => Zone::utc(),
+    };
+    let now = Timestamp::now();
+    let days = |days: u32| SignedDuration::from_hours(i64::from(days) * 24);
+    let span = Span {
+        user,
+        from: now.saturating_sub(days(days_back)).unwrap_or(Timestamp::MIN),
+        until: now.saturating_add(days(days_forward)).unwrap_or(Timestamp::MAX),
+    };
+    let (found, more) = assistant.event_occurrences(&span, MAX_EVENTS).await?;
+    if json {
+        let told = found.iter().map(|one| json::event(&one.event, Some(&one.occurrence), &zone));
+        let events: Vec<_> = told.collect();
+        return output::json(&json!({"count": events.len(), "events": events, "more": more}));
+    }
+    if found.is_empty() {
+        output::note(
+            "there are no events in these days; `adjutant events import USER FILE` imports a calendar",
+        );
+        return Ok(());
+    }
+    let rows = found.iter().map(|one| {
+        let at = zone.civil(one.occurrence.starts_at).strftime("%a %Y-%m-%d %H:%M").to_string();
+        [at, line(&one.event.title), one.event.id.to_string()]
+    });
+    let start = format!("START ({zone})");
+    output::table([&start, "EVENT", "ID"], 1, &rows.collect::<Vec<_>>())?;
+    if more {
+        output::note(format!("only the first {MAX_EVENTS}; ask for fewer days"));
+    }
+    Ok(())
+}

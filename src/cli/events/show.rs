@@ -1,0 +1,58 @@
+//! `adjutant events show`.
+
+use clap::Args;
+use serde_json::json;
+
+use super::super::output::{self, Failure};
+use adjutant_assistant::json;
+use adjutant_assistant::{Assistant, EventId};
+use adjutant_base::text::escape_invisible::line;
+
+/// Maximum notifications of one event.
+const MAX_NOTIFICATIONS: u32 = 10_000;
+
+/// Arguments of `adjutant events show`.
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The event, as `adjutant events list` shows it
+    #[arg(value_parser = event)]
+    id: EventId,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn event(text: &str) -> Result<EventId, String> {
+    EventId::parse(text).ok_or_else(|| "an id has 1 to 200 bytes and no control characters".to_owned())
+}
+
+/// Prints an event with its notifications.
+pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Failure> {
+    let ShowArgs { id, json } = args;
+    let event = assistant.event(id).await?;
+    let zone = assistant.user(&event.user).await?.preferences.zone;
+    let mut value = json!(json::event(&event, None, &zone));
+    let notifications = assistant.notifications_of(id, MAX_NOTIFICATIONS).await?;
+    value["notes"] = json!(event.details.notes);
+    value["notifications"] = notifications.iter().map(|one| json::notification(one, &zone)).collect();
+    if *json {
+        return output::json(&value);
+    }
+    let mut lines = vec![line(&event.title)];
+    for name in
+        ["id", "status", "start_ts", "end_ts", "weekday", "time_zone", "location", "organizer", "description"]
+    {
+        if let Some(text) = value[name].as_str().filter(|text| !text.is_empty()) {
+            lines.push(format!("  {name:<12}{}", line(text)));
+        }
+    }
+    for note in &event.details.notes {
+        lines.push(format!("  note        {}", line(note)));
+    }
+    for one in &notifications {
+        let at = zone.civil(one.due_at).strftime("%a %Y-%m-%d %H:%M");
+        lines.push(format!("  {at}  {} by {}  {}", one.status.name(), one.channel.name(), one.id));
+        lines.extend(one.reasons.iter().map(|reason| format!("    {}: {}", reason.by, line(&reason.why))));
+    }
+    output::data(&lines.join("\n"))
+}

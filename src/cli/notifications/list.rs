@@ -1,0 +1,79 @@
+//! `adjutant notifications list`.
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::super::local_assistant::user;
+use super::super::output::{self, Failure};
+use adjutant_assistant::json;
+use adjutant_assistant::notification::Status;
+use adjutant_assistant::notifications::Due;
+use adjutant_assistant::{Assistant, UserId, Zone};
+use adjutant_base::text::escape_invisible::line;
+
+/// Maximum notifications of one list.
+const MAX_NOTIFICATIONS: u32 = 10_000;
+
+/// Arguments of `adjutant notifications list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Only this user, in the user's time zone
+    #[arg(long, value_parser = user)]
+    user: Option<UserId>,
+    /// Only this state
+    #[arg(long, value_parser = status())]
+    status: Option<Status>,
+    /// Days to look back
+    #[arg(long, value_name = "DAYS", default_value_t = 2)]
+    days_back: u32,
+    /// Days to look ahead
+    #[arg(long, value_name = "DAYS", default_value_t = 7)]
+    days_forward: u32,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn status() -> impl TypedValueParser<Value = Status> {
+    let words: Vec<&'static str> = Status::ALL.iter().map(|status| status.name()).collect();
+    PossibleValuesParser::new(words).try_map(|word| Status::from_name(&word).ok_or("no such state"))
+}
+
+/// Prints notifications by the time they are due.
+pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Failure> {
+    let ListArgs { user, status, days_back, days_forward, json } = args;
+    let zone = match &user {
+        Some(id) => assistant.user(id).await?.preferences.zone,
+        None => Zone::utc(),
+    };
+    let now = Timestamp::now();
+    let days = |days: u32| SignedDuration::from_hours(i64::from(days) * 24);
+    let due = Due {
+        user,
+        status,
+        from: now.saturating_sub(days(days_back)).unwrap_or(Timestamp::MIN),
+        until: now.saturating_add(days(days_forward)).unwrap_or(Timestamp::MAX),
+    };
+    let (found, more) = assistant.notifications(&due, MAX_NOTIFICATIONS).await?;
+    if json {
+        let told: Vec<Value> = found.iter().map(|one| json::notification(one, &zone)).collect();
+        return output::json(&json!({"count": told.len(), "notifications": told, "more": more}));
+    }
+    if found.is_empty() {
+        output::note("nothing is due in these days; `adjutant notifications plan USER` plans");
+        return Ok(());
+    }
+    let rows = found.iter().map(|one| {
+        let at = zone.civil(one.due_at).strftime("%a %Y-%m-%d %H:%M").to_string();
+        let [status, by] = [one.status.name(), one.channel.name()].map(str::to_owned);
+        [at, status, by, line(&one.wording.subject), one.id.to_string()]
+    });
+    let due = format!("DUE ({zone})");
+    output::table([due.as_str(), "STATUS", "BY", "NOTIFICATION", "ID"], 3, &rows.collect::<Vec<_>>())?;
+    if more {
+        output::note(format!("only the first {MAX_NOTIFICATIONS}; ask for fewer days"));
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! `adjutant notifications plan`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::ProgressBar;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::super::local_assistant::user;
+use super::super::output::{self, Failure};
+use super::super::status::many;
+use super::plan_all;
+use super::planning::{planned_for, with_runners};
+use adjutant_app::App;
+use adjutant_assistant::json;
+use adjutant_assistant::{EventId, UserId};
+use adjutant_base::text::escape_invisible::line;
+
+/// Interval between two frames of a spinner.
+const TICK_INTERVAL: Duration = Duration::from_millis(120);
+
+/// Arguments of `adjutant notifications plan`.
+#[derive(Debug, Args)]
+pub(super) struct PlanArgs {
+    /// User to notify
+    #[arg(value_parser = user, required_unless_present = "all")]
+    user: Option<UserId>,
+    /// All users
+    #[arg(long, conflicts_with_all = ["user", "event"])]
+    all: bool,
+    /// Only this event
+    #[arg(long, value_name = "ID")]
+    event: Option<String>,
+    /// Replan events that have a plan already
+    #[arg(long)]
+    force: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Plans the notifications of one user, or of all users.
+pub(super) async fn run(args: PlanArgs, app: &Arc<App>) -> Result<(), Failure> {
+    let PlanArgs { user, event, force, json, .. } = args;
+    match user {
+        Some(user) => with_runners(app, plan(app, &user, event, force, json)).await,
+        None => with_runners(app, plan_all::plan(app, force, json)).await,
+    }
+}
+
+async fn plan(
+    app: &App,
+    user: &UserId,
+    event: Option<String>,
+    force: bool,
+    json: bool,
+) -> Result<(), Failure> {
+    let unknown = |id: String| {
+        Failure::new(format!("unknown event `{id}`"))
+            .hint("`adjutant events list --user USER` shows which there are")
+    };
+    let event = event.map(|id| EventId::parse(&id).ok_or_else(|| unknown(id))).transpose()?;
+    let (now, started) = (Timestamp::now(), std::time::Instant::now());
+    let assistant = &app.assistant;
+    // A provider may take its time. The spinner is drawn on a terminal only.
+    let bar = ProgressBar::new_spinner().with_message("planning");
+    bar.enable_steady_tick(TICK_INTERVAL);
+    let planned = planned_for(app, user, event.as_ref(), force, now).await;
+    bar.finish_and_clear();
+    let planned = planned?;
+    let planning = &planned.planning;
+    let zone = assistant.user(user).await?.preferences.zone;
+    if json {
+        let mut told = json::planning(planning, now, started.elapsed(), &zone, &[]);
+        told["unasked"] = Value::from(planned.unasked);
+        return output::json(&told);
+    }
+    output::data(&format!(
+        "{} planned, {} as before, {} withdrawn, for {}",
+        planning.planned,
+        planning.kept,
+        planning.superseded,
+        many(planning.processed, "event")
+    ))?;
+    for skipped in &planning.skipped {
+        output::note(format!("  nothing new for {}: {}", line(&skipped.title), line(&skipped.why)));
+    }
+    for other in &planning.fell_back {
+        output::note(format!("  planned by the policy: {}: {}", line(&other.title), line(&other.why)));
+    }
+    if planned.unasked > 0 {
+        let why = "one planning asks about this many; plan again for the next";
+        output::note(format!("  planned by the policy: {} more events: {why}", planned.unasked));
+    }
+    Ok(())
+}

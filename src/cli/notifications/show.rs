@@ -1,0 +1,65 @@
+//! `adjutant notifications show`.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::super::output::{self, Failure};
+use super::id::id;
+use adjutant_assistant::json;
+use adjutant_assistant::{Assistant, NotificationId};
+use adjutant_base::text::escape_invisible::line;
+
+/// Arguments of `adjutant notifications show`.
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The notification, as `adjutant notifications list` shows it
+    #[arg(value_parser = id)]
+    id: NotificationId,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints a notification with its reasons and attempts.
+pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Failure> {
+    let id = &args.id;
+    let one = assistant.notification(id).await?;
+    let zone = assistant.user(&one.user).await?.preferences.zone;
+    let attempts = assistant.attempts(id).await?;
+    let mut value = json::notification(&one, &zone);
+    value["text"] = Value::from(one.wording.text.as_str());
+    value["tries"] = attempts
+        .iter()
+        .map(|attempt| {
+            json!({
+                "number": attempt.number,
+                "started": json::time(attempt.started_at, &zone),
+                "ended": attempt.ended_at.map(|at| json::time(at, &zone)),
+                "outcome": attempt.outcome,
+                "detail": attempt.detail,
+            })
+        })
+        .collect();
+    let plan = assistant.plan_of(&one.event, &one.occurrence).await?;
+    value["plan"] = json!(plan.map(|plan| json!({"source": plan.source.name(), "reasons": plan.reasons})));
+    if args.json {
+        return output::json(&value);
+    }
+    let at = zone.civil(one.due_at).strftime("%A, %Y-%m-%d %H:%M");
+    let mut lines = vec![
+        format!("{}  {}", one.id, line(&one.wording.subject)),
+        format!("  {} by {}, due {at} ({zone})", one.status.name(), one.channel.name()),
+    ];
+    lines.extend(one.error.iter().map(|error| format!("  {}", line(error))));
+    lines.extend(one.reasons.iter().map(|reason| format!("  {}: {}", reason.by, line(&reason.why))));
+    for attempt in &attempts {
+        let outcome = attempt.outcome.as_deref().unwrap_or("goes on");
+        let detail = line(attempt.detail.as_deref().unwrap_or_default());
+        lines.push(format!(
+            "  try {} at {}: {outcome} {detail}",
+            attempt.number,
+            json::time(attempt.started_at, &zone)
+        ));
+    }
+    output::data(&lines.join("\n"))
+}

@@ -1,0 +1,50 @@
+//! `adjutant users add`.
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::super::local_assistant::{ACTOR, user};
+use super::super::output::{self, Failure};
+use super::changes::UserChanges;
+use adjutant_assistant::{Assistant, Preferences, User, UserId};
+
+/// Arguments of `adjutant users add`.
+#[derive(Debug, Args)]
+pub(super) struct AddArgs {
+    /// The full name
+    name: String,
+    /// Id of the user [default: random]
+    #[arg(long, value_parser = user)]
+    id: Option<UserId>,
+    #[command(flatten)]
+    changes: UserChanges,
+}
+
+/// Adds a user, and prints the id.
+pub(super) async fn run(args: AddArgs, assistant: &Assistant) -> Result<(), Failure> {
+    let AddArgs { name, id, changes } = args;
+    let now = Timestamp::now();
+    let id = match id {
+        Some(id) => {
+            if assistant.user(&id).await.is_ok() {
+                return Err(Failure::new(format!("a user `{id}` is there already"))
+                    .hint(format!("`adjutant users edit {id}` changes them")));
+            }
+            id
+        }
+        None => UserId::new()?,
+    };
+    let mut user = User {
+        id,
+        name,
+        email: None,
+        phone: None,
+        preferences: Preferences::default(),
+        revision: 1,
+        created_at: now,
+        updated_at: now,
+    };
+    changes.apply(&mut user)?;
+    assistant.put_user(&user, ACTOR, now).await?;
+    output::data(user.id.as_str())
+}

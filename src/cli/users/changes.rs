@@ -1,0 +1,117 @@
+//! Arguments that change a user, shared by `add` and `edit`.
+
+use clap::Args;
+
+use super::super::output::Failure;
+use adjutant_assistant::notification::Channel;
+use adjutant_assistant::user::{ChannelPreference, QuietHours, WeekendPolicy};
+use adjutant_assistant::{User, Zone};
+
+/// Addresses and preferences of a user; those that are not given stay as they are.
+#[derive(Debug, Default, Args)]
+pub(super) struct UserChanges {
+    /// The mail address; empty for none
+    #[arg(long)]
+    email: Option<String>,
+    /// The phone number with its country, such as +15550100200; empty for none
+    #[arg(long)]
+    phone: Option<String>,
+    /// The time zone, such as Europe/Berlin
+    #[arg(long, value_name = "ZONE")]
+    time_zone: Option<String>,
+    /// The language, such as en or de-CH
+    #[arg(long)]
+    locale: Option<String>,
+    /// The voice of calls
+    #[arg(long)]
+    voice: Option<String>,
+    /// Channels of notifications: email, call, both or popup
+    #[arg(long, value_parser = |text: &str| word(text, ChannelPreference::from_name, ChannelPreference::ALL, ChannelPreference::name))]
+    channels: Option<ChannelPreference>,
+    /// Quiet hours, such as 21:00-07:00, or `none`
+    #[arg(long, value_name = "HOURS", value_parser = quiet_hours)]
+    quiet_hours: Option<Quiet>,
+    /// Channels at weekends: email, call, both or none
+    #[arg(long, value_parser = |text: &str| word(text, WeekendPolicy::from_name, WeekendPolicy::ALL, WeekendPolicy::name))]
+    weekend: Option<WeekendPolicy>,
+    /// Maximum number of calls for one occurrence, 1 to 10
+    #[arg(long, value_name = "N")]
+    max_calls: Option<u32>,
+    /// Minutes before the start from which an event is urgent
+    #[arg(long, value_name = "MINUTES")]
+    escalation: Option<u32>,
+    /// Channels of an urgent notification until it is acknowledged, such as popup,email,call
+    #[arg(long, value_delimiter = ',', value_parser = |text: &str| word(text, Channel::from_name, Channel::ALL, Channel::name))]
+    ladder: Option<Vec<Channel>>,
+    /// Minutes between the steps of the ladder
+    #[arg(long, value_name = "MINUTES")]
+    ladder_wait: Option<u32>,
+    /// ntfy topic; empty for none
+    #[arg(long, value_name = "TOPIC")]
+    ntfy: Option<String>,
+    /// Webhook URL, called with POST; empty for none
+    #[arg(long, value_name = "URL")]
+    webhook: Option<String>,
+}
+
+/// Quiet hours, or none.
+type Quiet = Option<QuietHours>;
+
+fn quiet_hours(text: &str) -> Result<Quiet, String> {
+    if text == "none" {
+        return Ok(None);
+    }
+    let hours = text.split_once('-').and_then(|(start, end)| {
+        Some(QuietHours { start: start.trim().parse().ok()?, end: end.trim().parse().ok()? })
+    });
+    hours.map(Some).ok_or_else(|| "use hours like 21:00-07:00, or none".to_owned())
+}
+
+/// Reads a value by its name, or lists the names.
+pub(super) fn word<T: Copy>(
+    text: &str,
+    read: impl Fn(&str) -> Option<T>,
+    all: &[T],
+    name: impl Fn(T) -> &'static str,
+) -> Result<T, String> {
+    read(text).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
+        format!("use one of {}", names.join(", "))
+    })
+}
+
+impl UserChanges {
+    /// Applies the given values.
+    pub(super) fn apply(self, user: &mut User) -> Result<(), Failure> {
+        let optional = |place: &mut Option<String>, value: Option<String>| {
+            if let Some(value) = value {
+                *place = Some(value).filter(|value| !value.is_empty());
+            }
+        };
+        optional(&mut user.email, self.email);
+        optional(&mut user.phone, self.phone);
+        let preferences = &mut user.preferences;
+        optional(&mut preferences.ntfy_topic, self.ntfy);
+        optional(&mut preferences.webhook_url, self.webhook);
+        if let Some(name) = self.time_zone {
+            preferences.zone = Zone::named(&name).map_err(Failure::usage)?;
+        }
+        set(&mut preferences.locale, self.locale);
+        set(&mut preferences.voice, self.voice);
+        set(&mut preferences.channels, self.channels);
+        set(&mut preferences.quiet, self.quiet_hours);
+        set(&mut preferences.weekend, self.weekend);
+        set(&mut preferences.most_calls, self.max_calls);
+        set(&mut preferences.escalation_minutes, self.escalation);
+        set(&mut preferences.ladder, self.ladder);
+        set(&mut preferences.ladder_minutes, self.ladder_wait);
+        Ok(())
+    }
+}
+
+/// Sets a value that was given.
+pub(super) fn set<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}

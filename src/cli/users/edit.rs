@@ -1,0 +1,33 @@
+//! `adjutant users edit`.
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::super::local_assistant::{ACTOR, user};
+use super::super::output::{self, Failure};
+use super::changes::{UserChanges, set};
+use adjutant_assistant::{Assistant, UserId};
+
+/// Arguments of `adjutant users edit`.
+#[derive(Debug, Args)]
+pub(super) struct EditArgs {
+    /// The user, as `adjutant users list` shows them
+    #[arg(value_parser = user)]
+    id: UserId,
+    /// The full name
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    changes: UserChanges,
+}
+
+/// Changes a user. Values that are not given stay as they are.
+pub(super) async fn run(args: EditArgs, assistant: &Assistant) -> Result<(), Failure> {
+    let EditArgs { id, name, changes } = args;
+    let mut user = assistant.user(&id).await?;
+    set(&mut user.name, name);
+    changes.apply(&mut user)?;
+    assistant.put_user(&user, ACTOR, Timestamp::now()).await?;
+    output::note(format!("changed; `adjutant notifications plan {id}` plans anew"));
+    Ok(())
+}

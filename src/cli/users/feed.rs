@@ -1,0 +1,54 @@
+//! `adjutant users feed`.
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::super::local_assistant::{ACTOR, user};
+use super::super::output::{self, Failure};
+use adjutant_assistant::{Assistant, UserId};
+use adjutant_base::config::Config;
+use adjutant_terminal::socket;
+
+/// Arguments of `adjutant users feed`.
+#[derive(Debug, Args)]
+pub(super) struct FeedArgs {
+    /// The user, as `adjutant users list` shows them
+    #[arg(value_parser = user)]
+    id: UserId,
+    /// Create a new address, and revoke the old one
+    #[arg(long, conflicts_with = "off")]
+    new: bool,
+    /// End the feed
+    #[arg(long)]
+    off: bool,
+}
+
+/// Prints the address of a user's calendar feed, or revokes it.
+pub(super) async fn run(args: &FeedArgs, assistant: &Assistant, config: &Config) -> Result<(), Failure> {
+    let FeedArgs { id: user, new, off } = args;
+    let now = Timestamp::now();
+    if *off {
+        let ended = assistant.revoke_feed(user, ACTOR, now).await?;
+        output::note(if ended { "the feed has ended" } else { "there is no feed" });
+        return Ok(());
+    }
+    if !config.http.behind_tls_proxy.is_empty() {
+        return Err(Failure::new(
+            "a hub behind a proxy serves no feeds, because feeds are for programs on the same machine",
+        )
+        .hint("`adjutant events export USER --to FILE` writes a calendar that you may publish yourself"));
+    }
+    // Where a hub runs, it knows best where it listens.
+    let address = socket::holder(&config.home).and_then(|hub| hub.http).or(config.http.address);
+    let address = address.ok_or_else(|| {
+        Failure::new("the hub's HTTP listener is off, so the feed has no address")
+            .hint("set `address` under [http] in config.toml")
+    })?;
+    let secret = match assistant.feed(user).await?.filter(|_| !*new) {
+        Some(secret) => secret,
+        None => assistant.create_feed(user, ACTOR, now).await?,
+    };
+    output::data(&format!("http://{address}/feeds/{secret}.ics"))?;
+    output::note("everybody who has the address can read the calendar; `--new` replaces the address");
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! `adjutant users rule`.
+
+use clap::Args;
+use serde_json::json;
+
+use super::super::local_assistant::user;
+use super::super::output::{self, Failure};
+use super::changes::word;
+use adjutant_assistant::user::RuleKind;
+use adjutant_assistant::{Assistant, Error, Rule, RuleId, UserId};
+
+/// Arguments of `adjutant users rule`.
+#[derive(Debug, Args)]
+pub(super) struct RuleArgs {
+    /// The user, as `adjutant users list` shows them
+    #[arg(value_parser = user)]
+    id: UserId,
+    /// Kind of the rule: `vip_organizer`, `internal_meeting`, `travel_buffer` or `quiet_title`
+    #[arg(value_parser = kind, required_unless_present = "remove")]
+    kind: Option<RuleKind>,
+    /// Values of the rule, as NAME=VALUE: organizer=ann, domain=example.org, minutes=30, title=stand-up
+    #[arg(value_name = "NAME=VALUE")]
+    terms: Vec<String>,
+    /// Higher goes first, 0 to 100
+    #[arg(long, default_value_t = 50)]
+    priority: u32,
+    /// Remove the rule of this id instead
+    #[arg(long, value_name = "RULE", conflicts_with = "kind")]
+    remove: Option<String>,
+}
+
+fn kind(text: &str) -> Result<RuleKind, String> {
+    word(text, RuleKind::from_name, RuleKind::ALL, RuleKind::name)
+}
+
+/// Adds a rule and prints its id, or removes one.
+pub(super) async fn run(args: RuleArgs, assistant: &Assistant) -> Result<(), Failure> {
+    let RuleArgs { id, kind, terms, priority, remove } = args;
+    match (remove, kind) {
+        (Some(rule), _) => {
+            let unknown = || Error::Unknown { what: "rule", id: rule.clone() };
+            assistant.remove_rule(&id, &RuleId::parse(&rule).ok_or_else(unknown)?).await?;
+            output::note("removed");
+        }
+        (None, Some(kind)) => add_rule(assistant, id, kind, &terms, priority).await?,
+        (None, None) => {
+            return Err(Failure::usage("a rule needs what it is about")
+                .hint("adjutant users rule ann vip_organizer organizer=bob, or --remove RULE"));
+        }
+    }
+    Ok(())
+}
+
+async fn add_rule(
+    assistant: &Assistant,
+    user: UserId,
+    kind: RuleKind,
+    terms: &[String],
+    priority: u32,
+) -> Result<(), Failure> {
+    let term = |text: &String| {
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| Failure::usage(format!("`{text}` has no `=`")).hint("use NAME=VALUE"))?;
+        let value = value.parse::<u64>().map_or_else(|_| json!(value), |number| json!(number));
+        Ok((name.to_owned(), value))
+    };
+    let terms = terms.iter().map(term).collect::<Result<_, Failure>>()?;
+    let rule = Rule { id: RuleId::new()?, user, kind, terms, enabled: true, priority };
+    assistant.put_rule(&rule).await?;
+    output::data(rule.id.as_str())
+}

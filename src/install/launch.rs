@@ -1,0 +1,30 @@
+//! The command line that a client's configuration runs: this program, and the home if it is not the default.
+
+/// Program and home that a client's entry and its hook name.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    /// The absolute path of this program. A bare name is never written, because applications that a desktop starts do
+    /// not have the `PATH` of a shell, and an agent's `PATH` may change with the folder it works in.
+    pub(crate) program: String,
+    /// The home, if it is not the default one: clients pass none of our variables on.
+    pub(crate) home: Option<String>,
+}
+
+impl Launch {
+    /// Returns the shell line of the hook of the client named `client`.
+    pub(super) fn hook_line(&self, client: &str) -> String {
+        let home = self.home.iter().flat_map(|home| ["--home", home]);
+        let words = [self.program.as_str(), "hook", client].into_iter().chain(home);
+        words.map(quoted).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Quotes a word for a POSIX shell if it needs quotes.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@,=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
