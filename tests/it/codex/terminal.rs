@@ -243,10 +243,8 @@ fn a_form_of_an_mcp_server_of_the_real_codex_is_filled_in() {
     let arguments =
         ["codex", "--approval-policy", "on-request", "--sandbox", "read-only", "A berth, please."];
     let mut terminal = Terminal::start(&home, &arguments, 100, 40, &[]);
-    let screen = until(&mut terminal, "the form", "", |screen| screen.contains("Where does it berth?"));
-    for wanted in ["`harbour` asks through Codex", "Name of the ship", "south"] {
-        assert!(screen.contains(wanted), "no `{wanted}` in\n{screen}");
-    }
+    let form = ["`harbour` asks through Codex", "Where does it berth?", "Name of the ship", "south"];
+    until(&mut terminal, "the form", "", |screen| form.iter().all(|part| screen.contains(part)));
     // In its first moment it takes no keys.
     until(&mut terminal, "the form's keys", "\x19", |screen| screen.contains("Ctrl-Y sends it"));
     // Codex hands the fields on by their names' order.

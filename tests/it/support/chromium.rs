@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 
 use super::DEADLINE;
 
+const PAGE_LOADED: &str = "Page.loadEventFired";
+
 /// A browser with one tab, in a profile of its own.
 pub(crate) struct Browser {
     child: Child,
@@ -22,6 +24,8 @@ pub(crate) struct Browser {
     last: u64,
     /// What the page complained about: console errors, uncaught exceptions, refusals by the policy.
     complaints: Vec<String>,
+    /// Whether a page was loaded since the last act: its event may come before the answer to the act.
+    page_loaded: bool,
     _profile: tempfile::TempDir,
 }
 
@@ -108,6 +112,7 @@ impl Browser {
             session: String::new(),
             last: 0,
             complaints: Vec::new(),
+            page_loaded: false,
             _profile: profile,
         };
         let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
@@ -140,14 +145,18 @@ impl Browser {
 
     /// Opens an address and waits until it is loaded.
     pub(crate) fn open(&mut self, url: &str) {
+        self.page_loaded = false;
         let answer = self.call("Page.navigate", json!({"url": url}));
         assert_eq!(answer["errorText"], Value::Null, "{url}: {answer}");
-        self.wait_for("Page.loadEventFired");
+        self.loaded();
     }
 
     /// Waits until the page that an act of the test led to is loaded.
     pub(crate) fn loaded(&mut self) {
-        self.wait_for("Page.loadEventFired");
+        if !self.page_loaded {
+            self.next("a page that is loaded", |message| message["method"] == json!(PAGE_LOADED));
+        }
+        self.page_loaded = false;
     }
 
     /// Evaluates an expression in the page and returns its value; a promise is awaited.
@@ -180,6 +189,7 @@ impl Browser {
     pub(crate) fn press(&mut self, key: Key) {
         let (name, code, number, text) = key.parts();
         let kind = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
+        self.page_loaded = false;
         for kind in [kind, "keyUp"] {
             let text = if kind == "keyUp" { "" } else { text };
             let held = if matches!(key, Key::Palette) { 2 } else { 0 };
@@ -200,6 +210,7 @@ impl Browser {
                 return [x + width / 2, y + height / 2];
             }})()"
         ));
+        self.page_loaded = false;
         for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
             let button = if kind == "mouseMoved" { "none" } else { "left" };
             let (x, y) = (&middle[0], &middle[1]);
@@ -261,10 +272,6 @@ impl Browser {
         answer["result"].clone()
     }
 
-    fn wait_for(&mut self, event: &str) {
-        self.next(event, |message| message["method"] == json!(event));
-    }
-
     fn next(&mut self, wanted: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let end = Instant::now() + DEADLINE + Duration::from_secs(5);
         loop {
@@ -272,6 +279,7 @@ impl Browser {
             let message = self.messages.recv_timeout(left);
             let message = message.unwrap_or_else(|error| panic!("chromium: no answer to {wanted}: {error}"));
             match message["method"].as_str() {
+                Some(PAGE_LOADED) => self.page_loaded = true,
                 Some("Log.entryAdded") if message["params"]["entry"]["level"] == json!("error") => {
                     self.complaints.push(message["params"]["entry"]["text"].to_string());
                 }
