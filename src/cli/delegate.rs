@@ -49,10 +49,10 @@ pub(super) struct DelegateArgs {
     #[arg(long, value_name = "TIME", value_parser = span)]
     timeout: Option<Duration>,
     /// Where the agent works: in the folder itself, or in a new git worktree
-    #[arg(long, value_parser = PossibleValuesParser::new(Isolation::ALL.map(Isolation::name)))]
+    #[arg(long, value_parser = PossibleValuesParser::new(Isolation::ALL.iter().map(|one| one.name())))]
     isolation: Option<String>,
     /// Permission level, at most the agent's own
-    #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(Permission::ALL.map(Permission::name)))]
+    #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(Permission::ALL.iter().map(|level| level.name())))]
     permission: Option<String>,
     /// Command that checks the result in the folder after the run; may be repeated, and all must pass
     #[arg(long = "check", value_name = "COMMAND")]

@@ -10,7 +10,7 @@ use super::caller::{Origin, TcpConnection};
 use super::definition::Agent;
 use super::executor::context::{ActiveRun, ExecutorContext};
 use super::executor::queue;
-use super::import::Found;
+use super::import::Definitions;
 use super::lint::{self, Report};
 use super::registry::Registry;
 use super::selector::{Plan, Selector};
@@ -56,7 +56,7 @@ impl Agents {
     /// Lints one agent and plans its runners as of now. `workdir` is the folder that it would work in; at most
     /// `max_bytes` of its file are read. Blocks on the disk.
     pub fn examine(&self, agent: &Arc<Agent>, workdir: &Path, max_bytes: usize) -> (Report, Plan) {
-        let found = Found { agents: vec![agent.clone()], ..Found::default() };
+        let found = Definitions { agents: vec![agent.clone()], ..Definitions::default() };
         let selector = &self.context.selector;
         let untrusted = |agent: &Agent| !self.registry.trusted(agent);
         let report = lint::lint(found, &[], untrusted, selector.candidates(), workdir, max_bytes);
@@ -68,7 +68,7 @@ impl Agents {
     pub fn origin(&self, pid: u32) -> Origin {
         let line = match process::ancestry(pid) {
             Ancestry::Unknown => return Origin::Outside,
-            Ancestry::Gone => return Origin::Gone,
+            Ancestry::Gone => return Origin::Exited,
             Ancestry::Above(line) => line,
         };
         let active = self.context.active();
@@ -77,7 +77,7 @@ impl Agents {
         match task {
             Some(task) => Origin::Task(task),
             // A check, or a process that outlived its run: started by this hub, and of no task any more.
-            None if line.contains(&std::process::id()) => Origin::Gone,
+            None if line.contains(&std::process::id()) => Origin::Exited,
             None => Origin::Outside,
         }
     }

@@ -32,17 +32,17 @@ impl TcpConnection {
         Self { local, remote, origin: OnceLock::new() }
     }
 
-    /// Returns the origin of the other end; `look` finds it in the table of processes.
-    pub(crate) fn origin(&self, look: impl FnOnce() -> Origin) -> Origin {
+    /// Returns the origin of the other end; `find` finds it in the table of processes.
+    pub(crate) fn origin(&self, find: impl FnOnce() -> Origin) -> Origin {
         if let Some(known) = self.origin.get() {
             return known.clone();
         }
-        let found = look();
-        // A process that was not found may be found at the next request.
-        if found != Origin::Gone {
-            let _ = self.origin.set(found.clone());
+        let origin = find();
+        // A process that was not origin may be origin at the next request.
+        if origin != Origin::Exited {
+            let _ = self.origin.set(origin.clone());
         }
-        found
+        origin
     }
 }
 
@@ -55,7 +55,7 @@ pub enum Origin {
     /// It runs below the supervisor of this task.
     Task(TaskId),
     /// Its process had exited before the lookup, so its requests are rejected.
-    Gone,
+    Exited,
 }
 
 /// The viewer of tasks.

@@ -6,87 +6,49 @@ use std::time::Duration;
 pub use adjutant_base::config::agents::Program;
 use adjutant_host::files::Source;
 
-/// The permission level of an agent: what its runner may do to the disk and the network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Permission {
-    /// Reads only.
-    #[default]
-    ReadOnly,
-    /// Changes files below the working folder.
-    WorkspaceWrite,
-    /// Everything that the user could do.
-    Full,
-}
-
-impl Permission {
-    /// Every level, the least first.
-    pub const ALL: [Self; 3] = [Self::ReadOnly, Self::WorkspaceWrite, Self::Full];
-
-    /// Returns the word in files, on the command line and on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ReadOnly => "read-only",
-            Self::WorkspaceWrite => "workspace-write",
-            Self::Full => "full",
-        }
-    }
-
-    /// Returns the level of a word.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.name() == name)
+adjutant_base::named_enum! {
+    /// The permission level of an agent: what its runner may do to the disk and the network. The least comes first.
+    #[derive(Default)]
+    Permission {
+        /// Reads only.
+        #[default]
+        ReadOnly = "read-only",
+        /// Changes files below the working folder.
+        WorkspaceWrite = "workspace-write",
+        /// Everything that the user could do.
+        Full = "full",
     }
 }
 
-/// What happens to a run when its hub exits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnHubExit {
-    /// It ends, with everything it started.
-    #[default]
-    Kill,
-    /// It continues, and the next hub adopts it.
-    Keep,
-}
-
-impl OnHubExit {
-    /// Every choice, the default first.
-    pub const ALL: [Self; 2] = [Self::Kill, Self::Keep];
-
-    /// Returns the word in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Kill => "kill",
-            Self::Keep => "keep",
-        }
+adjutant_base::named_enum! {
+    /// What happens to a run when its hub exits.
+    #[derive(Default)]
+    OnHubExit {
+        /// It ends, with everything it started.
+        #[default]
+        Kill = "kill",
+        /// It continues, and the next hub adopts it.
+        Keep = "keep",
     }
 }
 
-/// The folder that an agent works in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Isolation {
-    /// In the folder that the caller names.
-    #[default]
-    None,
-    /// In a worktree of that folder's repository, made for the task.
-    Worktree,
-}
-
-impl Isolation {
-    /// Every choice, the default first.
-    pub const ALL: [Self; 2] = [Self::None, Self::Worktree];
-
-    /// Returns the word in files and on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Worktree => "worktree",
-        }
+adjutant_base::named_enum! {
+    /// The folder that an agent works in.
+    #[derive(Default)]
+    Isolation {
+        /// In the folder that the caller names.
+        #[default]
+        None = "none",
+        /// In a worktree of that folder's repository, made for the task.
+        Worktree = "worktree",
     }
 }
 
 /// One agent, parsed and validated.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agent {
-    /// The path below the root without extension, `/` for subfolders.
+    /// The name in the file, where its format has one; else the path below the root without extension, `/` for
+    /// subfolders.
     pub name: String,
     pub description: String,
     /// The agent's instructions, trimmed; never empty.

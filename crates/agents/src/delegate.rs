@@ -77,11 +77,11 @@ impl Parent {
     async fn load(context: &ExecutorContext, caller: &Caller) -> Result<Option<Self>, Error> {
         let task = match &caller.origin {
             Origin::Outside => return Ok(None),
-            Origin::Gone => return Err(Error::AskerGone),
+            Origin::Exited => return Err(Error::CallerExited),
             Origin::Task(task) => task,
         };
-        let row = tasks::get(&context.store, task.as_str()).await?.ok_or(Error::AskerGone)?;
-        let options = rows::options(&row).map_err(|_| Error::AskerGone)?;
+        let row = tasks::get(&context.store, task.as_str()).await?.ok_or(Error::CallerExited)?;
+        let options = rows::options(&row).map_err(|_| Error::CallerExited)?;
         Ok(Some(Self {
             permission: options.permission(),
             isolation: options.isolation(),
@@ -166,7 +166,7 @@ fn validate(
         }
     }
     if let Some(schema) = &request.output_schema
-        && let Err(reason) = output_schema::check(schema)
+        && let Err(reason) = output_schema::validate(schema)
     {
         return Err(Error::Schema { reason });
     }

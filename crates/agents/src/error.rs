@@ -1,7 +1,7 @@
 //! Error of a delegation or of a request about a task.
 
 use super::definition::Permission;
-use super::runner::Refused;
+use super::runner::Rejection;
 use super::workdir;
 use adjutant_store as store;
 
@@ -24,7 +24,7 @@ pub enum Error {
     #[error("the {what} holds a NUL character, which no command line can carry")]
     Nul { what: &'static str },
     #[error("working_directory {0}")]
-    Workdir(#[from] workdir::Fault),
+    Workdir(#[from] workdir::Error),
     #[error(
         "isolation `worktree` needs a git repository with at least one commit, and the working directory is in none: {reason}"
     )]
@@ -48,7 +48,7 @@ pub enum Error {
     #[error("a delegated agent may delegate writing below its own working directory only")]
     WorkdirFromWithin,
     #[error("the calling process has ended")]
-    AskerGone,
+    CallerExited,
     #[error("this task is {depth} delegations deep, and {limit} is the limit")]
     Depth { depth: u32, limit: u32 },
     #[error("the first task of this tree has {count} tasks below it already, which is the limit")]
@@ -56,7 +56,7 @@ pub enum Error {
     #[error("no runner can run agent `{agent}`: {reason}")]
     NoRunner { agent: String, reason: String },
     #[error("{0}")]
-    Refused(#[from] Refused),
+    Rejected(#[from] Rejection),
     /// No task that the viewer may see has this id.
     #[error("unknown task `{id}`")]
     UnknownTask { id: String },

@@ -1,4 +1,4 @@
-//! Formats of definition files, Adjutant's own and those of other programs: from the text of one file to a [`Draft`].
+//! Formats of definition files, Adjutant's own and those of other programs: from the text of one file to an [`Agent`].
 //!
 //! Every key of a file gets a report: it is supported, mapped or unsupported. Nothing of another program's file is run,
 //! and none of them grants `full`, because only a file of Adjutant may.
@@ -6,15 +6,14 @@
 mod claude;
 mod codex;
 mod copilot;
-pub(crate) mod draft;
 mod gemini;
+mod key_report;
 mod markdown;
 mod native;
 mod opencode;
 
-use super::definition::Program;
+use super::definition::{Agent, Program};
 use adjutant_base::text::front_matter;
-pub use draft::Draft;
 pub(crate) use native::{KEYS, write};
 
 /// Returns the agent's name, without folders, of a file below a folder of `program`; `None` if the file's name is not a
@@ -45,9 +44,9 @@ pub(crate) fn is_definition(program: Program, text: &str) -> bool {
     }
 }
 
-/// Parses the text of one file. The error is a sentence fragment.
-pub fn read(program: Program, text: &str) -> Result<Draft, String> {
-    let draft = match program {
+/// Parses the text of one file: what the file says of the agent. The error is a sentence fragment.
+pub fn read(program: Program, text: &str) -> Result<Agent, String> {
+    let agent = match program {
         Program::Adjutant => native::read(text)?,
         Program::Claude => claude::read(text)?,
         Program::Copilot => copilot::read(text)?,
@@ -55,7 +54,7 @@ pub fn read(program: Program, text: &str) -> Result<Draft, String> {
         Program::Gemini => gemini::read(text)?,
         Program::Opencode => opencode::read(text)?,
     };
-    for (what, value) in [("persona", &draft.persona), ("description", &draft.description)] {
+    for (what, value) in [("persona", &agent.persona), ("description", &agent.description)] {
         if value.is_empty() {
             return Err(format!("it has no {what}"));
         }
@@ -64,7 +63,7 @@ pub fn read(program: Program, text: &str) -> Result<Draft, String> {
             return Err(format!("its {what} has a NUL character"));
         }
     }
-    Ok(draft)
+    Ok(agent)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::definition::{Agent, FieldSupport, Program};
-use super::formats::{self, Draft};
+use super::formats;
 use super::loader;
 use super::registry::Registry;
 use adjutant_base::config::agents::{AgentRoot, AgentsConfig};
@@ -30,7 +30,7 @@ pub enum Error {
 
 /// The definitions at a path.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct Definitions {
     /// By file.
     pub agents: Vec<Arc<Agent>>,
     /// Files that cannot be read as definitions.
@@ -39,7 +39,7 @@ pub struct Found {
 
 /// One file with its planned outcome.
 #[derive(Debug)]
-pub struct Step {
+pub struct PlannedImport {
     pub from: PathBuf,
     /// The program of the file, where it is known.
     pub program: Option<Program>,
@@ -52,16 +52,16 @@ pub struct Step {
 #[derive(Debug)]
 pub enum Outcome {
     /// `text` is written to `to`, as agent `name`; `change` compares it to the current file.
-    Place { name: String, to: PathBuf, text: String, change: Change },
+    Write { name: String, to: PathBuf, text: String, change: Change },
     /// Another file of the same import has the same name and other content.
-    Taken { name: String, by: PathBuf },
+    Conflict { name: String, by: PathBuf },
     /// It is left out, for this reason.
-    Bad(String),
+    Rejected(String),
 }
 
 /// Reads what lies at `from`: a file, a folder of definitions, or a workspace or home that has such folders. Without
 /// a program, the path says whose they are, and then the content. Folders of `own` are read too when `own`.
-pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) -> Result<Found, Error> {
+pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) -> Result<Definitions, Error> {
     let path = || from.to_owned();
     let kind =
         fs::metadata(from).map_err(|error| Error::Unreadable { path: path(), reason: error.to_string() })?;
@@ -71,9 +71,10 @@ pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) ->
     };
     let absolute = std::path::absolute(from).unwrap_or_else(|_| from.to_owned());
     if !kind.is_dir() {
-        let program = program.or_else(|| program_of_file(&absolute, own)).or_else(|| sniff(from, limits));
+        let program =
+            program.or_else(|| program_of_file(&absolute, own)).or_else(|| program_of_text(from, limits));
         let program = program.ok_or_else(|| Error::Unclear { path: path() })?;
-        return Ok(lone(from, program, limits));
+        return Ok(read_file(from, program, limits));
     }
     let mut roots = Vec::new();
     for program in &programs {
@@ -86,7 +87,7 @@ pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) ->
     }
     if roots.is_empty() {
         let by_path = || programs.iter().copied().find(|program| is_folder_of(&absolute, *program));
-        let program = program.or_else(by_path).or_else(|| look_inside(from, own, limits));
+        let program = program.or_else(by_path).or_else(|| program_of_folder(from, own, limits));
         roots.push(AgentRoot::named(path(), program.ok_or_else(|| Error::Unclear { path: path() })?));
     }
     let config = AgentsConfig {
@@ -101,65 +102,66 @@ pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) ->
     if agents.is_empty() && catalogue.problems.is_empty() {
         return Err(Error::Nothing { path: path() });
     }
-    Ok(Found { agents, problems: catalogue.problems.clone() })
+    Ok(Definitions { agents, problems: catalogue.problems.clone() })
 }
 
 /// Plans the files below `into`. Writes nothing.
-pub fn plan(found: Found, into: &Path) -> Vec<Step> {
+pub fn plan(found: Definitions, into: &Path) -> Vec<PlannedImport> {
     let mut names: BTreeMap<String, (PathBuf, String)> = BTreeMap::new();
-    let mut steps = Vec::new();
+    let mut planned = Vec::new();
     for agent in &found.agents {
         let from = agent.source.file.clone().unwrap_or_default();
         let name = own_name(&agent.name);
-        let text = formats::write(&Draft::of(agent));
+        let text = formats::write(agent);
         let to = into.join(format!("{name}.yaml"));
         let mut notes = notes(agent);
         if name != agent.name {
             notes.insert(0, format!("its name `{}` becomes `{name}`", agent.name));
         }
         let outcome = match (names.get(&name), atomic_write::compare(&to, &text)) {
-            _ if name.is_empty() => {
-                Outcome::Bad(format!("its name `{}` has no letter or digit to make a name of", agent.name))
-            }
-            (Some((by, other)), _) if *other != text => Outcome::Taken { name, by: by.clone() },
-            (Some(_), _) => Outcome::Place { name, to, text, change: Change::Same },
-            (None, Err(reason)) => Outcome::Bad(reason),
+            _ if name.is_empty() => Outcome::Rejected(format!(
+                "its name `{}` has no letter or digit to make a name of",
+                agent.name
+            )),
+            (Some((by, other)), _) if *other != text => Outcome::Conflict { name, by: by.clone() },
+            (Some(_), _) => Outcome::Write { name, to, text, change: Change::Same },
+            (None, Err(reason)) => Outcome::Rejected(reason),
             (None, Ok(change)) => {
                 names.insert(name.clone(), (from.clone(), text.clone()));
-                Outcome::Place { name, to, text, change }
+                Outcome::Write { name, to, text, change }
             }
         };
-        steps.push(Step { from, program: Some(agent.program), outcome, notes });
+        planned.push(PlannedImport { from, program: Some(agent.program), outcome, notes });
     }
-    steps.extend(found.problems.into_iter().map(|problem| Step {
+    planned.extend(found.problems.into_iter().map(|problem| PlannedImport {
         from: problem.source.file.unwrap_or_default(),
         program: None,
-        outcome: Outcome::Bad(problem.message),
+        outcome: Outcome::Rejected(problem.message),
         notes: Vec::new(),
     }));
-    steps.sort_by(|one, other| one.from.cmp(&other.from));
-    steps
+    planned.sort_by(|one, other| one.from.cmp(&other.from));
+    planned
 }
 
 fn notes(agent: &Agent) -> Vec<String> {
-    let fates = agent.fields.iter().filter_map(|field| match &field.support {
+    let fields = agent.fields.iter().filter_map(|field| match &field.support {
         FieldSupport::Supported => None,
         FieldSupport::Mapped(to) => Some(format!("`{}`: {to}", field.key)),
         FieldSupport::Unsupported(why) => Some(format!("`{}` is not carried over: {why}", field.key)),
         FieldSupport::Unknown => Some(format!("`{}` is not imported: the key is unknown", field.key)),
     });
-    agent.warnings.iter().cloned().chain(fates).collect()
+    agent.warnings.iter().cloned().chain(fields).collect()
 }
 
 /// Reads a single file.
-fn lone(file: &Path, program: Program, limits: Limits) -> Found {
+fn read_file(file: &Path, program: Program, limits: Limits) -> Definitions {
     let relative = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let source = Source { root: String::new(), relative, file: Some(file.to_owned()) };
     let read = read_text(file, limits.file)
         .and_then(|text| loader::agent(program, false, source.clone(), &text, String::new()));
     match read {
-        Ok(agent) => Found { agents: vec![Arc::new(agent)], problems: Vec::new() },
-        Err(message) => Found { agents: Vec::new(), problems: vec![Problem { source, message }] },
+        Ok(agent) => Definitions { agents: vec![Arc::new(agent)], problems: Vec::new() },
+        Err(message) => Definitions { agents: Vec::new(), problems: vec![Problem { source, message }] },
     }
 }
 
@@ -184,15 +186,15 @@ fn program_of_file(file: &Path, own: bool) -> Option<Program> {
 }
 
 /// Returns the program of the files in a folder, by the first file that shows it.
-fn look_inside(folder: &Path, own: bool, limits: Limits) -> Option<Program> {
+fn program_of_folder(folder: &Path, own: bool, limits: Limits) -> Option<Program> {
     let entries = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let mut entries: Vec<PathBuf> = entries.take(limits.files).filter(|entry| entry.is_file()).collect();
     entries.sort();
-    entries.iter().find_map(|entry| program_of_file(entry, own).or_else(|| sniff(entry, limits)))
+    entries.iter().find_map(|entry| program_of_file(entry, own).or_else(|| program_of_text(entry, limits)))
 }
 
 /// Returns the program of a Markdown file by its keys.
-fn sniff(file: &Path, limits: Limits) -> Option<Program> {
+fn program_of_text(file: &Path, limits: Limits) -> Option<Program> {
     file.extension().filter(|extension| extension.eq_ignore_ascii_case("md"))?;
     let text = read_text(file, limits.file).ok()?;
     let parsed = front_matter::parse(&text).ok()?;

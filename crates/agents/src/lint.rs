@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::definition::{Agent, FieldSupport, Permission, Program};
 use super::formats::KEYS;
-use super::import::Found;
+use super::import::Definitions;
 use super::runner::environment::RunnerEnv;
 use super::runner::{AttemptSpec, CommandVariant};
 use super::selector::Candidate;
@@ -80,7 +80,7 @@ impl Report {
 /// `untrusted` returns whether an agent lacks the user's trust. `workdir` is the folder that they would work in,
 /// `max_bytes` the most bytes that are read of a file.
 pub fn lint(
-    found: Found,
+    found: Definitions,
     hidden: &[(Arc<Agent>, String)],
     untrusted: impl Fn(&Agent) -> bool,
     candidates: &[Candidate],

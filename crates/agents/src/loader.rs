@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::bundled::BUNDLED;
 use super::catalogue::Catalogue;
 use super::definition::{Agent, Program};
-use super::formats::{self, Draft};
+use super::formats;
 use adjutant_base::config::agents::AgentRoot;
 use adjutant_base::config::folders::Root;
 use adjutant_host::files::{FileFormat, Found, Problem, Scan, Source};
@@ -78,45 +78,16 @@ pub(super) fn agent(
     if program == Program::Adjutant && is_yml(last) {
         return Err("its name ends in .yml; an agent's ends in .yaml".to_owned());
     }
-    let Draft {
-        name,
-        description,
-        persona,
-        model,
-        runner,
-        permission,
-        timeout,
-        on_hub_exit,
-        isolation,
-        checks,
-        env,
-        fields,
-        warnings,
-    } = formats::read(program, text)?;
+    let mut agent = formats::read(program, text)?;
     let stem = formats::stem(program, last).unwrap_or(last);
     let stem = if folders.is_empty() { stem.to_owned() } else { format!("{folders}/{stem}") };
     if stem.contains(char::is_control) {
         return Err("its name has control characters".to_owned());
     }
-    Ok(Agent {
-        name: name.unwrap_or(stem),
-        description,
-        persona,
-        model,
-        runner,
-        permission,
-        timeout,
-        on_hub_exit,
-        isolation,
-        checks,
-        env,
-        program,
-        source,
-        digest,
-        needs_trust,
-        fields,
-        warnings,
-    })
+    if agent.name.is_empty() {
+        agent.name = stem;
+    }
+    Ok(Agent { program, source, digest, needs_trust, ..agent })
 }
 
 fn is_yml(name: &str) -> bool {

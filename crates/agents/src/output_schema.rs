@@ -6,7 +6,7 @@ use serde_json::Value;
 const MAX_BYTES: usize = 256 * 1024;
 
 /// Validates a schema that a caller gave. The error is a sentence fragment.
-pub(super) fn check(schema: &Value) -> Result<(), String> {
+pub(super) fn validate(schema: &Value) -> Result<(), String> {
     if !schema.is_object() {
         return Err("it is not an object".to_owned());
     }
@@ -44,8 +44,8 @@ fn parse(message: &str) -> Result<Value, String> {
     let fenced = message.split_once("```").and_then(|(_, rest)| {
         let (head, body) = rest.split_once('\n')?;
         let (body, after) = body.split_once("```")?;
-        let plain = matches!(head.trim(), "" | "json" | "JSON") && !after.contains("```");
-        plain.then(|| serde_json::from_str(body).ok()).flatten()
+        let is_json = matches!(head.trim(), "" | "json" | "JSON") && !after.contains("```");
+        is_json.then(|| serde_json::from_str(body).ok()).flatten()
     });
     fenced.ok_or_else(|| format!("it is not JSON: {error}"))
 }
@@ -69,12 +69,12 @@ pub(super) fn repair(schema: &Value, fault: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{check, read};
+    use super::{read, validate};
 
     #[test]
     fn answers_are_read_as_models_give_them() {
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
-        check(&schema).unwrap();
+        validate(&schema).unwrap();
         for message in
             ["{\"n\":1}", " {\"n\":1}\n", "```json\n{\"n\":1}\n```", "Here it is:\n```\n{\"n\":1}\n```\n"]
         {
@@ -86,7 +86,7 @@ mod tests {
         for bad in
             [json!([]), json!({"type": 5}), json!({"pattern": "("}), json!({"$ref": "http://127.0.0.1/x"})]
         {
-            assert!(check(&bad).is_err(), "{bad}");
+            assert!(validate(&bad).is_err(), "{bad}");
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::agents::Agents;
 use super::caller::{Caller, Origin};
-use super::definition::{Agent, Isolation, OnHubExit, Permission, Program};
+use super::definition::{Agent, Isolation, Permission};
 use super::error::Error;
 use super::executor::context::make_private;
 use super::request::ValidatedRequest;
@@ -74,25 +74,14 @@ impl Agents {
     }
 }
 
-/// Returns the agent of a query, which no file describes.
+/// Returns the agent of a query, which no file describes: read-only, in the folder that the query names.
 fn agent(name: &str, persona: &str, runner: Option<&str>, model: Option<&str>) -> Agent {
     Agent {
         name: name.to_owned(),
-        description: String::new(),
         persona: persona.to_owned(),
         model: model.map(str::to_owned),
         runner: runner.map(str::to_owned),
-        permission: Permission::ReadOnly,
-        timeout: None,
-        on_hub_exit: OnHubExit::Kill,
-        isolation: Isolation::None,
-        checks: Vec::new(),
-        env: BTreeMap::new(),
-        program: Program::Adjutant,
         source: Source { root: ASKER.to_owned(), relative: name.to_owned(), file: None },
-        digest: String::new(),
-        needs_trust: false,
-        fields: Vec::new(),
-        warnings: Vec::new(),
+        ..Agent::default()
     }
 }

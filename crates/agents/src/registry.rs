@@ -48,7 +48,7 @@ impl Registry {
     /// Returns whether an agent may be run: it is the user's own, or the user has trusted this exact content at this
     /// path. Reads one small file for an agent of a project; blocks on the disk.
     pub fn trusted(&self, agent: &Agent) -> bool {
-        !agent.needs_trust || self.trust.as_deref().is_some_and(|store| trust_store::knows(store, agent))
+        !agent.needs_trust || self.trust.as_deref().is_some_and(|store| trust_store::contains(store, agent))
     }
 
     /// Records that the user trusts this exact content at this path. Only interfaces for the user may call it, because

@@ -17,7 +17,7 @@ pub struct Outcome {
     pub status: Ending,
     /// The result of the hub's own checks, whatever the agent says.
     #[serde(default)]
-    pub verdict: Verdict,
+    pub verdict: Verification,
     /// The agent's final message; also of a failed run, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -25,7 +25,7 @@ pub struct Outcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Fault>,
+    pub failure: Option<FailureReport>,
     #[serde(default, rename = "run_report")]
     pub report: RunReport,
 }
@@ -33,7 +33,7 @@ pub struct Outcome {
 /// Whether the checks confirmed the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Verification {
     /// No checks were asked for, or they never ran.
     #[default]
     Unverified,
@@ -48,7 +48,7 @@ impl Outcome {
     pub fn new(status: Ending) -> Self {
         Self {
             status,
-            verdict: Verdict::default(),
+            verdict: Verification::default(),
             message: None,
             structured: None,
             failure: None,
@@ -83,15 +83,15 @@ mod ending {
 /// Why a task did not succeed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Fault {
+pub struct FailureReport {
     /// One of [`super::runner::failure::Class`]'s words, or `schema`, `lost` or `hub`.
     pub class: String,
     pub detail: String,
 }
 
-impl From<&Failure> for Fault {
+impl From<&Failure> for FailureReport {
     fn from(failure: &Failure) -> Self {
-        Self { class: failure.class.word().to_owned(), detail: failure.detail.clone() }
+        Self { class: failure.class.name().to_owned(), detail: failure.detail.clone() }
     }
 }
 
@@ -139,7 +139,7 @@ pub struct Attempt {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Fault>,
+    pub failure: Option<FailureReport>,
 }
 
 /// Tokens and cost, summed over the attempts; absent where no runner reported them.

@@ -16,7 +16,7 @@ mod opencode;
 pub(crate) mod output_parser;
 pub mod probe;
 pub(crate) mod progress;
-mod run_state;
+pub(crate) mod run_state;
 pub(crate) mod sanitize;
 
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ use command_line::OutputFormat;
 use custom::config::CustomRunner;
 use output_parser::OutputParser;
 
-pub use command_line::{AttemptSpec, CommandVariant, OutputFiles, Refused, SchemaEnforcement};
+pub use command_line::{AttemptSpec, CommandVariant, OutputFiles, Rejection, SchemaEnforcement};
 
 /// A CLI that can run an agent.
 #[derive(Clone, Debug)]
@@ -90,7 +90,7 @@ impl Runner {
     }
 
     /// Builds the command line of an attempt, or returns why this runner rejects it.
-    pub fn prepare(&self, spec: &AttemptSpec<'_>) -> Result<PreparedCommand, Refused> {
+    pub fn prepare(&self, spec: &AttemptSpec<'_>) -> Result<PreparedCommand, Rejection> {
         let (variables, line) = match self {
             Self::Codex => (codex::VARIABLES, codex::command(spec)),
             Self::Copilot => (copilot::VARIABLES, copilot::command(spec)),

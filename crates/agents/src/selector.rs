@@ -40,16 +40,16 @@ pub struct Choice {
     pub variant: CommandVariant,
 }
 
-/// The verdict of the selection on one runner.
+/// The eligibility of the selection on one runner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Considered {
     pub runner: String,
-    pub verdict: Verdict,
+    pub eligibility: Eligibility,
 }
 
 /// Why a runner is or is not tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Eligibility {
     /// It was named and supports the model.
     Named,
     /// It is tried by its priority.
@@ -63,7 +63,7 @@ pub enum Verdict {
     Unknown,
 }
 
-/// The runners to try, in order, and the verdict on every runner.
+/// The runners to try, in order, and the eligibility on every runner.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub choices: Vec<Choice>,
@@ -155,7 +155,7 @@ impl Selector {
     ) -> impl Iterator<Item = (Considered, Option<Choice>)> + 'a {
         let unknown = named
             .filter(|name| !self.candidates.iter().any(|candidate| candidate.runner.name() == *name))
-            .map(|name| (Considered { runner: name.to_owned(), verdict: Verdict::Unknown }, None));
+            .map(|name| (Considered { runner: name.to_owned(), eligibility: Eligibility::Unknown }, None));
         // The agent's own choice precedes the command line's, because it is the more specific one.
         let first = [named, self.preferred.as_deref()];
         let rank = move |candidate: &Candidate| {
@@ -169,21 +169,21 @@ impl Selector {
             let cooldown = self.cooldown_left(name, now);
             let found = find(&candidate.runner, candidate.program.as_deref());
             let mut choice = None;
-            let verdict = match (found, cooldown) {
-                _ if !candidate.supports(model) => Verdict::OtherModels(candidate.models.clone()),
-                (None, _) => Verdict::NotInstalled,
-                (Some(_), Some(left)) => Verdict::Limited(left),
+            let eligibility = match (found, cooldown) {
+                _ if !candidate.supports(model) => Eligibility::OtherModels(candidate.models.clone()),
+                (None, _) => Eligibility::NotInstalled,
+                (Some(_), Some(left)) => Eligibility::Limited(left),
                 (Some(program), None) => {
                     let variant = self.variant_of(candidate);
                     choice = Some(Choice { runner: candidate.runner.clone(), program, variant });
                     if rank(candidate) < first.len() {
-                        Verdict::Named
+                        Eligibility::Named
                     } else {
-                        Verdict::Priority(candidate.priority)
+                        Eligibility::Priority(candidate.priority)
                     }
                 }
             };
-            (Considered { runner: name.to_owned(), verdict }, choice)
+            (Considered { runner: name.to_owned(), eligibility }, choice)
         }))
     }
 
@@ -216,23 +216,23 @@ impl Selector {
 }
 
 impl Considered {
-    /// Returns the verdict as a sentence fragment.
+    /// Returns the eligibility as a sentence fragment.
     pub fn reason(&self) -> String {
-        match &self.verdict {
-            Verdict::Named => "it is named".to_owned(),
-            Verdict::Priority(priority) => format!("by its priority, {priority}"),
-            Verdict::OtherModels(models) => format!("runs {} only", models.join(", ")),
-            Verdict::NotInstalled => "is not installed".to_owned(),
-            Verdict::Limited(left) => {
+        match &self.eligibility {
+            Eligibility::Named => "it is named".to_owned(),
+            Eligibility::Priority(priority) => format!("by its priority, {priority}"),
+            Eligibility::OtherModels(models) => format!("runs {} only", models.join(", ")),
+            Eligibility::NotInstalled => "is not installed".to_owned(),
+            Eligibility::Limited(left) => {
                 format!("is at its usage limit for {} more s", left.as_secs().max(1))
             }
-            Verdict::Unknown => "is not configured".to_owned(),
+            Eligibility::Unknown => "is not configured".to_owned(),
         }
     }
 
     /// Returns whether the runner is tried.
     pub fn is_tried(&self) -> bool {
-        matches!(self.verdict, Verdict::Named | Verdict::Priority(_))
+        matches!(self.eligibility, Eligibility::Named | Eligibility::Priority(_))
     }
 }
 

@@ -3,16 +3,17 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::run_report::{Check, Outcome, RunReport, Verdict};
+use super::run_report::{Check, Outcome, RunReport, Verification};
 use super::task::Ending;
 
 impl Outcome {
     /// Says how it ended, in one sentence with the reason where there is one.
     pub fn sentence(&self) -> String {
-        let reason = |fault: &super::run_report::Fault| match fault.detail.trim().trim_end_matches('.') {
-            "" => format!("({})", fault.class),
-            detail => format!("({}): {detail}", fault.class),
-        };
+        let reason =
+            |fault: &super::run_report::FailureReport| match fault.detail.trim().trim_end_matches('.') {
+                "" => format!("({})", fault.class),
+                detail => format!("({}): {detail}", fault.class),
+            };
         let why = self.failure.as_ref().map(reason).unwrap_or_default();
         match self.status {
             Ending::Succeeded => "The agent has finished.".to_owned(),
@@ -44,9 +45,9 @@ impl Outcome {
         facts.extend(commands(report));
         facts.extend(files(report));
         facts.push(match self.verdict {
-            Verdict::Unverified => "unverified".to_owned(),
-            Verdict::Verified => format!("verified by {}", counted(report.checks.len(), "check")),
-            Verdict::Refuted => {
+            Verification::Unverified => "unverified".to_owned(),
+            Verification::Verified => format!("verified by {}", counted(report.checks.len(), "check")),
+            Verification::Refuted => {
                 let failed: Vec<String> =
                     report.checks.iter().filter(|check| !check.passed).map(Check::line).collect();
                 format!("not verified, failed: {}", failed.join(", "))
@@ -113,13 +114,15 @@ fn counted(number: usize, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::run_report::{Attempt, ChangedFile, Check, Fault, Outcome, Repository, RunReport, Verdict};
+    use crate::run_report::{
+        Attempt, ChangedFile, Check, FailureReport, Outcome, Repository, RunReport, Verification,
+    };
     use crate::task::Ending;
 
     #[test]
     fn an_outcome_reads_as_one_line() {
         let outcome = Outcome {
-            verdict: Verdict::Refuted,
+            verdict: Verification::Refuted,
             report: RunReport {
                 attempts: vec![Attempt {
                     runner: "codex".to_owned(),
@@ -146,7 +149,7 @@ mod tests {
             outcome.summary(),
             "codex m; read-only; 1.2 s; 1 file changed +3 \u{2212}1; not verified, failed: make test; 0 processes left"
         );
-        let fault = Fault { class: "usage_limit".to_owned(), detail: "try later.".to_owned() };
+        let fault = FailureReport { class: "usage_limit".to_owned(), detail: "try later.".to_owned() };
         let failed = Outcome { failure: Some(fault), ..Outcome::new(Ending::Failed) };
         assert_eq!(failed.sentence(), "The agent did not finish (usage_limit): try later.");
     }

@@ -10,7 +10,7 @@ use super::caller::{Caller, Viewer};
 use super::error::Error;
 use super::executor::context::now;
 use super::executor::rows;
-use super::run_report::{Fault, Outcome};
+use super::run_report::{FailureReport, Outcome};
 use super::task::{Ending, Filter, Page, State, Task, TaskEvent, TaskId};
 use adjutant_base::events::Event;
 use adjutant_base::text::suggest::near_names;
@@ -141,7 +141,8 @@ impl Agents {
 
     async fn cancel_one(&self, id: &TaskId) -> Result<(), Error> {
         let context = &self.context;
-        let fault = Fault { class: "cancelled".to_owned(), detail: "cancelled before it ran".to_owned() };
+        let fault =
+            FailureReport { class: "cancelled".to_owned(), detail: "cancelled before it ran".to_owned() };
         let outcome = Outcome { failure: Some(fault), ..Outcome::new(Ending::Cancelled) };
         match tasks::cancel(&context.store, id.as_str(), &rows::json(&outcome), now()).await? {
             tasks::Cancelled::Asked => context.cancel_run(id.as_str()),

@@ -14,7 +14,7 @@ use adjutant_host::files::{atomic_write, read_text};
 const MAX_BYTES: usize = 1024 * 1024;
 
 /// Returns whether an agent's file is trusted as it was read. A store that cannot be read trusts no agent.
-pub(super) fn knows(store: &Path, agent: &Agent) -> bool {
+pub(super) fn contains(store: &Path, agent: &Agent) -> bool {
     let Some(wanted) = entry(agent) else { return false };
     let text = read_text(store, MAX_BYTES).unwrap_or_default();
     text.lines().any(|line| serde_json::from_str::<Value>(line).is_ok_and(|known| known == wanted))

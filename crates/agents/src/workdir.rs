@@ -15,7 +15,7 @@ pub struct Workdir {
 
 /// Why a text is not a working folder; a sentence fragment after `working_directory`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum Error {
     #[error("must not be empty: give an absolute path")]
     Empty,
     #[error("must not hold a NUL character")]
@@ -36,43 +36,43 @@ pub enum Fault {
 
 impl Workdir {
     /// Resolves and validates the path that a caller gave. Reads the disk.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, Error> {
         if text.trim().is_empty() {
-            return Err(Fault::Empty);
+            return Err(Error::Empty);
         }
         if text.contains('\0') {
-            return Err(Fault::Nul);
+            return Err(Error::Nul);
         }
         let given = Path::new(text);
         if !given.is_absolute() {
-            return Err(Fault::Relative(text.to_owned()));
+            return Err(Error::Relative(text.to_owned()));
         }
         let path = given.canonicalize().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Fault::Missing(text.to_owned()),
-            std::io::ErrorKind::NotADirectory => Fault::NoFolder(text.to_owned()),
-            _ => Fault::Unusable(error.to_string()),
+            std::io::ErrorKind::NotFound => Error::Missing(text.to_owned()),
+            std::io::ErrorKind::NotADirectory => Error::NoFolder(text.to_owned()),
+            _ => Error::Unusable(error.to_string()),
         })?;
         if path.parent().is_none() {
-            return Err(Fault::Root);
+            return Err(Error::Root);
         }
-        let found = path.metadata().map_err(|error| Fault::Unusable(error.to_string()))?;
+        let found = path.metadata().map_err(|error| Error::Unusable(error.to_string()))?;
         if !found.is_dir() {
-            return Err(Fault::NoFolder(text.to_owned()));
+            return Err(Error::NoFolder(text.to_owned()));
         }
         // The row is text, and so is the answer.
         if path.to_str().is_none() {
-            return Err(Fault::Unusable("its real path is not UTF-8".to_owned()));
+            return Err(Error::Unusable("its real path is not UTF-8".to_owned()));
         }
         Ok(Self { path, device: found.dev(), inode: found.ino() })
     }
 
     /// Checks that the folder of this path is still the validated one.
-    pub fn check(&self) -> Result<(), Fault> {
-        let found = self.path.symlink_metadata().map_err(|_| Fault::Swapped)?;
+    pub fn check(&self) -> Result<(), Error> {
+        let found = self.path.symlink_metadata().map_err(|_| Error::Swapped)?;
         let same = found.is_dir() && found.dev() == self.device && found.ino() == self.inode;
         // A replaced link in the middle changes the path, even where the folder at its end is the same.
         let straight = self.path.canonicalize().is_ok_and(|real| real == self.path);
-        if same && straight { Ok(()) } else { Err(Fault::Swapped) }
+        if same && straight { Ok(()) } else { Err(Error::Swapped) }
     }
 
     /// Returns the absolute path that was checked.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// How many entries are kept; the oldest goes first.
+/// How many entries are log; the oldest goes first.
 const MAX_ENTRIES: usize = 500;
 
 /// One line of the console's activity list.
@@ -14,7 +14,7 @@ pub struct ActivityEntry {
     /// Grows with every entry.
     pub number: u64,
     /// Who did it, as a person reads it: a client's name, or `console`.
-    pub who: String,
+    pub actor: String,
     pub kind: ActivityKind,
 }
 
@@ -22,14 +22,14 @@ pub struct ActivityEntry {
 #[derive(Clone, Debug)]
 pub enum ActivityKind {
     Connected,
-    Left,
-    /// A prompt was expanded; `bytes` is the length of the result. The input itself is never kept.
+    Disconnected,
+    /// A prompt was expanded; `bytes` is the length of the result. The input itself is never log.
     Expanded {
         prompt: String,
         bytes: usize,
     },
     /// An expansion was refused; `reason` is the message the caller got.
-    Refused {
+    Rejected {
         prompt: String,
         reason: String,
     },
@@ -50,18 +50,19 @@ struct Entries {
 
 impl ActivityLog {
     /// Adds an entry with the current time; the oldest entry is dropped when the log is full.
-    pub fn record(&self, who: &str, kind: ActivityKind) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.recorded += 1;
-        let entry = ActivityEntry { at: SystemTime::now(), number: kept.recorded, who: who.to_owned(), kind };
+    pub fn record(&self, actor: &str, kind: ActivityKind) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.recorded += 1;
+        let entry =
+            ActivityEntry { at: SystemTime::now(), number: log.recorded, actor: actor.to_owned(), kind };
         // An editor saves often; a row of changes is one line with the last one's time.
         if matches!(entry.kind, ActivityKind::PromptsChanged) {
-            kept.entries.pop_back_if(|last| matches!(last.kind, ActivityKind::PromptsChanged));
+            log.entries.pop_back_if(|last| matches!(last.kind, ActivityKind::PromptsChanged));
         }
-        if kept.entries.len() == MAX_ENTRIES {
-            kept.entries.pop_front();
+        if log.entries.len() == MAX_ENTRIES {
+            log.entries.pop_front();
         }
-        kept.entries.push_back(entry);
+        log.entries.push_back(entry);
     }
 
     /// Returns all entries, oldest first.

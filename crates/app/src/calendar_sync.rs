@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use adjutant_assistant::calendar::{self, Effect, Fault, Read, caldav};
+use adjutant_assistant::calendar::{self, Effect, ParseIssue, ParsedCalendar, caldav};
 use adjutant_assistant::event::CalendarSource;
 use adjutant_assistant::events::UpsertReport;
 use adjutant_assistant::ids::CalendarId;
@@ -37,8 +37,8 @@ pub struct PullReport {
     pub upserted: UpsertReport,
     /// Events that are not there any more, which are cancelled.
     pub removed: u64,
-    /// What was left out: its path on the server, and the fault.
-    pub faults: Vec<(String, Fault)>,
+    /// What was left out: its path on the server, and the issue.
+    pub issues: Vec<(String, ParseIssue)>,
     /// The server says that nothing has changed since the last time.
     pub unchanged: bool,
 }
@@ -111,10 +111,10 @@ async fn feed(
     let imported = assistant.import(&origin, answer.text(), actor, now).await?;
     // Only what was taken as a whole need not be read again.
     let etag =
-        answer.etag.filter(|_| imported.faults.iter().all(|fault| fault.error.effect() != Effect::LeftOut));
+        answer.etag.filter(|_| imported.issues.iter().all(|issue| issue.error.effect() != Effect::LeftOut));
     assistant.put_calendar(&Calendar { etag, ..imported.calendar }).await?;
-    let faults = imported.faults.into_iter().map(|fault| (name.to_owned(), fault)).collect();
-    Ok(PullReport { upserted: imported.upserted, removed: imported.removed, faults, unchanged: false })
+    let issues = imported.issues.into_iter().map(|issue| (name.to_owned(), issue)).collect();
+    Ok(PullReport { upserted: imported.upserted, removed: imported.removed, issues, unchanged: false })
 }
 
 /// Reads what changed in a CalDAV collection, by the versions that the server gives its events.
@@ -133,7 +133,7 @@ async fn collection(
         if !answer.is_good() {
             return Err(Error::Refused { status: answer.status });
         }
-        caldav::read(&answer.text()).ok_or(Error::NotCalDav)
+        caldav::parse(&answer.text()).ok_or(Error::NotCalDav)
     };
     let listed = ask("PROPFIND", caldav::LIST.to_owned()).await?;
     let (inner, listed): (Vec<_>, Vec<_>) = listed.into_iter().partition(|one| one.collection);
@@ -160,8 +160,8 @@ async fn collection(
         },
     };
     let calendar = assistant.put_calendar(&calendar).await?;
-    let had = assistant.versions(&calendar).await?;
-    let versions: HashSet<&str> = had.iter().map(|one| one.etag.as_str()).collect();
+    let before = assistant.versions(&calendar).await?;
+    let versions: HashSet<&str> = before.iter().map(|one| one.etag.as_str()).collect();
     let changed: Vec<&str> = listed
         .iter()
         .filter(|one| !versions.contains(one.etag.as_str()))
@@ -174,11 +174,15 @@ async fn collection(
         for resource in ask("REPORT", caldav::fetch(hrefs.iter().copied())).await? {
             let Some(text) = &resource.text else { continue };
             // One resource that is no calendar does not cost the others.
-            let read = calendar::read(text, &user.preferences.zone, horizon(now)).unwrap_or_else(|error| {
-                Read { drafts: Vec::new(), faults: vec![Fault { line: 1, uid: None, error }] }
-            });
-            pulled.faults.extend(read.faults.into_iter().map(|fault| (resource.href.clone(), fault)));
-            for mut draft in read.drafts {
+            let parsed =
+                calendar::parse(text, &user.preferences.zone, horizon(now)).unwrap_or_else(|error| {
+                    ParsedCalendar {
+                        drafts: Vec::new(),
+                        issues: vec![ParseIssue { line: 1, uid: None, error }],
+                    }
+                });
+            pulled.issues.extend(parsed.issues.into_iter().map(|issue| (resource.href.clone(), issue)));
+            for mut draft in parsed.drafts {
                 fresh.insert(draft.name());
                 draft.etag = Some(resource.etag.clone());
                 drafts.push(draft);
@@ -190,11 +194,11 @@ async fn collection(
         pulled.upserted.same += upserted.same;
         pulled.upserted.withdrawn += upserted.withdrawn;
     }
-    let there: HashSet<&str> = listed.iter().map(|one| one.etag.as_str()).collect();
-    let unreadable = UnreadableEvents::of(pulled.faults.iter().map(|(_, fault)| fault));
-    let removed: Vec<EventId> = had
+    let listed_etags: HashSet<&str> = listed.iter().map(|one| one.etag.as_str()).collect();
+    let unreadable = UnreadableEvents::of(pulled.issues.iter().map(|(_, issue)| issue));
+    let removed: Vec<EventId> = before
         .iter()
-        .filter(|one| !there.contains(one.etag.as_str()) && !fresh.contains(&one.name))
+        .filter(|one| !listed_etags.contains(one.etag.as_str()) && !fresh.contains(&one.name))
         .filter(|one| !unreadable.may_contain(&one.name.0))
         .map(|one| one.id.clone())
         .collect();

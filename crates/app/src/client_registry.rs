@@ -137,7 +137,7 @@ impl ClientHandle {
     /// Whether nothing waited for the caller `key` when the store's number was `written`.
     pub fn is_up_to_date(&self, key: &str, written: u64) -> bool {
         let up_to_date = self.up_to_date.lock().unwrap_or_else(PoisonError::into_inner);
-        up_to_date.as_ref().is_some_and(|(of, at)| of == key && *at == written)
+        up_to_date.as_ref().is_some_and(|(caller, at)| caller == key && *at == written)
     }
 
     /// Notes what the client says of itself and which revision it speaks. The first name stays in what is logged.
@@ -184,7 +184,7 @@ impl Drop for ClientHandle {
     fn drop(&mut self) {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
         if self.is_identified() && self.name() != CHECK {
-            self.activity.record(self.label(), ActivityKind::Left);
+            self.activity.record(self.label(), ActivityKind::Disconnected);
         }
         self.events.send(Event::ClientLeft);
     }

@@ -68,11 +68,11 @@ async fn present(app: Arc<App>, desktop: Desktop, waiting: TaskTracker, presente
             let topic = topic.unwrap_or_else(|| phone.topic.clone());
             match Ntfy::new(Phone { topic, ..phone }) {
                 Ok(ntfy) => notice_outcome(ntfy.show(&notice).await),
-                Err(error) => SendOutcome::Refused(error.to_string()),
+                Err(error) => SendOutcome::Rejected(error.to_string()),
             }
         }
         Channel::Email | Channel::Call | Channel::Webhook => {
-            SendOutcome::Refused("this way is the assistant's own".to_owned())
+            SendOutcome::Rejected("this way is the assistant's own".to_owned())
         }
     }
 }
@@ -91,7 +91,7 @@ fn notice_outcome(result: Result<(), channels::Error>) -> SendOutcome {
             SendOutcome::Failed(error.to_string())
         }
         Err(error @ (channels::Error::NoService(_) | channels::Error::Refused(_))) => {
-            SendOutcome::Refused(error.to_string())
+            SendOutcome::Rejected(error.to_string())
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::App;
 use adjutant_assistant::notification::PlanSource;
-use adjutant_assistant::planner::proposal::{self, Fault};
+use adjutant_assistant::planner::proposal::{self, SchemaViolation};
 use adjutant_assistant::plans::{Advice, ModelQuery, PlanReport, PlanScope, ProviderResponse};
 use adjutant_assistant::{Assistant, Error, EventId, UserId};
 pub use client_dialogue::{DialogueQuestion, DialogueRound, Dialogues};
@@ -50,7 +50,7 @@ pub struct RejectedAnswer {
 #[derive(Debug)]
 pub enum RejectReason {
     /// It does not keep the schema.
-    Faults(Vec<Fault>),
+    Violations(Vec<SchemaViolation>),
     /// The question is not asked, or not any more: the event, the preferences or the rules have changed.
     Stale,
 }
@@ -71,7 +71,7 @@ impl App {
 }
 
 /// Plans what a user is told about the coming 30 days, or about one event of theirs. `force` decides anew what is
-/// planned already. `None` when the call was taken back, and then nothing has changed.
+/// planned already. `None` when the call was advised back, and then nothing has changed.
 pub async fn plan(
     assistant: &Assistant,
     providers: Providers<'_>,
@@ -80,12 +80,12 @@ pub async fn plan(
     now: Timestamp,
 ) -> Result<Option<PlanResult>, Error> {
     let config = providers.config;
-    let which = match (force, config.advisers.is_empty()) {
+    let scope = match (force, config.advisers.is_empty()) {
         (true, _) => PlanScope::All,
         (false, true) => PlanScope::Unplanned,
         (false, false) => PlanScope::UnplannedOrPolicy,
     };
-    let input = assistant.plan_input(user, event, which, now).await?;
+    let input = assistant.plan_input(user, event, scope, now).await?;
     if config.advisers.is_empty() {
         let planning = assistant.store_plans(input, HashMap::new()).await?;
         return Ok(Some(PlanResult { planning, ..PlanResult::default() }));
@@ -104,18 +104,18 @@ pub async fn plan(
     for (model_query, result) in model_queries.into_iter().zip(results) {
         advice.insert(model_query.id.clone(), result.advice);
         if let Some(dialogue) = result.dialogue {
-            dialogues.of.insert(model_query.id, dialogue);
+            dialogues.by_query.insert(model_query.id, dialogue);
         } else if result.answered_by_client {
             for_client.push(model_query);
         }
     }
     // An event may have moved, and a notification gone out, while somebody thought about it.
     let later = now.saturating_add(started.elapsed()).unwrap_or(now);
-    let input = assistant.plan_input(user, event, which, later).await?;
-    let asked = dialogues.questions(&input);
+    let input = assistant.plan_input(user, event, scope, later).await?;
+    let questions = dialogues.questions(&input);
     let planning = assistant.store_plans(input, advice).await?;
     (dialogues.planned, dialogues.superseded) = (planning.planned, planning.superseded);
-    let rounds = (!asked.is_empty()).then_some(DialogueRound { asked, dialogues });
+    let rounds = (!questions.is_empty()).then_some(DialogueRound { questions, dialogues });
     Ok(Some(PlanResult { planning, model_queries: for_client, unasked, rounds }))
 }
 
@@ -131,9 +131,12 @@ pub async fn resume(
     dialogues.record_replies(reply);
     // The first round's plans are the policy's own, so what is talked about is open.
     let input = assistant.plan_input(user, event, PlanScope::UnplannedOrPolicy, now).await?;
-    let asked = dialogues.questions(&input);
-    if !asked.is_empty() {
-        return Ok(PlanResult { rounds: Some(DialogueRound { asked, dialogues }), ..PlanResult::default() });
+    let questions = dialogues.questions(&input);
+    if !questions.is_empty() {
+        return Ok(PlanResult {
+            rounds: Some(DialogueRound { questions, dialogues }),
+            ..PlanResult::default()
+        });
     }
     let (planned, superseded, unasked) = (dialogues.planned, dialogues.superseded, dialogues.unasked);
     let mut planning = assistant.store_plans(input, dialogues.into_advice()).await?;
@@ -155,15 +158,17 @@ pub async fn apply_answers(
     let mut advice = HashMap::new();
     for (id, answer) in answers {
         match proposal::read(&answer) {
-            Err(faults) => rejected.push(RejectedAnswer { id, reason: RejectReason::Faults(faults) }),
+            Err(violations) => {
+                rejected.push(RejectedAnswer { id, reason: RejectReason::Violations(violations) })
+            }
             Ok(_) if !input.contains(&id) => {
                 rejected.push(RejectedAnswer { id, reason: RejectReason::Stale });
             }
             Ok(proposal) => {
                 let proposal = Some((PlanSource::Client, proposal));
-                let taken = Advice { proposal, response: ProviderResponse::Answered, ..Advice::default() };
+                let advised = Advice { proposal, response: ProviderResponse::Answered, ..Advice::default() };
                 // The first of several answers to one question counts.
-                advice.entry(id).or_insert(taken);
+                advice.entry(id).or_insert(advised);
             }
         }
     }

@@ -29,40 +29,41 @@ pub(crate) type RepoStatus = Result<Facts, String>;
 pub struct RepoStatusCache {
     home: PathBuf,
     events: Events,
-    looks: Mutex<Looks>,
+    entries: Mutex<Entries>,
     turns: Semaphore,
 }
 
 #[derive(Debug, Default)]
-struct Looks {
-    /// When each folder was looked at, and what was seen.
-    seen: HashMap<PathBuf, (Instant, RepoStatus)>,
-    /// Folders that are looked at now because what is known of them is old.
-    again: HashSet<PathBuf>,
+struct Entries {
+    /// When each folder was read, and its state.
+    states: HashMap<PathBuf, (Instant, RepoStatus)>,
+    /// Folders that are read again now because their known state is old.
+    refreshing: HashSet<PathBuf>,
 }
 
 impl RepoStatusCache {
     /// `home` is the hub's own folder; `events` gets [`Event::FolderSeen`] when a state has changed.
     pub(super) fn new(home: PathBuf, events: Events) -> Self {
-        Self { home, events, looks: Mutex::default(), turns: Semaphore::new(MAX_CONCURRENT_READS) }
+        Self { home, events, entries: Mutex::default(), turns: Semaphore::new(MAX_CONCURRENT_READS) }
     }
 
-    fn looks(&self) -> MutexGuard<'_, Looks> {
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn fresh(&self, folder: &Path) -> Option<RepoStatus> {
-        let looks = self.looks();
-        looks.seen.get(folder).filter(|(at, _)| at.elapsed() < MAX_AGE).map(|(_, seen)| seen.clone())
+        let entries = self.entries();
+        entries.states.get(folder).filter(|(at, _)| at.elapsed() < MAX_AGE).map(|(_, state)| state.clone())
     }
 
-    fn remember(&self, folder: &Path, seen: RepoStatus) {
-        let mut looks = self.looks();
-        if looks.seen.len() >= MAX_FOLDERS && !looks.seen.contains_key(folder) {
-            let oldest = looks.seen.iter().min_by_key(|(_, (at, _))| *at).map(|(folder, _)| folder.clone());
-            oldest.and_then(|folder| looks.seen.remove(&folder));
+    fn remember(&self, folder: &Path, state: RepoStatus) {
+        let mut entries = self.entries();
+        if entries.states.len() >= MAX_FOLDERS && !entries.states.contains_key(folder) {
+            let oldest =
+                entries.states.iter().min_by_key(|(_, (at, _))| *at).map(|(folder, _)| folder.clone());
+            oldest.and_then(|folder| entries.states.remove(&folder));
         }
-        looks.seen.insert(folder.to_owned(), (Instant::now(), seen));
+        entries.states.insert(folder.to_owned(), (Instant::now(), state));
     }
 
     /// Reads the state of the working tree around `folder`. Nothing in it is run, because any client may name a folder.
@@ -70,50 +71,52 @@ impl RepoStatusCache {
     /// # Errors
     /// Fails with a sentence fragment where the folder or its state cannot be read.
     pub async fn get(&self, folder: &Path) -> RepoStatus {
-        nameable(folder)?;
-        if let Some(seen) = self.fresh(folder) {
-            return seen;
+        check_path(folder)?;
+        if let Some(state) = self.fresh(folder) {
+            return state;
         }
         let _turn = self.turns.acquire().await.map_err(|error| error.to_string())?;
         // Whoever had the turn before may have looked at the same folder.
-        if let Some(seen) = self.fresh(folder) {
-            return seen;
+        if let Some(state) = self.fresh(folder) {
+            return state;
         }
-        let seen = match tokio::fs::metadata(folder).await {
+        let state = match tokio::fs::metadata(folder).await {
             Ok(found) if found.is_dir() => Git::new(&self.home, path()).facts(folder).await,
             Ok(_) => Err("it is not a folder".to_owned()),
             Err(_) => Err("there is no such folder".to_owned()),
         };
-        self.remember(folder, seen.clone());
-        seen
+        self.remember(folder, state.clone());
+        state
     }
 
     /// Returns the last known state of a folder without waiting for git, with its age where it is not fresh. A state
     /// that is unknown or old is read in the background, and an event is sent when it has changed.
     pub fn last_known(self: &Arc<Self>, folder: &Path) -> Option<(Option<Duration>, RepoStatus)> {
-        if let Err(fault) = nameable(folder) {
+        if let Err(fault) = check_path(folder) {
             return Some((None, Err(fault)));
         }
-        let mut looks = self.looks();
-        let known = looks.seen.get(folder).map(|(at, seen)| (at.elapsed(), seen.clone()));
-        if known.as_ref().is_none_or(|(age, _)| *age >= MAX_AGE) && looks.again.insert(folder.to_owned()) {
+        let mut entries = self.entries();
+        let known = entries.states.get(folder).map(|(at, state)| (at.elapsed(), state.clone()));
+        if known.as_ref().is_none_or(|(age, _)| *age >= MAX_AGE)
+            && entries.refreshing.insert(folder.to_owned())
+        {
             let (cache, folder, before) =
-                (self.clone(), folder.to_owned(), known.as_ref().map(|(_, seen)| seen.clone()));
+                (self.clone(), folder.to_owned(), known.as_ref().map(|(_, state)| state.clone()));
             // It ends by itself: git has a deadline.
             tokio::spawn(async move {
-                let seen = cache.get(&folder).await;
-                cache.looks().again.remove(&folder);
-                if before != Some(seen) {
+                let state = cache.get(&folder).await;
+                cache.entries().refreshing.remove(&folder);
+                if before != Some(state) {
                     cache.events.send(Event::FolderSeen);
                 }
             });
         }
-        known.map(|(age, seen)| (Some(age).filter(|age| *age >= MAX_AGE), seen))
+        known.map(|(age, state)| (Some(age).filter(|age| *age >= MAX_AGE), state))
     }
 }
 
 /// Says what is wrong with a path that names no folder, without a look.
-fn nameable(folder: &Path) -> Result<(), String> {
+fn check_path(folder: &Path) -> Result<(), String> {
     if folder.is_absolute() { Ok(()) } else { Err("the path is not absolute".to_owned()) }
 }
 

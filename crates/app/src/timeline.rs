@@ -1,5 +1,5 @@
 //! The timeline: one entry for each event of all toolsets, newest first. The store keeps most of them; those of clients
-//! and prompts since the start of the hub are kept in memory.
+//! and prompts since the start of the hub are stored_entries in memory.
 
 use super::App;
 use super::activity_log::{ActivityEntry, ActivityKind};
@@ -64,7 +64,7 @@ pub struct TimelineFilter {
 impl App {
     /// Returns at most `limit` entries, newest first.
     pub async fn timeline(&self, filter: &TimelineFilter, limit: u32) -> Result<Vec<TimelineEntry>, Error> {
-        let kept = match filter.kind {
+        let stored_entries = match filter.kind {
             Some(EntryKind::Clients | EntryKind::Toolset(Toolset::Prompts)) => Vec::new(),
             Some(EntryKind::Toolset(_)) | None => {
                 let stored = timeline::Search {
@@ -72,14 +72,14 @@ impl App {
                     toolset: filter.kind.map(EntryKind::name).unwrap_or_default().to_owned(),
                     before: filter.before.clone(),
                 };
-                let mut kept = Vec::new();
+                let mut stored_entries = Vec::new();
                 for store in &self.stores {
-                    kept.extend(timeline::read(store, &stored, limit).await?);
+                    stored_entries.extend(timeline::read(store, &stored, limit).await?);
                 }
-                kept
+                stored_entries
             }
         };
-        let mut lines: Vec<TimelineEntry> = kept.into_iter().filter_map(of_row).collect();
+        let mut lines: Vec<TimelineEntry> = stored_entries.into_iter().filter_map(of_row).collect();
         lines.extend(self.activity.all().into_iter().map(of_entry).filter(|line| wanted(line, filter)));
         lines.sort_by(|one, other| (other.at, &other.place).cmp(&(one.at, &one.place)));
         lines.truncate(limit as usize);
@@ -96,11 +96,11 @@ fn of_row(row: timeline::Moment) -> Option<TimelineEntry> {
 fn of_entry(entry: ActivityEntry) -> TimelineEntry {
     let (kind, action, id, text) = match entry.kind {
         ActivityKind::Connected => (EntryKind::Clients, "connected", String::new(), String::new()),
-        ActivityKind::Left => (EntryKind::Clients, "left", String::new(), String::new()),
+        ActivityKind::Disconnected => (EntryKind::Clients, "left", String::new(), String::new()),
         ActivityKind::Expanded { prompt, bytes } => {
             (EntryKind::Toolset(Toolset::Prompts), "expanded", prompt, format!("{bytes} bytes"))
         }
-        ActivityKind::Refused { prompt, reason } => {
+        ActivityKind::Rejected { prompt, reason } => {
             (EntryKind::Toolset(Toolset::Prompts), "refused", prompt, reason)
         }
         ActivityKind::PromptsChanged => {
@@ -114,7 +114,7 @@ fn of_entry(entry: ActivityEntry) -> TimelineEntry {
         kind,
         action: action.to_owned(),
         id,
-        who: entry.who,
+        who: entry.actor,
         text,
     }
 }

@@ -39,9 +39,9 @@ impl ToolsetSwitches {
     pub(super) fn apply(&self, read: Result<Reloaded, config::Error>) -> bool {
         let (moved, changed) = match read {
             Ok(Reloaded { toolsets, pending_restart }) => {
-                let moved = self.switches.send_if_modified(|held| {
-                    let differs = *held != toolsets;
-                    *held = toolsets;
+                let moved = self.switches.send_if_modified(|current| {
+                    let differs = *current != toolsets;
+                    *current = toolsets;
                     differs
                 });
                 if moved {
@@ -56,12 +56,12 @@ impl ToolsetSwitches {
                 (false, PendingChanges { fault: Some(error.to_string()), ..self.pending_changes() })
             }
         };
-        let mut held = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let differs = *held != changed;
+        let mut current = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let differs = *current != changed;
         if differs && !changed.settings.is_empty() {
             tracing::info!(settings = changed.settings.join(" "), "changed settings wait for a restart");
         }
-        *held = changed;
+        *current = changed;
         moved || differs
     }
 

@@ -27,5 +27,5 @@ pub use expand::{Horizon, occurrences};
 pub(crate) use export::to_ics;
 pub use export::{CalendarDocument, Entry, Reminder, TriggerOffset};
 pub use limits::MAX_BYTES;
-pub use parse::{Fault, Read, read};
+pub use parse::{ParseIssue, ParsedCalendar, parse};
 pub use rrule::Budget;

@@ -35,7 +35,7 @@ impl Assistant {
         let local = TimeZone::system();
         let zone = local.iana_name().and_then(|name| Zone::named(name).ok()).unwrap_or(Zone::utc());
         let Some(id) = UserId::parse("demo") else { return Ok(()) };
-        let usual = Preferences::default();
+        let default = Preferences::default();
         let user = User {
             id: id.clone(),
             name: "Robin Example".to_owned(),
@@ -45,11 +45,11 @@ impl Assistant {
                 zone: zone.clone(),
                 channels: ChannelPreference::Both,
                 // Somebody who looks at night wants to see something sent as well.
-                quiet: usual.quiet.filter(|quiet| {
+                quiet: default.quiet.filter(|quiet| {
                     let soon = now.saturating_add(SignedDuration::from_mins(20)).unwrap_or(now);
                     !quiet_at(*quiet, now, &zone) && !quiet_at(*quiet, soon, &zone)
                 }),
-                ..usual
+                ..default
             },
             revision: 1,
             created_at: now,

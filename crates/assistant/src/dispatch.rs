@@ -58,7 +58,7 @@ impl Assistant {
             Err(error) => return tracing::error!(%error, "notifications cannot be sent"),
         };
         if !self.store.is_shared()
-            && let Err(error) = self.settle_expired_leases(Timestamp::MAX, Timestamp::now()).await
+            && let Err(error) = self.resolve_expired_leases(Timestamp::MAX, Timestamp::now()).await
         {
             // One hub owns the file, so whatever is being sent was sent by one that is gone. The lease tells it too.
             tracing::error!(%error, "what the last hub was sending cannot be settled yet");
@@ -125,7 +125,7 @@ impl Assistant {
     ) -> Result<Option<i64>, Error> {
         while !stop.is_cancelled() {
             let now = clock();
-            self.settle_expired_leases(now, now).await?;
+            self.resolve_expired_leases(now, now).await?;
             self.merge_missed(now).await?;
             // After what was just sent too: what failed goes on by another way at once.
             self.escalate(now).await?;
@@ -163,7 +163,7 @@ impl Assistant {
                     Err(_) => SendOutcome::Failed("it took too long".to_owned()),
                 }
             }
-            Err(error) => SendOutcome::Refused(error.to_string()),
+            Err(error) => SendOutcome::Rejected(error.to_string()),
         };
         // What went out is known here alone while the store is away, so the record is kept until it is back: a lease
         // that ran out would send it a second time.
@@ -199,7 +199,7 @@ impl Assistant {
 
     /// Says what becomes of sendings whose lease ended before `ended`: their hub is gone, and nobody knows how far it
     /// came.
-    async fn settle_expired_leases(&self, ended: Timestamp, now: Timestamp) -> Result<(), Error> {
+    async fn resolve_expired_leases(&self, ended: Timestamp, now: Timestamp) -> Result<(), Error> {
         for row in outbox::lost(&self.store, millis(ended), BATCH_SIZE).await? {
             let why = "the hub that sent it went away before it could tell".to_owned();
             let outcome = match Channel::from_name(&row.channel) {
@@ -232,12 +232,12 @@ fn settlement(
 ) -> outbox::Settlement {
     let at = millis(now);
     let quiet = "it is quiet now, and it goes out afterwards".to_owned();
-    let (word, status, detail) = match outcome {
+    let (name, status, detail) = match outcome {
         SendOutcome::Sent(detail) => ("sent", Status::Sent, detail),
         SendOutcome::Simulated(detail) => ("simulated", Status::Simulated, detail),
         SendOutcome::Failed(detail) if tries >= MAX_TRIES => ("failed", Status::Dead, detail),
         SendOutcome::Failed(detail) => ("failed", Status::Planned, detail),
-        SendOutcome::Refused(detail) => ("failed", Status::Failed, detail),
+        SendOutcome::Rejected(detail) => ("failed", Status::Failed, detail),
         SendOutcome::Unknown(detail) => ("unknown", Status::Unknown, detail),
         SendOutcome::Withdrawn(detail) => ("withdrawn", Status::Cancelled, detail),
         SendOutcome::Held(_) => ("held", Status::Planned, &quiet),
@@ -247,15 +247,15 @@ fn settlement(
         _ if status == Status::Planned => at + backoff(tries),
         _ => at,
     };
-    let told = matches!(status, Status::Sent | Status::Simulated);
+    let is_sent = matches!(status, Status::Sent | Status::Simulated);
     outbox::Settlement {
         id: id.to_owned(),
         attempt,
-        outcome: word.to_owned(),
+        outcome: name.to_owned(),
         detail: detail.clone(),
         status: status.name().to_owned(),
         try_at,
-        sent_at: told.then_some(at),
+        sent_at: is_sent.then_some(at),
         error: (status != Status::Sent).then(|| detail.clone()),
         at,
     }
@@ -263,10 +263,10 @@ fn settlement(
 
 /// A random wait up to twice the last one, so that many that failed together do not come back together.
 fn backoff(tries: i64) -> i64 {
-    let most = BACKOFF_MS.0.saturating_mul(1 << tries.clamp(0, 16)).min(BACKOFF_MS.1);
+    let limit = BACKOFF_MS.0.saturating_mul(1 << tries.clamp(0, 16)).min(BACKOFF_MS.1);
     let mut bytes = [0_u8; 8];
     // Without randomness the wait is the longest one.
     let random = getrandom::fill(&mut bytes).map_or(u64::MAX, |()| u64::from_le_bytes(bytes));
     let share = i64::try_from(random >> 40).unwrap_or_default();
-    1000 + most * share / (1 << 24)
+    1000 + limit * share / (1 << 24)
 }

@@ -71,13 +71,20 @@ pub struct EventDetails {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct When {
     pub start: DateTime,
-    /// Not before the start. For a whole day the midnight after the last one.
-    pub end: DateTime,
+    pub(crate) length: Length,
     /// `None` floats: it is the user's own time, wherever they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<Zone>,
     #[serde(default)]
     pub all_day: bool,
+}
+
+/// How long an event lasts: civil days, which may have 23 or 25 hours, and then exact seconds (RFC 5545 3.8.5.3). A
+/// `DTEND` is exact, a `DURATION` of days and weeks is civil. Neither is negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Length {
+    pub days: i64,
+    pub seconds: i64,
 }
 
 /// How an event repeats, in civil times of the event's zone.
@@ -89,6 +96,9 @@ pub struct Recurrence {
     /// Starts that come on top (RDATE).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<DateTime>,
+    /// Added starts that are the second of two times that the clocks show alike (an RDATE in UTC).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) second_more: Vec<DateTime>,
     /// Starts that are left out (EXDATE).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<DateTime>,
@@ -112,11 +122,11 @@ pub struct Recurrence {
     pub(crate) rest_of: Option<RestOf>,
 }
 
-/// A start and how many seconds it lasts.
+/// A start and how long it lasts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Period {
     pub start: DateTime,
-    pub seconds: i64,
+    pub length: Length,
 }
 
 /// A series whose starts, from one of them on, are moved by as much as that one is.

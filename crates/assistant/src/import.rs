@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::calendar::{self, Effect, Fault, Horizon};
+use super::calendar::{self, Effect, Horizon, ParseIssue};
 use super::event::{CalendarSource, Event, EventStatus, Occurrence};
 use super::events::{ProgressFn, UpsertReport};
 use super::ids::CalendarId;
@@ -32,7 +32,7 @@ pub struct Imported {
     /// Events that were in the calendar before and are not any more.
     pub removed: u64,
     /// What could not be taken as it stands there, by its line.
-    pub faults: Vec<Fault>,
+    pub issues: Vec<ParseIssue>,
 }
 
 /// What became of a calendar that is not in its place any more.
@@ -68,10 +68,10 @@ impl Assistant {
     ) -> Result<Imported, Error> {
         let zone = self.user(&origin.user).await?.preferences.zone;
         let horizon = horizon(now);
-        let read = tokio::task::spawn_blocking(move || calendar::read(&text, &zone, horizon)).await;
+        let parsed = tokio::task::spawn_blocking(move || calendar::parse(&text, &zone, horizon)).await;
         // A reader that panicked read nothing.
-        let read =
-            read.map_err(|_| Error::Calendar(calendar::Error::Unreadable))?.map_err(Error::Calendar)?;
+        let parsed =
+            parsed.map_err(|_| Error::Calendar(calendar::Error::Unreadable))?.map_err(Error::Calendar)?;
         let calendar = Calendar {
             id: CalendarId::new()?,
             user: origin.user.clone(),
@@ -83,18 +83,19 @@ impl Assistant {
             read_at: Some(now),
         };
         let calendar = self.put_calendar(&calendar).await?;
-        let mut drafts = read.drafts;
+        let mut drafts = parsed.drafts;
         drafts.iter_mut().for_each(happen);
-        let kept: HashSet<_> = drafts.iter().map(Draft::name).collect();
-        let unreadable = UnreadableEvents::of(&read.faults);
-        let had = self.versions(&calendar).await?.into_iter();
-        let gone = had.filter(|one| !kept.contains(&one.name) && !unreadable.may_contain(&one.name.0));
-        let gone: Vec<EventId> = gone.map(|one| one.id).collect();
+        let present: HashSet<_> = drafts.iter().map(Draft::name).collect();
+        let unreadable = UnreadableEvents::of(&parsed.issues);
+        let before = self.versions(&calendar).await?.into_iter();
+        let missing =
+            before.filter(|one| !present.contains(&one.name) && !unreadable.may_contain(&one.name.0));
+        let missing: Vec<EventId> = missing.map(|one| one.id).collect();
         let upserted = self.upsert_with_progress(&calendar, drafts, now, progress).await?;
-        if !gone.is_empty() {
-            self.cancel_events(&gone, actor, now).await?;
+        if !missing.is_empty() {
+            self.cancel_events(&missing, actor, now).await?;
         }
-        Ok(Imported { calendar, upserted, removed: gone.len() as u64, faults: read.faults })
+        Ok(Imported { calendar, upserted, removed: missing.len() as u64, issues: parsed.issues })
     }
 
     /// Cancels all of a calendar that is not in its place any more, or not wanted. It may be read again.
@@ -106,9 +107,9 @@ impl Assistant {
     ) -> Result<RemovedCalendar, Error> {
         // What was read last is not known any more, so that a server is not asked for what changed since.
         self.put_calendar(&Calendar { etag: None, sync_token: None, ..calendar.clone() }).await?;
-        let gone: Vec<EventId> = self.versions(calendar).await?.into_iter().map(|one| one.id).collect();
-        let withdrawn = if gone.is_empty() { 0 } else { self.cancel_events(&gone, actor, now).await? };
-        Ok(RemovedCalendar { removed: gone.len() as u64, withdrawn })
+        let missing: Vec<EventId> = self.versions(calendar).await?.into_iter().map(|one| one.id).collect();
+        let withdrawn = if missing.is_empty() { 0 } else { self.cancel_events(&missing, actor, now).await? };
+        Ok(RemovedCalendar { removed: missing.len() as u64, withdrawn })
     }
 
     /// Adds when a series happens from now on, and says how often that is; the horizon moves with time.
@@ -137,11 +138,11 @@ pub struct UnreadableEvents<'a> {
 }
 
 impl<'a> UnreadableEvents<'a> {
-    /// Collects the events that could not be read from the faults of a calendar file.
-    pub fn of(faults: impl IntoIterator<Item = &'a Fault>) -> Self {
+    /// Collects the events that could not be read from the issues of a calendar file.
+    pub fn of(issues: impl IntoIterator<Item = &'a ParseIssue>) -> Self {
         let mut unreadable = Self { uids: HashSet::new(), nameless: false };
-        for fault in faults.into_iter().filter(|fault| fault.error.effect() == Effect::LeftOut) {
-            match &fault.uid {
+        for issue in issues.into_iter().filter(|issue| issue.error.effect() == Effect::LeftOut) {
+            match &issue.uid {
                 Some(uid) => _ = unreadable.uids.insert(uid),
                 None => unreadable.nameless = true,
             }

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use jiff::civil::Weekday;
 use jiff::tz::Offset as ZoneOffset;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ use crate::plans::{OccurrenceNote, PlanReport};
 use crate::{Event, Notification, Occurrence, Preferences, Reason, Rule, User, Zone};
 
 /// Occurrences that one answer names for one reason.
-const REMARKS: usize = 100;
+const MAX_NOTES: usize = 100;
 
 /// What a list says that leaves some out.
 pub const MORE: &str = "there are more; ask for fewer days, or for one user";
@@ -32,16 +31,8 @@ pub fn time(at: Timestamp, zone: &Zone) -> String {
 }
 
 /// The weekday that an instant has in a zone.
-pub fn weekday(at: Timestamp, zone: &Zone) -> &'static str {
-    match zone.civil(at).weekday() {
-        Weekday::Monday => "Monday",
-        Weekday::Tuesday => "Tuesday",
-        Weekday::Wednesday => "Wednesday",
-        Weekday::Thursday => "Thursday",
-        Weekday::Friday => "Friday",
-        Weekday::Saturday => "Saturday",
-        Weekday::Sunday => "Sunday",
-    }
+pub fn weekday(at: Timestamp, zone: &Zone) -> String {
+    zone.civil(at).strftime("%A").to_string()
 }
 
 /// A user as `getUser` tells them.
@@ -64,7 +55,7 @@ fn preferences(preferences: &Preferences) -> Value {
         "quiet_start": preferences.quiet.map(|quiet| quiet.start.strftime("%H:%M").to_string()),
         "quiet_end": preferences.quiet.map(|quiet| quiet.end.strftime("%H:%M").to_string()),
         "weekend_policy": preferences.weekend.name(),
-        "max_call_attempts": preferences.most_calls,
+        "max_call_attempts": preferences.max_calls,
         "escalation_threshold": preferences.escalation_minutes,
         "escalation_ladder": preferences.ladder.iter().map(|channel| channel.name()).collect::<Vec<_>>(),
         "escalation_wait": preferences.ladder_minutes,
@@ -87,7 +78,7 @@ pub struct EventJson<'a> {
     status: &'static str,
     start_ts: String,
     end_ts: String,
-    weekday: &'static str,
+    weekday: String,
     time_zone: &'a str,
     all_day: bool,
     location: &'a str,
@@ -232,12 +223,12 @@ pub fn planning(
     zone: &Zone,
     coming: &[Value],
 ) -> Value {
-    let remark = |remark: &OccurrenceNote| {
+    let note = |note: &OccurrenceNote| {
         json!({
-            "event_id": remark.event.as_str(),
-            "title": remark.title,
-            "occurrence": remark.occurrence,
-            "why": remark.why,
+            "event_id": note.event.as_str(),
+            "title": note.title,
+            "occurrence": note.occurrence,
+            "why": note.why,
         })
     };
     let mut value = json!({
@@ -249,10 +240,10 @@ pub fn planning(
         "kept": planning.kept,
         "superseded": planning.superseded,
         "notifications": coming,
-        "skipped": planning.skipped.iter().take(REMARKS).map(remark).collect::<Vec<_>>(),
+        "skipped": planning.skipped.iter().take(MAX_NOTES).map(note).collect::<Vec<_>>(),
     });
     if !planning.fell_back.is_empty() {
-        let fell_back = planning.fell_back.iter().take(REMARKS).map(remark);
+        let fell_back = planning.fell_back.iter().take(MAX_NOTES).map(note);
         value["fell_back"] = fell_back.collect::<Vec<_>>().into();
     }
     if planning.more {

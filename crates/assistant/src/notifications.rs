@@ -32,7 +32,7 @@ pub struct Attempt {
 
 /// What a person says about a notification that nobody knows to have been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ResolvedAs {
     /// It arrived.
     Sent,
     /// It did not, and is not wanted any more.
@@ -104,14 +104,14 @@ impl Assistant {
     pub async fn resolve(
         &self,
         id: &NotificationId,
-        verdict: Verdict,
+        resolved_as: ResolvedAs,
         actor: &str,
         now: Timestamp,
     ) -> Result<Notification, Error> {
         let found = self.notification(id).await?;
         match found.status {
             Status::Unknown | Status::Failed | Status::Dead => {}
-            Status::Planned if verdict == Verdict::Cancelled => {}
+            Status::Planned if resolved_as == ResolvedAs::Cancelled => {}
             Status::Planned
             | Status::Sending
             | Status::Sent
@@ -120,9 +120,9 @@ impl Assistant {
             | Status::Cancelled
             | Status::Superseded => return Err(wrong_status(&found, "there is nothing to settle")),
         }
-        let (to, why) = match verdict {
-            Verdict::Sent => (Status::Sent, "a user says that it arrived"),
-            Verdict::Cancelled => (Status::Cancelled, "a user does not want it any more"),
+        let (to, why) = match resolved_as {
+            ResolvedAs::Sent => (Status::Sent, "a user says that it arrived"),
+            ResolvedAs::Cancelled => (Status::Cancelled, "a user does not want it any more"),
         };
         self.resolve_to(&found, to, Some(why), "resolve", actor, now).await
     }

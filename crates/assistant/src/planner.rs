@@ -38,8 +38,8 @@ pub(super) fn bars_calls(situation: &Situation<'_>) -> bool {
     let call = |one: &&Notification| one.channel == Channel::Call;
     let counts = |one: &&Notification| verify::counts(one.status) || one.status == Status::Planned;
     let calls = situation.history.iter().filter(call).filter(counts).count();
-    let most = usize::try_from(situation.user.preferences.most_calls).unwrap_or(usize::MAX);
-    calls >= most || rules::settle(situation).no_call.is_some()
+    let limit = usize::try_from(situation.user.preferences.max_calls).unwrap_or(usize::MAX);
+    calls >= limit || rules::rule_effects(situation).no_call.is_some()
 }
 
 /// Decides by the policy that needs nobody: no model, no network.
@@ -51,7 +51,7 @@ pub fn plan(situation: &Situation<'_>) -> Decision {
 pub fn is_open(situation: &Situation<'_>) -> bool {
     situation.event.status == EventStatus::Confirmed
         && situation.occurrence.starts_at > situation.now
-        && rules::settle(situation).silent.is_none()
+        && rules::rule_effects(situation).silent.is_none()
 }
 
 /// Decides what becomes of somebody's proposal. `by` names them in the reasons: `model`, `runner`, `client`. Whatever

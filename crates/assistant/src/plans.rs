@@ -51,10 +51,10 @@ impl Assistant {
         &self,
         user: &UserId,
         event: Option<&EventId>,
-        which: PlanScope,
+        scope: PlanScope,
         now: Timestamp,
     ) -> Result<PlanReport, Error> {
-        let input = self.plan_input(user, event, which, now).await?;
+        let input = self.plan_input(user, event, scope, now).await?;
         self.store_plans(input, HashMap::new()).await
     }
 
@@ -77,7 +77,7 @@ impl Assistant {
                 report.fell_back.push(note());
             }
             // The policy would say the same again.
-            if item.has_plan && input.which != PlanScope::All && advice.response == ProviderResponse::NotAsked
+            if item.has_plan && input.scope != PlanScope::All && advice.response == ProviderResponse::NotAsked
             {
                 report.leave(&item.event_occurrence, &item.history);
                 continue;

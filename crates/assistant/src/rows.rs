@@ -118,14 +118,14 @@ pub(super) fn occurrence(row: OccurrenceRow) -> Occurrence {
     }
 }
 
-pub(super) fn occurrence_row(of: &Occurrence, event: &EventId, user: &UserId) -> OccurrenceRow {
+pub(super) fn occurrence_row(occurrence: &Occurrence, event: &EventId, user: &UserId) -> OccurrenceRow {
     OccurrenceRow {
         event_id: event.as_str().to_owned(),
-        occurrence: of.key.clone(),
+        occurrence: occurrence.key.clone(),
         user_id: user.as_str().to_owned(),
-        starts_at: millis(of.starts_at),
-        ends_at: millis(of.ends_at),
-        adjusted: of.adjusted.into(),
+        starts_at: millis(occurrence.starts_at),
+        ends_at: millis(occurrence.ends_at),
+        adjusted: occurrence.adjusted.into(),
     }
 }
 
@@ -173,18 +173,18 @@ pub(super) fn notification(row: NotificationRow) -> Result<Notification, Error> 
 }
 
 /// The row of a notification that is planned now.
-pub(super) fn planned(of: &Planned, plan: &PlanRow, id: &NotificationId) -> NotificationRow {
+pub(super) fn planned(planned: &Planned, plan: &PlanRow, id: &NotificationId) -> NotificationRow {
     NotificationRow {
         id: id.as_str().to_owned(),
         plan_id: plan.id.clone(),
         user_id: plan.user_id.clone(),
         event_id: plan.event_id.clone(),
         occurrence: plan.occurrence.clone(),
-        channel: of.channel.name().to_owned(),
-        due_at: millis(of.due_at),
-        urgency: of.urgency.name().to_owned(),
+        channel: planned.channel.name().to_owned(),
+        due_at: millis(planned.due_at),
+        urgency: planned.urgency.name().to_owned(),
         status: Status::Planned.name().to_owned(),
-        try_at: millis(of.due_at),
+        try_at: millis(planned.due_at),
         attempts: 0,
         lease_owner: None,
         lease_until: None,
@@ -192,9 +192,9 @@ pub(super) fn planned(of: &Planned, plan: &PlanRow, id: &NotificationId) -> Noti
         acknowledged_at: None,
         error: None,
         details: json(&Details {
-            offset: of.offset,
-            wording: of.wording.clone(),
-            reasons: of.reasons.clone(),
+            offset: planned.offset,
+            wording: planned.wording.clone(),
+            reasons: planned.reasons.clone(),
         }),
         updated_at: plan.made_at,
     }

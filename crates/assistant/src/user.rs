@@ -37,7 +37,7 @@ pub struct Preferences {
     pub quiet: Option<QuietHours>,
     pub weekend: WeekendPolicy,
     /// Calls for one occurrence at most, 1 to 10.
-    pub most_calls: u32,
+    pub max_calls: u32,
     /// So close to its start an event is urgent, in minutes, 1 to 1440.
     pub escalation_minutes: u32,
     /// Where an urgent notification that nobody acknowledged goes next, in this order.
@@ -59,7 +59,7 @@ impl Default for Preferences {
             channels: ChannelPreference::Email,
             quiet: Some(QuietHours { start: Time::constant(21, 0, 0, 0), end: Time::constant(7, 0, 0, 0) }),
             weekend: WeekendPolicy::Email,
-            most_calls: 3,
+            max_calls: 3,
             escalation_minutes: 60,
             ladder: vec![Channel::Popup, Channel::Email, Channel::Call],
             ladder_minutes: 5,

@@ -5,14 +5,14 @@ use jiff::Timestamp;
 use super::ids;
 use super::rows::{self, json, millis};
 use super::{Assistant, Calendar, Error, Rule, User, UserId};
-use adjutant_base::events::Event as Happened;
+use adjutant_base::events::Event as HubEvent;
 use adjutant_store::assistant::audit::AuditRow;
 use adjutant_store::assistant::calendars::{self, CalendarRow};
 use adjutant_store::assistant::rules::{self, RuleRow};
 use adjutant_store::assistant::users::{self, UserRow};
 
 /// The longest name, mail address and other line that a user has.
-const LINE: usize = 200;
+const MAX_LINE_CHARS: usize = 200;
 
 impl Assistant {
     /// Returns a user.
@@ -46,7 +46,7 @@ impl Assistant {
             let value = user.email.clone().unwrap_or_default();
             return Err(Error::AlreadyExists { field: "email", value });
         }
-        self.events.send(Happened::CalendarChanged);
+        self.events.send(HubEvent::CalendarChanged);
         Ok(())
     }
 
@@ -56,7 +56,7 @@ impl Assistant {
         if !users::remove(&self.store, id.as_str().to_owned(), audit).await? {
             return Err(Error::Unknown { what: "user", id: id.to_string() });
         }
-        self.events.send(Happened::CalendarChanged);
+        self.events.send(HubEvent::CalendarChanged);
         Ok(())
     }
 
@@ -125,7 +125,7 @@ pub(super) fn audit(
     Ok(AuditRow {
         id: ids::audit_id()?,
         at: millis(now),
-        actor: actor.chars().take(LINE).collect(),
+        actor: actor.chars().take(MAX_LINE_CHARS).collect(),
         action: action.to_owned(),
         subject: subject.to_owned(),
         detail: detail.to_owned(),
@@ -134,7 +134,7 @@ pub(super) fn audit(
 
 fn check(user: &User) -> Result<(), Error> {
     let fault = |field, reason: &str| Err(Error::Invalid { field, reason: reason.to_owned() });
-    let line = |text: &str| text.chars().count() <= LINE && !text.contains(char::is_control);
+    let line = |text: &str| text.chars().count() <= MAX_LINE_CHARS && !text.contains(char::is_control);
     if user.name.trim().is_empty() || !line(&user.name) {
         return fault("name", "it must be one line of at most 200 characters, and not empty");
     }
@@ -153,8 +153,8 @@ fn check(user: &User) -> Result<(), Error> {
         }
     }
     let preferences = &user.preferences;
-    if !(1..=10).contains(&preferences.most_calls) {
-        return fault("most_calls", "it must be 1 to 10");
+    if !(1..=10).contains(&preferences.max_calls) {
+        return fault("max_calls", "it must be 1 to 10");
     }
     if !(1..=1440).contains(&preferences.escalation_minutes) {
         return fault("escalation_minutes", "it must be 1 to 1440");

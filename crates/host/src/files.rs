@@ -18,7 +18,7 @@ pub use scan::{Found, Scan};
 pub use severity::Severity;
 
 /// Where something came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     /// The root's label.
     pub root: String,

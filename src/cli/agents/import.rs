@@ -42,15 +42,15 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
     for step in import::plan(found, &into) {
         let stem = step.from.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let (name, done, to, reason) = match step.outcome {
-            Outcome::Place { name, to, text, change } => {
+            Outcome::Write { name, to, text, change } => {
                 let (done, reason) = file_report::write(&to, &text, change, args.handling);
                 (name, done, Some(shown(&to)), reason)
             }
-            Outcome::Taken { name, by } => {
+            Outcome::Conflict { name, by } => {
                 let reason = format!("{} gives an agent of the same name", shown(&by));
                 (name, Done::Failed, None, Some(reason))
             }
-            Outcome::Bad(reason) => (stem, Done::Failed, None, Some(reason)),
+            Outcome::Rejected(reason) => (stem, Done::Failed, None, Some(reason)),
         };
         let format = step.program.or(args.from).map_or("unknown", Program::name);
         rows.push(Row { done, name, from: shown(&step.from), format, to, reason, notes: step.notes });

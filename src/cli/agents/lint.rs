@@ -12,7 +12,7 @@ use super::super::source_files::shown;
 use super::Folders;
 use adjutant_agents::CommandVariant;
 use adjutant_agents::definition::{Agent, FieldSupport};
-use adjutant_agents::import::{self, Found};
+use adjutant_agents::import::{self, Definitions};
 use adjutant_agents::lint::{self, AgentReport, Finding, Report};
 use adjutant_agents::registry::Registry;
 use adjutant_agents::selector::Selector;
@@ -38,7 +38,7 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
     let base = std::env::current_dir()?;
     let selector = Selector::new(&config.runners, None, CommandVariant::Native).map_err(Failure::new)?;
     let definitions = Registry::new(&config.agents);
-    let (mut found, mut hidden) = (Found::default(), Vec::new());
+    let (mut found, mut hidden) = (Definitions::default(), Vec::new());
     if args.paths.is_empty() {
         let catalogue = definitions.load();
         found.agents = catalogue.agents.values().chain(&catalogue.overridden).cloned().collect();

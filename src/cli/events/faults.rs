@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::super::output;
-use adjutant_assistant::calendar::{Effect, Fault};
+use adjutant_assistant::calendar::{Effect, ParseIssue};
 use adjutant_base::text::escape_invisible::line;
 
 /// Prints each fault with its file and line. Returns how many events were left out.
-pub(super) fn print_faults<'a>(faults: impl Iterator<Item = (&'a str, &'a Fault)>) -> usize {
+pub(super) fn print_faults<'a>(faults: impl Iterator<Item = (&'a str, &'a ParseIssue)>) -> usize {
     let mut left_out = 0;
     for (place, fault) in faults {
         let what = match fault.error.effect() {
@@ -24,7 +24,7 @@ pub(super) fn print_faults<'a>(faults: impl Iterator<Item = (&'a str, &'a Fault)
 }
 
 /// Returns a fault as JSON.
-pub(super) fn fault(fault: &Fault) -> Value {
+pub(super) fn fault(fault: &ParseIssue) -> Value {
     let left_out = fault.error.effect() != Effect::Changed;
     json!({"line": fault.line, "problem": fault.error.to_string(), "left_out": left_out})
 }

@@ -71,7 +71,7 @@ async fn import_files(
             }
             Err(failure) => return Err(failure),
         };
-        let left_out = print_faults(imported.faults.iter().map(|fault| (shown.as_str(), fault)));
+        let left_out = print_faults(imported.issues.iter().map(|fault| (shown.as_str(), fault)));
         faulty |= left_out > 0;
         let taken = imported.upserted;
         if !json {
@@ -88,7 +88,7 @@ async fn import_files(
             "same": taken.same,
             "removed": imported.removed,
             "cancelled": taken.withdrawn,
-            "faults": imported.faults.iter().map(fault).collect::<Vec<_>>(),
+            "faults": imported.issues.iter().map(fault).collect::<Vec<_>>(),
         }));
     }
     for calendar in deleted {

@@ -67,10 +67,10 @@ pub(super) async fn import(
     let user = assistant.user(user).await?;
     let pulled =
         calendar_sync::pull(assistant, &user, place, ACTOR, Timestamp::now()).await.map_err(failed)?;
-    let left_out = print_faults(pulled.faults.iter().map(|(name, fault)| (name.as_str(), fault)));
+    let left_out = print_faults(pulled.issues.iter().map(|(name, fault)| (name.as_str(), fault)));
     let taken = pulled.upserted;
     if json {
-        let faults = pulled.faults.iter().map(|(name, one)| {
+        let faults = pulled.issues.iter().map(|(name, one)| {
             let mut told = fault(one);
             told["place"] = Value::from(name.as_str());
             told

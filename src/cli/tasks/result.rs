@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::super::output::{self, Failure};
 use super::short;
-use adjutant_agents::run_report::Verdict;
+use adjutant_agents::run_report::Verification;
 use adjutant_agents::task::Ending;
 use adjutant_base::text::escape_invisible::{line, plain};
 use adjutant_terminal::socket::control::tasks::TaskView;
@@ -16,7 +16,7 @@ pub(in crate::cli) fn print(task: &TaskView, json: bool) -> Result<ExitCode, Fai
             .hint("`adjutant tasks logs` may say more"));
     };
     let succeeded = outcome.status == Ending::Succeeded;
-    let refuted = outcome.verdict == Verdict::Refuted;
+    let refuted = outcome.verdict == Verification::Refuted;
     let code = if succeeded && !refuted { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if json {
         output::json(task)?;

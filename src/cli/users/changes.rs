@@ -101,7 +101,7 @@ impl UserChanges {
         set(&mut preferences.channels, self.channels);
         set(&mut preferences.quiet, self.quiet_hours);
         set(&mut preferences.weekend, self.weekend);
-        set(&mut preferences.most_calls, self.max_calls);
+        set(&mut preferences.max_calls, self.max_calls);
         set(&mut preferences.escalation_minutes, self.escalation);
         set(&mut preferences.ladder, self.ladder);
         set(&mut preferences.ladder_minutes, self.ladder_wait);

@@ -7,12 +7,15 @@ use std::time::Duration;
 use super::context::{ExecutorContext, TaskRun, lease_until, make_private, now};
 use super::event_writer::{EventBatch, count_written, write_event, write_events};
 use crate::output_schema;
-use crate::run_report::{Attempt, CommandRun};
+use crate::run_report::Attempt;
 use crate::runner::codex::rollout;
 use crate::runner::failure::{Class, Failure};
 use crate::runner::output_parser::OutputParser;
 use crate::runner::progress::{AttemptEnd, AttemptResult};
-use crate::runner::{AttemptSpec, CommandVariant, OutputFiles, PreparedCommand, Refused, SchemaEnforcement};
+use crate::runner::run_state::add;
+use crate::runner::{
+    AttemptSpec, CommandVariant, OutputFiles, PreparedCommand, Rejection, SchemaEnforcement,
+};
 use crate::selector::Choice;
 use crate::task::TaskEventKind;
 use adjutant_base::config::log::Edge;
@@ -125,7 +128,7 @@ fn prepare(
     prompt: &str,
     session: Option<&str>,
     scratch: &Path,
-) -> Result<PreparedCommand, Refused> {
+) -> Result<PreparedCommand, Rejection> {
     let mut spec = AttemptSpec {
         program: &choice.program,
         prompt,
@@ -379,20 +382,12 @@ fn record_result(
         attempt.wall_ms = outcome.map_or(0, |outcome| millis(outcome.wall));
         attempt.exit = outcome.and_then(|outcome| exit_code(outcome.exit));
     }
-    let usage = &mut report.usage;
-    for (sum, more) in [
-        (&mut usage.input_tokens, result.usage.input_tokens),
-        (&mut usage.cached_tokens, result.usage.cached_tokens),
-        (&mut usage.output_tokens, result.usage.output_tokens),
-        (&mut usage.cost_micro_usd, result.usage.cost_micro_usd),
-    ] {
-        if let Some(more) = more {
-            *sum = Some(sum.unwrap_or(0).saturating_add(more));
-        }
-    }
-    report.commands.extend(
-        result.commands.iter().map(|ran| CommandRun { command: ran.command.clone(), exit: ran.exit }),
-    );
+    let (usage, more) = (&mut report.usage, result.usage);
+    add(&mut usage.input_tokens, more.input_tokens);
+    add(&mut usage.cached_tokens, more.cached_tokens);
+    add(&mut usage.output_tokens, more.output_tokens);
+    add(&mut usage.cost_micro_usd, more.cost_micro_usd);
+    report.commands.extend(result.commands.iter().cloned());
     report.files.extend(result.files.iter().cloned());
     result
 }

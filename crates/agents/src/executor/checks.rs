@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::attempt::{MAX_TAIL, exit_code, millis};
 use super::context::{ExecutorContext, TaskRun};
 use super::event_writer::write_event;
-use crate::run_report::{Check, Outcome, Verdict};
+use crate::run_report::{Check, Outcome, Verification};
 use crate::task::TaskEventKind;
 use adjutant_host::process::{self, Cause, Command, Exit, OnHubExit, Timeouts};
 
@@ -30,14 +30,14 @@ pub(super) async fn run(context: &ExecutorContext, run: &TaskRun<'_>, outcome: &
     }
     let checks = &outcome.report.checks;
     outcome.verdict = if checks.is_empty() {
-        Verdict::Unverified
+        Verification::Unverified
     } else if checks.iter().all(|check| check.passed) {
-        Verdict::Verified
+        Verification::Verified
     } else if checks.iter().any(|check| !check.passed && check.exit.is_some()) {
-        Verdict::Refuted
+        Verification::Refuted
     } else {
         // No check ran to its end and failed.
-        Verdict::Unverified
+        Verification::Unverified
     };
 }
 

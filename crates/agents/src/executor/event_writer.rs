@@ -6,7 +6,6 @@ use tokio::time::Instant;
 
 use super::context::{ExecutorContext, now};
 use super::rows;
-use crate::runner::progress::{Progress, ToolResult};
 use crate::task::TaskEventKind;
 use adjutant_store::tasks::{self, NewEvent};
 
@@ -23,10 +22,10 @@ const PAGE_SIZE: u32 = 1_000;
 #[derive(Debug)]
 pub(super) struct EventBatch {
     waiting: Vec<TaskEventKind>,
-    due: Option<Instant>,
+    write_at: Option<Instant>,
     left_out: u64,
     /// How many events the run has had so far.
-    seen: usize,
+    total: usize,
     /// How many of them an earlier hub has written.
     written: usize,
 }
@@ -34,36 +33,36 @@ pub(super) struct EventBatch {
 impl EventBatch {
     /// `written` is how many events of this run are in the store already.
     pub(super) fn new(written: usize) -> Self {
-        Self { waiting: Vec::new(), due: None, left_out: 0, seen: 0, written }
+        Self { waiting: Vec::new(), write_at: None, left_out: 0, total: 0, written }
     }
 
     /// Adds events, except those that are in the store already.
-    pub(super) fn extend(&mut self, events: Vec<Progress>) {
-        for progress in events {
-            self.seen += 1;
-            if self.seen <= self.written {
+    pub(super) fn extend(&mut self, events: Vec<TaskEventKind>) {
+        for event in events {
+            self.total += 1;
+            if self.total <= self.written {
                 continue;
             }
-            if self.waiting.len() >= BATCH_SIZE || self.seen > MAX_EVENTS {
+            if self.waiting.len() >= BATCH_SIZE || self.total > MAX_EVENTS {
                 self.left_out += 1;
                 continue;
             }
-            self.waiting.push(kind(progress));
-            self.due.get_or_insert_with(|| Instant::now() + BATCH_DELAY);
+            self.waiting.push(event);
+            self.write_at.get_or_insert_with(|| Instant::now() + BATCH_DELAY);
         }
     }
 
     /// Waits until the batch has to be written; for ever while it is empty.
     pub(super) async fn wait_for_batch(&self) {
-        match self.due {
-            Some(due) => tokio::time::sleep_until(due).await,
+        match self.write_at {
+            Some(write_at) => tokio::time::sleep_until(write_at).await,
             None => std::future::pending().await,
         }
     }
 
     /// Returns the batch, and starts an empty one.
     pub(super) fn take(&mut self) -> Vec<TaskEventKind> {
-        self.due = None;
+        self.write_at = None;
         std::mem::take(&mut self.waiting)
     }
 
@@ -114,19 +113,4 @@ pub(super) async fn count_written(context: &ExecutorContext, task: &str) -> usiz
 fn name(kind: &TaskEventKind) -> String {
     let json = serde_json::to_value(kind).unwrap_or_default();
     json["kind"].as_str().unwrap_or("notice").to_owned()
-}
-
-fn kind(progress: Progress) -> TaskEventKind {
-    match progress {
-        Progress::Text(text) => TaskEventKind::Text { text },
-        Progress::Thinking(text) => TaskEventKind::Thinking { text },
-        Progress::CommandStarted { command } => TaskEventKind::CommandStarted { command },
-        Progress::CommandEnded { command, exit } => TaskEventKind::CommandEnded { command, exit },
-        Progress::ToolStarted { tool } => TaskEventKind::ToolStarted { tool },
-        Progress::ToolEnded { tool, result } => {
-            TaskEventKind::ToolEnded { tool, failed: result == ToolResult::Failed }
-        }
-        Progress::FilesChanged(files) => TaskEventKind::FilesChanged { files },
-        Progress::Notice(text) => TaskEventKind::Notice { text },
-    }
 }

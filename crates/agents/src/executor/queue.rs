@@ -36,24 +36,24 @@ pub(crate) async fn run(context: &Arc<ExecutorContext>, stop: CancellationToken)
         // No process can be mistaken for an agent of an earlier hub, so nothing has to wait for the database.
         context.runs_adopted.send_replace(true);
     }
-    let mut known = false;
+    let mut adopted = false;
     let mut orphan_timer = interval_at(Instant::now() + ORPHAN_INTERVAL, ORPHAN_INTERVAL);
     let mut prune_timer = interval_at(Instant::now() + ORPHAN_INTERVAL, PRUNE_INTERVAL);
     for timer in [&mut orphan_timer, &mut prune_timer] {
         timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
     }
     loop {
-        if !known {
-            known = adopt_runs(context, &mut runs, &stop, if shared { now() } else { Millis::MAX }).await;
-            context.runs_adopted.send_if_modified(|before| known && !std::mem::replace(before, true));
+        if !adopted {
+            adopted = adopt_runs(context, &mut runs, &stop, if shared { now() } else { Millis::MAX }).await;
+            context.runs_adopted.send_if_modified(|before| adopted && !std::mem::replace(before, true));
         }
         // A store that does not answer is asked again soon, although no task is queued.
-        let retry = !claim(context, &mut runs, &stop).await || !known;
+        let retry = !claim(context, &mut runs, &stop).await || !adopted;
         tokio::select! {
             () = stop.cancelled() => break,
             () = context.wake.notified() => {}
             Some(_) = runs.join_next(), if !runs.is_empty() => {}
-            _ = orphan_timer.tick(), if shared => known = false,
+            _ = orphan_timer.tick(), if shared => adopted = false,
             _ = prune_timer.tick() => prune(context).await,
             () = tokio::time::sleep(POLL_INTERVAL), if shared || retry => {}
         }
@@ -172,15 +172,15 @@ async fn adopt_runs(
     stop: &CancellationToken,
     before: Millis,
 ) -> bool {
-    let left = match tasks::expired_leases(&context.store, &context.hub, before).await {
-        Ok(left) => left,
+    let expired = match tasks::expired_leases(&context.store, &context.hub, before).await {
+        Ok(rows) => rows,
         Err(error) => {
             tracing::error!(%error, "the tasks of the last hub cannot be read yet");
             return false;
         }
     };
     let mut all = true;
-    for row in left {
+    for row in expired {
         match tasks::take_over(&context.store, &row.lease(), &context.hub, lease_until()).await {
             // The row names the spool before its run starts.
             Ok(Some(row)) => {

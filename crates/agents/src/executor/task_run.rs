@@ -11,7 +11,7 @@ use super::context::{ExecutorContext, RunState, TaskRun, make_private, now, remo
 use super::event_writer::write_event;
 use super::{checks, rows, workspace};
 use crate::output_schema;
-use crate::run_report::{Fault, Outcome, RunReport};
+use crate::run_report::{FailureReport, Outcome, RunReport};
 use crate::runner::failure::Class;
 use crate::runner::progress::AttemptResult;
 use crate::selector::Choice;
@@ -90,14 +90,14 @@ async fn finish(context: &ExecutorContext, row: &tasks::Task, outcome: &Outcome)
 
 /// Ends a task whose progress is unknown. It is never run again by itself.
 async fn mark_lost(context: &ExecutorContext, row: &tasks::Task, detail: &str, report: RunReport) {
-    let failure = Some(Fault { class: "lost".to_owned(), detail: detail.to_owned() });
+    let failure = Some(FailureReport { class: "lost".to_owned(), detail: detail.to_owned() });
     finish(context, row, &Outcome { failure, report, ..Outcome::new(Ending::Lost) }).await;
 }
 
 /// Ends a task whose run panicked; the panic is in the log.
 pub(super) async fn mark_failed(context: &ExecutorContext, row: &tasks::Task) {
     let detail = "the hub made a mistake while it ran; its log says more".to_owned();
-    let failure = Some(Fault { class: "hub".to_owned(), detail });
+    let failure = Some(FailureReport { class: "hub".to_owned(), detail });
     finish(context, row, &Outcome { failure, ..Outcome::new(Ending::Failed) }).await;
 }
 
@@ -225,7 +225,7 @@ fn outcome(report: RunReport, result: AttemptResult, answer: Answer) -> Outcome 
         Answer::Invalid(reason) => {
             let detail =
                 format!("the final message does not follow output_schema, also at the second try: {reason}");
-            failure = Some(Fault { class: "schema".to_owned(), detail });
+            failure = Some(FailureReport { class: "schema".to_owned(), detail });
         }
     }
     Outcome { message: result.message, structured, failure, report, ..Outcome::new(status) }

@@ -1,8 +1,7 @@
 //! Format of Claude Code: `.claude/agents/*.md`.
 
-use super::draft::Draft;
 use super::markdown::{Head, line, names};
-use crate::definition::{Isolation, Permission, Program};
+use crate::definition::{Agent, Isolation, Permission, Program};
 
 /// Tools that change files, or run commands that may.
 const WRITING_TOOLS: [&str; 6] = ["bash", "edit", "multiedit", "notebookedit", "write", "*"];
@@ -22,42 +21,42 @@ const UNSUPPORTED: [(&str, &str); 11] = [
     ("proactive", "the delegating client decides when"),
 ];
 
-pub(super) fn read(text: &str) -> Result<Draft, String> {
+pub(super) fn read(text: &str) -> Result<Agent, String> {
     let mut head = Head::read(text)?;
     for (key, value) in head.keys() {
         match key.as_str() {
-            "name" => head.draft.set_name(&key, &line(&value).unwrap_or_default()),
+            "name" => head.agent.set_name(&key, &line(&value).unwrap_or_default()),
             "tools" => {
                 let writes = names(&value).iter().any(|tool| WRITING_TOOLS.contains(&tool.as_str()));
-                head.draft.set_permission(&key, writes);
+                head.agent.set_permission(&key, writes);
             }
             // Read below, because it overrides the tools.
             "permissionMode" => {}
             "isolation" if value == "worktree" => {
-                head.draft.isolation = Isolation::Worktree;
-                head.draft.report_supported(&key);
+                head.agent.isolation = Isolation::Worktree;
+                head.agent.report_supported(&key);
             }
-            "isolation" => head.draft.report_unsupported(&key, "only `worktree` is known"),
+            "isolation" => head.agent.report_unsupported(&key, "only `worktree` is known"),
             _ => head.other(Program::Claude, &key, &value, &UNSUPPORTED),
         }
     }
-    let mut draft = head.draft.clone();
+    let mut agent = head.agent.clone();
     for (key, value) in head.keys().iter().filter(|(key, _)| key == "permissionMode") {
         match value.as_str() {
             Some("plan") => {
-                draft.permission = Permission::ReadOnly;
-                draft.report_mapped(key, "permission `read-only`");
+                agent.permission = Permission::ReadOnly;
+                agent.report_mapped(key, "permission `read-only`");
             }
             Some("acceptEdits") => {
-                draft.permission = Permission::WorkspaceWrite;
-                draft.report_mapped(key, "permission `workspace-write`");
+                agent.permission = Permission::WorkspaceWrite;
+                agent.report_mapped(key, "permission `workspace-write`");
             }
             Some("bypassPermissions") => {
-                draft.permission = Permission::WorkspaceWrite;
-                draft.report_mapped(key, "permission `workspace-write`; only a file of ours grants `full`");
+                agent.permission = Permission::WorkspaceWrite;
+                agent.report_mapped(key, "permission `workspace-write`; only a file of ours grants `full`");
             }
-            _ => draft.report_unsupported(key, "nobody can be asked; the permission level decides"),
+            _ => agent.report_unsupported(key, "nobody can be asked; the permission level decides"),
         }
     }
-    Ok(draft)
+    Ok(agent)
 }

@@ -1,7 +1,6 @@
 //! Format of Codex: `.codex/agents/*.toml`.
 
-use super::draft::Draft;
-use crate::definition::{FieldSupport, Permission, Program};
+use crate::definition::{Agent, FieldSupport, Permission, Program};
 
 /// Keys without an effect here, each with the reason.
 const UNSUPPORTED: [(&str, &str); 8] = [
@@ -15,46 +14,46 @@ const UNSUPPORTED: [(&str, &str); 8] = [
     ("approval_policy", "nobody can be asked; the permission level decides"),
 ];
 
-pub(super) fn read(text: &str) -> Result<Draft, String> {
+pub(super) fn read(text: &str) -> Result<Agent, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let table: toml::Table = toml::from_str(text).map_err(|error: toml::de::Error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let (line, reason) = (before.matches('\n').count() + 1, error.message().lines().next());
         format!("it is not valid TOML: {} (line {line})", reason.unwrap_or_default())
     })?;
-    let mut draft = Draft::default();
+    let mut agent = Agent::default();
     for (key, value) in &table {
         let text = value.as_str().map(str::trim);
         match (key.as_str(), text) {
-            ("name", Some(name)) => draft.set_name(key, name),
+            ("name", Some(name)) => agent.set_name(key, name),
             ("description", Some(text)) => {
-                draft.description = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                draft.report_supported(key);
+                agent.description = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                agent.report_supported(key);
             }
             ("developer_instructions", Some(text)) => {
-                text.clone_into(&mut draft.persona);
-                draft.report_mapped(key, "it is the persona");
+                text.clone_into(&mut agent.persona);
+                agent.report_mapped(key, "it is the persona");
             }
             ("model", Some(model))
                 if !model.is_empty() && !model.starts_with('-') && !model.contains(char::is_control) =>
             {
-                draft.set_model(Program::Codex, key, model.to_owned());
+                agent.set_model(Program::Codex, key, model.to_owned());
             }
-            ("sandbox_mode", Some("read-only")) => draft.report_mapped(key, "permission `read-only`"),
+            ("sandbox_mode", Some("read-only")) => agent.report_mapped(key, "permission `read-only`"),
             ("sandbox_mode", Some("workspace-write")) => {
-                draft.permission = Permission::WorkspaceWrite;
-                draft.report_mapped(key, "permission `workspace-write`");
+                agent.permission = Permission::WorkspaceWrite;
+                agent.report_mapped(key, "permission `workspace-write`");
             }
             ("sandbox_mode", Some("danger-full-access")) => {
-                draft.permission = Permission::WorkspaceWrite;
-                draft.report_mapped(key, "permission `workspace-write`; only a file of ours grants `full`");
+                agent.permission = Permission::WorkspaceWrite;
+                agent.report_mapped(key, "permission `workspace-write`; only a file of ours grants `full`");
             }
             ("name" | "description" | "developer_instructions" | "model" | "sandbox_mode", _) => {
-                return Err(format!("`{key}` cannot be {}", shown(value)));
+                return Err(format!("`{key}` cannot be {}", quoted(value)));
             }
             _ => {
                 let known = UNSUPPORTED.iter().find(|(name, _)| name == key);
-                draft.report(
+                agent.report(
                     key,
                     known.map_or(FieldSupport::Unknown, |(_, why)| {
                         FieldSupport::Unsupported((*why).to_owned())
@@ -63,11 +62,11 @@ pub(super) fn read(text: &str) -> Result<Draft, String> {
             }
         }
     }
-    Ok(draft)
+    Ok(agent)
 }
 
-/// Returns a value as shown in a message.
-fn shown(value: &toml::Value) -> String {
+/// Returns a value for a message.
+fn quoted(value: &toml::Value) -> String {
     let text: String = value.to_string().chars().take(60).collect();
     format!("`{}`", text.escape_debug())
 }

@@ -1,8 +1,7 @@
 //! Format of Copilot: `.github/agents/*.agent.md`, and `*.md` there.
 
-use super::draft::Draft;
 use super::markdown::{Head, names};
-use crate::definition::Program;
+use crate::definition::{Agent, Program};
 
 /// Tools that change files, or run commands that may, with the aliases that the documentation lists.
 const WRITING_TOOLS: [&str; 11] = [
@@ -34,16 +33,16 @@ const UNSUPPORTED: [(&str, &str); 11] = [
     ("metadata", "it is for other tools"),
 ];
 
-pub(super) fn read(text: &str) -> Result<Draft, String> {
+pub(super) fn read(text: &str) -> Result<Agent, String> {
     let mut head = Head::read(text)?;
     for (key, value) in head.keys() {
         match key.as_str() {
             "tools" => {
                 let writes = names(&value).iter().any(|tool| WRITING_TOOLS.contains(&tool.as_str()));
-                head.draft.set_permission(&key, writes);
+                head.agent.set_permission(&key, writes);
             }
             _ => head.other(Program::Copilot, &key, &value, &UNSUPPORTED),
         }
     }
-    Ok(head.draft)
+    Ok(head.agent)
 }

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use super::draft::Draft;
 use super::markdown::{Head, line, names};
-use crate::definition::Program;
+use crate::definition::{Agent, Program};
 
 /// Tools that change files, or run commands that may.
 const WRITING_TOOLS: [&str; 5] = ["*", "edit", "replace", "run_shell_command", "write_file"];
@@ -18,26 +17,26 @@ const UNSUPPORTED: [(&str, &str); 5] = [
     ("mcpServers", "the runner's own configuration decides which servers it uses"),
 ];
 
-pub(super) fn read(text: &str) -> Result<Draft, String> {
+pub(super) fn read(text: &str) -> Result<Agent, String> {
     let mut head = Head::read(text)?;
     for (key, value) in head.keys() {
         match key.as_str() {
-            "kind" if value == "local" => head.draft.report_supported(&key),
+            "kind" if value == "local" => head.agent.report_supported(&key),
             "kind" => return Err("it is a remote agent, which no program here can run".to_owned()),
-            "name" => head.draft.set_name(&key, &line(&value).unwrap_or_default()),
+            "name" => head.agent.set_name(&key, &line(&value).unwrap_or_default()),
             "tools" => {
                 let writes = names(&value).iter().any(|tool| WRITING_TOOLS.contains(&tool.as_str()));
-                head.draft.set_permission(&key, writes);
+                head.agent.set_permission(&key, writes);
             }
             "timeout_mins" => match value.as_u64().filter(|minutes| (1..=24 * 60).contains(minutes)) {
                 Some(minutes) => {
-                    head.draft.timeout = Some(Duration::from_mins(minutes));
-                    head.draft.report_mapped(&key, format!("timeout {minutes}m"));
+                    head.agent.timeout = Some(Duration::from_mins(minutes));
+                    head.agent.report_mapped(&key, format!("timeout {minutes}m"));
                 }
-                None => head.draft.report_unsupported(&key, "it is not a number of minutes of a day"),
+                None => head.agent.report_unsupported(&key, "it is not a number of minutes of a day"),
             },
             _ => head.other(Program::Gemini, &key, &value, &UNSUPPORTED),
         }
     }
-    Ok(head.draft)
+    Ok(head.agent)
 }

@@ -2,14 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::draft::Draft;
-use crate::definition::{FieldSupport, Program};
+use crate::definition::{Agent, FieldSupport, Program};
 use adjutant_base::text::front_matter;
 
-/// A file split into front matter and body, with the draft that its keys fill.
+/// A file split into front matter and body, with the agent that its keys fill.
 pub(super) struct Head {
     fields: Map<String, Value>,
-    pub(super) draft: Draft,
+    pub(super) agent: Agent,
 }
 
 impl Head {
@@ -19,13 +18,13 @@ impl Head {
         let warnings = parsed
             .invalid
             .map(|reason| format!("the front matter is not valid YAML and was read line by line: {reason}"));
-        let draft = Draft {
+        let agent = Agent {
             persona: parsed.body.to_owned(),
             description: parsed.values.get("description").and_then(line).unwrap_or_default(),
             warnings: warnings.into_iter().collect(),
-            ..Draft::default()
+            ..Agent::default()
         };
-        Ok(Self { fields: parsed.values, draft })
+        Ok(Self { fields: parsed.values, agent })
     }
 
     /// Returns the keys in the order of the file, with their values.
@@ -36,12 +35,12 @@ impl Head {
     /// Reads the keys that all programs share, `description` and `model`, and reports a key that only one program has.
     pub(super) fn other(&mut self, program: Program, key: &str, value: &Value, unsupported: &[(&str, &str)]) {
         match (key, line(value)) {
-            ("description", Some(_)) => self.draft.report_supported(key),
-            ("model", Some(model)) if fits(&model) => self.draft.set_model(program, key, model),
-            ("model", _) => self.draft.report_unsupported(key, "it is not the name of a model"),
+            ("description", Some(_)) => self.agent.report_supported(key),
+            ("model", Some(model)) if fits(&model) => self.agent.set_model(program, key, model),
+            ("model", _) => self.agent.report_unsupported(key, "it is not the name of a model"),
             _ => {
                 let known = unsupported.iter().find(|(name, _)| *name == key);
-                self.draft.report(
+                self.agent.report(
                     key,
                     known.map_or(FieldSupport::Unknown, |(_, why)| {
                         FieldSupport::Unsupported((*why).to_owned())

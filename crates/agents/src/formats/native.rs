@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::draft::Draft;
-use crate::definition::{FieldSupport, Isolation, OnHubExit, Permission};
+use crate::definition::{Agent, FieldSupport, Isolation, OnHubExit, Permission};
 use adjutant_base::text::suggest::near_names;
 use adjutant_base::text::timefmt::read_span;
 use adjutant_base::text::yaml;
@@ -34,72 +33,72 @@ const MAX_VARIABLES: usize = 64;
 
 /// Parses a file of Adjutant. A key with an invalid value rejects the file, because an agent with fewer restrictions
 /// than its author wrote would be worse than none.
-pub(super) fn read(text: &str) -> Result<Draft, String> {
+pub(super) fn read(text: &str) -> Result<Agent, String> {
     let values =
         yaml::read(text.strip_prefix('\u{feff}').unwrap_or(text)).map_err(|refused| match refused {
             Refused::TooComplex => "the YAML is too complex (YAML bomb?)".to_owned(),
             Refused::Invalid(reason) => format!("it is not valid YAML: {reason}"),
         })?;
-    let mut draft = Draft {
+    let mut agent = Agent {
         persona: one_text(&values, "persona")?.unwrap_or_default(),
         description: one_text(&values, "description")?.unwrap_or_default(),
         model: one_text(&values, "model")?,
         runner: one_text(&values, "runner")?,
-        permission: one_of(&values, "permission", &Permission::ALL, Permission::name)?,
+        permission: one_of(&values, "permission", Permission::ALL, Permission::name)?,
         timeout: timeout(&values)?,
-        on_hub_exit: one_of(&values, "on_hub_exit", &OnHubExit::ALL, OnHubExit::name)?,
-        isolation: one_of(&values, "isolation", &Isolation::ALL, Isolation::name)?,
+        on_hub_exit: one_of(&values, "on_hub_exit", OnHubExit::ALL, OnHubExit::name)?,
+        isolation: one_of(&values, "isolation", Isolation::ALL, Isolation::name)?,
         checks: checks(&values)?,
         env: variables(&values)?,
-        ..Draft::default()
+        ..Agent::default()
     };
     for key in values.keys() {
-        draft.report(
+        agent.report(
             key,
             if KEYS.contains(&key.as_str()) { FieldSupport::Supported } else { FieldSupport::Unknown },
         );
     }
-    Ok(draft)
+    Ok(agent)
 }
 
 /// Returns the text of a file of Adjutant, without default values.
-pub(crate) fn write(draft: &Draft) -> String {
-    let mut text = format!("description: {}\n", block(&draft.description));
+pub(crate) fn write(agent: &Agent) -> String {
+    let mut text = format!("description: {}\n", block(&agent.description));
     let mut field = |key: &str, value: &str| {
         let _ = writeln!(text, "{key}: {value}");
     };
-    if let Some(model) = &draft.model {
+    if let Some(model) = &agent.model {
         field("model", &scalar(model));
     }
-    if let Some(runner) = &draft.runner {
+    if let Some(runner) = &agent.runner {
         field("runner", &scalar(runner));
     }
-    if draft.permission != Permission::default() {
-        field("permission", draft.permission.name());
+    if agent.permission != Permission::default() {
+        field("permission", agent.permission.name());
     }
-    if let Some(timeout) = draft.timeout {
+    if let Some(timeout) = agent.timeout {
         field("timeout", &spelled(timeout));
     }
-    if draft.on_hub_exit != OnHubExit::default() {
-        field("on_hub_exit", draft.on_hub_exit.name());
+    if agent.on_hub_exit != OnHubExit::default() {
+        field("on_hub_exit", agent.on_hub_exit.name());
     }
-    if draft.isolation != Isolation::default() {
-        field("isolation", draft.isolation.name());
+    if agent.isolation != Isolation::default() {
+        field("isolation", agent.isolation.name());
     }
-    if !draft.checks.is_empty() {
+    if !agent.checks.is_empty() {
         field("checks", "");
-        for check in &draft.checks {
+        for check in &agent.checks {
             let words: Vec<String> = check.iter().map(|word| quoted(word)).collect();
             let _ = writeln!(text, "  - [{}]", words.join(", "));
         }
     }
-    if !draft.env.is_empty() {
+    if !agent.env.is_empty() {
         let _ = writeln!(text, "env:");
-        for (name, value) in &draft.env {
+        for (name, value) in &agent.env {
             let _ = writeln!(text, "  {name}: {}", quoted(value));
         }
     }
-    let _ = writeln!(text, "persona: {}", block(&draft.persona));
+    let _ = writeln!(text, "persona: {}", block(&agent.persona));
     text
 }
 

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use super::draft::Draft;
 use super::markdown::Head;
-use crate::definition::Program;
+use crate::definition::{Agent, Program};
 
 /// Tools and permissions that change files, or run commands that may.
 const WRITING_TOOLS: [&str; 5] = ["*", "bash", "edit", "patch", "write"];
@@ -22,21 +21,21 @@ const UNSUPPORTED: [(&str, &str); 9] = [
     ("options", "the runner's own configuration decides"),
 ];
 
-pub(super) fn read(text: &str) -> Result<Draft, String> {
+pub(super) fn read(text: &str) -> Result<Agent, String> {
     let mut head = Head::read(text)?;
     for (key, value) in head.keys() {
         match key.as_str() {
             "disable" if value == true => return Err("it is disabled".to_owned()),
-            "disable" => head.draft.report_supported(&key),
+            "disable" => head.agent.report_supported(&key),
             // A denied tool counts as much as an allowed one: the level is set if one of the two is given.
             "permission" | "tools" => match level(&value) {
-                Some(writes) => head.draft.set_permission(&key, writes),
-                None => head.draft.report_unsupported(&key, "it says nothing about changing files"),
+                Some(writes) => head.agent.set_permission(&key, writes),
+                None => head.agent.report_unsupported(&key, "it says nothing about changing files"),
             },
             _ => head.other(Program::Opencode, &key, &value, &UNSUPPORTED),
         }
     }
-    Ok(head.draft)
+    Ok(head.agent)
 }
 
 /// Returns whether files may be changed; `None` if the value does not say so.

@@ -1,16 +1,16 @@
-//! Tests of each format: from the text of a file to its draft.
+//! Tests of each format: from the text of a file to its agent.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::{Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
 
-use super::{Draft, read, stem, write};
+use super::{Agent, read, stem, write};
 use crate::definition::{FieldSupport, Isolation, OnHubExit, Permission, Program};
 
 /// Returns each key with its support, as text.
-fn support(draft: &Draft) -> Vec<String> {
-    let lines = draft.fields.iter().map(|field| match &field.support {
+fn support(agent: &Agent) -> Vec<String> {
+    let lines = agent.fields.iter().map(|field| match &field.support {
         FieldSupport::Mapped(text) | FieldSupport::Unsupported(text) => {
             format!("{} {}: {text}", field.key, field.support.name())
         }
@@ -19,16 +19,16 @@ fn support(draft: &Draft) -> Vec<String> {
     lines.collect()
 }
 
-fn own(text: &str) -> Result<Draft, String> {
+fn own(text: &str) -> Result<Agent, String> {
     read(Program::Adjutant, &format!("persona: P\ndescription: D\n{text}"))
 }
 
 #[test]
 fn the_contract_needs_two_keys() {
-    let draft = read(Program::Adjutant, "persona: |\n  You review.\n\ndescription: Reviews.\nmodel: gpt-5\n")
+    let agent = read(Program::Adjutant, "persona: |\n  You review.\n\ndescription: Reviews.\nmodel: gpt-5\n")
         .unwrap();
-    assert_eq!((draft.persona.as_str(), draft.description.as_str()), ("You review.", "Reviews."));
-    assert_eq!((draft.model.as_deref(), draft.permission), (Some("gpt-5"), Permission::ReadOnly));
+    assert_eq!((agent.persona.as_str(), agent.description.as_str()), ("You review.", "Reviews."));
+    assert_eq!((agent.model.as_deref(), agent.permission), (Some("gpt-5"), Permission::ReadOnly));
     for (text, reason) in [
         ("description: D\n", "it has no persona"),
         ("persona: P\n", "it has no description"),
@@ -45,16 +45,16 @@ fn the_contract_needs_two_keys() {
 
 #[test]
 fn our_own_keys_are_checked() {
-    let draft = own(
+    let agent = own(
         "runner: codex\npermission: workspace-write\ntimeout: 10m\non_hub_exit: keep\nisolation: worktree\n\
          checks: [cargo test, [make, check]]\nenv: {CI: 1, NAME: x}\ncolour: red\n",
     )
     .unwrap();
-    assert_eq!((draft.runner.as_deref(), draft.permission), (Some("codex"), Permission::WorkspaceWrite));
-    assert_eq!((draft.timeout, draft.on_hub_exit), (Some(Duration::from_mins(10)), OnHubExit::Keep));
-    assert_eq!((draft.isolation, draft.env["CI"].as_str()), (Isolation::Worktree, "1"));
-    assert_eq!(draft.checks, [vec!["sh", "-c", "cargo test"], vec!["make", "check"]]);
-    assert_eq!(support(&draft).last().unwrap(), "colour unknown");
+    assert_eq!((agent.runner.as_deref(), agent.permission), (Some("codex"), Permission::WorkspaceWrite));
+    assert_eq!((agent.timeout, agent.on_hub_exit), (Some(Duration::from_mins(10)), OnHubExit::Keep));
+    assert_eq!((agent.isolation, agent.env["CI"].as_str()), (Isolation::Worktree, "1"));
+    assert_eq!(agent.checks, [vec!["sh", "-c", "cargo test"], vec!["make", "check"]]);
+    assert_eq!(support(&agent).last().unwrap(), "colour unknown");
     for (text, reason) in [
         (
             "permission: workspace-writ",
@@ -102,14 +102,14 @@ fn file_names_tell_whose_they_are() {
 fn claude_agents_are_understood() {
     let text = "---\nname: Code Reviewer\ndescription: Use when: code changed\ntools: Read, Grep, Bash(git diff:*)\n\
         model: sonnet\npermissionMode: plan\nisolation: worktree\nhooks:\n  Stop: x\nodd: 1\n---\n\nYou review.\n";
-    let draft = read(Program::Claude, text).unwrap();
-    assert_eq!(draft.name.as_deref(), Some("code-reviewer"));
-    assert_eq!(draft.description, "Use when: code changed");
-    assert_eq!((draft.model.as_deref(), draft.runner.as_deref()), (Some("sonnet"), Some("claude")));
-    assert_eq!((draft.permission, draft.isolation), (Permission::ReadOnly, Isolation::Worktree));
-    assert_eq!(draft.warnings.len(), 1, "read line by line");
+    let agent = read(Program::Claude, text).unwrap();
+    assert_eq!(agent.name, "code-reviewer");
+    assert_eq!(agent.description, "Use when: code changed");
+    assert_eq!((agent.model.as_deref(), agent.runner.as_deref()), (Some("sonnet"), Some("claude")));
+    assert_eq!((agent.permission, agent.isolation), (Permission::ReadOnly, Isolation::Worktree));
+    assert_eq!(agent.warnings.len(), 1, "read line by line");
     assert_eq!(
-        support(&draft),
+        support(&agent),
         [
             "name mapped: the name is `code-reviewer`",
             "description honoured",
@@ -122,19 +122,19 @@ fn claude_agents_are_understood() {
         ]
     );
     let bypass = "---\nname: a\ndescription: b\npermissionMode: bypassPermissions\nmodel: inherit\n---\nP";
-    let draft = read(Program::Claude, bypass).unwrap();
-    assert_eq!((draft.permission, draft.model), (Permission::WorkspaceWrite, None));
+    let agent = read(Program::Claude, bypass).unwrap();
+    assert_eq!((agent.permission, agent.model), (Permission::WorkspaceWrite, None));
 }
 
 #[test]
 fn copilot_agents_are_understood() {
     let text = "---\nname: Test Writer\ndescription: Writes tests\ntarget: vscode\ntools: ['read', 'edit']\n\
         model: [gpt-5, other]\nmcp-servers: {a: {}}\n---\nYou write tests.\n";
-    let draft = read(Program::Copilot, text).unwrap();
-    assert_eq!((draft.name.as_deref(), draft.permission), (None, Permission::WorkspaceWrite));
-    assert_eq!((draft.model.as_deref(), draft.runner.as_deref()), (Some("gpt-5"), Some("copilot")));
+    let agent = read(Program::Copilot, text).unwrap();
+    assert_eq!((agent.name.as_str(), agent.permission), ("", Permission::WorkspaceWrite));
+    assert_eq!((agent.model.as_deref(), agent.runner.as_deref()), (Some("gpt-5"), Some("copilot")));
     assert_eq!(
-        support(&draft)[..3],
+        support(&agent)[..3],
         [
             "name cannot be: the file's name is the agent's",
             "description honoured",
@@ -147,13 +147,10 @@ fn copilot_agents_are_understood() {
 fn codex_agents_are_understood() {
     let text = "name = \"pr_explorer\"\ndescription = \"Explores\"\nmodel = \"gpt-5-codex\"\n\
         sandbox_mode = \"danger-full-access\"\ndeveloper_instructions = \"\"\"\nStay in exploration.\n\"\"\"\n[mcp_servers.x]\nurl = \"y\"\n";
-    let draft = read(Program::Codex, text).unwrap();
-    assert_eq!(
-        (draft.name.as_deref(), draft.persona.as_str()),
-        (Some("pr_explorer"), "Stay in exploration.")
-    );
-    assert_eq!((draft.permission, draft.runner.as_deref()), (Permission::WorkspaceWrite, Some("codex")));
-    assert!(support(&draft).contains(
+    let agent = read(Program::Codex, text).unwrap();
+    assert_eq!((agent.name.as_str(), agent.persona.as_str()), ("pr_explorer", "Stay in exploration."));
+    assert_eq!((agent.permission, agent.runner.as_deref()), (Permission::WorkspaceWrite, Some("codex")));
+    assert!(support(&agent).contains(
         &"sandbox_mode mapped: permission `workspace-write`; only a file of ours grants `full`".to_owned()
     ));
     assert_eq!(read(Program::Codex, "name = 3\n").unwrap_err(), "`name` cannot be `3`");
@@ -164,8 +161,8 @@ fn codex_agents_are_understood() {
 #[test]
 fn gemini_and_opencode_agents_are_understood() {
     let gemini = "---\nkind: local\nname: writer\ndescription: D\ntools:\n  - read_file\n  - write_file\ntimeout_mins: 5\n---\nP";
-    let draft = read(Program::Gemini, gemini).unwrap();
-    assert_eq!((draft.permission, draft.timeout), (Permission::WorkspaceWrite, Some(Duration::from_mins(5))));
+    let agent = read(Program::Gemini, gemini).unwrap();
+    assert_eq!((agent.permission, agent.timeout), (Permission::WorkspaceWrite, Some(Duration::from_mins(5))));
     let remote = "---\nkind: remote\nname: a\nagent_card_url: http://x\n---\n";
     assert_eq!(
         read(Program::Gemini, remote).unwrap_err(),
@@ -181,9 +178,9 @@ fn gemini_and_opencode_agents_are_understood() {
         ("permission: allow", Permission::WorkspaceWrite),
     ] {
         let text = format!("---\ndescription: D\nmode: subagent\nmodel: anthropic/claude-x\n{rules}\n---\nP");
-        let draft = read(Program::Opencode, &text).unwrap();
-        assert_eq!(draft.permission, level, "{rules}");
-        assert_eq!(draft.model.as_deref(), Some("anthropic/claude-x"));
+        let agent = read(Program::Opencode, &text).unwrap();
+        assert_eq!(agent.permission, level, "{rules}");
+        assert_eq!(agent.model.as_deref(), Some("anthropic/claude-x"));
     }
     let disabled = "---\ndescription: D\ndisable: true\n---\nP";
     assert_eq!(read(Program::Opencode, disabled).unwrap_err(), "it is disabled");
@@ -208,18 +205,18 @@ proptest! {
     ) {
         let env: BTreeMap<String, String> = env;
         let timeout = seconds.map(Duration::from_secs);
-        let draft = Draft { description, persona, model, runner, permission, timeout, on_hub_exit, isolation, checks, env, ..Draft::default() };
-        let written = write(&draft);
+        let agent = Agent { description, persona, model, runner, permission, timeout, on_hub_exit, isolation, checks, env, ..Agent::default() };
+        let written = write(&agent);
         let again = read(Program::Adjutant, &written).unwrap_or_else(|reason| panic!("{reason}\n{written}"));
-        prop_assert_eq!(Draft { fields: Vec::new(), ..again.clone() }, draft, "{}", written);
+        prop_assert_eq!(Agent { fields: Vec::new(), ..again.clone() }, agent, "{}", written);
         prop_assert_eq!(write(&again), written);
     }
 
     #[test]
     fn no_text_makes_a_reader_panic(text in "(---\n)?[-a-z:&*\\[\\]{}\"'=\n #|>!%@\u{feff}é]{0,80}(\n---\n)?\\PC{0,10}", number in any::<prop::sample::Index>()) {
         let all = [Program::Adjutant, Program::Claude, Program::Copilot, Program::Codex, Program::Gemini, Program::Opencode];
-        if let Ok(draft) = read(all[number.index(all.len())], &text) {
-            assert!(!draft.persona.is_empty() && !draft.description.is_empty());
+        if let Ok(agent) = read(all[number.index(all.len())], &text) {
+            assert!(!agent.persona.is_empty() && !agent.description.is_empty());
         }
     }
 }

@@ -10,9 +10,11 @@ use serde_json::Value;
 use super::command_line::{AttemptSpec, CommandLine, MAX_ARGUMENT, OutputFormat, SchemaEnforcement};
 use super::environment::RunnerVariables;
 use super::failure::{Class, Failure};
-use super::progress::{Progress, ToolResult, Usage};
-use super::run_state::{RunAccumulator, progress, to_micro_usd};
+use super::progress::ToolResult;
+use super::run_state::{RunAccumulator, text_event, thinking, to_micro_usd};
 use crate::definition::Permission;
+use crate::run_report::Usage;
+use crate::task::TaskEventKind;
 
 pub(super) const VARIABLES: RunnerVariables = RunnerVariables {
     names: &[
@@ -59,7 +61,7 @@ pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
 }
 
 /// Parses one event of `--output-format stream-json`.
-pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
+pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind> {
     let text = |key: &str| event[key].as_str().unwrap_or_default();
     match (text("type"), text("subtype")) {
         ("system", "init") => {
@@ -71,8 +73,8 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
             let words = format!("{}; trying again", event["error"].as_str().unwrap_or("the provider failed"));
             run.error(Failure::from_status(event["error_status"].as_u64().unwrap_or(500), &words))
         }
-        ("assistant", _) => blocks(event).flat_map(|block| said(run, block)).collect(),
-        ("user", _) => blocks(event).flat_map(|block| returned(run, block)).collect(),
+        ("assistant", _) => blocks(event).flat_map(|block| assistant_block(run, block)).collect(),
+        ("user", _) => blocks(event).flat_map(|block| tool_result(run, block)).collect(),
         ("result", _) => {
             result(run, event);
             Vec::new()
@@ -85,13 +87,13 @@ fn blocks(event: &Value) -> impl Iterator<Item = &Value> {
     event["message"]["content"].as_array().into_iter().flatten()
 }
 
-fn said(run: &mut RunAccumulator, block: &Value) -> Vec<Progress> {
+fn assistant_block(run: &mut RunAccumulator, block: &Value) -> Vec<TaskEventKind> {
     // The model answers again.
     run.last_error = None;
     let text = |key: &str| block[key].as_str().unwrap_or_default();
     match text("type") {
-        "text" => progress(Progress::Text, text("text")),
-        "thinking" => progress(Progress::Thinking, text("thinking")),
+        "text" => text_event(text("text")),
+        "thinking" => thinking(text("thinking")),
         "tool_use" => {
             let input = &block["input"];
             match (text("name"), input["command"].as_str()) {
@@ -107,7 +109,7 @@ fn said(run: &mut RunAccumulator, block: &Value) -> Vec<Progress> {
     }
 }
 
-fn returned(run: &mut RunAccumulator, block: &Value) -> Vec<Progress> {
+fn tool_result(run: &mut RunAccumulator, block: &Value) -> Vec<TaskEventKind> {
     if block["type"] != "tool_result" {
         return Vec::new();
     }

@@ -12,10 +12,12 @@ use serde_json::Value;
 use super::command_line::{AttemptSpec, CommandLine, CommandVariant, OutputFormat, SchemaEnforcement};
 use super::environment::RunnerVariables;
 use super::failure::{Class, Failure};
-use super::progress::{Progress, ToolResult, Usage};
-use super::run_state::{RunAccumulator, progress};
-use super::sanitize::shown;
+use super::progress::ToolResult;
+use super::run_state::{RunAccumulator, notice, text_event, thinking};
+use super::sanitize::display_text;
 use crate::definition::Permission;
+use crate::run_report::Usage;
+use crate::task::TaskEventKind;
 
 pub(super) const VARIABLES: RunnerVariables = RunnerVariables {
     names: &["CODEX_HOME", "CODEX_API_KEY", "CODEX_CA_CERTIFICATE", "OPENAI_API_KEY", "OPENAI_BASE_URL"],
@@ -87,7 +89,7 @@ pub(super) fn sessions(env: &[(OsString, OsString)]) -> Option<PathBuf> {
 }
 
 /// Parses one event of `--json`.
-pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
+pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind> {
     match event["type"].as_str().unwrap_or_default() {
         "thread.started" => {
             run.session = event["thread_id"].as_str().map(ToOwned::to_owned);
@@ -120,7 +122,7 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
     }
 }
 
-fn started(run: &mut RunAccumulator, item: &Value) -> Vec<Progress> {
+fn started(run: &mut RunAccumulator, item: &Value) -> Vec<TaskEventKind> {
     // The model answers again.
     run.last_error = None;
     let id = item["id"].as_str().unwrap_or_default();
@@ -132,7 +134,7 @@ fn started(run: &mut RunAccumulator, item: &Value) -> Vec<Progress> {
     }
 }
 
-fn completed(run: &mut RunAccumulator, item: &Value) -> Vec<Progress> {
+fn completed(run: &mut RunAccumulator, item: &Value) -> Vec<TaskEventKind> {
     let id = item["id"].as_str().unwrap_or_default();
     let text = |key: &str| item[key].as_str().unwrap_or_default();
     if text("type") != "error" {
@@ -141,14 +143,14 @@ fn completed(run: &mut RunAccumulator, item: &Value) -> Vec<Progress> {
     match text("type") {
         "agent_message" => {
             run.message = Some(text("text").to_owned());
-            progress(Progress::Text, text("text"))
+            text_event(text("text"))
         }
-        "reasoning" => progress(Progress::Thinking, text("text")),
+        "reasoning" => thinking(text("text")),
         "command_execution" => {
             let exit = item["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok());
             match run.call_ended(id, ToolResult::Done, exit) {
                 // Its start was not reported.
-                none if none.is_empty() => run.command_ended(shown(text("command")), exit),
+                none if none.is_empty() => run.command_ended(display_text(text("command")), exit),
                 ended => ended,
             }
         }
@@ -163,7 +165,7 @@ fn completed(run: &mut RunAccumulator, item: &Value) -> Vec<Progress> {
             )
         }
         // A warning; the turn continues.
-        "error" => progress(Progress::Notice, text("message")),
+        "error" => notice(text("message")),
         _ => Vec::new(),
     }
 }

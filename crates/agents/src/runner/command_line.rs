@@ -65,7 +65,7 @@ pub enum SchemaEnforcement {
 
 /// Why a runner rejects an attempt. The text is for the user or the model that asked; it names no path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum Rejection {
     /// The CLI cannot enforce the permission level.
     #[error("{runner} cannot run at permission level `{}`: {reason}", permission.name())]
     Permission { runner: String, permission: Permission, reason: String },
@@ -134,8 +134,8 @@ impl AttemptSpec<'_> {
     }
 
     /// Returns the refusal of a runner that cannot enforce the permission level.
-    pub(super) fn refused(&self, runner: &str, reason: &str) -> Refused {
+    pub(super) fn rejection(&self, runner: &str, reason: &str) -> Rejection {
         let (runner, reason) = (runner.to_owned(), reason.to_owned());
-        Refused::Permission { runner, permission: self.permission, reason }
+        Rejection::Permission { runner, permission: self.permission, reason }
     }
 }

@@ -8,9 +8,10 @@ use serde_json::Value;
 use super::command_line::{AttemptSpec, CommandLine, CommandVariant, OutputFormat};
 use super::environment::RunnerVariables;
 use super::failure::{Class, Failure};
-use super::progress::{AttemptEnd, Progress, ToolResult};
-use super::run_state::{RunAccumulator, add, progress};
+use super::progress::{AttemptEnd, ToolResult};
+use super::run_state::{RunAccumulator, add, notice, text_event, thinking};
 use crate::definition::Permission;
+use crate::task::TaskEventKind;
 
 pub(super) const VARIABLES: RunnerVariables =
     RunnerVariables { names: &["GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"], prefixes: &["COPILOT_"] };
@@ -66,7 +67,7 @@ pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
 }
 
 /// Parses one event of `--output-format json`.
-pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
+pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind> {
     let data = &event["data"];
     let text = |key: &str| data[key].as_str().unwrap_or_default();
     match event["type"].as_str().unwrap_or_default() {
@@ -80,9 +81,9 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
             if !calls {
                 run.message = Some(text("content").to_owned());
             }
-            progress(Progress::Text, text("content"))
+            text_event(text("content"))
         }
-        "assistant.reasoning" => progress(Progress::Thinking, text("content")),
+        "assistant.reasoning" => thinking(text("content")),
         "tool.execution_start" => {
             let arguments = &data["arguments"];
             match arguments["command"].as_str() {
@@ -114,8 +115,8 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
             run.last_error = Some(Failure::from_status(status, text("errorMessage")));
             Vec::new()
         }
-        "session.info" if text("infoType") == "model_retry" => progress(Progress::Notice, text("message")),
-        "session.warning" => progress(Progress::Notice, text("message")),
+        "session.info" if text("infoType") == "model_retry" => notice(text("message")),
+        "session.warning" => notice(text("message")),
         // Its success, in case the removal of secrets mangles the line that follows.
         "assistant.idle" if run.message.is_some() && run.last_error.is_none() => {
             run.end = Some(Ok(()));

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use config::{Answer, CustomRunner, Stdin};
 
-use super::command_line::{AttemptSpec, CommandLine, OutputFormat, Refused};
+use super::command_line::{AttemptSpec, CommandLine, OutputFormat, Rejection};
 use super::environment::RunnerVariables;
 use super::failure::{Class, Failure, parse_retry_after};
 use super::progress::AttemptEnd;
@@ -16,7 +16,7 @@ use adjutant_host::process::Exit;
 pub(super) const VARIABLES: RunnerVariables = RunnerVariables { names: &[], prefixes: &[] };
 
 /// Returns the command line of a custom runner.
-pub(super) fn command(runner: &CustomRunner, spec: &AttemptSpec<'_>) -> Result<CommandLine, Refused> {
+pub(super) fn command(runner: &CustomRunner, spec: &AttemptSpec<'_>) -> Result<CommandLine, Rejection> {
     if !runner.levels.contains(&spec.permission) {
         let held: Vec<&str> = runner.levels.iter().map(|level| level.name()).collect();
         let reason = if held.is_empty() {
@@ -24,13 +24,13 @@ pub(super) fn command(runner: &CustomRunner, spec: &AttemptSpec<'_>) -> Result<C
         } else {
             format!("its configuration says that its command line holds {} only", held.join(", "))
         };
-        return Err(spec.refused(&runner.name, &reason));
+        return Err(spec.rejection(&runner.name, &reason));
     }
     let mut line = CommandLine::default();
     let file = spec.scratch.join("final-message.txt");
     let uses = |placeholder: &str| runner.argv.iter().any(|argument| argument.contains(placeholder));
     if uses("{prompt}") && !spec.fits_an_argument() {
-        return Err(Refused::Unable {
+        return Err(Rejection::Unable {
             runner: runner.name.clone(),
             what: "take this prompt: it does not fit into an argument, and its configuration puts it there",
         });

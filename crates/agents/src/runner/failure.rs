@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::command_line::CommandVariant;
-use super::sanitize::shown;
+use super::sanitize::display_text;
 use adjutant_host::process::Limit;
 
 /// A run that did not succeed.
@@ -50,7 +50,7 @@ pub enum Class {
 
 impl Class {
     /// Returns the stable word for results, rows and logs.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::UsageLimit => "usage_limit",
             Self::Authentication => "authentication",
@@ -208,7 +208,7 @@ const WORDS: &[(Class, &[&str])] = &[
 impl Failure {
     /// Returns a failure of this class with the sanitized `detail`.
     pub fn new(class: Class, detail: impl AsRef<str>) -> Self {
-        Self { class, detail: shown(detail.as_ref()), retry_after: None, retry_with: None }
+        Self { class, detail: display_text(detail.as_ref()), retry_after: None, retry_with: None }
     }
 
     /// Classifies a runner's message about its own failure; `default` is the class without a known word.

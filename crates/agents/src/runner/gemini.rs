@@ -7,12 +7,14 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::command_line::{AttemptSpec, CommandLine, OutputFormat, Refused};
+use super::command_line::{AttemptSpec, CommandLine, OutputFormat, Rejection};
 use super::environment::RunnerVariables;
 use super::failure::{Class, Failure};
-use super::progress::{AttemptEnd, Progress, ToolResult, Usage};
-use super::run_state::{RunAccumulator, progress};
+use super::progress::{AttemptEnd, ToolResult};
+use super::run_state::{RunAccumulator, text_event};
 use crate::definition::Permission;
+use crate::run_report::Usage;
+use crate::task::TaskEventKind;
 use adjutant_host::process::Exit;
 
 pub(super) const VARIABLES: RunnerVariables =
@@ -30,11 +32,11 @@ const NEVER: &[&str] = &[
 /// Further tools that a read-only run must not have.
 const CHANGES: &[&str] = &["write_file", "replace", "web_fetch"];
 
-pub(super) fn command(spec: &AttemptSpec<'_>) -> Result<CommandLine, Refused> {
+pub(super) fn command(spec: &AttemptSpec<'_>) -> Result<CommandLine, Rejection> {
     if spec.permission < Permission::Full && spec.workdir.join(".gemini/settings.json").exists() {
         let reason = "the working directory has settings of its own for it, which can start programs, and it cannot \
                       be told to leave them out";
-        return Err(spec.refused("gemini", reason));
+        return Err(spec.rejection("gemini", reason));
     }
     let mut line = CommandLine::default();
     // Without this flag a run without a user rejects an untrusted folder. The settings of the folder are checked above.
@@ -68,7 +70,7 @@ pub(super) fn command(spec: &AttemptSpec<'_>) -> Result<CommandLine, Refused> {
 }
 
 /// Parses one event of `--output-format stream-json`.
-pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
+pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind> {
     let text = |key: &str| event[key].as_str().unwrap_or_default();
     match text("type") {
         "init" => {
@@ -81,7 +83,7 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
             run.last_error = None;
             // Pieces of one message follow each other; a tool call begins the next one.
             run.message.get_or_insert_default().push_str(text("content"));
-            progress(Progress::Text, text("content"))
+            text_event(text("content"))
         }
         "tool_use" => {
             run.last_error = None;

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use super::command_line::{AttemptSpec, CommandLine, OutputFormat};
 use super::environment::RunnerVariables;
 use super::failure::{Class, Failure};
-use super::progress::{Progress, ToolResult};
-use super::run_state::{RunAccumulator, add, progress, to_micro_usd};
+use super::progress::ToolResult;
+use super::run_state::{RunAccumulator, add, notice, text_event, thinking, to_micro_usd};
 use crate::definition::Permission;
+use crate::task::TaskEventKind;
 
 pub(super) const VARIABLES: RunnerVariables = RunnerVariables {
     names: &["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"],
@@ -48,7 +49,7 @@ pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
 }
 
 /// Parses one event of `--format json`.
-pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
+pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind> {
     if let Some(session) = event["sessionID"].as_str() {
         run.session = Some(session.to_owned());
     }
@@ -65,9 +66,9 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
                 message.push('\n');
             }
             message.push_str(text);
-            progress(Progress::Text, text)
+            text_event(text)
         }
-        "reasoning" => progress(Progress::Thinking, part["text"].as_str().unwrap_or_default()),
+        "reasoning" => thinking(part["text"].as_str().unwrap_or_default()),
         "tool_use" => tool(run, part),
         "step_finish" => {
             let tokens = &part["tokens"];
@@ -110,14 +111,14 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<Progress> {
             }
             let text = failure.detail.clone();
             run.end = Some(Err(failure));
-            progress(Progress::Notice, &text)
+            notice(&text)
         }
         _ => Vec::new(),
     }
 }
 
 /// Parses a tool call, which is one event at its end.
-fn tool(run: &mut RunAccumulator, part: &Value) -> Vec<Progress> {
+fn tool(run: &mut RunAccumulator, part: &Value) -> Vec<TaskEventKind> {
     let text = |key: &str| part[key].as_str().unwrap_or_default();
     let state = &part["state"];
     let done = state["status"] == "completed";

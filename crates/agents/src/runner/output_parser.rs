@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::command_line::OutputFormat;
-use super::progress::{AttemptEnd, AttemptResult, Progress};
-use super::run_state::{RunAccumulator, progress};
-use super::sanitize::{plain, shown};
+use super::progress::{AttemptEnd, AttemptResult};
+use super::run_state::{RunAccumulator, notice, text_event};
+use super::sanitize::{display_text, strip_escapes};
 use super::{claude, codex, copilot, custom, gemini, opencode};
+use crate::task::TaskEventKind;
 
 /// Parses the output of one attempt: every line of stdout, then the end.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ impl OutputParser {
 
     /// Parses one line of stdout, without its end. A line that is not understood is skipped, because the CLIs add
     /// kinds of events with every release.
-    pub fn line(&mut self, text: &str) -> Vec<Progress> {
+    pub fn line(&mut self, text: &str) -> Vec<TaskEventKind> {
         let run = &mut self.run;
         let read = match &self.format {
             OutputFormat::Codex => codex::read,
@@ -36,7 +37,7 @@ impl OutputParser {
                     custom::line(runner, run, text);
                 }
                 run.text.line(text);
-                return progress(Progress::Text, text);
+                return text_event(text);
             }
         };
         match serde_json::from_str::<Value>(text) {
@@ -51,8 +52,8 @@ impl OutputParser {
                 Vec::new()
             }
             _ => {
-                run.last_line = Some(shown(text));
-                progress(Progress::Notice, text)
+                run.last_line = Some(display_text(text));
+                notice(text)
             }
         }
     }
@@ -72,9 +73,9 @@ impl OutputParser {
             end.final_message.map(String::from_utf8_lossy).filter(|text| !text.trim().is_empty())
         {
             // The file is whole even where a line was too long to be read.
-            run.message = Some(plain(&file));
+            run.message = Some(strip_escapes(&file));
         }
-        let stderr = plain(end.stderr);
+        let stderr = strip_escapes(end.stderr);
         let mut end = AttemptEnd { stderr: &stderr, ..*end };
         match &format {
             OutputFormat::Text => run.finish_text(&end),
@@ -84,8 +85,11 @@ impl OutputParser {
             OutputFormat::CopilotText => end.stderr = copilot::finish_text(&mut run, &end),
             OutputFormat::Codex | OutputFormat::Claude | OutputFormat::Opencode => {}
         }
-        let message =
-            run.message.take().map(|text| plain(&text).trim().to_owned()).filter(|text| !text.is_empty());
+        let message = run
+            .message
+            .take()
+            .map(|text| strip_escapes(&text).trim().to_owned())
+            .filter(|text| !text.is_empty());
         let failure = run.failure(&end, message.is_some());
         AttemptResult {
             message,

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::Runner;
 use super::environment::{RunnerEnv, RunnerVariables};
-use super::sanitize::shown;
+use super::sanitize::display_text;
 use adjutant_base::config::env;
 use adjutant_host::process::{self, Cause, Command, Exit, OnHubExit, Timeouts};
 
@@ -85,6 +85,6 @@ async fn probe(program: &Path, environment: &RunnerEnv, scratch: &Path) -> Optio
     // The result of the probe does not depend on its files.
     let _ = std::fs::remove_dir_all(scratch);
     let good = outcome.cause == Cause::Exited && outcome.exit == Exit::Code(0);
-    let line = shown(answer.lines().find(|line| !line.trim().is_empty())?);
+    let line = display_text(answer.lines().find(|line| !line.trim().is_empty())?);
     (good && !line.is_empty()).then(|| line.chars().take(120).collect())
 }

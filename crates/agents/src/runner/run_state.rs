@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use super::command_line::CommandVariant;
 use super::failure::{Class, Failure};
 use super::head_tail_buffer::HeadTailBuffer;
-use super::progress::{AttemptEnd, Progress, RanCommand, ToolResult, Usage};
-use super::sanitize::shown;
+use super::progress::{AttemptEnd, ToolResult};
+use super::sanitize::display_text;
+use crate::run_report::{CommandRun, Usage};
+use crate::task::TaskEventKind;
 use adjutant_host::process::{Cause, Exit};
 
 /// Most commands, and most files, that a result lists.
@@ -21,7 +23,7 @@ pub(super) struct RunAccumulator {
     pub(super) usage: Usage,
     pub(super) session: Option<String>,
     pub(super) model: Option<String>,
-    pub(super) commands: Vec<RanCommand>,
+    pub(super) commands: Vec<CommandRun>,
     pub(super) files: Vec<String>,
     /// The runner's own report of success or failure.
     pub(super) end: Option<Result<(), Failure>>,
@@ -49,17 +51,17 @@ enum Open {
 
 impl RunAccumulator {
     /// Records the start of a command.
-    pub(super) fn command_started(&mut self, id: &str, command: &str) -> Vec<Progress> {
-        let command = shown(command);
+    pub(super) fn command_started(&mut self, id: &str, command: &str) -> Vec<TaskEventKind> {
+        let command = display_text(command);
         self.remember(id, Open::Command(command.clone()));
-        vec![Progress::CommandStarted { command }]
+        vec![TaskEventKind::CommandStarted { command }]
     }
 
     /// Records the call of a tool, which changes `file` if it succeeds.
-    pub(super) fn tool_started(&mut self, id: &str, tool: &str, file: Option<&str>) -> Vec<Progress> {
-        let tool = shown(tool);
+    pub(super) fn tool_started(&mut self, id: &str, tool: &str, file: Option<&str>) -> Vec<TaskEventKind> {
+        let tool = display_text(tool);
         self.remember(id, Open::Tool(tool.clone(), file.map(ToOwned::to_owned)));
-        vec![Progress::ToolStarted { tool }]
+        vec![TaskEventKind::ToolStarted { tool }]
     }
 
     fn remember(&mut self, id: &str, open: Open) {
@@ -69,11 +71,17 @@ impl RunAccumulator {
     }
 
     /// Records the end of the call `id`. `exit` is the exit code of a command, where the runner reports it.
-    pub(super) fn call_ended(&mut self, id: &str, result: ToolResult, exit: Option<i32>) -> Vec<Progress> {
+    pub(super) fn call_ended(
+        &mut self,
+        id: &str,
+        result: ToolResult,
+        exit: Option<i32>,
+    ) -> Vec<TaskEventKind> {
         match self.open.remove(id) {
             Some(Open::Command(command)) => self.command_ended(command, exit),
             Some(Open::Tool(tool, file)) => {
-                let mut progress = vec![Progress::ToolEnded { tool, result }];
+                let mut progress =
+                    vec![TaskEventKind::ToolEnded { tool, failed: result == ToolResult::Failed }];
                 if let Some(file) = file.filter(|_| result == ToolResult::Done) {
                     progress.extend(self.files_changed([file]));
                 }
@@ -84,29 +92,29 @@ impl RunAccumulator {
     }
 
     /// Records the end of a command; the runner may not have reported its start.
-    pub(super) fn command_ended(&mut self, command: String, exit: Option<i32>) -> Vec<Progress> {
+    pub(super) fn command_ended(&mut self, command: String, exit: Option<i32>) -> Vec<TaskEventKind> {
         if self.commands.len() < MAX_LISTED {
-            self.commands.push(RanCommand { command: command.clone(), exit });
+            self.commands.push(CommandRun { command: command.clone(), exit });
         }
-        vec![Progress::CommandEnded { command, exit }]
+        vec![TaskEventKind::CommandEnded { command, exit }]
     }
 
     /// Records changed files.
-    pub(super) fn files_changed(&mut self, files: impl IntoIterator<Item = String>) -> Vec<Progress> {
-        let files: Vec<String> = files.into_iter().take(MAX_LISTED).map(|file| shown(&file)).collect();
+    pub(super) fn files_changed(&mut self, files: impl IntoIterator<Item = String>) -> Vec<TaskEventKind> {
+        let files: Vec<String> = files.into_iter().take(MAX_LISTED).map(|file| display_text(&file)).collect();
         for file in &files {
             if self.files.len() < MAX_LISTED && !self.files.contains(file) {
                 self.files.push(file.clone());
             }
         }
-        if files.is_empty() { Vec::new() } else { vec![Progress::FilesChanged(files)] }
+        if files.is_empty() { Vec::new() } else { vec![TaskEventKind::FilesChanged { files }] }
     }
 
     /// Records an error that need not be the end.
-    pub(super) fn error(&mut self, failure: Failure) -> Vec<Progress> {
+    pub(super) fn error(&mut self, failure: Failure) -> Vec<TaskEventKind> {
         let text = failure.detail.clone();
         self.last_error = Some(failure);
-        progress(Progress::Notice, &text)
+        notice(&text)
     }
 
     /// Takes text output as the message, and exit code 0 as the runner's report of success.
@@ -120,7 +128,7 @@ impl RunAccumulator {
         }
         let value = |key: &str| {
             let line = end.stderr.lines().find_map(|line| line.strip_prefix(key))?;
-            Some(shown(line)).filter(|value| !value.is_empty())
+            Some(display_text(line)).filter(|value| !value.is_empty())
         };
         self.session = value("session id: ");
         self.model = value("model: ");
@@ -195,7 +203,7 @@ impl RunAccumulator {
             return Failure::new(Class::Crashed, format!("it exited with code {code} and said nothing"));
         };
         let mut failure = Failure::classify(&text, Class::Crashed);
-        failure.detail = shown(&format!("exit code {code}: {}", failure.detail));
+        failure.detail = display_text(&format!("exit code {code}: {}", failure.detail));
         // The documented command line needs a repository, the native one does not. Nothing has run yet.
         if text.contains("--skip-git-repo-check") {
             failure.retry_with = Some(CommandVariant::Native);
@@ -204,14 +212,28 @@ impl RunAccumulator {
     }
 }
 
-/// Returns a progress item with the sanitized `text`, or none where it is empty.
-pub(super) fn progress(kind: fn(String) -> Progress, text: &str) -> Vec<Progress> {
-    let text = shown(text);
+/// Returns a message of the agent as an event, or none where it is empty.
+pub(super) fn text_event(text: &str) -> Vec<TaskEventKind> {
+    event(text, |text| TaskEventKind::Text { text })
+}
+
+/// Returns the agent's reasoning as an event, or none where it is empty.
+pub(super) fn thinking(text: &str) -> Vec<TaskEventKind> {
+    event(text, |text| TaskEventKind::Thinking { text })
+}
+
+/// Returns a warning or a retry of the runner as an event, or none where it is empty.
+pub(super) fn notice(text: &str) -> Vec<TaskEventKind> {
+    event(text, |text| TaskEventKind::Notice { text })
+}
+
+fn event(text: &str, kind: fn(String) -> TaskEventKind) -> Vec<TaskEventKind> {
+    let text = display_text(text);
     if text.is_empty() { Vec::new() } else { vec![kind(text)] }
 }
 
 /// Adds the usage of a step to the sum of the steps before it.
-pub(super) fn add(sum: &mut Option<u64>, more: Option<u64>) {
+pub(crate) fn add(sum: &mut Option<u64>, more: Option<u64>) {
     if let Some(more) = more {
         *sum = Some(sum.unwrap_or(0).saturating_add(more));
     }
@@ -236,5 +258,5 @@ fn error_lines(stderr: &str) -> Option<String> {
         errors = lines.iter().rev().take(3).copied().collect();
     }
     errors.reverse();
-    (!errors.is_empty()).then(|| shown(&errors.join("\n")))
+    (!errors.is_empty()).then(|| display_text(&errors.join("\n")))
 }

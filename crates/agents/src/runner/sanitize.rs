@@ -4,7 +4,7 @@
 pub(super) const MAX_CHARS: usize = 4_000;
 
 /// Returns `text` without ANSI and OSC sequences and without control characters but line ends and tabs.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn strip_escapes(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -35,9 +35,9 @@ pub(crate) fn plain(text: &str) -> String {
     clean
 }
 
-/// Returns `text` after [`plain`], cut to [`MAX_CHARS`] characters with an ellipsis.
-pub(super) fn shown(text: &str) -> String {
-    let clean = plain(text);
+/// Returns `text` after [`strip_escapes`], cut to [`MAX_CHARS`] characters with an ellipsis.
+pub(super) fn display_text(text: &str) -> String {
+    let clean = strip_escapes(text);
     let clean = clean.trim();
     match clean.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &clean[..end]),
@@ -47,7 +47,7 @@ pub(super) fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_CHARS, plain, shown};
+    use super::{MAX_CHARS, display_text, strip_escapes};
     use proptest::prelude::{any, prop_assert, proptest};
 
     #[test]
@@ -61,17 +61,17 @@ mod tests {
             ("unfinished \u{1b}[12", "unfinished "),
             ("ünïcode ✓\ttab", "ünïcode ✓\ttab"),
         ] {
-            assert_eq!(plain(text), clean, "{text:?}");
+            assert_eq!(strip_escapes(text), clean, "{text:?}");
         }
-        assert_eq!(shown(&"é".repeat(MAX_CHARS + 1)).chars().count(), MAX_CHARS + 1);
+        assert_eq!(display_text(&"é".repeat(MAX_CHARS + 1)).chars().count(), MAX_CHARS + 1);
     }
 
     proptest! {
         #[test]
         fn nothing_that_steers_a_terminal_is_left(text in any::<String>()) {
-            let clean = plain(&text);
+            let clean = strip_escapes(&text);
             prop_assert!(clean.chars().all(|c| !c.is_control() || c == '\n' || c == '\t'));
-            prop_assert!(plain(&clean) == clean);
+            prop_assert!(strip_escapes(&clean) == clean);
         }
     }
 }

@@ -12,9 +12,10 @@ use super::custom::config::{Answer, CustomRunner, Stdin};
 use super::environment::RunnerEnv;
 use super::failure::Class;
 use super::output_parser::OutputParser;
-use super::progress::{AttemptEnd, AttemptResult, Usage};
-use super::{AttemptSpec, CommandVariant, PreparedCommand, Refused, Runner};
+use super::progress::{AttemptEnd, AttemptResult};
+use super::{AttemptSpec, CommandVariant, PreparedCommand, Rejection, Runner};
 use crate::definition::Permission;
+use crate::run_report::Usage;
 use adjutant_host::process::{Cause, Exit, Limit};
 
 /// Reads a whole run.
@@ -311,7 +312,7 @@ impl Asked {
     }
 }
 
-fn as_json(prepared: Result<PreparedCommand, Refused>) -> Value {
+fn as_json(prepared: Result<PreparedCommand, Rejection>) -> Value {
     let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(refused) => return json!(refused.to_string()),
@@ -353,7 +354,7 @@ fn command_lines_of_every_runner_at_every_level() {
     }));
     for runner in Runner::BUILT_IN.iter().chain([&configured]) {
         let mut lines = serde_json::Map::new();
-        for permission in Permission::ALL {
+        for &permission in Permission::ALL {
             let request = asked.request(permission, "the prompt", CommandVariant::Native);
             lines.insert(permission.name().to_owned(), as_json(runner.prepare(&request)));
         }

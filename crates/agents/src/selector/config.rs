@@ -54,14 +54,14 @@ fn meant(near: &[String]) -> String {
 
 /// Reads a `--runner-config` file.
 pub fn read(path: &Path) -> Result<RunnersConfig, Error> {
-    let shown = || path.display().to_string();
-    let unreadable = |reason: String| Error::Unreadable { path: shown(), reason };
-    let found = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
-    if !found.is_file() || found.len() > MAX_BYTES {
+    let name = || path.display().to_string();
+    let unreadable = |reason: String| Error::Unreadable { path: name(), reason };
+    let metadata = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+    if !metadata.is_file() || metadata.len() > MAX_BYTES {
         return Err(unreadable(format!("it is not a file of at most {MAX_BYTES} bytes")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
-    parse(&text).map_err(|reason| Error::Invalid { path: shown(), reason })
+    parse(&text).map_err(|reason| Error::Invalid { path: name(), reason })
 }
 
 /// Reads the text of such a file; an error names the line and the key.
@@ -119,7 +119,7 @@ fn runner(entry: &RunnerEntry) -> Result<Runner, Error> {
             ("usage_limit", !entry.usage_limit.is_empty()),
             ("authentication", !entry.authentication.is_empty()),
         ];
-        if let Some((key, _)) = described.into_iter().find(|(_, said)| *said) {
+        if let Some((key, _)) = described.into_iter().find(|(_, is_set)| *is_set) {
             return Err(wrong(key, "describes a runner of your own, which needs `command`"));
         }
         return Ok(runner);
@@ -171,7 +171,7 @@ fn runner(entry: &RunnerEntry) -> Result<Runner, Error> {
         let Some(level) = Permission::from_name(word) else {
             let near = near_names(word, Permission::ALL.iter().map(|level| level.name()));
             let hint = near.first().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-            let all = Permission::ALL.map(Permission::name).join(", ");
+            let all = Permission::ALL.iter().map(|level| level.name()).collect::<Vec<_>>().join(", ");
             return Err(wrong("levels", &format!("has `{word}`, which is none of {all}{hint}")));
         };
         levels.push(level);
@@ -194,7 +194,7 @@ mod tests {
     use super::{candidates, parse};
     use crate::runner::Runner;
 
-    fn said(text: &str) -> String {
+    fn is_set(text: &str) -> String {
         let config = match parse(text) {
             Ok(config) => config,
             Err(reason) => return reason,
@@ -233,7 +233,8 @@ mod tests {
             ("known, own keys", "runners:\n- name: codex\n  levels: [full]\n"),
             ("known, command", "runners:\n- name: codex\n  command: [codex]\n"),
         ];
-        let told: Vec<String> = cases.iter().map(|(name, text)| format!("{name}: {}", said(text))).collect();
+        let told: Vec<String> =
+            cases.iter().map(|(name, text)| format!("{name}: {}", is_set(text))).collect();
         insta::assert_snapshot!(told.join("\n"));
     }
 }

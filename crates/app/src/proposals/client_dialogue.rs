@@ -14,7 +14,7 @@ use adjutant_assistant::plans::{Advice, PlanInput, ProviderResponse};
 /// What is asked in this round, and what the client is to bring back.
 #[derive(Debug)]
 pub struct DialogueRound {
-    pub asked: Vec<DialogueQuestion>,
+    pub questions: Vec<DialogueQuestion>,
     pub dialogues: Dialogues,
 }
 
@@ -32,7 +32,7 @@ pub struct DialogueQuestion {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Dialogues {
     /// By the inquiry's id.
-    pub(super) of: BTreeMap<String, Dialogue>,
+    pub(super) by_query: BTreeMap<String, Dialogue>,
     /// What the first round planned and withdrew, by the policy.
     pub(super) planned: u64,
     pub(super) superseded: u64,
@@ -54,7 +54,7 @@ pub(super) struct Dialogue {
 enum Ending {
     Proposed(Proposal),
     /// The answer is of no use, and why.
-    Useless(String),
+    Unusable(String),
 }
 
 impl Dialogue {
@@ -70,7 +70,7 @@ impl Dialogue {
     fn record_answer(&mut self, answer: &str) {
         self.end = match read_or_repair(&mut self.repairs, answer) {
             Ok(proposal) => proposal.map(Ending::Proposed),
-            Err(why) => Some(Ending::Useless(why)),
+            Err(why) => Some(Ending::Unusable(why)),
         };
     }
 
@@ -78,7 +78,7 @@ impl Dialogue {
         let (source, mut reasons) = (PlanSource::Client, self.reasons);
         let proposal = match self.end {
             Some(Ending::Proposed(proposal)) => Some((source, proposal)),
-            Some(Ending::Useless(why)) => {
+            Some(Ending::Unusable(why)) => {
                 reasons.push(Reason { by: source.name().to_owned(), why });
                 None
             }
@@ -92,22 +92,22 @@ impl Dialogues {
     /// Returns what is to be asked now. A dialogue about what has changed meanwhile ends without a word: the policy has
     /// planned it anew.
     pub(super) fn questions(&mut self, input: &PlanInput) -> Vec<DialogueQuestion> {
-        let mut asked = Vec::new();
-        self.of.retain(|id, dialogue| {
+        let mut questions = Vec::new();
+        self.by_query.retain(|id, dialogue| {
             let Some(model_query) = input.model_query(id) else { return false };
             if dialogue.end.is_none() {
                 let prompt = model_query.prompt;
                 let turns = [std::slice::from_ref(&prompt.user), &dialogue.repairs].concat();
-                asked.push(DialogueQuestion { key: dialogue.key(id), prompt, turns });
+                questions.push(DialogueQuestion { key: dialogue.key(id), prompt, turns });
             }
             true
         });
-        asked
+        questions
     }
     /// Records what the client's model said. `reply` gives an answer by the key of its question; a dialogue without a
     /// reply stays open.
     pub(super) fn record_replies(&mut self, reply: impl Fn(&str) -> Option<String>) {
-        for (id, dialogue) in &mut self.of {
+        for (id, dialogue) in &mut self.by_query {
             if dialogue.end.is_none()
                 && let Some(answer) = reply(&dialogue.key(id))
             {
@@ -118,6 +118,6 @@ impl Dialogues {
 
     /// Returns the advice of each dialogue, by the inquiry's id.
     pub(super) fn into_advice(self) -> HashMap<String, Advice> {
-        self.of.into_iter().map(|(id, dialogue)| (id, dialogue.advice())).collect()
+        self.by_query.into_iter().map(|(id, dialogue)| (id, dialogue.advice())).collect()
     }
 }

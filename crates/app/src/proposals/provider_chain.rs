@@ -13,7 +13,7 @@ use adjutant_agents::Viewer;
 use adjutant_assistant::notification::{PlanSource, Reason};
 use adjutant_assistant::planner::prompt::PlannerPrompt;
 use adjutant_assistant::planner::proposal::{self, Proposal};
-use adjutant_assistant::planner::repair::{fault_places, read_or_repair};
+use adjutant_assistant::planner::repair::{read_or_repair, violation_places};
 use adjutant_assistant::plans::{Advice, ProviderResponse};
 use adjutant_base::config::assistant::{Adviser, Endpoint, Runner};
 use adjutant_net::chat_completions;
@@ -28,7 +28,7 @@ const TASK_NAME: &str = "notification planner";
 pub(super) struct ProviderChain<'a> {
     providers: Providers<'a>,
     until: Instant,
-    away: Mutex<HashMap<Adviser, String>>,
+    unreachable: Mutex<HashMap<Adviser, String>>,
 }
 
 /// What came of one question.
@@ -60,7 +60,7 @@ enum Model<'a> {
 
 impl<'a> ProviderChain<'a> {
     pub(super) fn new(providers: Providers<'a>) -> Self {
-        Self { providers, until: Instant::now() + providers.config.planning, away: Mutex::default() }
+        Self { providers, until: Instant::now() + providers.config.planning, unreachable: Mutex::default() }
     }
 
     /// Asks one after the other until somebody proposes something.
@@ -72,7 +72,7 @@ impl<'a> ProviderChain<'a> {
                 outcome.answered_by_client = true;
                 return outcome.pending(source);
             }
-            let known = self.away().get(adviser).cloned();
+            let known = self.unreachable().get(adviser).cloned();
             let response = match known {
                 Some(why) => Err(NoProposal::Unreachable(why)),
                 None => self.ask(*adviser, prompt).await,
@@ -89,7 +89,7 @@ impl<'a> ProviderChain<'a> {
                 }
                 Err(NoProposal::Unusable(why)) => (why, ProviderResponse::Answered),
                 Err(NoProposal::Unreachable(why)) => {
-                    self.away().insert(*adviser, why.clone());
+                    self.unreachable().insert(*adviser, why.clone());
                     (why, ProviderResponse::Unreachable)
                 }
             };
@@ -102,19 +102,19 @@ impl<'a> ProviderChain<'a> {
     }
 
     async fn ask(&self, adviser: Adviser, prompt: &PlannerPrompt) -> Result<Proposal, NoProposal> {
-        let away = |why: &str| Err(NoProposal::Unreachable(why.to_owned()));
+        let unreachable = |why: &str| Err(NoProposal::Unreachable(why.to_owned()));
         let (config, client) = (self.providers.config, self.providers.client);
         match adviser {
             Adviser::Endpoint => match &config.endpoint {
                 Some(endpoint) => self.converse(Model::Endpoint(endpoint), prompt).await,
-                None => away("no endpoint is configured"),
+                None => unreachable("no endpoint is configured"),
             },
             Adviser::Runner => self.run(&config.runner, prompt).await,
-            Adviser::Client => away("this client cannot answer by a second call"),
+            Adviser::Client => unreachable("this client cannot answer by a second call"),
             Adviser::Sampling => match &client.sampling {
                 Sampling::Direct(sampler) => self.converse(Model::Client(sampler), prompt).await,
                 Sampling::InputRequired => Err(NoProposal::InputRequired),
-                Sampling::None => away("this client has not declared sampling"),
+                Sampling::None => unreachable("this client has not declared sampling"),
             },
         }
     }
@@ -172,14 +172,14 @@ impl<'a> ProviderChain<'a> {
             model: runner.model.as_deref(),
             timeout,
         };
-        let away = |error: agents::Error| NoProposal::Unreachable(error.to_string());
-        let task = agents.query(asked).await.map_err(away)?;
+        let unreachable = |error: agents::Error| NoProposal::Unreachable(error.to_string());
+        let task = agents.query(asked).await.map_err(unreachable)?;
         let ended = tokio::select! {
-            ended = agents.wait(&Viewer::User, &task.id, timeout) => ended.map_err(away)?,
+            ended = agents.wait(&Viewer::User, &task.id, timeout) => ended.map_err(unreachable)?,
             () = self.providers.cancelled.cancelled() => task,
         };
         let Some(outcome) = ended.outcome else {
-            agents.cancel(&Viewer::User, &ended.id).await.map_err(away)?;
+            agents.cancel(&Viewer::User, &ended.id).await.map_err(unreachable)?;
             let seconds = seconds(timeout);
             return Err(NoProposal::Unreachable(format!("task {} did not end within {seconds} s", ended.id)));
         };
@@ -193,8 +193,8 @@ impl<'a> ProviderChain<'a> {
             Some(failure) => {
                 Err(NoProposal::Unreachable(format!("task {} ended with {}", ended.id, failure.class)))
             }
-            None => proposal::read(message).map_err(|faults| {
-                let places = fault_places(&faults);
+            None => proposal::read(message).map_err(|violations| {
+                let places = violation_places(&violations);
                 NoProposal::Unusable(format!(
                     "the answer of task {} does not keep the schema: {places}",
                     ended.id
@@ -209,8 +209,8 @@ impl<'a> ProviderChain<'a> {
         if left.is_zero() { Err("no time was left to ask it".to_owned()) } else { Ok(left) }
     }
 
-    fn away(&self) -> std::sync::MutexGuard<'_, HashMap<Adviser, String>> {
-        self.away.lock().unwrap_or_else(PoisonError::into_inner)
+    fn unreachable(&self) -> std::sync::MutexGuard<'_, HashMap<Adviser, String>> {
+        self.unreachable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

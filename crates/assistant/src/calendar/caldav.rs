@@ -34,7 +34,7 @@ fn escape(text: &str) -> String {
 
 /// Reads a `multistatus`. Elements are known by their names without the prefix, because every server has its own;
 /// what is not known is passed over. `None` where the text is no XML of that kind.
-pub fn read(xml: &str) -> Option<Vec<Resource>> {
+pub fn parse(xml: &str) -> Option<Vec<Resource>> {
     let mut found = Vec::new();
     let mut current: Option<Resource> = None;
     let mut text = String::new();
@@ -116,7 +116,7 @@ fn entities(text: &str) -> Cow<'_, str> {
 mod tests {
     use proptest::prelude::proptest;
 
-    use super::{Resource, fetch, read};
+    use super::{Resource, fetch, parse};
 
     #[test]
     fn answers_of_servers_with_other_prefixes_are_read() {
@@ -131,17 +131,17 @@ mod tests {
             text: Some("BEGIN:VCALENDAR\nX:<&".to_owned()),
             collection: false,
         };
-        let found = read(xml).unwrap();
+        let found = parse(xml).unwrap();
         assert_eq!((found[0].collection, &found[1]), (true, &event));
         assert!(fetch(["/a&b"].into_iter()).contains("<d:href>/a&amp;b</d:href>"));
-        assert_eq!(read("<html><body>Log in</body></html>"), None);
-        assert_eq!(read("<multistatus><response><href>"), Some(Vec::new()));
+        assert_eq!(parse("<html><body>Log in</body></html>"), None);
+        assert_eq!(parse("<multistatus><response><href>"), Some(Vec::new()));
     }
 
     proptest! {
         #[test]
         fn any_answer_is_read_or_refused(xml in "(<(/)?(D:)?(multistatus|response|href|x|!--|!\\[CDATA\\[)|>|&(amp|#x41|#);|[a-z]|é){0,30}") {
-            let _ = read(&xml);
+            let _ = parse(&xml);
         }
     }
 }

@@ -3,11 +3,11 @@
 use calcard::common::PartialDateTime;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
-use jiff::{Timestamp, Zoned};
+use jiff::{SignedDuration, Span, Timestamp, Zoned};
 
 use super::error::Error;
 use super::tzid::Zones;
-use crate::event::When;
+use crate::event::{Length, When};
 use crate::time_zone::Zone;
 
 /// A date or a time as it was written.
@@ -88,10 +88,19 @@ impl Stamp {
             (Self::Day(date), _) => date.to_datetime(Time::midnight()),
             (Self::Floating(civil), _) | (Self::Placed(civil, _), None) => *civil,
             (Self::Placed(civil, place), Some(zone)) if place == zone => *civil,
-            (Self::Placed(civil, place), Some(zone)) => zone.civil(resolve(*civil, place)?.0.timestamp()),
-            (Self::Instant(at), Some(zone)) => zone.civil(*at),
+            (Self::Placed(..) | Self::Instant(_), Some(zone)) => zone.civil(self.instant(zone)?),
             (Self::Instant(at), None) => TimeZone::UTC.to_datetime(*at),
         })
+    }
+
+    /// Returns the instant that it means. A stamp without a place is read from the clock of `zone`.
+    pub(super) fn instant(&self, zone: &Zone) -> Result<Timestamp, Error> {
+        let (civil, place) = match self {
+            Self::Instant(at) => return Ok(*at),
+            Self::Placed(civil, place) => (*civil, place),
+            Self::Day(_) | Self::Floating(_) => (self.civil(None)?, zone),
+        };
+        Ok(resolve(civil, place)?.0.timestamp())
     }
 }
 
@@ -141,6 +150,25 @@ pub(super) fn resolve(civil: DateTime, zone: &Zone) -> Result<(Zoned, Adjusted),
         AmbiguousOffset::Fold { .. } => Adjusted::Overlap,
     };
     found.compatible().map(|at| (at, adjusted)).map_err(|_| Error::OutOfTime)
+}
+
+/// Returns the end of what begins at `start`.
+pub(super) fn end_of(start: &Zoned, length: Length) -> Result<Zoned, Error> {
+    let days = Span::new().try_days(length.days).map_err(|_| Error::OutOfTime)?;
+    let end = start.checked_add(days);
+    end.and_then(|at| at.checked_add(SignedDuration::from_secs(length.seconds))).map_err(|_| Error::OutOfTime)
+}
+
+/// Returns how long an event lasts. A time without a zone ends by the clock of `zone`, whose first start counts.
+pub(super) fn length_in(when: &When, zone: &Zone) -> Result<Length, Error> {
+    if when.all_day || when.zone.is_some() {
+        return Ok(when.length);
+    }
+    let utc = Zone::utc();
+    let end = end_of(&resolve(when.start, &utc)?.0, when.length)?.datetime();
+    let (first, last) = (resolve(when.start, zone)?.0, resolve(end, zone)?.0);
+    let seconds = last.timestamp().as_second() - first.timestamp().as_second();
+    Ok(Length { days: 0, seconds: seconds.max(0) })
 }
 
 /// What was read, for a person to find it again.

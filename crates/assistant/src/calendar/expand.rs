@@ -1,13 +1,13 @@
 //! Expansion of an event into occurrences: rules, added and excluded dates in civil time, then resolved in their zone.
 
 use jiff::civil::{DateTime, Time};
-use jiff::{SignedDuration, Timestamp, ToSpan as _, Zoned};
+use jiff::{SignedDuration, Timestamp, Zoned};
 
-use super::datetime::{Adjusted, resolve};
+use super::datetime::{Adjusted, end_of, length_in, resolve};
 use super::error::Error;
 use super::limits::MAX_OCCURRENCES;
 use super::rrule::{Budget, dates, widen};
-use crate::event::{Occurrence, Recurrence, When};
+use crate::event::{Length, Occurrence, Period, Recurrence, When};
 use crate::time_zone::Zone;
 
 /// What is looked at: everything that is not over before `from` and starts before `to`.
@@ -37,26 +37,24 @@ pub fn occurrences(
     budget: &mut Budget,
 ) -> Result<Vec<Occurrence>, Error> {
     let zone = when.zone.as_ref().unwrap_or(own);
-    let length = Length::of(when, zone)?;
+    let length = length_in(when, zone)?;
     let Some(recurrence) = recurrence else {
         let (start, adjusted) = resolve(when.start, zone)?;
-        let found = occurrence(when, when.start, &start, adjusted, length)?;
+        let found = occurrence(when, when.start.to_string(), &start, adjusted, length)?;
         return Ok(if horizon.holds(found.starts_at, found.ends_at) { vec![found] } else { Vec::new() });
     };
     let series = Series::of(when, recurrence, own);
+    let length_at = |civil: DateTime| {
+        let of_start = |period: &&Period| period.start == civil && recurrence.rest_of.is_none();
+        recurrence.periods.iter().find(of_start).map_or(length, |period| period.length)
+    };
     let mut found: Vec<(Occurrence, Adjusted)> = Vec::new();
     for civil in series.starts(recurrence, length, horizon, budget)? {
         if series.leaves_out(recurrence, civil)? {
             continue;
         }
         let (start, adjusted) = resolve(series.moved(civil, when.all_day)?, zone)?;
-        let period =
-            recurrence.periods.iter().find(|period| period.start == civil && recurrence.rest_of.is_none());
-        let length = period.map_or(length, |period| Length { days: 0, seconds: period.seconds });
-        let occurrence = occurrence(when, civil, &start, adjusted, length)?;
-        if !horizon.holds(occurrence.starts_at, occurrence.ends_at) {
-            continue;
-        }
+        let occurrence = occurrence(when, civil.to_string(), &start, adjusted, length_at(civil))?;
         match found.last_mut() {
             // A time that the clocks skip may be the same instant as one that they show, which then is the one meant.
             Some((last, was)) if last.starts_at == occurrence.starts_at => {
@@ -67,21 +65,31 @@ pub fn occurrences(
             _ => found.push((occurrence, adjusted)),
         }
     }
-    Ok(found.into_iter().map(|(occurrence, _)| occurrence).collect())
+    for civil in recurrence.second_more.iter().filter(|civil| series.has(recurrence, **civil)) {
+        let start = zone.rules().to_ambiguous_zoned(series.moved(*civil, when.all_day)?);
+        let start = start.later().map_err(|_| Error::OutOfTime)?;
+        // The first of the two times may happen too, so the instant is the key.
+        let key = start.timestamp().to_string();
+        found.push((occurrence(when, key, &start, Adjusted::Overlap, length_at(*civil))?, Adjusted::Overlap));
+    }
+    let mut found: Vec<Occurrence> = found.into_iter().map(|(occurrence, _)| occurrence).collect();
+    found.retain(|occurrence| horizon.holds(occurrence.starts_at, occurrence.ends_at));
+    found.sort_by_key(|occurrence| occurrence.starts_at);
+    Ok(found)
 }
 
-/// One time that an event happens, known by its civil start in the series.
+/// Returns one time that an event happens. `key` is its civil start in the series.
 fn occurrence(
     when: &When,
-    civil: DateTime,
+    key: String,
     start: &Zoned,
     adjusted: Adjusted,
     length: Length,
 ) -> Result<Occurrence, Error> {
     Ok(Occurrence {
-        key: civil.to_string(),
+        key,
         starts_at: start.timestamp(),
-        ends_at: length.after(start)?.timestamp(),
+        ends_at: end_of(start, length)?.timestamp(),
         // A whole day begins with its first moment, whatever the clocks do at midnight.
         adjusted: adjusted != Adjusted::No && !when.all_day,
     })
@@ -124,8 +132,8 @@ impl<'a> Series<'a> {
         budget: &mut Budget,
     ) -> Result<Vec<DateTime>, Error> {
         let back = |at: Timestamp| self.zone.civil(at).checked_sub(self.shift).map_err(|_| Error::OutOfTime);
-        let longest = recurrence.periods.iter().map(|period| period.seconds).max().unwrap_or(0);
-        let reach = length.days + length.seconds.max(longest) / 86_400 + 1;
+        let lengths = recurrence.periods.iter().map(|period| period.length).chain([length]);
+        let reach = lengths.map(|length| length.days + length.seconds / 86_400 + 1).max().unwrap_or(1);
         let wide = widen(back(horizon.from)?, back(horizon.to)?, reach);
         let mut dates = |rules: &[String]| {
             let mut found = Vec::new();
@@ -144,14 +152,17 @@ impl<'a> Series<'a> {
         // What is changed happens, whatever the series says of it by now.
         starts.extend(recurrence.rest_of.as_ref().map(|rest| rest.from));
         starts.retain(|at| {
-            let within = wide.0 <= *at && *at < wide.1 && self.from <= *at;
-            within
-                && recurrence.ends_before.is_none_or(|end| *at < end)
-                && recurrence.replaced.binary_search(at).is_err()
+            let within = wide.0 <= *at && *at < wide.1 && self.has(recurrence, *at);
+            within && recurrence.replaced.binary_search(at).is_err()
         });
         starts.sort_unstable();
         starts.dedup();
         if starts.len() > MAX_OCCURRENCES { Err(Error::TooOften) } else { Ok(starts) }
+    }
+
+    /// Returns whether a start lies between the first that counts and the change of the rest.
+    fn has(&self, recurrence: &Recurrence, civil: DateTime) -> bool {
+        self.from <= civil && recurrence.ends_before.is_none_or(|end| civil < end)
     }
 
     /// Tells whether a start is left out. One that the clocks skip may be named by the time that they show instead.
@@ -169,28 +180,5 @@ impl<'a> Series<'a> {
     fn moved(&self, civil: DateTime, all_day: bool) -> Result<DateTime, Error> {
         let at = civil.checked_add(self.shift).map_err(|_| Error::OutOfTime)?;
         Ok(if all_day { at.date().to_datetime(Time::midnight()) } else { at })
-    }
-}
-
-/// How long an event lasts. Days are civil and may have 23 or 25 hours; seconds are exact, by RFC 5545 3.8.5.3.
-#[derive(Clone, Copy, Debug)]
-struct Length {
-    days: i64,
-    seconds: i64,
-}
-
-impl Length {
-    fn of(when: &When, zone: &Zone) -> Result<Self, Error> {
-        if when.all_day {
-            let days = i64::from((when.end.date() - when.start.date()).get_days());
-            return Ok(Self { days, seconds: 0 });
-        }
-        let (start, end) = (resolve(when.start, zone)?.0, resolve(when.end, zone)?.0);
-        Ok(Self { days: 0, seconds: end.timestamp().as_second() - start.timestamp().as_second() })
-    }
-
-    fn after(self, start: &Zoned) -> Result<Zoned, Error> {
-        let days = start.checked_add(self.days.days()).map_err(|_| Error::OutOfTime)?;
-        days.checked_add(self.seconds.seconds()).map_err(|_| Error::OutOfTime)
     }
 }

@@ -10,7 +10,7 @@ use super::{tzid, vtimezone};
 use crate::time_zone::Zone;
 
 /// The ids of our own reminders begin so; a reminder of that name is an earlier print's.
-const OWN: &str = "UID:notification-";
+const REMINDER_UID: &str = "UID:notification-";
 
 /// A calendar to print.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ fn event(out: &mut String, entry: &Entry<'_>) {
         if line.eq_ignore_ascii_case("BEGIN:VALARM") {
             (alarm, own) = (Some(String::new()), false);
         }
-        own |= line.starts_with(OWN);
+        own |= line.starts_with(REMINDER_UID);
         let to = alarm.as_mut().unwrap_or(out);
         to.push_str(line);
         to.push_str("\r\n");

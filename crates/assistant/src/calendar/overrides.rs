@@ -14,10 +14,10 @@ const MAX_REPEATED: usize = 64 * 1024;
 
 /// The changes of every series that has some, by its uid.
 #[derive(Debug, Default)]
-pub(super) struct Changes(HashMap<String, OfSeries>);
+pub(super) struct Overrides(HashMap<String, SeriesOverrides>);
 
 #[derive(Debug, Default)]
-struct OfSeries {
+struct SeriesOverrides {
     /// The starts that changed occurrences take the place of, in order.
     replaced: Vec<DateTime>,
     /// Those of them where a change of the rest begins, in order.
@@ -27,12 +27,12 @@ struct OfSeries {
     too_many: bool,
 }
 
-impl Changes {
+impl Overrides {
     /// Collects the changes of events, each with the civil start that it replaces, if it does.
     pub(super) fn of<'a>(
         events: impl Iterator<Item = (&'a Component<'a>, Option<DateTime>)> + Clone,
     ) -> Self {
-        let mut found: HashMap<String, OfSeries> = HashMap::new();
+        let mut found: HashMap<String, SeriesOverrides> = HashMap::new();
         for (event, replaces) in events.clone() {
             let Some(start) = replaces else { continue };
             let changes = found.entry(event.uid.clone()).or_default();
@@ -93,7 +93,7 @@ impl Changes {
     }
 }
 
-impl OfSeries {
+impl SeriesOverrides {
     /// How a change of the rest repeats that begins at `from`: as the series does, until the next one begins.
     fn rest(&self, from: DateTime) -> Option<Recurrence> {
         let place = self.rests.iter().position(|start| *start == from)?;
@@ -105,6 +105,7 @@ impl OfSeries {
             rules: series.rules.clone(),
             without_rules: series.without_rules.clone(),
             more: within(&series.more, from, end),
+            second_more: within(&series.second_more, from, end),
             without: within(&series.without, from, end),
             without_days: days.filter(|day| from.date() <= *day && *day <= end.date()).collect(),
             // The length is that of the change, for all of them.

@@ -3,15 +3,16 @@
 
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{BTreeMap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jiff::civil::DateTime;
 
 use super::content_lines::{lines, name};
-use super::datetime::{Clock, resolve};
+use super::datetime::{Clock, end_of, length_in, resolve};
 use super::error::Error;
 use super::expand::{Horizon, occurrences};
 use super::limits::{MAX_BYTES, MAX_EVENT_BYTES};
-use super::overrides::Changes;
+use super::overrides::Overrides;
 use super::rrule::Budget;
 use super::splitter::{Kind, Piece, pieces};
 use super::tzid::Zones;
@@ -24,16 +25,16 @@ const MAX_NAME: usize = 40;
 
 /// What a file holds.
 #[derive(Debug, Default)]
-pub struct Read {
+pub struct ParsedCalendar {
     /// In the order of the file: a series and its changed occurrences are one draft each.
     pub drafts: Vec<Draft>,
     /// What was left out, or taken in another way than it stands there.
-    pub faults: Vec<Fault>,
+    pub issues: Vec<ParseIssue>,
 }
 
 /// What was not taken as it stands there ([`Error::effect`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ParseIssue {
     /// The line of its `BEGIN`, counted from one.
     pub line: usize,
     /// Its name in calendars, where that can be read.
@@ -42,7 +43,7 @@ pub struct Fault {
 }
 
 /// An event and where it stands.
-struct Found<'a> {
+struct ParsedEvent<'a> {
     line: usize,
     event: Component<'a>,
     /// The civil start that it replaces, on the clock of its series.
@@ -53,7 +54,7 @@ struct Found<'a> {
 ///
 /// # Errors
 /// Fails only where nothing of the text can be taken over.
-pub fn read(text: &str, own: &Zone, horizon: Horizon) -> Result<Read, Error> {
+pub fn parse(text: &str, own: &Zone, horizon: Horizon) -> Result<ParsedCalendar, Error> {
     if text.len() > MAX_BYTES {
         return Err(Error::TooLarge);
     }
@@ -62,48 +63,48 @@ pub fn read(text: &str, own: &Zone, horizon: Horizon) -> Result<Read, Error> {
     if !head.trim().eq_ignore_ascii_case("BEGIN:VCALENDAR") {
         return Err(Error::NotACalendar);
     }
-    let mut read = Read::default();
-    let (found, zones) = events(text, &mut read.faults);
-    let changes = Changes::of(found.iter().map(|one| (&one.event, one.replaces)));
+    let mut parsed = ParsedCalendar::default();
+    let (found, zones) = events(text, &mut parsed.issues);
+    let changes = Overrides::of(found.iter().map(|one| (&one.event, one.replaces)));
     let mut budget = Budget::default();
-    for Found { line, mut event, replaces } in found {
+    for ParsedEvent { line, mut event, replaces } in found {
         changes.apply(&mut event, replaces);
-        let source = zones.told(event.text);
+        let source = zones.with_iana_names(event.text);
         let uid = event.uid.clone();
         let remarks = std::mem::take(&mut event.remarks);
         event.details.notes.extend(remarks.iter().map(Error::to_string));
-        let of = |error| Fault { line, uid: Some(uid.clone()), error };
-        match draft(event, replaces, own, horizon, &mut budget) {
+        let of = |error| ParseIssue { line, uid: Some(uid.clone()), error };
+        match contain_panic(|| draft(event, replaces, own, horizon, &mut budget)) {
             Ok(draft) => {
-                read.drafts.push(Draft { source, ..draft });
-                read.faults.extend(remarks.into_iter().map(of));
+                parsed.drafts.push(Draft { source, ..draft });
+                parsed.issues.extend(remarks.into_iter().map(of));
             }
-            Err(error) => read.faults.push(of(error)),
+            Err(error) => parsed.issues.push(of(error)),
         }
     }
-    read.faults.sort_by_key(|fault| fault.line);
-    Ok(read)
+    parsed.issues.sort_by_key(|issue| issue.line);
+    Ok(parsed)
 }
 
 /// Reads every event once, and the zones that the file defines. Of copies the one that was changed most often stays, and
 /// of equals the later one.
-fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> (Vec<Found<'a>>, Zones) {
+fn events<'a>(text: &'a str, issues: &mut Vec<ParseIssue>) -> (Vec<ParsedEvent<'a>>, Zones) {
     let pieces = pieces(text);
     let mut zones = Zones::default();
     for piece in pieces.iter().filter(|piece| piece.kind == Kind::Zone) {
         zones.define(piece.text);
     }
-    faults.extend(others(&pieces));
+    issues.extend(others(&pieces));
     let mut found = Vec::new();
     for piece in pieces.iter().filter(|piece| piece.kind == Kind::Event) {
         let event = match piece.text.len() {
             _ if !piece.ended => Err(Error::Unended),
             bytes if bytes > MAX_EVENT_BYTES => Err(Error::EventTooLarge { bytes }),
-            _ => component(piece.text, &zones),
+            _ => contain_panic(|| component(piece.text, &zones)),
         };
         match event {
-            Ok(event) => found.push(Found { line: piece.line, event, replaces: None }),
-            Err(error) => faults.push(Fault { line: piece.line, uid: uid(piece.text), error }),
+            Ok(event) => found.push(ParsedEvent { line: piece.line, event, replaces: None }),
+            Err(error) => issues.push(ParseIssue { line: piece.line, uid: uid(piece.text), error }),
         }
     }
     // Whose clock the changed occurrences of a series are named on.
@@ -111,7 +112,7 @@ fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> (Vec<Found<'a>>, Zones)
     let masters: HashMap<String, Clock> =
         masters.map(|one| (one.event.uid.clone(), Clock::of(&one.event.details.when))).collect();
     let mut places: HashMap<(String, Option<DateTime>), usize> = HashMap::new();
-    let mut kept: Vec<Found<'a>> = Vec::with_capacity(found.len());
+    let mut kept: Vec<ParsedEvent<'a>> = Vec::with_capacity(found.len());
     for mut one in found {
         if let Some(stamp) = &one.event.replaces {
             let own = Clock::of_stamp(stamp);
@@ -122,7 +123,7 @@ fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> (Vec<Found<'a>>, Zones)
             match clock.start(stamp) {
                 Ok(start) => one.replaces = Some(start),
                 Err(error) => {
-                    faults.push(Fault { line: one.line, uid: Some(one.event.uid), error });
+                    issues.push(ParseIssue { line: one.line, uid: Some(one.event.uid), error });
                     continue;
                 }
             }
@@ -135,7 +136,7 @@ fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> (Vec<Found<'a>>, Zones)
             Slot::Occupied(place) => {
                 let earlier = &mut kept[*place.get()];
                 let uid = Some(one.event.uid.clone());
-                faults.push(Fault { line: one.line, uid, error: Error::Twice });
+                issues.push(ParseIssue { line: one.line, uid, error: Error::Twice });
                 if one.event.sequence >= earlier.event.sequence {
                     *earlier = one;
                 }
@@ -145,16 +146,24 @@ fn events<'a>(text: &'a str, faults: &mut Vec<Fault>) -> (Vec<Found<'a>>, Zones)
     (kept, zones)
 }
 
+/// Runs a step for one event. A panic in it, also one of another crate, costs that event alone.
+fn contain_panic<T>(step: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or(Err(Error::Unreadable))
+}
+
 /// Names what is neither an event nor a zone, each kind at the first of it: there may be as many tasks as events.
-fn others(pieces: &[Piece<'_>]) -> impl Iterator<Item = Fault> {
+fn others(pieces: &[Piece<'_>]) -> impl Iterator<Item = ParseIssue> {
     let mut others: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for piece in pieces.iter().filter(|piece| piece.kind == Kind::Other) {
         let name: String = piece.name.chars().take(MAX_NAME).collect();
         others.entry(name.to_ascii_uppercase()).or_insert((piece.line, 0)).1 += 1;
     }
-    let fault =
-        |(name, (line, count))| Fault { line, uid: None, error: Error::NoEvent { name, more: count - 1 } };
-    others.into_iter().map(fault)
+    let issue = |(name, (line, count))| ParseIssue {
+        line,
+        uid: None,
+        error: Error::NoEvent { name, more: count - 1 },
+    };
+    others.into_iter().map(issue)
 }
 
 /// The name of an event that cannot be read otherwise.
@@ -173,8 +182,8 @@ fn draft(
 ) -> Result<Draft, Error> {
     let when = &event.details.when;
     let zone = when.zone.as_ref().unwrap_or(own);
-    let (starts_at, ends_at) =
-        (resolve(when.start, zone)?.0.timestamp(), resolve(when.end, zone)?.0.timestamp());
+    let start = resolve(when.start, zone)?.0;
+    let ends_at = end_of(&start, length_in(when, zone)?)?.timestamp();
     let recurrence = event.details.recurrence.as_ref();
     let mut found = match event.status {
         EventStatus::Cancelled => Vec::new(),
@@ -182,9 +191,9 @@ fn draft(
             occurrences(when, recurrence, own, horizon, budget)?
         }
     };
-    if let (Some(start), None) = (replaces, recurrence) {
+    if let (Some(replaced), None) = (replaces, recurrence) {
         for occurrence in &mut found {
-            occurrence.key = start.to_string();
+            occurrence.key = replaced.to_string();
         }
     }
     Ok(Draft {
@@ -193,7 +202,7 @@ fn draft(
         title: event.title,
         status: event.status,
         details: event.details,
-        starts_at,
+        starts_at: start.timestamp(),
         ends_at,
         occurrences: found,
         etag: None,

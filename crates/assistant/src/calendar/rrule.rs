@@ -3,7 +3,7 @@
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use jiff::{SignedDuration, Timestamp};
 use rrule::RRuleSet;
 
 use super::error::Error;
@@ -146,7 +146,12 @@ fn parts(rule: &str, zone: &Zone) -> Result<Parts, Error> {
         return Err(Error::EmptyRule(rule.to_owned()));
     }
     let (unit, steady) = unit.ok_or_else(|| bad("it has no frequency"))?;
-    Ok(Parts { period: unit * interval, shifts: steady && !counted, until, rest: rest.join(";") })
+    Ok(Parts {
+        period: interval.saturating_mul(unit),
+        shifts: steady && !counted,
+        until,
+        rest: rest.join(";"),
+    })
 }
 
 /// Reads `UNTIL` as the civil time in `zone`. A day alone means all of it.
@@ -186,6 +191,8 @@ fn civil(seconds: i64) -> Result<DateTime, Error> {
 
 /// The days around a window in which a civil time may fall into it: no zone is further than a day from UTC.
 pub(super) fn widen(from: DateTime, to: DateTime, length_days: i64) -> (DateTime, DateTime) {
-    let wide = |at: DateTime, days: i64, end: DateTime| at.checked_add(days.days()).unwrap_or(end);
+    let wide = |at: DateTime, days: i64, end: DateTime| {
+        at.checked_add(SignedDuration::from_secs(days.saturating_mul(86_400))).unwrap_or(end)
+    };
     (wide(from, -2 - length_days, DateTime::MIN), wide(to, 2, DateTime::MAX))
 }

@@ -8,7 +8,7 @@ use proptest::prelude::{Just, prop_oneof, proptest};
 use proptest::{prop_assert, prop_assert_eq};
 
 use super::super::time_zone::Zone;
-use super::{CalendarDocument, Entry, Error, Horizon, Read, Reminder, TriggerOffset, to_ics};
+use super::{CalendarDocument, Entry, Error, Horizon, ParsedCalendar, Reminder, TriggerOffset, to_ics};
 use crate::Draft;
 
 fn calendar(events: &[&str]) -> String {
@@ -34,8 +34,8 @@ fn year() -> Horizon {
     horizon("2026-10-01T00:00:00Z", "2027-10-01T00:00:00Z")
 }
 
-fn read(text: &str) -> Result<Read, Error> {
-    super::read(text, &own(), year())
+fn read(text: &str) -> Result<ParsedCalendar, Error> {
+    super::parse(text, &own(), year())
 }
 
 /// A zone with an odd offset.
@@ -45,8 +45,8 @@ fn own() -> Zone {
 
 /// The starts in a whole calendar, on the clock of the event, with how the clocks changed them.
 fn starts(text: &str, horizon: Horizon) -> Vec<String> {
-    let read = super::read(text, &own(), horizon).unwrap();
-    assert_eq!(read.faults, [], "the calendar is whole");
+    let read = super::parse(text, &own(), horizon).unwrap();
+    assert_eq!(read.issues, [], "the calendar is whole");
     let mut found = Vec::new();
     for draft in &read.drafts {
         let zone = draft.details.when.zone.clone().unwrap_or_else(own);
@@ -209,20 +209,20 @@ fn broken_events_are_named_by_their_line_and_the_rest_is_kept() {
     let found = read(&text).unwrap();
     let uids: Vec<_> = found.drafts.iter().map(|draft| draft.uid.as_str()).collect();
     assert_eq!(uids, ["good", "last"]);
-    let faults: Vec<_> = found.faults.iter().map(|fault| (fault.line, fault.error.to_string())).collect();
-    assert_eq!(faults.len(), 5, "{faults:?}");
+    let issues: Vec<_> = found.issues.iter().map(|issue| (issue.line, issue.error.to_string())).collect();
+    assert_eq!(issues.len(), 5, "{issues:?}");
     assert_eq!(
-        faults[0],
+        issues[0],
         (
             9,
             "unknown time zone `Mars/Olympus_Mons`; the event is not read as if it were in another one"
                 .to_owned()
         )
     );
-    assert_eq!(faults[1], (14, "the event ends before it starts".to_owned()));
-    assert_eq!(faults[2], (20, "the event has no `UID`".to_owned()));
-    assert_eq!(faults[3].0, 24);
-    assert_eq!(faults[4], (29, "the event has no `DTSTART`".to_owned()));
+    assert_eq!(issues[1], (14, "the event ends before it starts".to_owned()));
+    assert_eq!(issues[2], (20, "the event has no `UID`".to_owned()));
+    assert_eq!(issues[3].0, 24);
+    assert_eq!(issues[4], (29, "the event has no `DTSTART`".to_owned()));
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn an_event_without_an_end_costs_itself_alone() {
                 DTSTART:20261224T180000Z\nEND:VEVENT\nEND:VCALENDAR\n";
     let found = read(text).unwrap();
     assert_eq!(found.drafts.len(), 1);
-    assert_eq!((found.drafts[0].uid.as_str(), found.faults[0].line), ("b", 2));
+    assert_eq!((found.drafts[0].uid.as_str(), found.issues[0].line), ("b", 2));
     assert!(matches!(read("{\"not\": \"a calendar\"}"), Err(Error::NotACalendar)));
     assert!(matches!(read(&"x".repeat(50_000_000)), Err(Error::TooLarge)));
 }
@@ -241,9 +241,9 @@ fn bombs_are_refused_with_bounded_work() {
     let bomb = |rule: &str| {
         let text = calendar(&[&format!("UID:a\nDTSTART:20200101T000000Z\nRRULE:{rule}")]);
         let horizon = horizon("2026-11-01T00:00:00Z", "2027-03-01T00:00:00Z");
-        let found = super::read(&text, &own(), horizon).unwrap();
-        match found.faults.first() {
-            Some(fault) => Err(fault.error.clone()),
+        let found = super::parse(&text, &own(), horizon).unwrap();
+        match found.issues.first() {
+            Some(issue) => Err(issue.error.clone()),
             None => Ok(found.drafts[0].occurrences.len()),
         }
     };
@@ -266,7 +266,7 @@ fn a_file_full_of_bombs_is_given_up_early() {
     let bombs: Vec<&str> = bombs.iter().map(String::as_str).collect();
     let found = read(&calendar(&bombs)).unwrap();
     assert!(found.drafts.is_empty());
-    assert_eq!(found.faults.last().unwrap().error, Error::TooMuchWork);
+    assert_eq!(found.issues.last().unwrap().error, Error::TooMuchWork);
 }
 
 #[test]
@@ -346,7 +346,7 @@ proptest! {
         let start = date(2009, 1, 1).at(0, 0, 0, 0) + day.days() + minute.minutes();
         let text = calendar(&[&format!("UID:a\nDTSTART;TZID={zone}:{}\nRRULE:FREQ=DAILY", start.strftime("%Y%m%dT%H%M%S"))]);
         let from = place.rules().to_timestamp(start).unwrap();
-        let read = super::read(&text, &own(), Horizon { from, to: from + (400 * 24).hours() }).unwrap();
+        let read = super::parse(&text, &own(), Horizon { from, to: from + (400 * 24).hours() }).unwrap();
         let found = &read.drafts[0].occurrences;
         prop_assert!((399..=401).contains(&found.len()), "{} days", found.len());
         let mut last = Timestamp::MIN;

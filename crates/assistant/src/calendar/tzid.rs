@@ -34,7 +34,7 @@ impl Zones {
     }
 
     /// Returns a component whose zones are named as the world knows them: what a file calls one nobody else can tell.
-    pub(super) fn told(&self, text: &str) -> String {
+    pub(super) fn with_iana_names(&self, text: &str) -> String {
         let foreign = |id: &str| self.defined.get(id).filter(|_| named(id).is_none());
         if !self.defined.keys().any(|id| foreign(id).is_some()) {
             return text.to_owned();
@@ -120,7 +120,7 @@ mod tests {
         );
         assert!(zones.get("Moon base").is_none());
         let event = "BEGIN:VEVENT\r\nDTSTART;X=1;TZID=\"Berlin office\":20260101T100000\r\nSUMMARY:Berlin\r\n  office\r\nEND:VEVENT\r\n";
-        let told = zones.told(event);
+        let told = zones.with_iana_names(event);
         assert_eq!(told, event.replace("\"Berlin office\"", "Europe/Berlin"));
     }
 }

@@ -6,19 +6,21 @@ use calcard::icalendar::{
     ICalendarParameterValue, ICalendarPeriod, ICalendarProperty, ICalendarStatus, ICalendarValue,
 };
 use calcard::{Entry as Parsed, Parser};
-use jiff::civil::DateTime;
-use jiff::{SignedDuration, ToSpan as _, Zoned};
+use jiff::Timestamp;
 
 use super::content_lines::{lines, name, parameter};
-use super::datetime::{Clock, Stamp, resolve};
+use super::datetime::{Clock, Stamp, end_of, resolve};
 use super::error::Error;
 use super::limits::{MAX_DATES, MAX_RULE_BYTES};
 use super::tzid::Zones;
-use crate::event::{Attendee, EventDetails, EventStatus, Period, Recurrence, When};
+use crate::event::{Attendee, EventDetails, EventStatus, Length, Period, Recurrence, When};
 use crate::time_zone::Zone;
 
 /// So many people an event may invite; those beyond are counted in a note.
 const MAX_ATTENDEES: usize = 1000;
+
+/// Seconds of a day of 24 hours.
+const DAY_SECONDS: i64 = 86_400;
 
 /// A `VEVENT` as it was read.
 #[derive(Debug)]
@@ -166,46 +168,50 @@ fn time(
     }
 }
 
-/// From when to when the event lasts, in the zone of its start.
+/// Returns when the event starts, on the clock of its own zone, and how long it lasts.
 fn when(event: &ICalendarComponent, start: &Stamp, zones: &Zones) -> Result<When, Error> {
-    let zone = start.zone();
-    let all_day = start.is_day();
+    let (zone, all_day) = (start.zone(), start.is_day());
     let begin = start.civil(zone.as_ref())?;
-    // Times without a zone are compared as if they were in UTC, whose clocks never change.
+    // Times without a zone are compared as if they were in UTC, where no clock changes.
     let place = zone.clone().unwrap_or_else(Zone::utc);
-    let end = if let Some(end) = time(event, &ICalendarProperty::Dtend, "DTEND", zones)? {
+    let first = resolve(begin, &place)?.0;
+    let mut length = if let Some(end) = time(event, &ICalendarProperty::Dtend, "DTEND", zones)? {
         if end.is_day() != all_day {
             let value = "a day and a time are mixed".to_owned();
             return Err(Error::NotATime { property: "DTEND", value });
         }
-        end.civil(zone.as_ref())?
+        between(first.timestamp(), end.instant(&place)?)?
     } else {
         let value = event.property(&ICalendarProperty::Duration).map(|entry| entry.values.first());
         match value {
             // RFC 5545 3.6.1: a day without an end is that day, a time without an end is that moment.
-            None => begin.checked_add(i64::from(all_day).days()).map_err(|_| Error::OutOfTime)?,
-            Some(Some(ICalendarValue::Duration(length))) => after(begin, length, &place)?.datetime(),
+            None => Length { days: i64::from(all_day), seconds: 0 },
+            Some(Some(ICalendarValue::Duration(duration))) => nominal(duration)?,
             Some(other) => return Err(not_a_time("DURATION", other)),
         }
     };
-    let (first, last) = (resolve(begin, &place)?.0, resolve(end, &place)?.0);
-    if last < first {
-        return Err(Error::EndsBeforeStart);
+    if all_day {
+        length = Length { days: length.days + length.seconds / DAY_SECONDS, seconds: 0 };
     }
-    Ok(When { start: begin, end, zone, all_day })
+    end_of(&first, length)?;
+    Ok(When { start: begin, length, zone, all_day })
 }
 
-/// So many civil days, then exact seconds after a civil time.
-fn after(begin: DateTime, length: &ICalendarDuration, place: &Zone) -> Result<Zoned, Error> {
-    if length.neg {
+/// Returns the exact time between two instants.
+fn between(from: Timestamp, to: Timestamp) -> Result<Length, Error> {
+    let seconds = to.as_second() - from.as_second();
+    if seconds < 0 { Err(Error::EndsBeforeStart) } else { Ok(Length { days: 0, seconds }) }
+}
+
+/// Returns the civil days and exact seconds of a `DURATION`.
+fn nominal(duration: &ICalendarDuration) -> Result<Length, Error> {
+    if duration.neg {
         return Err(Error::EndsBeforeStart);
     }
-    let days = i64::from(length.weeks) * 7 + i64::from(length.days);
-    let seconds = i64::from(length.hours) * 3600 + i64::from(length.minutes) * 60 + i64::from(length.seconds);
-    let begin = resolve(begin, place)?.0;
-    let later =
-        begin.checked_add(days.days()).and_then(|at| at.checked_add(SignedDuration::from_secs(seconds)));
-    later.map_err(|_| Error::OutOfTime)
+    let ICalendarDuration { weeks, days, hours, minutes, seconds, .. } = duration;
+    let [weeks, days, hours, minutes, seconds] =
+        [weeks, days, hours, minutes, seconds].map(|n| i64::from(*n));
+    Ok(Length { days: weeks * 7 + days, seconds: hours * 3600 + minutes * 60 + seconds })
 }
 
 /// How the event repeats, on the clock of its own zone.
@@ -231,12 +237,26 @@ fn recurrence(
                 for Listed { at, end } in dates(entry, "RDATE", zones)? {
                     guessed(&at, "RDATE");
                     let start = clock.start(&at)?;
-                    found.more.push(start);
-                    match end {
-                        None => {}
-                        Some(_) if when.all_day => days_with_a_length = true,
-                        Some(end) => found.periods.push(period(start, end, when.zone.as_ref())?),
+                    let is_second = match &when.zone {
+                        Some(zone) if !at.is_day() => at.instant(zone)? > resolve(start, zone)?.0.timestamp(),
+                        Some(_) | None => false,
+                    };
+                    if is_second {
+                        found.second_more.push(start)
+                    } else {
+                        found.more.push(start)
                     }
+                    let place = when.zone.clone().unwrap_or_else(Zone::utc);
+                    let length = match end {
+                        None => continue,
+                        Some(_) if when.all_day => {
+                            days_with_a_length = true;
+                            continue;
+                        }
+                        Some(End::At(end)) => between(at.instant(&place)?, end.instant(&place)?)?,
+                        Some(End::After(duration)) => nominal(duration)?,
+                    };
+                    found.periods.push(Period { start, length });
                 }
             }
             ICalendarProperty::Exdate => {
@@ -257,11 +277,12 @@ fn recurrence(
         remarks.push(Error::PeriodOfADay);
     }
     let bytes = found.rules.iter().chain(&found.without_rules).map(String::len).sum::<usize>();
-    let count = found.more.len() + found.without.len() + found.without_days.len();
+    let added = found.more.len() + found.second_more.len();
+    let count = added + found.without.len() + found.without_days.len();
     match (count, &found) {
         (count, _) if count > MAX_DATES => Err(Error::TooManyDates { count }),
         _ if bytes > MAX_RULE_BYTES => Err(Error::LongRules { bytes }),
-        (_, Recurrence { rules, more, .. }) if rules.is_empty() && more.is_empty() => Ok(None),
+        (_, Recurrence { rules, .. }) if rules.is_empty() && added == 0 => Ok(None),
         _ => Ok(Some(found)),
     }
 }
@@ -305,16 +326,4 @@ fn dates<'a>(entry: &'a ICalendarEntry, word: &'static str, zones: &Zones) -> Re
         })
     };
     entry.values.iter().map(read).collect()
-}
-
-/// How long an added start lasts that says so itself.
-fn period(start: DateTime, end: End<'_>, zone: Option<&Zone>) -> Result<Period, Error> {
-    let place = zone.cloned().unwrap_or_else(Zone::utc);
-    let from = resolve(start, &place)?.0.timestamp();
-    let to = match end {
-        End::At(stamp) => resolve(stamp.civil(zone)?, &place)?.0.timestamp(),
-        End::After(length) => after(start, length, &place)?.timestamp(),
-    };
-    let seconds = to.as_second() - from.as_second();
-    if seconds < 0 { Err(Error::EndsBeforeStart) } else { Ok(Period { start, seconds }) }
 }

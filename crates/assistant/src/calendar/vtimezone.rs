@@ -1,6 +1,6 @@
 //! Writer of a `VTIMEZONE`, for programs that know time zones by their rules only (RFC 5545 3.6.5).
 
-use jiff::civil::{DateTime, Weekday};
+use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
 
@@ -99,16 +99,8 @@ fn yearly(starts: &[DateTime]) -> Option<String> {
     } else {
         return None;
     };
-    let day = match first.weekday() {
-        Weekday::Monday => "MO",
-        Weekday::Tuesday => "TU",
-        Weekday::Wednesday => "WE",
-        Weekday::Thursday => "TH",
-        Weekday::Friday => "FR",
-        Weekday::Saturday => "SA",
-        Weekday::Sunday => "SU",
-    };
-    alike.then(|| format!("RRULE:FREQ=YEARLY;BYMONTH={};BYDAY={number}{day}", first.month()))
+    let day = first.strftime("%a").to_string().to_uppercase();
+    alike.then(|| format!("RRULE:FREQ=YEARLY;BYMONTH={};BYDAY={number}{}", first.month(), &day[..2]))
 }
 
 fn write(out: &mut String, observance: &Observance, starts: &[DateTime], rule: Option<&str>) {

@@ -56,12 +56,12 @@ impl Mailer {
 pub(super) async fn send(mailer: &Mailer, message: &OutgoingMessage<'_>) -> SendOutcome {
     let mail = match compose(mailer, message) {
         Ok(mail) => mail,
-        Err(why) => return SendOutcome::Refused(why),
+        Err(why) => return SendOutcome::Rejected(why),
     };
     match &mailer.transport {
         MailTransport::Nothing => SendOutcome::Simulated("no mail server is configured".to_owned()),
         MailTransport::Unusable(why) => {
-            SendOutcome::Refused(format!("the mail server's address cannot be used: {why}"))
+            SendOutcome::Rejected(format!("the mail server's address cannot be used: {why}"))
         }
         MailTransport::Folder(folder) => {
             match write_mail(folder, message.notification.id.as_str(), &mail.formatted()).await {
@@ -72,7 +72,7 @@ pub(super) async fn send(mailer: &Mailer, message: &OutgoingMessage<'_>) -> Send
         MailTransport::Server(server) => match server.send(mail).await {
             Ok(response) => SendOutcome::Sent(response.message().collect::<Vec<_>>().join(" ")),
             Err(error) if error.is_permanent() => {
-                SendOutcome::Refused(format!("the mail server refused: {error}"))
+                SendOutcome::Rejected(format!("the mail server refused: {error}"))
             }
             Err(error) => SendOutcome::Failed(format!("the mail server did not take it: {error}")),
         },

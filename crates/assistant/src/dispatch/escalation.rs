@@ -23,11 +23,11 @@ impl Assistant {
     /// Plans the next step for what waits for its acknowledgement for too long. Each step is planned once, whoever
     /// looks: its id is made of the one before.
     pub(super) async fn escalate(&self, now: Timestamp) -> Result<(), Error> {
-        let mut behind = (millis(now.saturating_sub(MAX_AGE).unwrap_or(now)), String::new());
+        let mut after = (millis(now.saturating_sub(MAX_AGE).unwrap_or(now)), String::new());
         loop {
-            let page = outbox::unacknowledged(&self.store, &behind, PAGE_SIZE).await?;
+            let page = outbox::unacknowledged(&self.store, &after, PAGE_SIZE).await?;
             let Some(last) = page.last() else { return Ok(()) };
-            behind = (last.updated_at, last.id.clone());
+            after = (last.updated_at, last.id.clone());
             for row in page {
                 let notification = rows::notification(row)?;
                 let user = self.user(&notification.user).await?;
@@ -78,7 +78,7 @@ impl Assistant {
     }
 }
 
-/// Returns the next step of the user's ladder, where it is time for one. In quiet hours it is not; a way that the user
+/// Returns the next step of the user's ladder, where it is time for one. In quiet hours it is not; a channel that the user
 /// does not want at the weekend is left out.
 fn next_step(
     notification: &Notification,
@@ -88,10 +88,10 @@ fn next_step(
 ) -> Option<NotificationRow> {
     let preferences = &user.preferences;
     let wait = SignedDuration::from_mins(i64::from(preferences.ladder_minutes));
-    // What was never told is not waited for.
+    // What was never sent_at is not waited for.
     let failed = matches!(notification.status, Status::Failed | Status::Dead);
-    let told = notification.sent_at.filter(|_| !failed);
-    if told.is_some_and(|told| told.saturating_add(wait).is_ok_and(|until| until > now)) {
+    let sent_at = notification.sent_at.filter(|_| !failed);
+    if sent_at.is_some_and(|sent_at| sent_at.saturating_add(wait).is_ok_and(|until| until > now)) {
         return None;
     }
     let ladder = &preferences.ladder;
@@ -104,7 +104,7 @@ fn next_step(
         Channel::Popup | Channel::Desktop => true,
     };
     let mut open = ladder.iter().skip(step).filter(possible);
-    let next = open.find(|way| blocked_by(preferences, **way, now) != Some(Blocked::Weekend))?;
+    let next = open.find(|channel| blocked_by(preferences, **channel, now) != Some(Blocked::Weekend))?;
     if blocked_by(preferences, *next, now).is_some() {
         return None;
     }

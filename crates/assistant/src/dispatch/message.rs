@@ -29,7 +29,7 @@ pub enum SendOutcome {
     /// A later attempt may succeed.
     Failed(String),
     /// No later attempt can succeed.
-    Refused(String),
+    Rejected(String),
     /// The other side may have accepted it; its answer is missing.
     Unknown(String),
     /// The notification is no longer right, for this reason.

@@ -19,7 +19,7 @@ const MAX_SPEECH_CHARS: usize = 600;
 /// and nothing is tried again by itself.
 pub(super) async fn send(senders: &Senders, message: &OutgoingMessage<'_>) -> SendOutcome {
     let Some(number) = &message.user.phone else {
-        return SendOutcome::Refused("the user has no phone".to_owned());
+        return SendOutcome::Rejected("the user has no phone".to_owned());
     };
     let wording = &message.notification.wording;
     let words = if wording.speech.is_empty() { &message.text } else { &wording.speech };

@@ -9,7 +9,7 @@ use super::*;
 use crate::event::CalendarSource;
 use crate::import::Origin;
 use crate::notification::Urgency;
-use crate::notifications::{Due, Verdict};
+use crate::notifications::{Due, ResolvedAs};
 use crate::planner::quiet_hours::{Blocked, blocked_by};
 use crate::plans::PlanScope;
 use crate::user::{QuietHours, RuleKind, WeekendPolicy};
@@ -22,9 +22,9 @@ use adjutant_store::Store;
 const CALENDAR: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\nBEGIN:VEVENT\r\nUID:a@test\r\n\
     DTSTART:20300107T120000Z\r\nDTEND:20300107T130000Z\r\nSUMMARY:Review\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
 
-/// A room with one event at noon of a Monday, planned ten minutes before its quarter of an hour.
-async fn room() -> (Assistant, UserId, Timestamp) {
-    let room = Assistant::new(Store::new(Database::Memory), Events::new());
+/// A assistant with one event at noon of a Monday, planned ten minutes before its quarter of an hour.
+async fn planned_assistant() -> (Assistant, UserId, Timestamp) {
+    let assistant = Assistant::new(Store::new(Database::Memory), Events::new());
     let now: Timestamp = "2030-01-07T11:20:00Z".parse().unwrap();
     let id = UserId::parse("ann").unwrap();
     let user = User {
@@ -43,30 +43,30 @@ async fn room() -> (Assistant, UserId, Timestamp) {
         created_at: now,
         updated_at: now,
     };
-    room.put_user(&user, "test", now).await.unwrap();
+    assistant.put_user(&user, "test", now).await.unwrap();
     let origin = Origin {
         user: id.clone(),
         source: CalendarSource::File,
         place: "a".to_owned(),
         name: "a".to_owned(),
     };
-    room.import(&origin, CALENDAR.to_owned(), "test", now).await.unwrap();
-    let planning = room.plan(&id, None, PlanScope::Unplanned, now).await.unwrap();
+    assistant.import(&origin, CALENDAR.to_owned(), "test", now).await.unwrap();
+    let planning = assistant.plan(&id, None, PlanScope::Unplanned, now).await.unwrap();
     assert_eq!(planning.planned, 1, "{planning:?}");
-    (room, id, now)
+    (assistant, id, now)
 }
 
-async fn all(room: &Assistant, user: &UserId) -> Vec<Notification> {
+async fn all(assistant: &Assistant, user: &UserId) -> Vec<Notification> {
     let due = Due { user: Some(user.clone()), status: None, from: Timestamp::MIN, until: Timestamp::MAX };
-    room.notifications(&due, 100).await.unwrap().0
+    assistant.notifications(&due, 100).await.unwrap().0
 }
 
 /// Leases what is due at an instant, and says how the sends ended.
-async fn lease(room: &Assistant, now: Timestamp, outcome: SendOutcome) -> usize {
+async fn lease(assistant: &Assistant, now: Timestamp, outcome: SendOutcome) -> usize {
     let leased =
-        outbox::lease(&room.store, "hub".to_owned(), millis(now), millis(now) + 1000, 10).await.unwrap();
+        outbox::lease(&assistant.store, "hub".to_owned(), millis(now), millis(now) + 1000, 10).await.unwrap();
     for row in &leased {
-        outbox::settle(&room.store, settlement(&row.id, row.attempts, row.attempts, &outcome, now))
+        outbox::settle(&assistant.store, settlement(&row.id, row.attempts, row.attempts, &outcome, now))
             .await
             .unwrap();
     }
@@ -79,35 +79,38 @@ fn at(text: &str) -> Timestamp {
 
 #[tokio::test]
 async fn who_sends_is_woken_by_a_plan() {
-    let (room, _, _) = room().await;
-    assert!(room.wake.notified().now_or_never().is_some(), "what is due before the next look would be late");
+    let (assistant, _, _) = planned_assistant().await;
+    assert!(
+        assistant.wake.notified().now_or_never().is_some(),
+        "what is due before the next look would be late"
+    );
 }
 
 #[tokio::test]
 async fn what_nobody_acknowledges_climbs_the_ladder_until_somebody_does() {
-    let (room, user, _) = room().await;
-    assert_eq!(lease(&room, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
-    room.escalate(at("2030-01-07T11:50:00Z")).await.unwrap();
-    assert_eq!(all(&room, &user).await.len(), 1, "it waits for five minutes");
+    let (assistant, user, _) = planned_assistant().await;
+    assert_eq!(lease(&assistant, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
+    assistant.escalate(at("2030-01-07T11:50:00Z")).await.unwrap();
+    assert_eq!(all(&assistant, &user).await.len(), 1, "it waits for five minutes");
     for _ in 0..2 {
-        room.escalate(at("2030-01-07T11:51:30Z")).await.unwrap();
+        assistant.escalate(at("2030-01-07T11:51:30Z")).await.unwrap();
     }
-    let told = all(&room, &user).await;
+    let told = all(&assistant, &user).await;
     assert_eq!(told.len(), 2, "each step is planned once");
     assert_eq!(told[1].channel, Channel::Call);
     assert!(told[1].reasons.iter().any(|reason| reason.by == "escalation"), "{:?}", told[1].reasons);
-    assert_eq!(lease(&room, at("2030-01-07T11:52:00Z"), SendOutcome::Sent("rang".to_owned())).await, 1);
-    room.acknowledge(&told[1].id, "test", at("2030-01-07T11:53:00Z")).await.unwrap();
-    assert!(all(&room, &user).await.iter().all(|one| one.acknowledged_at.is_some()));
-    room.escalate(at("2030-01-07T12:30:00Z")).await.unwrap();
-    assert_eq!(all(&room, &user).await.len(), 2, "nothing follows an acknowledgement");
+    assert_eq!(lease(&assistant, at("2030-01-07T11:52:00Z"), SendOutcome::Sent("rang".to_owned())).await, 1);
+    assistant.acknowledge(&told[1].id, "test", at("2030-01-07T11:53:00Z")).await.unwrap();
+    assert!(all(&assistant, &user).await.iter().all(|one| one.acknowledged_at.is_some()));
+    assistant.escalate(at("2030-01-07T12:30:00Z")).await.unwrap();
+    assert_eq!(all(&assistant, &user).await.len(), 2, "nothing follows an acknowledgement");
 }
 
 /// Changes what a user prefers, with nothing planned anew.
-async fn prefer(room: &Assistant, user: &UserId, change: impl FnOnce(&mut Preferences)) {
-    let mut user = room.user(user).await.unwrap();
+async fn prefer(assistant: &Assistant, user: &UserId, change: impl FnOnce(&mut Preferences)) {
+    let mut user = assistant.user(user).await.unwrap();
     change(&mut user.preferences);
-    room.put_user(&user, "test", at("2030-01-07T11:20:00Z")).await.unwrap();
+    assistant.put_user(&user, "test", at("2030-01-07T11:20:00Z")).await.unwrap();
 }
 
 fn quiet(start: i8, end: i8) -> QuietHours {
@@ -118,29 +121,32 @@ fn quiet(start: i8, end: i8) -> QuietHours {
 #[tokio::test]
 async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_barred() {
     // It becomes quiet just after the mail, which waits for its acknowledgement until it is not any more.
-    let (room, user, _) = room().await;
-    assert_eq!(lease(&room, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
-    prefer(&room, &user, |preferences| preferences.quiet = Some(quiet(11, 15))).await;
+    let (assistant, user, _) = planned_assistant().await;
+    assert_eq!(lease(&assistant, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
+    prefer(&assistant, &user, |preferences| preferences.quiet = Some(quiet(11, 15))).await;
     for time in ["11:52:00", "12:30:00", "14:59:59"] {
-        room.escalate(at(&format!("2030-01-07T{time}Z"))).await.unwrap();
-        assert_eq!(all(&room, &user).await.len(), 1, "nobody is called at {time}, which is quiet");
+        assistant.escalate(at(&format!("2030-01-07T{time}Z"))).await.unwrap();
+        assert_eq!(all(&assistant, &user).await.len(), 1, "nobody is called at {time}, which is quiet");
     }
-    room.escalate(at("2030-01-07T15:00:00Z")).await.unwrap();
-    assert_eq!(all(&room, &user).await[1].channel, Channel::Call);
+    assistant.escalate(at("2030-01-07T15:00:00Z")).await.unwrap();
+    assert_eq!(all(&assistant, &user).await[1].channel, Channel::Call);
 
     // 2030-01-12 is a Saturday; by then no mail of Monday escalates, so the mail is of that day.
     for (weekend, calls) in [(WeekendPolicy::None, 0), (WeekendPolicy::Email, 0), (WeekendPolicy::Call, 1)] {
-        let (room, user, _) = self::room().await;
-        assert_eq!(lease(&room, at("2030-01-12T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
-        prefer(&room, &user, |preferences| preferences.weekend = weekend).await;
-        room.escalate(at("2030-01-12T11:52:00Z")).await.unwrap();
-        assert_eq!(all(&room, &user).await.len(), 1 + calls, "{weekend:?}");
+        let (assistant, user, _) = self::planned_assistant().await;
+        assert_eq!(
+            lease(&assistant, at("2030-01-12T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await,
+            1
+        );
+        prefer(&assistant, &user, |preferences| preferences.weekend = weekend).await;
+        assistant.escalate(at("2030-01-12T11:52:00Z")).await.unwrap();
+        assert_eq!(all(&assistant, &user).await.len(), 1 + calls, "{weekend:?}");
     }
 
     // A rule bars calls: it goes on by what comes after the call.
-    let (room, user, now) = self::room().await;
-    assert_eq!(lease(&room, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
-    prefer(&room, &user, |preferences| preferences.ladder.push(Channel::Desktop)).await;
+    let (assistant, user, now) = self::planned_assistant().await;
+    assert_eq!(lease(&assistant, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
+    prefer(&assistant, &user, |preferences| preferences.ladder.push(Channel::Desktop)).await;
     let attended = CALENDAR.replace("SUMMARY:", "ATTENDEE:mailto:kim@example.org\r\nSUMMARY:");
     let origin = Origin {
         user: user.clone(),
@@ -148,7 +154,7 @@ async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_bar
         place: "a".to_owned(),
         name: "a".to_owned(),
     };
-    room.import(&origin, attended, "test", now).await.unwrap();
+    assistant.import(&origin, attended, "test", now).await.unwrap();
     let terms = serde_json::json!({"domain": "example.org"}).as_object().unwrap().clone();
     let rule = Rule {
         id: RuleId::parse("internal").unwrap(),
@@ -158,77 +164,78 @@ async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_bar
         enabled: true,
         priority: 50,
     };
-    room.put_rule(&rule).await.unwrap();
-    room.escalate(at("2030-01-07T11:52:00Z")).await.unwrap();
-    assert_eq!(all(&room, &user).await.pop().unwrap().channel, Channel::Desktop);
+    assistant.put_rule(&rule).await.unwrap();
+    assistant.escalate(at("2030-01-07T11:52:00Z")).await.unwrap();
+    assert_eq!(all(&assistant, &user).await.pop().unwrap().channel, Channel::Desktop);
 }
 
 #[tokio::test]
 async fn what_is_late_waits_for_the_end_of_the_quiet_hours_however_pressing_it_is() {
-    let (room, user, _) = room().await;
-    let urgent = Notification { urgency: Urgency::Urgent, ..all(&room, &user).await.remove(0) };
+    let (assistant, user, _) = planned_assistant().await;
+    let urgent = Notification { urgency: Urgency::Urgent, ..all(&assistant, &user).await.remove(0) };
     let present: PresentFn = Arc::new(|_| Box::pin(async { SendOutcome::Sent("shown".to_owned()) }));
     let delivery = Delivery::default();
     let senders = Senders { mail: email::Mailer::new(&delivery), delivery, http: None, present };
     let now = at("2030-01-07T11:46:00Z");
     let send = async |channel: Channel, now| {
-        room.send(&senders, Notification { channel, ..urgent.clone() }, now).await.unwrap()
+        assistant.send(&senders, Notification { channel, ..urgent.clone() }, now).await.unwrap()
     };
-    prefer(&room, &user, |preferences| preferences.quiet = Some(quiet(11, 12))).await;
+    prefer(&assistant, &user, |preferences| preferences.quiet = Some(quiet(11, 12))).await;
     for channel in [Channel::Call, Channel::Email, Channel::Popup, Channel::Desktop] {
         assert_eq!(send(channel, now).await, SendOutcome::Held(at("2030-01-07T12:00:00Z")), "{channel:?}");
     }
     let saturday = at("2030-01-12T09:00:00Z");
-    prefer(&room, &user, |preferences| preferences.quiet = None).await;
+    prefer(&assistant, &user, |preferences| preferences.quiet = None).await;
     assert!(matches!(send(Channel::Call, now).await, SendOutcome::Simulated(_)));
     // The round holds it as the send says, and tries again when the quiet hours are over.
-    prefer(&room, &user, |preferences| preferences.quiet = Some(quiet(11, 12))).await;
-    let next = room.dispatch_due(&senders, "hub", || now, &CancellationToken::new()).await.unwrap();
+    prefer(&assistant, &user, |preferences| preferences.quiet = Some(quiet(11, 12))).await;
+    let next = assistant.dispatch_due(&senders, "hub", || now, &CancellationToken::new()).await.unwrap();
     assert_eq!(next, Some(millis(at("2030-01-07T12:00:00Z"))));
-    let held = all(&room, &user).await.remove(0);
+    let held = all(&assistant, &user).await.remove(0);
     assert_eq!((held.status, held.sent_at), (Status::Planned, None));
-    assert_eq!(room.attempts(&held.id).await.unwrap()[0].outcome.as_deref(), Some("held"));
+    assert_eq!(assistant.attempts(&held.id).await.unwrap()[0].outcome.as_deref(), Some("held"));
     let later = at("2030-01-07T12:00:30Z");
-    room.dispatch_due(&senders, "hub", || later, &CancellationToken::new()).await.unwrap();
-    assert_eq!(all(&room, &user).await.remove(0).status, Status::Simulated);
+    assistant.dispatch_due(&senders, "hub", || later, &CancellationToken::new()).await.unwrap();
+    assert_eq!(all(&assistant, &user).await.remove(0).status, Status::Simulated);
     assert_eq!(blocked_by(&Preferences::default(), Channel::Call, saturday), Some(Blocked::Weekend));
     assert_eq!(blocked_by(&Preferences::default(), Channel::Email, saturday), None);
 }
 
 /// Takes the calendar with more events like its own in it, and plans them.
-async fn take(room: &Assistant, user: &UserId, now: Timestamp, others: &[&str]) {
+async fn take(assistant: &Assistant, user: &UserId, now: Timestamp, others: &[&str]) {
     let one = &CALENDAR[CALENDAR.find("BEGIN:VEVENT").unwrap()..CALENDAR.find("END:VCALENDAR").unwrap()];
     let more: String =
         others.iter().map(|name| one.replace("a@test", name).replace("Review", name)).collect();
     let place = "a".to_owned();
     let origin = Origin { user: user.clone(), source: CalendarSource::File, name: place.clone(), place };
     let text = CALENDAR.replace("END:VCALENDAR", &format!("{more}END:VCALENDAR"));
-    room.import(&origin, text, "test", now).await.unwrap();
-    room.plan(user, None, PlanScope::Unplanned, now).await.unwrap();
+    assistant.import(&origin, text, "test", now).await.unwrap();
+    assistant.plan(user, None, PlanScope::Unplanned, now).await.unwrap();
 }
 
 #[tokio::test]
 async fn what_was_held_is_told_in_one_piece_without_what_was_called_off_meanwhile() {
-    let (room, user, now) = room().await;
-    take(&room, &user, now, &["Lunch", "Walk", "Swim"]).await;
+    let (assistant, user, now) = planned_assistant().await;
+    take(&assistant, &user, now, &["Lunch", "Walk", "Swim"]).await;
     let folder = tempfile::tempdir().unwrap();
     let mail = Some(Mail::Folder(folder.path().to_owned()));
     let delivery = Delivery { mail, ..Delivery::default() };
     let present: PresentFn = Arc::new(|_| Box::pin(async { SendOutcome::Sent("shown".to_owned()) }));
     let senders = Senders { mail: email::Mailer::new(&delivery), delivery, http: None, present };
-    prefer(&room, &user, |preferences| preferences.quiet = Some(quiet(11, 12))).await;
+    prefer(&assistant, &user, |preferences| preferences.quiet = Some(quiet(11, 12))).await;
     let round = async |text: &str| {
-        room.dispatch_due(&senders, "hub", || at(text), &CancellationToken::new()).await.unwrap()
+        assistant.dispatch_due(&senders, "hub", || at(text), &CancellationToken::new()).await.unwrap()
     };
     // Long after it was due, in the quiet hours: each is held for itself.
     assert_eq!(round("2030-01-07T11:59:00Z").await, Some(millis(at("2030-01-07T12:00:00Z"))));
-    let standing = async |status| all(&room, &user).await.iter().filter(|one| one.status == status).count();
+    let standing =
+        async |status| all(&assistant, &user).await.iter().filter(|one| one.status == status).count();
     assert_eq!((standing(Status::Planned).await, standing(Status::Merged).await), (4, 0));
     let noon = at("2030-01-07T12:00:00Z");
-    room.merge_missed(noon).await.unwrap();
+    assistant.merge_missed(noon).await.unwrap();
     assert_eq!((standing(Status::Planned).await, standing(Status::Merged).await), (1, 3));
-    let off = all(&room, &user).await.into_iter().find(|one| one.status == Status::Merged).unwrap();
-    room.cancel_events(std::slice::from_ref(&off.event), "test", noon).await.unwrap();
+    let off = all(&assistant, &user).await.into_iter().find(|one| one.status == Status::Merged).unwrap();
+    assistant.cancel_events(std::slice::from_ref(&off.event), "test", noon).await.unwrap();
     round("2030-01-07T12:00:00Z").await;
     assert_eq!((standing(Status::Sent).await, standing(Status::Merged).await), (1, 3));
     let mails: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|mail| mail.unwrap().path()).collect();
@@ -248,12 +255,13 @@ async fn what_was_held_is_told_in_one_piece_without_what_was_called_off_meanwhil
 
 #[tokio::test]
 async fn to_be_held_is_no_try() {
-    let (room, user, _) = room().await;
-    let one = async || all(&room, &user).await.remove(0);
+    let (assistant, user, _) = planned_assistant().await;
+    let one = async || all(&assistant, &user).await.remove(0);
     let end = async |outcome: SendOutcome| {
         let now = one().await.try_at;
-        let leased = outbox::lease(&room.store, "hub".to_owned(), millis(now), i64::MAX, 10).await.unwrap();
-        room.record(&leased[0].id, leased[0].attempts, &outcome, now).await.unwrap();
+        let leased =
+            outbox::lease(&assistant.store, "hub".to_owned(), millis(now), i64::MAX, 10).await.unwrap();
+        assistant.record(&leased[0].id, leased[0].attempts, &outcome, now).await.unwrap();
         one().await.status
     };
     let away = || SendOutcome::Failed("the server is away".to_owned());
@@ -268,41 +276,41 @@ async fn to_be_held_is_no_try() {
 
 #[tokio::test]
 async fn a_call_is_never_placed_twice_by_itself_and_a_mail_is_sent_again() {
-    let (room, user, _) = room().await;
+    let (assistant, user, _) = planned_assistant().await;
     // Leased, and never settled: the hub went away in between.
     let vanish = async |now: Timestamp| {
         let until = millis(now) + 1000;
         assert_eq!(
-            outbox::lease(&room.store, "gone".to_owned(), millis(now), until, 10).await.unwrap().len(),
+            outbox::lease(&assistant.store, "gone".to_owned(), millis(now), until, 10).await.unwrap().len(),
             1
         );
-        room.settle_expired_leases(now, now).await.unwrap();
-        assert_eq!(all(&room, &user).await.last().unwrap().status, Status::Sending, "the lease lasts");
+        assistant.resolve_expired_leases(now, now).await.unwrap();
+        assert_eq!(all(&assistant, &user).await.last().unwrap().status, Status::Sending, "the lease lasts");
         let later = rows::instant(until + 1);
-        room.settle_expired_leases(later, later).await.unwrap();
-        all(&room, &user).await.pop().unwrap()
+        assistant.resolve_expired_leases(later, later).await.unwrap();
+        all(&assistant, &user).await.pop().unwrap()
     };
     let mail = vanish(at("2030-01-07T11:46:00Z")).await;
     assert_eq!((mail.channel, mail.status), (Channel::Email, Status::Planned));
-    assert_eq!(lease(&room, at("2030-01-07T11:46:05Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
-    let tries = room.attempts(&mail.id).await.unwrap();
+    assert_eq!(lease(&assistant, at("2030-01-07T11:46:05Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
+    let tries = assistant.attempts(&mail.id).await.unwrap();
     let outcomes: Vec<_> = tries.iter().map(|one| one.outcome.as_deref().unwrap()).collect();
     assert_eq!(outcomes, ["unknown", "sent"]);
 
-    room.escalate(at("2030-01-07T11:52:00Z")).await.unwrap();
+    assistant.escalate(at("2030-01-07T11:52:00Z")).await.unwrap();
     let now = at("2030-01-07T11:52:30Z");
     let call = vanish(now).await;
     assert_eq!((call.channel, call.status), (Channel::Call, Status::Unknown));
-    assert_eq!(lease(&room, at("2030-01-07T12:30:00Z"), SendOutcome::Sent("rang".to_owned())).await, 0);
-    let settled = room.resolve(&call.id, Verdict::Sent, "test", now).await.unwrap();
+    assert_eq!(lease(&assistant, at("2030-01-07T12:30:00Z"), SendOutcome::Sent("rang".to_owned())).await, 0);
+    let settled = assistant.resolve(&call.id, ResolvedAs::Sent, "test", now).await.unwrap();
     assert_eq!(settled.status, Status::Sent);
-    assert!(room.retry(&call.id, "test", now).await.is_err(), "it was told");
+    assert!(assistant.retry(&call.id, "test", now).await.is_err(), "it was told");
 }
 
 #[tokio::test]
 async fn nothing_goes_out_for_an_event_that_was_cancelled_behind_our_back() {
-    let (room, user, now) = room().await;
-    let notification = all(&room, &user).await.remove(0);
+    let (assistant, user, now) = planned_assistant().await;
+    let notification = all(&assistant, &user).await.remove(0);
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = told.clone();
     let present: PresentFn = Arc::new(move |shown| {
@@ -312,16 +320,19 @@ async fn nothing_goes_out_for_an_event_that_was_cancelled_behind_our_back() {
     let delivery = Delivery::default();
     let senders = Senders { mail: email::Mailer::new(&delivery), delivery, http: None, present };
     let popup = Notification { channel: Channel::Popup, ..notification.clone() };
-    assert_eq!(room.send(&senders, popup.clone(), now).await.unwrap(), SendOutcome::Sent("shown".to_owned()));
-    let mail = room.send(&senders, notification.clone(), now).await.unwrap();
+    assert_eq!(
+        assistant.send(&senders, popup.clone(), now).await.unwrap(),
+        SendOutcome::Sent("shown".to_owned())
+    );
+    let mail = assistant.send(&senders, notification.clone(), now).await.unwrap();
     assert_eq!(mail, SendOutcome::Simulated("no mail server is configured".to_owned()));
-    let call = room
+    let call = assistant
         .send(&senders, Notification { channel: Channel::Call, ..notification.clone() }, now)
         .await
         .unwrap();
     assert_eq!(call, SendOutcome::Simulated("no provider of calls is configured".to_owned()));
-    room.cancel_events(std::slice::from_ref(&notification.event), "test", now).await.unwrap();
-    let withdrawn = room.send(&senders, popup, now).await.unwrap();
+    assistant.cancel_events(std::slice::from_ref(&notification.event), "test", now).await.unwrap();
+    let withdrawn = assistant.send(&senders, popup, now).await.unwrap();
     assert_eq!(withdrawn, SendOutcome::Withdrawn("the event does not take place".to_owned()));
     assert_eq!(told.lock().unwrap().len(), 1);
 }
@@ -340,10 +351,10 @@ async fn the_demo_shows_and_sends_something_whenever_it_is_looked_at() {
     for day in ["2030-01-07", "2030-01-12"] {
         for hour in [0, 3, 6, 9, 12, 15, 18, 21, 23] {
             let now = at(&format!("{day}T{hour:02}:30:00Z"));
-            let room = Assistant::new(Store::new(Database::Memory), Events::new());
-            room.fill_demo(now).await.unwrap();
+            let assistant = Assistant::new(Store::new(Database::Memory), Events::new());
+            assistant.fill_demo(now).await.unwrap();
             let user = UserId::parse("demo").unwrap();
-            let told = all(&room, &user).await;
+            let told = all(&assistant, &user).await;
             assert!(told.len() >= 6, "{now}: {told:#?}");
             assert!(told.iter().all(|one| !one.reasons.is_empty() && !one.wording.subject.is_empty()));
             let home = tempfile::tempdir().unwrap();
@@ -353,13 +364,13 @@ async fn the_demo_shows_and_sends_something_whenever_it_is_looked_at() {
             let present: PresentFn = Arc::new(|_| Box::pin(async { SendOutcome::Sent("shown".to_owned()) }));
             let senders = Senders { mail: email::Mailer::new(&delivery), delivery, http: None, present };
             let soon = now + SignedDuration::from_secs(65);
-            room.dispatch_due(&senders, "hub", || soon, &CancellationToken::new()).await.unwrap();
+            assistant.dispatch_due(&senders, "hub", || soon, &CancellationToken::new()).await.unwrap();
             let mails = std::fs::read_dir(&folder).unwrap().count();
             for private in [&folder, &home.path().join("spool")] {
                 let mode = std::fs::metadata(private).unwrap().permissions().mode();
                 assert_eq!(mode & 0o777, 0o700, "others may read {}", private.display());
             }
-            let gone = all(&room, &user).await;
+            let gone = all(&assistant, &user).await;
             let gone =
                 gone.iter().filter(|one| matches!(one.status, Status::Sent | Status::Simulated)).count();
             assert!(mails >= 1 && gone == 2, "{now}: {mails} mails of {gone} that went out");

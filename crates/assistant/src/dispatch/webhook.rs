@@ -29,9 +29,9 @@ pub(super) fn client() -> Result<reqwest::Client, reqwest::Error> {
 /// Posts the notification as JSON; the key lets the other side see a second try as the same.
 pub(super) async fn send(client: Option<&reqwest::Client>, message: &OutgoingMessage<'_>) -> SendOutcome {
     let Some(address) = &message.user.preferences.webhook_url else {
-        return SendOutcome::Refused("the user has no webhook".to_owned());
+        return SendOutcome::Rejected("the user has no webhook".to_owned());
     };
-    let Some(client) = client else { return SendOutcome::Refused("there is no HTTP client".to_owned()) };
+    let Some(client) = client else { return SendOutcome::Rejected("there is no HTTP client".to_owned()) };
     let notification = message.notification;
     let body = json!({
         "id": notification.id.as_str(),
@@ -58,7 +58,7 @@ pub(super) fn outcome_of_status(status: u16) -> SendOutcome {
         408 | 425 | 429 | 500..=599 => {
             SendOutcome::Failed(format!("the server answered with status {status}"))
         }
-        _ => SendOutcome::Refused(format!("the server refused with status {status}")),
+        _ => SendOutcome::Rejected(format!("the server refused with status {status}")),
     }
 }
 

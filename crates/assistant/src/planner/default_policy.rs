@@ -1,7 +1,7 @@
 //! The default policy: a notification an hour before the start, and a call a quarter of an hour before it where the
 //! user wants calls. It needs no model and no network.
 
-use super::proposal::{Means, Proposal, Step, Unit};
+use super::proposal::{Proposal, ProposedChannel, ProposedNotification, Unit};
 use super::situation::Situation;
 use crate::notification::Urgency;
 use crate::user::ChannelPreference;
@@ -17,7 +17,7 @@ pub(super) fn propose(situation: &Situation<'_>) -> Proposal {
     let left = situation.occurrence.starts_at.as_second() - situation.now.as_second();
     let left = u32::try_from(left / 60).unwrap_or(0);
     let ahead = preferences.escalation_minutes;
-    let step = |before, channel, urgency| Step {
+    let step = |before, channel, urgency| ProposedNotification {
         before,
         unit: Unit::Minutes,
         channel,
@@ -27,10 +27,10 @@ pub(super) fn propose(situation: &Situation<'_>) -> Proposal {
         speech: String::new(),
     };
     let (near, far) = match preferences.channels {
-        ChannelPreference::Email => (None, Means::Email),
-        ChannelPreference::Call => (None, Means::Call),
-        ChannelPreference::Both => (Some(Means::Call), Means::Email),
-        ChannelPreference::Popup => (None, Means::Popup),
+        ChannelPreference::Email => (None, ProposedChannel::Email),
+        ChannelPreference::Call => (None, ProposedChannel::Call),
+        ChannelPreference::Both => (Some(ProposedChannel::Call), ProposedChannel::Email),
+        ChannelPreference::Popup => (None, ProposedChannel::Popup),
     };
     let (plan, reasoning) = if situation.event.details.when.all_day {
         (

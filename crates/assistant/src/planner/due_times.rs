@@ -10,7 +10,7 @@ use crate::user::QuietHours;
 /// How finely a quiet time's edge is looked for where the clocks change at it.
 const STEP: SignedDuration = SignedDuration::from_mins(1);
 /// No quiet time is longer than a day, and a change of the clocks adds less than another.
-const STEPS: usize = 2 * 24 * 60;
+const MAX_STEPS: usize = 2 * 24 * 60;
 
 /// Returns when something is due that is told so long before `start`.
 pub(super) fn due(start: Timestamp, offset: Offset, zone: &Zone) -> Option<Timestamp> {
@@ -42,17 +42,22 @@ pub(super) fn after_quiet(quiet: QuietHours, at: Timestamp, zone: &Zone) -> Opti
     // After midnight the end is still to come today; before midnight it is tomorrow's.
     let day = if civil.time() < quiet.end { civil.date() } else { civil.date().tomorrow().ok()? };
     let end = zone.rules().to_ambiguous_zoned(day.to_datetime(quiet.end)).compatible().ok()?.timestamp();
-    walk(quiet, end.max(at), STEP, zone)
+    first_not_quiet(quiet, end.max(at), STEP, zone)
 }
 
 /// Returns the last whole minute at or before `at` that is not quiet.
 pub(super) fn before_quiet(quiet: QuietHours, at: Timestamp, zone: &Zone) -> Option<Timestamp> {
-    walk(quiet, at, -STEP, zone)
+    first_not_quiet(quiet, at, -STEP, zone)
 }
 
-fn walk(quiet: QuietHours, from: Timestamp, step: SignedDuration, zone: &Zone) -> Option<Timestamp> {
+fn first_not_quiet(
+    quiet: QuietHours,
+    from: Timestamp,
+    step: SignedDuration,
+    zone: &Zone,
+) -> Option<Timestamp> {
     let mut at = from;
-    for _ in 0..STEPS {
+    for _ in 0..MAX_STEPS {
         if !is_quiet(quiet, at, zone) {
             return Some(at);
         }

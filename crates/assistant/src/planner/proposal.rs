@@ -24,17 +24,17 @@ pub struct Proposal {
     pub notify: bool,
     /// Why, for the person who asks later.
     pub reasoning: String,
-    pub plan: Vec<Step>,
+    pub plan: Vec<ProposedNotification>,
 }
 
 /// One thing to be told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct ProposedNotification {
     /// How many units before the start.
     pub before: u32,
     pub unit: Unit,
-    pub channel: Means,
+    pub channel: ProposedChannel,
     pub urgency: Urgency,
     /// One line.
     pub subject: String,
@@ -54,14 +54,14 @@ pub enum Unit {
 /// The way that a step is to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Means {
+pub enum ProposedChannel {
     Email,
     Call,
     Both,
     Popup,
 }
 
-impl Step {
+impl ProposedNotification {
     /// Returns how long before the event the step is due, at most the longest offset that a plan may have.
     pub fn offset(&self) -> Offset {
         match self.unit {
@@ -73,7 +73,7 @@ impl Step {
 
 /// Where an answer breaks the schema, in the words that a model can repair it by.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Fault {
+pub struct SchemaViolation {
     /// JSON pointer into the answer.
     pub path: String,
     /// The schema's keyword: `required`, `type`, `maximum` …
@@ -121,40 +121,40 @@ pub fn schema() -> &'static Value {
 /// Reads an answer: JSON, or JSON in a fenced block or between sentences, as models without constrained output write.
 ///
 /// # Errors
-/// Says what breaks the schema; at most eight faults.
-pub fn read(answer: &str) -> Result<Proposal, Vec<Fault>> {
+/// Says what breaks the schema; at most eight violations.
+pub fn read(answer: &str) -> Result<Proposal, Vec<SchemaViolation>> {
     static VALIDATOR: LazyLock<Option<Validator>> =
         LazyLock::new(|| jsonschema::validator_for(schema()).ok());
-    let fault = |validator: &str, message: String| {
-        Err(vec![Fault { path: String::new(), validator: validator.to_owned(), message }])
+    let violation = |validator: &str, message: String| {
+        Err(vec![SchemaViolation { path: String::new(), validator: validator.to_owned(), message }])
     };
     if answer.len() > MAX_ANSWER {
-        return fault(
+        return violation(
             "length",
             format!("the answer has {} bytes; at most {MAX_ANSWER} are read", answer.len()),
         );
     }
     let inner = answer.find('{').zip(answer.rfind('}')).filter(|(from, to)| from < to);
     let Some((from, to)) = inner else {
-        return fault("json", "the answer holds no JSON object".to_owned());
+        return violation("json", "the answer holds no JSON object".to_owned());
     };
     let value: Value = match serde_json::from_str(&answer[from..=to]) {
         Ok(value) => value,
-        Err(error) => return fault("json", format!("the answer is not JSON: {error}")),
+        Err(error) => return violation("json", format!("the answer is not JSON: {error}")),
     };
     if let Some(validator) = VALIDATOR.as_ref() {
-        let faults: Vec<Fault> = validator
+        let violations: Vec<SchemaViolation> = validator
             .iter_errors(&value)
             .take(MAX_FAULTS)
-            .map(|error| Fault {
+            .map(|error| SchemaViolation {
                 path: error.instance_path().to_string(),
                 validator: error.kind().keyword().to_owned(),
                 message: error.masked().to_string(),
             })
             .collect();
-        if !faults.is_empty() {
-            return Err(faults);
+        if !violations.is_empty() {
+            return Err(violations);
         }
     }
-    serde_json::from_value(value).or_else(|error| fault("type", error.to_string()))
+    serde_json::from_value(value).or_else(|error| violation("type", error.to_string()))
 }

@@ -1,6 +1,6 @@
 //! Repair of a model's answer that breaks the schema of proposals.
 
-use super::proposal::{Fault, Proposal, read};
+use super::proposal::{Proposal, SchemaViolation, read};
 
 /// How often a model may correct its answer.
 const MAX_REPAIRS: usize = 2;
@@ -13,39 +13,41 @@ const MAX_QUOTED_CHARS: usize = 8_000;
 /// # Errors
 /// Fails after the last repair, with a sentence fragment that repeats nothing of the answer.
 pub fn read_or_repair(turns: &mut Vec<String>, answer: &str) -> Result<Option<Proposal>, String> {
-    let faults = match read(answer) {
+    let violations = match read(answer) {
         Ok(proposal) => return Ok(Some(proposal)),
-        Err(faults) => faults,
+        Err(violations) => violations,
     };
     // Each repair added two turns; the question may come before them.
     let repairs = turns.len() / 2;
     if repairs == MAX_REPAIRS {
-        let places = fault_places(&faults);
+        let places = violation_places(&violations);
         return Err(format!("its answer does not keep the schema after {repairs} repairs: {places}"));
     }
     turns.push(answer.chars().take(MAX_QUOTED_CHARS).collect());
-    turns.push(repair_request(&faults));
+    turns.push(repair_request(&violations));
     Ok(None)
 }
 
-/// Asks for an answer that keeps the schema. Lists the faults, not the text of the model.
-pub(super) fn repair_request(faults: &[Fault]) -> String {
-    let list = faults
+/// Asks for an answer that keeps the schema. Lists the violations, not the text of the model.
+pub(super) fn repair_request(violations: &[SchemaViolation]) -> String {
+    let list = violations
         .iter()
-        .map(|fault| format!("- at `{}`: {} ({})\n", fault.path, fault.message, fault.validator))
+        .map(|violation| {
+            format!("- at `{}`: {} ({})\n", violation.path, violation.message, violation.validator)
+        })
         .collect::<Vec<_>>()
         .concat();
     format!("The answer does not keep the schema:\n{list}Answer again with the corrected JSON object alone.")
 }
 
 /// Lists the places where an answer breaks the schema, without its text.
-pub fn fault_places(faults: &[Fault]) -> String {
-    let place = |fault: &Fault| {
-        if fault.path.is_empty() {
-            fault.validator.clone()
+pub fn violation_places(violations: &[SchemaViolation]) -> String {
+    let place = |violation: &SchemaViolation| {
+        if violation.path.is_empty() {
+            violation.validator.clone()
         } else {
-            format!("{} at {}", fault.validator, fault.path)
+            format!("{} at {}", violation.validator, violation.path)
         }
     };
-    faults.iter().map(place).collect::<Vec<_>>().join(", ")
+    violations.iter().map(place).collect::<Vec<_>>().join(", ")
 }

@@ -4,9 +4,9 @@ use super::situation::Situation;
 use crate::notification::Reason;
 use crate::user::{Rule, RuleKind};
 
-/// What the rules settle, each with its reason.
+/// Effects of the rules, each with its reason.
 #[derive(Debug, Default)]
-pub(super) struct Settled {
+pub(super) struct RuleEffects {
     /// Nothing is told.
     pub(super) silent: Option<Reason>,
     /// Everything is urgent.
@@ -18,28 +18,30 @@ pub(super) struct Settled {
 }
 
 /// Reads the rules that are about this event; of several of a kind the first one counts.
-pub(super) fn settle(situation: &Situation<'_>) -> Settled {
-    let mut settled = Settled::default();
+pub(super) fn rule_effects(situation: &Situation<'_>) -> RuleEffects {
+    let mut effects = RuleEffects::default();
     for rule in situation.rules.iter().filter(|rule| rule.enabled) {
         let because = |why: String| Reason { by: "rule".to_owned(), why };
         match rule.kind {
             RuleKind::QuietTitle => {
-                if let Some(text) = word(rule, "title").filter(|text| holds(&situation.event.title, text)) {
+                if let Some(text) =
+                    text_term(rule, "title").filter(|text| contains(&situation.event.title, text))
+                {
                     let why = format!("no notifications about events whose title contains `{text}`");
-                    settled.silent.get_or_insert(because(why));
+                    effects.silent.get_or_insert(because(why));
                 }
             }
             RuleKind::VipOrganizer => {
                 let organizer = &situation.event.details.organizer;
-                if let Some(text) = word(rule, "organizer").filter(|text| holds(organizer, text)) {
+                if let Some(text) = text_term(rule, "organizer").filter(|text| contains(organizer, text)) {
                     let why = format!("events that `{text}` organizes are urgent");
-                    settled.urgent.get_or_insert(because(why));
+                    effects.urgent.get_or_insert(because(why));
                 }
             }
             RuleKind::InternalMeeting => {
-                if let Some(domain) = word(rule, "domain").filter(|domain| internal(situation, domain)) {
+                if let Some(domain) = text_term(rule, "domain").filter(|domain| internal(situation, domain)) {
                     let why = format!("all participants are of {domain}, so nobody is called");
-                    settled.no_call.get_or_insert(because(why));
+                    effects.no_call.get_or_insert(because(why));
                 }
             }
             RuleKind::TravelBuffer => {
@@ -48,19 +50,19 @@ pub(super) fn settle(situation: &Situation<'_>) -> Settled {
                     minutes.and_then(|minutes| u32::try_from(minutes).ok()).map(|minutes| minutes.min(1440));
                 if let Some(minutes) = minutes.filter(|_| !situation.event.details.location.is_empty()) {
                     let why = format!("the event has a location, so it is sent {minutes} minutes earlier");
-                    settled.earlier.get_or_insert((minutes, because(why)));
+                    effects.earlier.get_or_insert((minutes, because(why)));
                 }
             }
         }
     }
-    settled
+    effects
 }
 
-fn word<'a>(rule: &'a Rule, term: &str) -> Option<&'a str> {
+fn text_term<'a>(rule: &'a Rule, term: &str) -> Option<&'a str> {
     rule.terms.get(term).and_then(serde_json::Value::as_str).filter(|text| !text.trim().is_empty())
 }
 
-fn holds(text: &str, part: &str) -> bool {
+fn contains(text: &str, part: &str) -> bool {
     text.to_lowercase().contains(&part.to_lowercase())
 }
 

@@ -6,13 +6,13 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::{option, prop_assert};
 use serde_json::{Value, json};
 
-use super::super::event::{Attendee, Event, EventDetails, EventStatus, Occurrence, When};
+use super::super::event::{Attendee, Event, EventDetails, EventStatus, Length, Occurrence, When};
 use super::super::ids::{EventId, NotificationId, PlanId, RuleId, UserId};
 use super::super::notification::{Channel, Notification, Offset, Planned, Status, Urgency, Wording};
 use super::super::time_zone::Zone;
 use super::super::user::{ChannelPreference, Preferences, QuietHours, Rule, RuleKind, User, WeekendPolicy};
 use super::prompt::planner_prompt;
-use super::proposal::{Means, Proposal, Step, Unit, read};
+use super::proposal::{Proposal, ProposedChannel, ProposedNotification, Unit, read};
 use super::repair::repair_request;
 use super::{Decision, Situation, bars_calls, decide, plan};
 
@@ -35,7 +35,7 @@ impl Case {
         let zone = Zone::named("Europe/Berlin").unwrap();
         let civil = zone.civil(starts_at);
         let ends_at = starts_at + 1.hour();
-        let when = When { start: civil, end: zone.civil(ends_at), zone: Some(zone.clone()), all_day: false };
+        let when = When { start: civil, length: Length::default(), zone: Some(zone.clone()), all_day: false };
         let epoch = Timestamp::UNIX_EPOCH;
         Self {
             user: User {
@@ -118,9 +118,9 @@ fn by(decision: &Decision) -> Vec<&str> {
     decision.reasons.iter().map(|reason| reason.by.as_str()).collect()
 }
 
-fn step(before: u32, channel: Means) -> Step {
+fn step(before: u32, channel: ProposedChannel) -> ProposedNotification {
     let empty = String::new;
-    Step {
+    ProposedNotification {
         before,
         unit: Unit::Minutes,
         channel,
@@ -131,7 +131,7 @@ fn step(before: u32, channel: Means) -> Step {
     }
 }
 
-fn proposal(plan: Vec<Step>) -> Proposal {
+fn proposal(plan: Vec<ProposedNotification>) -> Proposal {
     Proposal { notify: true, reasoning: "because".to_owned(), plan }
 }
 
@@ -234,13 +234,13 @@ fn what_was_told_counts_and_is_not_told_again() {
     case.history = vec![sent; 3];
     assert_eq!(by(&case.plan()).iter().filter(|by| **by == "limit").count(), 1);
     // A call that waits is one of those that may be made; a cancelled one is not.
-    case.user.preferences.most_calls = 1;
+    case.user.preferences.max_calls = 1;
     case.history =
         vec![history(15, Channel::Call, Status::Cancelled), history(60, Channel::Email, Status::Sent)];
     assert!(!bars_calls(&case.situation()));
     case.history.push(history(15, Channel::Call, Status::Planned));
     assert!(bars_calls(&case.situation()));
-    case.user.preferences.most_calls = 2;
+    case.user.preferences.max_calls = 2;
     assert!(!bars_calls(&case.situation()));
 }
 
@@ -266,14 +266,14 @@ fn answers_that_are_no_proposals_are_refused_with_what_is_wrong() {
     let again = repair_request(&read(&with(json!([{}]))).unwrap_err());
     assert!(again.contains("- at `/plan/0`: ") && again.contains("(required)"), "{again}");
     let fenced = format!("Here you are:\n```json\n{}\n```", with(json!([good])));
-    assert_eq!(read(&fenced).unwrap().plan, [step(60, Means::Email)]);
+    assert_eq!(read(&fenced).unwrap().plan, [step(60, ProposedChannel::Email)]);
 }
 
 #[test]
 fn a_model_says_words_and_nothing_else() {
     let case = Case::new("2026-11-25T13:00:00Z");
     let said = |text: &str| {
-        let mut step = step(60, Means::Email);
+        let mut step = step(60, ProposedChannel::Email);
         text.clone_into(&mut step.text);
         let decision = decide(&case.situation(), &proposal(vec![step]), "model");
         let one = decision.notifications[0].clone();
@@ -316,20 +316,25 @@ fn instructions_in_an_event_are_data() {
     assert_eq!(data["now"], "Monday, 23 November 2026, 14:00 (Europe/Berlin)");
     assert_eq!(data["possible_channels"], json!(["email", "call", "popup"]));
     // A model that obeyed them gets what the rules leave: three of ten, and none at night.
-    let obeyed = (0..10).map(|n| step(11 * 60 + n * 5, Means::Call)).collect();
+    let obeyed = (0..10).map(|n| step(11 * 60 + n * 5, ProposedChannel::Call)).collect();
     let decision = decide(&case.situation(), &proposal(obeyed), "model");
     assert_eq!(told(&case, &decision), ["Wed 25 07:00 call"]);
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<ProposedNotification>> {
     let one = (
         prop_oneof![0_u32..3000, 0_u32..50_000, Just(u32::MAX)],
         prop_oneof![Just(Unit::Minutes), Just(Unit::Days)],
-        prop_oneof![Just(Means::Email), Just(Means::Call), Just(Means::Both), Just(Means::Popup)],
+        prop_oneof![
+            Just(ProposedChannel::Email),
+            Just(ProposedChannel::Call),
+            Just(ProposedChannel::Both),
+            Just(ProposedChannel::Popup)
+        ],
         prop_oneof![Just(Urgency::Low), Just(Urgency::Normal), Just(Urgency::High), Just(Urgency::Urgent)],
         ".{0,20}",
     );
-    let one = one.prop_map(|(before, unit, channel, urgency, text)| Step {
+    let one = one.prop_map(|(before, unit, channel, urgency, text)| ProposedNotification {
         before,
         unit,
         channel,
@@ -369,7 +374,7 @@ proptest! {
         case.user.preferences.quiet =
             quiet.filter(|(start, end)| start != end).map(|(start, end)| QuietHours { start, end });
         case.user.preferences.weekend = weekend;
-        case.user.preferences.most_calls = calls;
+        case.user.preferences.max_calls = calls;
         if !email { case.user.email = None; }
         if !phone { case.user.phone = None; }
         case.occurrence = Occurrence { key: String::new(), starts_at, ends_at: starts_at + 1.hour(), adjusted: false };

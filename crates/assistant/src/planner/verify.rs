@@ -5,8 +5,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::due_times::{after_quiet, before_quiet, distance, due, is_quiet, is_weekend, spoken};
-use super::proposal::{Means, Proposal, Step};
-use super::rules::{Settled, settle};
+use super::proposal::{Proposal, ProposedChannel, ProposedNotification};
+use super::rules::{RuleEffects, rule_effects};
 use super::situation::{Decision, Situation};
 use super::wording::wording;
 use crate::event::EventStatus;
@@ -25,8 +25,8 @@ pub(super) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -
     let reasoning: String = proposal.reasoning.chars().filter(|c| !c.is_control()).take(400).collect();
     let mut reasons =
         vec![reason(by, if reasoning.is_empty() { "gives no reason".to_owned() } else { reasoning })];
-    let settled = settle(situation);
-    if let Some(why) = silence(situation, proposal, &settled) {
+    let effects = rule_effects(situation);
+    if let Some(why) = silence(situation, proposal, &effects) {
         reasons.push(why);
         return Decision { notifications: Vec::new(), reasons };
     }
@@ -37,8 +37,8 @@ pub(super) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -
     }
     let mut found = Vec::new();
     for step in proposal.plan.iter().take(MAX_STEPS) {
-        for channel in means(step) {
-            match place(situation, &settled, step, channel, by) {
+        for channel in channels_of(step) {
+            match place(situation, &effects, step, channel, by) {
                 Ok(planned) => found.push(planned),
                 Err(why) => reasons.push(why),
             }
@@ -49,7 +49,7 @@ pub(super) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -
 }
 
 /// Tells why nothing at all is told.
-fn silence(situation: &Situation<'_>, proposal: &Proposal, settled: &Settled) -> Option<Reason> {
+fn silence(situation: &Situation<'_>, proposal: &Proposal, effects: &RuleEffects) -> Option<Reason> {
     let why = match situation.event.status {
         EventStatus::Cancelled => Some("the event is cancelled"),
         EventStatus::Tentative => Some("the event is not confirmed"),
@@ -58,7 +58,7 @@ fn silence(situation: &Situation<'_>, proposal: &Proposal, settled: &Settled) ->
     };
     match why {
         Some(why) => Some(reason("event", why.to_owned())),
-        None if settled.silent.is_some() => settled.silent.clone(),
+        None if effects.silent.is_some() => effects.silent.clone(),
         None if !proposal.notify || proposal.plan.is_empty() => {
             Some(reason("proposal", "it proposes to tell nothing".to_owned()))
         }
@@ -66,20 +66,20 @@ fn silence(situation: &Situation<'_>, proposal: &Proposal, settled: &Settled) ->
     }
 }
 
-fn means(step: &Step) -> Vec<Channel> {
+fn channels_of(step: &ProposedNotification) -> Vec<Channel> {
     match step.channel {
-        Means::Email => vec![Channel::Email],
-        Means::Call => vec![Channel::Call],
-        Means::Both => vec![Channel::Email, Channel::Call],
-        Means::Popup => vec![Channel::Popup],
+        ProposedChannel::Email => vec![Channel::Email],
+        ProposedChannel::Call => vec![Channel::Call],
+        ProposedChannel::Both => vec![Channel::Email, Channel::Call],
+        ProposedChannel::Popup => vec![Channel::Popup],
     }
 }
 
 /// Finds the instant and the way of one step, or says why there is none.
 fn place(
     situation: &Situation<'_>,
-    settled: &Settled,
-    step: &Step,
+    effects: &RuleEffects,
+    step: &ProposedNotification,
     wanted: Channel,
     by: &str,
 ) -> Result<Planned, Reason> {
@@ -89,14 +89,14 @@ fn place(
     let mut reasons = vec![reason(by, format!("{} before the start by {}", distance(offset), wanted.name()))];
     let mut at =
         due(start, offset, zone).ok_or_else(|| reason("past", "it would be before all time".to_owned()))?;
-    if let Some((minutes, why)) = &settled.earlier {
+    if let Some((minutes, why)) = &effects.earlier {
         at = due(at, Offset::Minutes(*minutes), zone).unwrap_or(at);
         reasons.push(why.clone());
     }
-    let mut channel = possible(situation, settled, wanted, &mut reasons)?;
+    let mut channel = possible(situation, effects, wanted, &mut reasons)?;
     at = awake(situation, at, &mut reasons)?;
     if is_weekend(at, zone) {
-        channel = weekend(situation, settled, channel, &mut reasons)?;
+        channel = weekend(situation, effects, channel, &mut reasons)?;
     }
     if at < situation.now {
         return Err(reason("past", format!("{} has passed", spoken(at, zone))));
@@ -105,7 +105,7 @@ fn place(
         return Err(reason("past", "it would come when the event has begun".to_owned()));
     }
     let mut urgency = step.urgency;
-    if let Some(why) = settled.urgent.as_ref().filter(|_| urgency != Urgency::Urgent) {
+    if let Some(why) = effects.urgent.as_ref().filter(|_| urgency != Urgency::Urgent) {
         urgency = Urgency::Urgent;
         reasons.push(why.clone());
     }
@@ -140,14 +140,14 @@ fn awake(situation: &Situation<'_>, at: Timestamp, reasons: &mut Vec<Reason>) ->
 /// Finds a way that the user wants and that this hub and the user's addresses allow.
 fn possible(
     situation: &Situation<'_>,
-    settled: &Settled,
+    effects: &RuleEffects,
     wanted: Channel,
     reasons: &mut Vec<Reason>,
 ) -> Result<Channel, Reason> {
     let user = situation.user;
     let mut channel = wanted;
     if channel == Channel::Call
-        && let Some(why) = &settled.no_call
+        && let Some(why) = &effects.no_call
     {
         channel = Channel::Email;
         reasons.push(why.clone());
@@ -196,7 +196,7 @@ pub(super) fn reaches(situation: &Situation<'_>, channel: Channel) -> bool {
 /// Follows what the user wants on a Saturday and a Sunday.
 fn weekend(
     situation: &Situation<'_>,
-    settled: &Settled,
+    effects: &RuleEffects,
     channel: Channel,
     reasons: &mut Vec<Reason>,
 ) -> Result<Channel, Reason> {
@@ -209,7 +209,7 @@ fn weekend(
         }
         (WeekendPolicy::Email, Channel::Call) => refused("nobody is called at the weekend"),
         (WeekendPolicy::Call, Channel::Email)
-            if reaches(situation, Channel::Call) && settled.no_call.is_none() =>
+            if reaches(situation, Channel::Call) && effects.no_call.is_none() =>
         {
             reasons.push(reason("weekend", "no mail goes out at the weekend; it is a call".to_owned()));
             Ok(Channel::Call)
@@ -224,7 +224,7 @@ fn weekend(
 fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<Reason>) -> Vec<Planned> {
     let told: Vec<_> = situation.history.iter().filter(|one| counts(one.status)).collect();
     let calls = told.iter().filter(|one| one.channel == Channel::Call).count();
-    let mut calls_left = usize::try_from(situation.user.preferences.most_calls)
+    let mut calls_left = usize::try_from(situation.user.preferences.max_calls)
         .unwrap_or(MAX_NOTIFICATIONS)
         .saturating_sub(calls);
     let mut left = MAX_NOTIFICATIONS.saturating_sub(told.len());

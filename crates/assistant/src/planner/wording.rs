@@ -2,7 +2,7 @@
 //! by this program.
 
 use super::due_times::{distance, spoken};
-use super::proposal::Step;
+use super::proposal::ProposedNotification;
 use super::situation::Situation;
 use crate::event::{Event, Occurrence};
 use crate::notification::{Offset, Wording};
@@ -34,7 +34,11 @@ impl Unfit {
 }
 
 /// Returns the words of a step, and why they are not the proposed ones.
-pub(super) fn wording(situation: &Situation<'_>, step: &Step, offset: Offset) -> (Wording, Option<Unfit>) {
+pub(super) fn wording(
+    situation: &Situation<'_>,
+    step: &ProposedNotification,
+    offset: Offset,
+) -> (Wording, Option<Unfit>) {
     let own = own(situation, offset);
     let proposed = [&step.subject, &step.text, &step.speech];
     if let Some(unfit) = proposed.iter().find_map(|text| unfit(text)) {

@@ -38,7 +38,7 @@ pub struct PlanInput {
     pub(super) user: User,
     rules: Vec<Rule>,
     pub(super) items: Vec<PlanItem>,
-    pub(super) which: PlanScope,
+    pub(super) scope: PlanScope,
     pub(super) now: Timestamp,
     /// What is known of the outcome already.
     pub(super) report: PlanReport,
@@ -134,7 +134,7 @@ impl Assistant {
         &self,
         user: &UserId,
         event: Option<&EventId>,
-        which: PlanScope,
+        scope: PlanScope,
         now: Timestamp,
     ) -> Result<PlanInput, Error> {
         let user = self.user(user).await?;
@@ -181,7 +181,7 @@ impl Assistant {
             let history = history.remove(&place).unwrap_or_default();
             let source =
                 existing.get(&place).filter(|(existing, _)| *existing == key).map(|(_, source)| source);
-            let stays = match which {
+            let stays = match scope {
                 PlanScope::Unplanned => source.is_some(),
                 PlanScope::UnplannedOrPolicy => {
                     source.is_some_and(|source| source != PlanSource::Policy.name())
@@ -191,7 +191,7 @@ impl Assistant {
             let one = PlanItem { event_occurrence, history, key, has_plan: source.is_some() };
             if stays { report.leave(&one.event_occurrence, &one.history) } else { items.push(one) }
         }
-        Ok(PlanInput { user, rules, items, which, now, report })
+        Ok(PlanInput { user, rules, items, scope, now, report })
     }
 }
 

@@ -7,9 +7,10 @@ use super::folders::{Limits, MAX_DEPTH, Root};
 use super::table::{Notation, Plain, to_toml};
 
 /// A program whose agent definitions can be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Program {
-    /// Ours: the YAML of the contract.
+    /// The YAML of the contract.
+    #[default]
     Adjutant,
     Claude,
     Copilot,

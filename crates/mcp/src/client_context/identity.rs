@@ -37,7 +37,7 @@ impl ClientContext {
         let origin = self.origin();
         let key = match &origin {
             Origin::Task(task) => format!("{way}:{}:{place}:{task}", connected.name()),
-            Origin::Outside | Origin::Gone => format!("{way}:{}:{place}", connected.name()),
+            Origin::Outside | Origin::Exited => format!("{way}:{}:{place}", connected.name()),
         };
         Caller { key, label: connected.label().to_owned(), origin }
     }

@@ -215,7 +215,7 @@ pub fn refused(client: &ClientContext, prompt: &str, error: &Error) {
     let app = &client.app;
     let prompt = prompt.chars().take(64).collect();
     app.activity
-        .record(client.connected.label(), ActivityKind::Refused { prompt, reason: error.to_string() });
+        .record(client.connected.label(), ActivityKind::Rejected { prompt, reason: error.to_string() });
     app.events.send(Event::PromptRefused);
 }
 

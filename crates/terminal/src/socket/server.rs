@@ -218,7 +218,7 @@ fn note(app: &App, hooked: &HookReport) {
         let prompt = short(name);
         let (what, event) = match expanded {
             Ok(bytes) => (ActivityKind::Expanded { prompt, bytes: *bytes }, Event::PromptExpanded),
-            Err(reason) => (ActivityKind::Refused { prompt, reason: short(reason) }, Event::PromptRefused),
+            Err(reason) => (ActivityKind::Rejected { prompt, reason: short(reason) }, Event::PromptRefused),
         };
         app.activity.record(&who, what);
         app.events.send(event);

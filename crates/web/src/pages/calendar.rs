@@ -22,7 +22,7 @@ use adjutant_app::App;
 use adjutant_app::proposals::Client;
 use adjutant_assistant::events::{EventOccurrence, Span};
 use adjutant_assistant::notification::{Status, Urgency};
-use adjutant_assistant::notifications::{Due, Verdict};
+use adjutant_assistant::notifications::{Due, ResolvedAs};
 use adjutant_assistant::{Error, Notification, NotificationId, Reason, User, UserId, Zone};
 
 /// Days on one page.
@@ -107,8 +107,8 @@ pub(crate) async fn notification(
     let done = match field("act") {
         "acknowledge" => room.acknowledge(&id, ACTOR, now).await.map(drop),
         "retry" => room.retry(&id, ACTOR, now).await.map(drop),
-        "sent" => room.resolve(&id, Verdict::Sent, ACTOR, now).await.map(drop),
-        "cancelled" => room.resolve(&id, Verdict::Cancelled, ACTOR, now).await.map(drop),
+        "sent" => room.resolve(&id, ResolvedAs::Sent, ACTOR, now).await.map(drop),
+        "cancelled" => room.resolve(&id, ResolvedAs::Cancelled, ACTOR, now).await.map(drop),
         _ => return Err(Failure::BadRequest("The form names an unknown action.")),
     };
     match done {

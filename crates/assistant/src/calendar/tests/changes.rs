@@ -1,6 +1,6 @@
 //! Tests of series with changed occurrences, changes of the rest, and added or excluded dates.
 
-use super::super::{Effect, Error, Horizon, Read};
+use super::super::{Effect, Error, Horizon, ParsedCalendar};
 use super::{calendar, horizon, own, starts};
 
 const BERLIN: &str = "TZID=Europe/Berlin";
@@ -10,14 +10,14 @@ fn autumn() -> Horizon {
     horizon("2026-10-01T00:00:00Z", "2027-01-01T00:00:00Z")
 }
 
-fn read(events: &[&str]) -> Read {
-    super::super::read(&calendar(events), &own(), autumn()).unwrap()
+fn read(events: &[&str]) -> ParsedCalendar {
+    super::super::parse(&calendar(events), &own(), autumn()).unwrap()
 }
 
 /// What is remarked, each with its line; nothing may be left out.
-fn remarks(read: &Read) -> Vec<(usize, Error)> {
-    assert!(read.faults.iter().all(|fault| fault.error.effect() == Effect::Changed), "{:?}", read.faults);
-    read.faults.iter().map(|fault| (fault.line, fault.error.clone())).collect()
+fn remarks(read: &ParsedCalendar) -> Vec<(usize, Error)> {
+    assert!(read.issues.iter().all(|issue| issue.error.effect() == Effect::Changed), "{:?}", read.issues);
+    read.issues.iter().map(|issue| (issue.line, issue.error.clone())).collect()
 }
 
 fn in_autumn(events: &[&str]) -> Vec<String> {
@@ -63,7 +63,7 @@ fn a_change_of_the_rest_has_its_own_words_and_length_and_its_occurrences_keep_th
         &rest("20261020T100000", &format!("SUMMARY:Later\nDTSTART;{BERLIN}:20261020T120000\nDURATION:PT3H")),
         &series("RRULE:FREQ=WEEKLY;COUNT=4"),
     ]);
-    assert_eq!(found.faults, []);
+    assert_eq!(found.issues, []);
     let [changed, series] = &found.drafts[..] else { panic!("{:?}", found.drafts) };
     assert_eq!((changed.title.as_str(), series.title.as_str()), ("Later", "Weekly"));
     assert_eq!(changed.replaces.unwrap().to_string(), "2026-10-20T10:00:00");
@@ -165,8 +165,8 @@ fn changes_without_number_repeat_no_rules_without_number() {
     // Each replaces its own start, and the series goes on between them.
     assert_eq!(read.drafts[0].occurrences.len(), 92 - 5 - 56);
     let long = format!("RRULE:FREQ=DAILY;BYMONTH={}", "1,".repeat(3000));
-    let long = super::super::read(&calendar(&[&series(&long)]), &own(), autumn()).unwrap();
-    assert!(matches!(long.faults[0].error, Error::LongRules { bytes } if bytes > 4096), "{:?}", long.faults);
+    let long = super::super::parse(&calendar(&[&series(&long)]), &own(), autumn()).unwrap();
+    assert!(matches!(long.issues[0].error, Error::LongRules { bytes } if bytes > 4096), "{:?}", long.issues);
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn an_added_period_lasts_as_long_as_it_says() {
          RDATE;VALUE=PERIOD:20261008T120000Z/20261008T150000Z,20261009T120000Z/PT15M\n\
          RDATE;VALUE=PERIOD;TZID=Europe/Berlin:20261013T100000/P1D",
     )]);
-    assert_eq!(read.faults, []);
+    assert_eq!(read.issues, []);
     let found = read.drafts[0].occurrences.iter();
     let found = found.map(|one| format!("{} {:#}", one.key, one.ends_at.duration_since(one.starts_at)));
     assert_eq!(
@@ -260,19 +260,19 @@ fn an_added_period_lasts_as_long_as_it_says() {
     );
     let day =
         super::calendar(&["UID:a\nDTSTART;VALUE=DATE:20261006\nRDATE;VALUE=PERIOD:20261008T000000Z/PT3H"]);
-    let day = super::super::read(&day, &own(), autumn()).unwrap();
+    let day = super::super::parse(&day, &own(), autumn()).unwrap();
     assert_eq!(remarks(&day), [(4, Error::PeriodOfADay)]);
     assert_eq!(day.drafts[0].occurrences.len(), 2);
     let backwards = super::calendar(&[&series("RDATE;VALUE=PERIOD:20261008T120000Z/20261008T110000Z")]);
-    let backwards = super::super::read(&backwards, &own(), autumn()).unwrap();
-    assert_eq!((backwards.faults[0].line, &backwards.faults[0].error), (4, &Error::EndsBeforeStart));
+    let backwards = super::super::parse(&backwards, &own(), autumn()).unwrap();
+    assert_eq!((backwards.issues[0].line, &backwards.issues[0].error), (4, &Error::EndsBeforeStart));
 }
 
 #[test]
 fn a_broken_event_is_named_by_its_uid_where_that_can_be_read() {
     let text =
         calendar(&["UID:mars\nDTSTART;TZID=Mars/Olympus_Mons:20261224T180000", "DTSTART:20261224T180000Z"]);
-    let found = super::super::read(&text, &own(), autumn()).unwrap();
-    let uids: Vec<_> = found.faults.iter().map(|fault| fault.uid.as_deref()).collect();
+    let found = super::super::parse(&text, &own(), autumn()).unwrap();
+    let uids: Vec<_> = found.issues.iter().map(|issue| issue.uid.as_deref()).collect();
     assert_eq!(uids, [Some("mars"), None]);
 }

@@ -37,8 +37,8 @@ pub(super) fn delegation(
         timeout: integer(arguments, "timeout_seconds", 1)?.map(Duration::from_secs),
         output_schema: object(arguments, "output_schema")?.cloned().map(Value::Object),
         checks: checks.iter().enumerate().map(check).collect::<Result<_, _>>()?,
-        isolation: choice(arguments, "isolation", &Isolation::ALL, Isolation::name)?,
-        permission: choice(arguments, "permission", &Permission::ALL, Permission::name)?,
+        isolation: choice(arguments, "isolation", Isolation::ALL, Isolation::name)?,
+        permission: choice(arguments, "permission", Permission::ALL, Permission::name)?,
         ..request
     })
 }

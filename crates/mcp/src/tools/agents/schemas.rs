@@ -173,7 +173,7 @@ fn one(catalogue: &Catalogue) -> Value {
         properties["agent"]["description"] =
             Value::from(format!("Name of the agent, as list_agents shows it: {}", names.join(", ")));
     }
-    let levels = Permission::ALL.map(Permission::name);
+    let levels = Permission::ALL;
     let more = json!({
         "timeout_seconds": {"type": "integer", "minimum": 1, "description": "End the run after this long"},
         "output_schema": {"type": "object", "description": "JSON Schema that the final message must follow, as JSON"},
@@ -182,7 +182,7 @@ fn one(catalogue: &Catalogue) -> Value {
             "items": {"type": ["array", "string"], "items": {"type": "string"}, "minItems": 1},
             "description": "Commands, each as program and arguments (or a line of plain words; no shell reads it), to be run in the directory once the agent is gone; all pass: the result is verified",
         },
-        "isolation": {"type": "string", "enum": Isolation::ALL.map(Isolation::name), "description": "worktree: the agent works in a git worktree of its own, from the last commit, and its patch is in the run report"},
+        "isolation": {"type": "string", "enum": Isolation::ALL, "description": "worktree: the agent works in a git worktree of its own, from the last commit, and its patch is in the run report"},
         "permission": {"type": "string", "enum": levels, "description": "Less than the agent's own level"},
     });
     if let (Value::Object(properties), Value::Object(more)) = (&mut properties, more) {
@@ -215,7 +215,7 @@ fn agents_output() -> Value {
     let agent = json!({
         "name": {"type": "string"},
         "description": {"type": "string"},
-        "permission": {"type": "string", "enum": Permission::ALL.map(Permission::name)},
+        "permission": {"type": "string", "enum": Permission::ALL},
         "model": {"type": "string"},
     });
     object(

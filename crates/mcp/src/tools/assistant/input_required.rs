@@ -42,7 +42,7 @@ pub(super) fn needed(sealer: &StateSealer, rounds: &DialogueRound) -> Result<Inp
         let params = sampling(&asked.prompt.instructions(), &asked.turns);
         (asked.key.clone(), json!({"method": "sampling/createMessage", "params": params}))
     };
-    let requests: Map<String, Value> = rounds.asked.iter().map(request).collect();
+    let requests: Map<String, Value> = rounds.questions.iter().map(request).collect();
     let requests: Option<InputRequests> = serde_json::from_value(Value::Object(requests)).ok();
     let state = serde_json::to_string(&rounds.dialogues).ok();
     match requests.zip(state) {

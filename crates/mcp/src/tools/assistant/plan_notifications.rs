@@ -152,7 +152,7 @@ fn refusal(refused: &proposals::RejectedAnswer) -> Value {
             )
             .into();
         }
-        RejectReason::Faults(faults) => {
+        RejectReason::Violations(faults) => {
             value["why"] = "the proposal does not keep the schema; answer again".into();
             value["faults"] = json!(faults);
         }

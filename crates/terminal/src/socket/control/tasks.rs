@@ -226,7 +226,7 @@ pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) ->
 
 fn request(order: DelegateRequest) -> Result<agents::Request, Refusal> {
     let isolation = order.isolation.as_deref().map(|word| {
-        let all = Isolation::ALL.into_iter().find(|isolation| isolation.name() == word);
+        let all = Isolation::from_name(word);
         all.ok_or_else(|| Refusal::new(format!("`{word}` is not an isolation")))
     });
     let permission = order.permission.as_deref().map(|word| {

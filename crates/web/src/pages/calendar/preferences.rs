@@ -41,7 +41,7 @@ pub(super) fn values(user: &User) -> Value {
         escalation => preferences.escalation_minutes,
         locale => &preferences.locale,
         voice => &preferences.voice,
-        most_calls => preferences.most_calls,
+        most_calls => preferences.max_calls,
         ladder => preferences.ladder.iter().map(|channel| channel.name()).collect::<Vec<_>>().join(", "),
         ladder_ways => Channel::ALL.iter().map(|channel| channel.name()).collect::<Vec<_>>().join(", "),
         ladder_minutes => preferences.ladder_minutes,
@@ -78,7 +78,7 @@ pub(super) fn apply(user: &mut User, fields: &[(String, String)]) -> Result<(), 
         |name: &str, most: u32| field(name).parse().ok().filter(|number| (1..=most).contains(number));
     preferences.escalation_minutes =
         number("escalation", 1440).ok_or("Minutes before the start: from 1 to 1440.")?;
-    preferences.most_calls = number("most_calls", 10).ok_or("Maximum calls: from 1 to 10.")?;
+    preferences.max_calls = number("most_calls", 10).ok_or("Maximum calls: from 1 to 10.")?;
     preferences.ladder_minutes = number("ladder_minutes", 1440).ok_or("Minutes to wait: from 1 to 1440.")?;
     let ways = field("ladder").split(',').map(str::trim).filter(|way| !way.is_empty());
     let way = |way: &str| {

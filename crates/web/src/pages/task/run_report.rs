@@ -5,7 +5,7 @@ use std::time::Duration;
 use minijinja::{Value, context};
 
 use crate::{excerpt, highlight, timefmt};
-use adjutant_agents::run_report::{Attempt, Check, Outcome, Repository, RunReport, Usage, Verdict};
+use adjutant_agents::run_report::{Attempt, Check, Outcome, Repository, RunReport, Usage, Verification};
 use adjutant_agents::task::Ending;
 
 /// Commands and files that are listed; a run may have thousands.
@@ -19,9 +19,9 @@ pub(super) fn outcome(outcome: &Outcome) -> Value {
         sentence => outcome.sentence(),
         completed => outcome.status == Ending::Succeeded,
         verdict => match outcome.verdict {
-            Verdict::Unverified => "unverified",
-            Verdict::Verified => "verified",
-            Verdict::Refuted => "refuted",
+            Verification::Unverified => "unverified",
+            Verification::Verified => "verified",
+            Verification::Refuted => "refuted",
         },
         failed_checks => failed,
         message => outcome.message.as_deref().map(excerpt::of),

@@ -1,50 +1,9 @@
-//! Draft of an agent: the validated content of one definition file, with a report on each of its keys.
+//! Reports on the keys of a definition file, and the values that the formats set in the same way.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use crate::definition::{Agent, Field, FieldSupport, Isolation, OnHubExit, Permission, Program};
+use crate::definition::{Agent, Field, FieldSupport, Permission, Program};
 use adjutant_base::text::suggest::own_name;
 
-/// The validated content of one definition file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draft {
-    /// The name in the file, where the format has one; already valid for an agent.
-    pub name: Option<String>,
-    pub description: String,
-    pub persona: String,
-    pub model: Option<String>,
-    pub runner: Option<String>,
-    pub permission: Permission,
-    pub timeout: Option<Duration>,
-    pub on_hub_exit: OnHubExit,
-    pub isolation: Isolation,
-    pub checks: Vec<Vec<String>>,
-    pub env: BTreeMap<String, String>,
-    pub fields: Vec<Field>,
-    pub warnings: Vec<String>,
-}
-
-impl Draft {
-    /// Returns the content of an agent's file.
-    pub(crate) fn of(agent: &Agent) -> Self {
-        Self {
-            name: None,
-            description: agent.description.clone(),
-            persona: agent.persona.clone(),
-            model: agent.model.clone(),
-            runner: agent.runner.clone(),
-            permission: agent.permission,
-            timeout: agent.timeout,
-            on_hub_exit: agent.on_hub_exit,
-            isolation: agent.isolation,
-            checks: agent.checks.clone(),
-            env: agent.env.clone(),
-            fields: Vec::new(),
-            warnings: Vec::new(),
-        }
-    }
-
+impl Agent {
     /// Reports the support of a key.
     pub(super) fn report(&mut self, key: &str, support: FieldSupport) {
         self.fields.push(Field { key: key.to_owned(), support });
@@ -78,7 +37,7 @@ impl Draft {
         } else {
             self.report_mapped(key, format!("the name is `{own}`"));
         }
-        self.name = Some(own).filter(|own| !own.is_empty());
+        self.name = own;
     }
 
     /// Sets the model, in the spelling of `program`, and the program's runner.
