@@ -1,4 +1,4 @@
-//! Resources and prompts of the assistant contract, and their shapes at 2024-11-05.
+//! Resources and prompts of the assistant contract, and their form at 2024-11-05.
 
 mod contract;
 pub mod http_wrapping;
@@ -6,5 +6,5 @@ mod prompts;
 mod resources;
 
 pub use contract::contract;
-pub use prompts::{get, listed as prompts};
-pub use resources::{LISTED, digest, is_ours, listed as resources, names, read, templates};
+pub use prompts::{get, list as prompts};
+pub use resources::{MAX_LISTED_USERS, digest, is_resource_uri, list as resources, read, serves, templates};

@@ -6,7 +6,7 @@ use rmcp::service::RequestContext;
 use crate::client_context::ClientContext;
 use crate::protocol_version::Revision;
 
-/// The client of one request, the protocol version of its response, and what rmcp knows of the request.
+/// The client of one request, the protocol version of its response, and rmcp's context of the request.
 #[derive(Clone, Copy, Debug)]
 pub struct CallContext<'a> {
     pub client: &'a ClientContext,

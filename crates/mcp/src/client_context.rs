@@ -1,4 +1,4 @@
-//! What all requests of one client share: the application, the toolset, the client and its connection.
+//! Context of all requests of one client: the application, the toolset, the client and its connection.
 
 mod identity;
 
@@ -24,15 +24,15 @@ pub struct ClientContext {
     pub app: Arc<App>,
     pub selection: ToolsetSelection,
     pub connected: Arc<ClientHandle>,
-    /// The connection whose bytes this process writes itself; `None` over HTTP.
+    /// The connection of a byte stream; `None` over HTTP.
     pub connection: Option<Arc<Connection>>,
     /// URL elicitations that this client was sent.
     pub links: Arc<UrlElicitations>,
-    /// Whether the client is an agent that works on a task of this hub, once that was looked up.
+    /// Whether the client is an agent that works on a task of this hub. It is looked up once.
     origin: Arc<OnceLock<Origin>>,
     /// The TCP connection of a client over HTTP.
     link: Option<Arc<TcpConnection>>,
-    /// What distinguishes a client over HTTP from others with its name, if its address says so.
+    /// The label of a client over HTTP that distinguishes it from others with its name, if its address has one.
     label: Option<String>,
 }
 

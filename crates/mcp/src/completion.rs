@@ -1,4 +1,4 @@
-//! `completion/complete`: the values that an argument of a prompt may have.
+//! `completion/complete`: the possible values of a prompt's argument.
 
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
@@ -8,7 +8,7 @@ use crate::error;
 use crate::protocol_version::Revision;
 use adjutant_prompts::{ArgumentType, Catalogue};
 
-/// Returns the declared choices that start with what was typed. An argument without choices has none to offer.
+/// Returns the declared choices that start with the typed text. An argument without choices has no completions.
 pub fn complete(
     catalogue: &Catalogue,
     revision: Revision,

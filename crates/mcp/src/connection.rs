@@ -25,13 +25,13 @@ pub struct Connection {
     revision: Mutex<Option<Revision>>,
     prepared: Mutex<HashMap<RequestId, RawResult>>,
     ended: AtomicBool,
-    /// The toolset whose contract a client of 2024-11-05 gets.
+    /// The toolsets that the connection serves; they decide the contract for a client of 2024-11-05.
     selection: Option<ToolsetSelection>,
 }
 
 impl Connection {
     /// Creates the state of a connection that serves `selection`.
-    pub fn of(selection: ToolsetSelection) -> Self {
+    pub fn new(selection: ToolsetSelection) -> Self {
         Self { selection: Some(selection), ..Self::default() }
     }
 
@@ -40,13 +40,13 @@ impl Connection {
         self.selection
     }
 
-    /// Whether a request that its client cancelled is answered all the same, as the assistant's contract has it.
-    pub fn tells_cancelled(&self) -> bool {
+    /// Whether a cancelled request gets a response, as in the assistant's contract.
+    pub fn answers_cancelled(&self) -> bool {
         self.selection == Some(ToolsetSelection::Assistant)
             && self.revision().is_none_or(|revision| revision == Revision::V2024_11_05)
     }
 
-    /// Returns an error as the contract of the toolset has it.
+    /// Returns an error in the form of the toolset's contract.
     pub fn in_contract(&self, error: ErrorData) -> ErrorData {
         let revision = self.revision().unwrap_or(Revision::V2024_11_05);
         match self.selection {
@@ -55,16 +55,16 @@ impl Connection {
         }
     }
 
-    /// The revision that `initialize` agreed on.
+    /// The revision that `initialize` negotiated.
     pub fn revision(&self) -> Option<Revision> {
         *self.revision.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn negotiated(&self, revision: Revision) {
+    pub(crate) fn set_revision(&self, revision: Revision) {
         *self.revision.lock().unwrap_or_else(PoisonError::into_inner) = Some(revision);
     }
 
-    /// Keeps a tool's result for the moment at which it is written; rmcp gets an empty result instead.
+    /// Keeps a tool's result until it is written; rmcp gets an empty result instead.
     ///
     /// The bytes do not go up through the handler, because rmcp's model would hold a large result as a tree of values
     /// and copy it several times. They are stored here under the request's id, and the transport's writer splices them
@@ -77,13 +77,13 @@ impl Connection {
         }
     }
 
-    /// Takes the result that was kept for the response to a request.
+    /// Takes the result that [`Self::prepare`] kept for a request.
     pub(crate) fn take_raw_result(&self, id: &RequestId) -> Option<RawResult> {
         self.prepared().remove(id)
     }
 
-    /// Whether the client has ended its input, or the process stops: what is cancelled from here on is given up by
-    /// us and not taken back by the client.
+    /// Whether the client has ended its input, or the process stops. A request that is cancelled after that is abandoned
+    /// by the hub and not cancelled by the client.
     pub(crate) fn input_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
@@ -92,7 +92,7 @@ impl Connection {
         self.ended.store(true, Ordering::Release);
     }
 
-    /// Whether an `initialize` waits for its answer, and whether the handlers have much to do.
+    /// Whether an `initialize` has no answer yet, and whether many requests are in flight.
     pub fn load(&self) -> (bool, bool) {
         let flight = self.in_flight();
         (flight.initializing(), flight.crowded())

@@ -1,4 +1,4 @@
-//! The one table of failures on the wire: every code that Adjutant sends stands here and nowhere else.
+//! Error codes of the wire. No other file has an error code.
 //!
 //! | failure | 2024-11-05 | newer |
 //! |---|---|---|
@@ -10,13 +10,13 @@
 //! | malformed parameters | -32602 | -32602 |
 //! | argument missing or not as declared | -32602 with `data` | up to 2025-06-18 the same, then `isError` |
 //! | unknown resource | -32002 | -32002, from 2026-07-28 on -32602 |
-//! | assistant: an id in a call that names nothing | -32002 with `data` | `isError` |
+//! | assistant: an unknown id in a call | -32002 with `data` | `isError` |
 //! | assistant: tool failed, timed out, cancelled | -32003, -32004, -32005 | `isError`; cancelled is not answered |
 //! | assistant: a capability that it does not declare | -32001 | -32601 |
 //! | too many requests in flight | -32000 | -32000, from 2026-07-28 on -32603 |
 //! | `triggerPopup` dismissed or declined; timed out or not asked | -32005; -32004 | -32005; -32004 |
-//! | a question that its person answers behind a link, to a client that cannot wait | | 2025-11-25 alone: -32042 |
-//! | a fault of ours, the hub or the connection gone, also as the error of a task | -32603 | -32603 |
+//! | a question that the user answers on its page, to a client that cannot wait | | 2025-11-25 alone: -32042 |
+//! | an internal error, the hub or the connection lost, also as the error of a task | -32603 | -32603 |
 //!
 //! To a client of 2024-11-05 the assistant's server gives every error `data {path, validator, validator_value}`.
 
@@ -32,10 +32,10 @@ use crate::toolset::ToolsetSelection;
 const SERVER_BUSY: ErrorCode = ErrorCode(-32000);
 const METHOD_NOT_FOUND: ErrorCode = ErrorCode(-32601);
 const INTERNAL: i32 = -32603;
-/// 2026-07-28 forbids it.
+/// 2026-07-28 forbids this code.
 const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
 
-// The assistant's contract has a code for each way that a tool ends badly; the questions' has the last two of them.
+// The assistant's contract has a code for each failure of a tool; the questions' contract has the last two of them.
 const NOT_SUPPORTED: ErrorCode = ErrorCode(-32001);
 const TOOL_FAILED: ErrorCode = ErrorCode(-32003);
 const TIMED_OUT: ErrorCode = ErrorCode(-32004);
@@ -69,7 +69,7 @@ pub fn invalid_request(reason: impl Into<String>) -> ErrorData {
     ErrorData::invalid_request(reason.into(), None)
 }
 
-/// A known method with parameters that do not fit it, named as the contracts name an argument's fault.
+/// A known method with invalid parameters, in the contracts' form for an argument's error.
 pub(crate) fn invalid_params(
     message: impl Into<String>,
     path: &[String],
@@ -84,12 +84,12 @@ pub(crate) fn validation(path: &[String], validator: &str, value: &Value) -> Val
     json!({"path": path, "validator": validator, "validator_value": value})
 }
 
-/// A method that is not there. A long name is not repeated whole.
+/// An unknown method. A long name is cut off.
 pub fn unknown_method(method: &str) -> ErrorData {
     ErrorData::new(METHOD_NOT_FOUND, format!("unknown method `{}`", clip(method)), None)
 }
 
-/// A revision that is not served here.
+/// An unsupported revision.
 pub fn unknown_revision(asked: &str) -> ErrorData {
     let asked = clip(asked);
     let message = format!("unsupported protocol version `{asked}`");
@@ -97,8 +97,8 @@ pub fn unknown_revision(asked: &str) -> ErrorData {
     ErrorData::new(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, message, Some(data))
 }
 
-/// What the assistant's contract makes of an error at `revision`: there each one says what was wrong by `path`, `validator`
-/// and `validator_value`, also where it is about no argument.
+/// Returns an error in the form of the assistant's contract at 2024-11-05, where every error has `path`, `validator` and
+/// `validator_value`, even if it is about no argument.
 pub fn in_contract(selection: ToolsetSelection, revision: Revision, error: ErrorData) -> ErrorData {
     if selection != ToolsetSelection::Assistant || revision != Revision::V2024_11_05 || error.data.is_some() {
         return error;
@@ -113,12 +113,12 @@ pub fn in_contract(selection: ToolsetSelection, revision: Revision, error: Error
     ErrorData { data: Some(validation(&[], validator, &Value::Null)), ..error }
 }
 
-/// What a client sent, short enough to stand in a message.
+/// Returns the beginning of a client's text, short enough for a message.
 pub(crate) fn clip(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
-/// A tool, or a prompt of `prompts/get`, that is not there.
+/// An unknown tool, or an unknown prompt of `prompts/get`.
 pub(crate) fn unknown_name(revision: Revision, message: String) -> ErrorData {
     match revision {
         Revision::V2024_11_05 => ErrorData::new(METHOD_NOT_FOUND, message, None),
@@ -139,28 +139,28 @@ pub fn busy(modern: bool, limit: usize) -> ErrorData {
     }
 }
 
-/// A question of the raw method that ended without an answer; `data` says how.
+/// A question of the raw method that ended without an answer; `data` has the outcome.
 pub fn unanswered(timed_out: bool, message: String, data: Value) -> ErrorData {
     ErrorData::new(if timed_out { TIMED_OUT } else { CANCELLED }, message, Some(data))
 }
 
-/// A call that goes on once its person followed a link; `elicitation` is the request that would have asked for it.
+/// A call that continues after the user opened a link; `elicitation` is the request that asks for that.
 pub(crate) fn link_required(message: String, elicitation: &Value) -> ErrorData {
     ErrorData::new(URL_ELICITATION_REQUIRED, message, Some(json!({"elicitations": [elicitation]})))
 }
 
-/// More sessions open than one listener keeps, and all of them at work.
+/// More sessions than one listener keeps, all of them with running calls.
 pub fn sessions_full() -> ErrorData {
     ErrorData::new(SERVER_BUSY, "busy: all sessions are in use; end one, or try again later", None)
 }
 
-/// What the server does not declare, and a client of 2024-11-05 asks for all the same.
+/// A capability that the server does not declare, requested by a client of 2024-11-05.
 pub(crate) fn capability_not_supported(capability: &str) -> ErrorData {
     let data = validation(&[], "capability", &Value::from(capability));
     ErrorData::new(NOT_SUPPORTED, format!("this server has no `{capability}`"), Some(data))
 }
 
-/// A resource that is not there; 2026-07-28 calls it a bad parameter.
+/// An unknown resource; at 2026-07-28 that is an invalid parameter.
 pub(crate) fn resource_not_found(revision: Revision, uri: &str) -> ErrorData {
     let uri = clip(uri);
     let message = format!("unknown resource `{uri}`");
@@ -180,8 +180,8 @@ pub(crate) fn too_many_watched(limit: usize) -> ErrorData {
     ErrorData::invalid_params(message, None)
 }
 
-/// A tool's answer about an id that names nothing: the contract's code at 2024-11-05, what the model reads later.
-pub(crate) fn tool_found_nothing(
+/// A tool's response to an unknown id: the contract's code at 2024-11-05, later a result that the model reads.
+pub(crate) fn unknown_id(
     revision: Revision,
     message: String,
     argument: &str,
@@ -190,16 +190,16 @@ pub(crate) fn tool_found_nothing(
     let data = validation(&[argument.to_owned()], "exists", &Value::from(clip(id)));
     match revision {
         Revision::V2024_11_05 => Err(ErrorData::resource_not_found(message, Some(data))),
-        _ => Ok(told(message, data)),
+        _ => Ok(error_result(message, data)),
     }
 }
 
-/// A tool that could not do its work.
+/// A tool that failed.
 pub(crate) fn tool_failed(revision: Revision, message: String) -> Result<CallToolResult, ErrorData> {
     let data = validation(&[], "execution", &Value::Null);
     match revision {
         Revision::V2024_11_05 => Err(ErrorData::new(TOOL_FAILED, message, Some(data))),
-        _ => Ok(told(message, data)),
+        _ => Ok(error_result(message, data)),
     }
 }
 
@@ -207,46 +207,47 @@ pub(crate) fn tool_failed(revision: Revision, message: String) -> Result<CallToo
 pub(crate) fn tool_timed_out(
     revision: Revision,
     tool: &str,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<CallToolResult, ErrorData> {
-    let seconds = patience.as_secs();
+    let seconds = timeout.as_secs();
     let message = format!("{tool} did not end within {seconds} seconds; try again, or ask for less");
     let data = validation(&[], "timeout", &Value::from(seconds));
     match revision {
         Revision::V2024_11_05 => Err(ErrorData::new(TIMED_OUT, message, Some(data))),
-        _ => Ok(told(message, data)),
+        _ => Ok(error_result(message, data)),
     }
 }
 
-/// What a client of the assistant's contract is told about a request that it cancelled.
+/// A request that its client cancelled, in the assistant's contract.
 pub fn cancelled() -> ErrorData {
     let data = validation(&[], "cancelled", &Value::Null);
     ErrorData::new(CANCELLED, "the request was cancelled", Some(data))
 }
 
-fn told(message: String, data: Value) -> CallToolResult {
+/// Returns the result of a failed call, as text and as structured content.
+pub(crate) fn error_result(message: String, data: Value) -> CallToolResult {
     let mut result = CallToolResult::error(vec![ContentBlock::text(message)]);
     result.structured_content = Some(data);
     result
 }
 
-/// A fault of ours. The reason stays in the log.
+/// An internal error. Only the log has the reason.
 pub fn internal() -> ErrorData {
     ErrorData::internal_error("internal error; the log of the server names the reason", None)
 }
 
-/// A call that was not finished when its connection ended; `why` says what ended that.
-pub(crate) fn given_up(why: &str) -> ErrorData {
-    ErrorData::internal_error(format!("{why} before this call was finished"), None)
+/// A call that was not finished when its connection ended; `reason` is a clause without a full stop.
+pub(crate) fn unfinished(reason: &str) -> ErrorData {
+    ErrorData::internal_error(format!("{reason} before this call was finished"), None)
 }
 
-/// A task whose work was lost with the process that did it.
+/// A task that was lost with the hub that ran it.
 pub fn lost(message: String) -> ErrorData {
     ErrorData::internal_error(message, None)
 }
 
-/// What a relay answers for a request that was with the hub when the hub went away.
-/// `id` is the request's id as it stood on the wire.
+/// Returns the relay's response to a request that was in flight when the hub ended. `id` is the request's id as the
+/// client wrote it.
 pub fn hub_gone(id: &str, reason: &str) -> String {
     let message = Value::from(reason);
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{INTERNAL},"message":{message}}}}}"#)

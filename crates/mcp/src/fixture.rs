@@ -1,8 +1,8 @@
 //! A server that only tests meet (feature `fixture`): the tools, prompts and resources that the official
-//! conformance suite asks for, answered behind the same HTTP layers as the real servers.
+//! conformance suite requires, on the same HTTP layers as the real servers.
 //!
-//! Everything here is shaped as JSON and checked into rmcp's types, because the suite speaks in JSON: what it asks
-//! for and what stands here can be laid side by side.
+//! Everything here is written as JSON and parsed into rmcp's types, so that it can be compared with the JSON of the
+//! suite.
 #![expect(deprecated, reason = "the suite still asks for what 2026-07-28 deprecates")]
 
 mod input_required;

@@ -32,7 +32,7 @@ use adjutant_base::trace_context::within;
 #[derive(Clone, Debug)]
 pub struct Handler {
     client: ClientContext,
-    /// What the client, or the subscription that this handler is for, was notified of.
+    /// The state of the client, or of the subscription that this handler serves.
     subscriber: Arc<SubscriberState>,
 }
 
@@ -42,7 +42,7 @@ impl Handler {
         Self { client, subscriber: Arc::default() }
     }
 
-    /// Returns the handler for one subscription, which has a state of its own.
+    /// Returns the handler for one subscription with its state.
     pub fn for_subscription(mut self, subscriber: Arc<SubscriberState>) -> Self {
         self.subscriber = subscriber;
         self
@@ -66,7 +66,7 @@ impl Handler {
         CallContext { client: &self.client, revision, request }
     }
 
-    /// Answers a request that came wrapped, see [`http_wrapping`].
+    /// Answers a wrapped request, see [`http_wrapping`].
     async fn answer_wrapped(
         &self,
         wrapped: &CustomRequest,
@@ -78,7 +78,7 @@ impl Handler {
         {
             return answer;
         }
-        // The same method may be one of another toolset: a resource or a prompt of the prompts.
+        // The resource or prompt may belong to the prompts toolset.
         let answer = match request {
             ClientRequest::ReadResourceRequest(request) => {
                 ServerResult::from(self.read_resource(request.params, context).await?)
@@ -94,20 +94,20 @@ impl Handler {
         })
     }
 
-    /// Says of a list who gives it and, at 2026-07-28, how long it may be taken for fresh.
+    /// Adds the server's name to a list and, at 2026-07-28, how long the list is fresh.
     fn stamp(&self, revision: Revision, ttl: &mut Option<u64>, meta: &mut Option<MetaObject>) {
-        *ttl = protocol_version::fresh(revision);
+        *ttl = protocol_version::list_ttl_ms(revision);
         self.sign(revision, meta);
     }
 
-    /// Says who gives an answer.
+    /// Adds the server's name to a result.
     fn sign(&self, revision: Revision, meta: &mut Option<MetaObject>) {
         protocol_version::sign(self.client.selection, revision, meta);
     }
 }
 
-/// Returns the error for a method of a toolset that is not served, if it is not.
-fn needs(has: bool, method: &str) -> Result<(), ErrorData> {
+/// Returns the error for an unknown method unless the client `has` the method's toolset.
+fn require(has: bool, method: &str) -> Result<(), ErrorData> {
     if has { Ok(()) } else { Err(error::unknown_method(method)) }
 }
 
@@ -115,16 +115,16 @@ impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(protocol_version::capabilities(self.client.selection, Revision::V2026_07_28))
             .with_server_info(protocol_version::server_info(self.client.selection))
-            .with_instructions(instructions::of(|toolset| self.client.has(toolset)))
+            .with_instructions(instructions::for_toolsets(|toolset| self.client.has(toolset)))
     }
 
     /// The client is registered first, because its toolsets, and so the instructions, depend on its name.
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         self.admit(&context);
         let versions = self.supported_protocol_versions().into_owned();
-        let mut found = DiscoverResult::from_server_info(versions, self.get_info());
-        found.ttl_ms = protocol_version::fresh(Revision::V2026_07_28).unwrap_or_default();
-        Ok(found)
+        let mut result = DiscoverResult::from_server_info(versions, self.get_info());
+        result.ttl_ms = protocol_version::list_ttl_ms(Revision::V2026_07_28).unwrap_or_default();
+        Ok(result)
     }
 
     async fn initialize(
@@ -146,9 +146,9 @@ impl ServerHandler for Handler {
         );
         if revision > Revision::V2024_11_05 {
             // The toolsets of a client depend on its name, which is known only now.
-            result.instructions = Some(instructions::of(|toolset| self.client.has(toolset)));
+            result.instructions = Some(instructions::for_toolsets(|toolset| self.client.has(toolset)));
         }
-        // What was agreed on counts from here on, not what was asked for.
+        // From here on the negotiated version counts, not the requested one.
         context.peer.set_peer_info(request.with_protocol_version(result.protocol_version.clone()));
         Ok(result)
     }
@@ -158,8 +158,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let call = self.admit(&context);
-        let revision = call.revision;
+        let CallContext { revision, .. } = self.admit(&context);
         let mut list = ListToolsResult::with_all_items(tools::list(&self.client, revision).await);
         self.stamp(revision, &mut list.ttl_ms, &mut list.meta);
         Ok(list)
@@ -172,7 +171,7 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let call = self.admit(&context);
         let revision = call.revision;
-        // Every tool's future in one is large.
+        // Boxed, because a future that may be any tool's is large.
         let mut answer = Box::pin(tools::call(&call, request))
             .await
             .map_err(|error| error::in_contract(self.client.selection, revision, error))?;
@@ -219,23 +218,20 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        needs(self.client.selection.has_listings(), "prompts/list")?;
-        let call = self.admit(&context);
-        let revision = call.revision;
-        if !self.client.has(Toolset::Prompts) {
-            let ours =
-                if self.client.has(Toolset::Assistant) { assistant::prompts(revision) } else { Vec::new() };
-            let mut page = ListPromptsResult::with_all_items(ours);
-            self.stamp(revision, &mut page.ttl_ms, &mut page.meta);
-            return Ok(page);
+        require(self.client.selection.has_listings(), "prompts/list")?;
+        let CallContext { revision, .. } = self.admit(&context);
+        let mut page = ListPromptsResult::default();
+        let mut catalogue = None;
+        if self.client.has(Toolset::Prompts) {
+            let cursor = request.and_then(|request| request.cursor);
+            let prompts = catalogue.insert(self.client.prompts().await);
+            page = prompts::list(prompts, revision, cursor.as_deref());
         }
-        let cursor = request.and_then(|request| request.cursor);
-        let catalogue = self.client.prompts().await;
-        let mut page = prompts::list(&catalogue, revision, cursor.as_deref());
         if page.next_cursor.is_none() && self.client.has(Toolset::Assistant) {
-            // A file of the same name comes first.
-            let ours = assistant::prompts(revision).into_iter();
-            page.prompts.extend(ours.filter(|prompt| catalogue.find(&prompt.name).is_none()));
+            // A file of the same name overrides a prompt of the assistant.
+            let is_file = |name: &str| catalogue.as_ref().is_some_and(|files| files.find(name).is_some());
+            page.prompts
+                .extend(assistant::prompts(revision).into_iter().filter(|prompt| !is_file(&prompt.name)));
         }
         self.stamp(revision, &mut page.ttl_ms, &mut page.meta);
         Ok(page)
@@ -246,22 +242,22 @@ impl ServerHandler for Handler {
         mut request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        needs(self.client.selection.has_listings(), "prompts/get")?;
+        require(self.client.selection.has_listings(), "prompts/get")?;
         let call = self.admit(&context);
         let revision = call.revision;
-        // Which prompts the files have decides whose name it is.
+        // The catalogue decides whether the name is a prompt file or a prompt of the assistant.
         if self.client.has(Toolset::Prompts) && self.client.has(Toolset::Assistant) {
             self.client.prompts().await;
         }
-        let ours = if self.client.has(Toolset::Assistant) {
+        let of_assistant = if self.client.has(Toolset::Assistant) {
             assistant::get(&self.client, revision, &request)
         } else {
             None
         };
-        let mut prompt = match ours {
-            Some(ours) => ours?,
+        let mut prompt = match of_assistant {
+            Some(prompt) => prompt?,
             None if self.client.has(Toolset::Prompts) => {
-                if let Some(mut form) = prompts::missing(&call, &mut request).await {
+                if let Some(mut form) = prompts::missing_arguments(&call, &mut request).await {
                     self.sign(revision, &mut form.meta);
                     return Ok(form.into());
                 }
@@ -281,9 +277,8 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        needs(self.client.selection.has_listings(), "resources/list")?;
-        let call = self.admit(&context);
-        let revision = call.revision;
+        require(self.client.selection.has_listings(), "resources/list")?;
+        let CallContext { revision, .. } = self.admit(&context);
         let mut page = if self.client.has(Toolset::Prompts) {
             let cursor = request.and_then(|request| request.cursor);
             let catalogue = self.client.prompts().await;
@@ -292,9 +287,9 @@ impl ServerHandler for Handler {
             ListResourcesResult::default()
         };
         if page.next_cursor.is_none() && self.client.has(Toolset::Assistant) {
-            let (ours, users) = assistant::resources(&self.client, revision).await?;
-            page.resources.extend(ours);
-            if let Some(generation) = users {
+            let (resources, generation) = assistant::resources(&self.client, revision).await?;
+            page.resources.extend(resources);
+            if let Some(generation) = generation {
                 self.subscriber.record_users(generation);
             }
         }
@@ -307,8 +302,7 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let call = self.admit(&context);
-        let revision = call.revision;
+        let CallContext { revision, .. } = self.admit(&context);
         let templates = if self.client.has(Toolset::Assistant) { assistant::templates() } else { Vec::new() };
         let mut list = ListResourceTemplatesResult::with_all_items(templates);
         self.stamp(revision, &mut list.ttl_ms, &mut list.meta);
@@ -320,10 +314,9 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        needs(self.client.selection.has_listings(), "resources/read")?;
-        let call = self.admit(&context);
-        let revision = call.revision;
-        if self.client.has(Toolset::Assistant) && assistant::is_ours(&self.client, &request.uri) {
+        require(self.client.selection.has_listings(), "resources/read")?;
+        let CallContext { revision, .. } = self.admit(&context);
+        if self.client.has(Toolset::Assistant) && assistant::serves(&self.client, &request.uri) {
             let read = assistant::read(&self.client, revision, &request.uri, &context.meta).await;
             return read.map(ReadResourceResponse::from);
         }
@@ -339,9 +332,8 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
-        needs(self.client.has(Toolset::Prompts), "skills/list")?;
-        let call = self.admit(&context);
-        let revision = call.revision;
+        require(self.client.has(Toolset::Prompts), "skills/list")?;
+        let CallContext { revision, .. } = self.admit(&context);
         let cursor = request.and_then(|request| request.cursor);
         let catalogue = self.client.prompts().await;
         let mut page = skills::list(&catalogue, cursor.as_deref())?;
@@ -354,9 +346,8 @@ impl ServerHandler for Handler {
         request: GetSkillRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
-        needs(self.client.has(Toolset::Prompts), "skills/get")?;
-        let call = self.admit(&context);
-        let revision = call.revision;
+        require(self.client.has(Toolset::Prompts), "skills/get")?;
+        let CallContext { revision, .. } = self.admit(&context);
         let catalogue = self.client.prompts().await;
         let mut skill = skills::get(&catalogue, &request.uri)?;
         self.stamp(revision, &mut skill.ttl_ms, &mut skill.meta);
@@ -368,9 +359,8 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let call = self.admit(&context);
-        let revision = call.revision;
-        needs(self.client.has(Toolset::Prompts), "completion/complete")
+        let CallContext { revision, .. } = self.admit(&context);
+        require(self.client.has(Toolset::Prompts), "completion/complete")
             .map_err(|error| error::in_contract(self.client.selection, revision, error))?;
         let catalogue = self.client.prompts().await;
         let mut completed = completion::complete(&catalogue, revision, &request)?;
@@ -378,7 +368,7 @@ impl ServerHandler for Handler {
         Ok(completed)
     }
 
-    /// Tells a legacy client of changes for as long as its connection lives.
+    /// Notifies a client with a handshake of changes until its connection ends.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         subscriptions::notify_peer(&self.client, &self.subscriber, &context.peer).await;
     }
@@ -393,7 +383,7 @@ impl ServerHandler for Handler {
             let work = trigger_popup::trigger(&call, request.params);
             return within(trace_meta::of(&context.meta), work).await.map(CustomResult);
         }
-        // On a stream the service gives the contract its shapes, and nobody but a client can have sent this.
+        // On a stream nothing is wrapped, so only a client can have sent this there.
         if request.method == http_wrapping::METHOD && self.client.connection.is_none() {
             let answer = self.answer_wrapped(&request, context).await.map(CustomResult);
             return answer
@@ -412,10 +402,9 @@ impl ServerHandler for Handler {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let call = self.admit(&context);
-        let revision = call.revision;
+        let CallContext { revision, .. } = self.admit(&context);
         let watches = self.client.selection.has_listings() && revision > Revision::V2024_11_05;
-        needs(watches, "resources/subscribe")?;
+        require(watches, "resources/subscribe")?;
         if !subscriptions::can_be_watched(&self.client, &request.uri) {
             return Err(error::resource_not_found(revision, &request.uri));
         }
@@ -433,12 +422,12 @@ impl ServerHandler for Handler {
     ) -> Result<(), ErrorData> {
         let watches =
             self.client.selection.has_listings() && self.admit(&context).revision > Revision::V2024_11_05;
-        needs(watches, "resources/unsubscribe")?;
+        require(watches, "resources/unsubscribe")?;
         self.subscriber.watched.remove(&request.uri);
         Ok(())
     }
 
-    /// Tells a 2026-07-28 client of changes until it ends the subscription or we stop.
+    /// Notifies a client of 2026-07-28 of changes until it ends the subscription or the application stops.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         subscriptions::run_subscription(&self.client, &self.subscriber, &context).await;
         Ok(())

@@ -1,4 +1,4 @@
-//! What a client of the stateless protocol version returns with a repeated call (`requestState`, `inputResponses`).
+//! The response of a client of the stateless protocol version in a repeated call (`requestState`, `inputResponses`).
 
 use rmcp::model::{CallToolRequestParams, InputResponses};
 

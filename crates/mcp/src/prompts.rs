@@ -11,20 +11,20 @@ use serde_json::Value;
 use crate::client_context::ClientContext;
 use crate::error;
 use crate::protocol_version::Revision;
-use crate::tools::prompts::{expanded, refused};
+use crate::tools::prompts::{record_expansion, record_refusal};
 use adjutant_prompts as prompts;
 use adjutant_prompts::{Catalogue, Error, Inputs};
-pub use argument_form::missing;
+pub use argument_form::missing_arguments;
 
 /// Prompts on one page of `prompts/list`.
-const PAGE: usize = 1000;
+const PAGE_SIZE: usize = 1000;
 
-/// Returns the page behind `cursor`, which is the last name of the page before.
+/// Returns the page after `cursor`, which is the last name of the previous page.
 pub fn list(catalogue: &Catalogue, revision: Revision, cursor: Option<&str>) -> ListPromptsResult {
     use std::ops::Bound::{Excluded, Unbounded};
     let from = cursor.map_or(Unbounded, Excluded);
     let mut rest = catalogue.prompts.range::<str, _>((from, Unbounded)).map(|(_, prompt)| prompt);
-    let page: Vec<Prompt> = rest.by_ref().take(PAGE).map(|prompt| entry(prompt, revision)).collect();
+    let page: Vec<Prompt> = rest.by_ref().take(PAGE_SIZE).map(|prompt| entry(prompt, revision)).collect();
     let next = rest.next().and_then(|_| page.last().map(|prompt| prompt.name.clone()));
     let mut result = ListPromptsResult::with_all_items(page);
     result.next_cursor = next;
@@ -47,8 +47,8 @@ fn entry(prompt: &prompts::Prompt, revision: Revision) -> Prompt {
     entry
 }
 
-/// Expands a prompt for `prompts/get`. The revision of 2024-11-05 of the prompts contract knows no `prompts/get`;
-/// the specification's shape is served then too.
+/// Expands a prompt for `prompts/get`. The contract of 2024-11-05 has no `prompts/get`, so that revision gets the
+/// specification's form too.
 pub async fn get(
     client: &ClientContext,
     revision: Revision,
@@ -57,23 +57,19 @@ pub async fn get(
     let catalogue = client.prompts().await;
     let mut named = request.arguments.clone().unwrap_or_default();
     let declared = catalogue.find(&request.name).is_some_and(|prompt| prompt.declares("input"));
-    // `input` is the text behind the command unless the prompt declares an argument of that name itself.
-    let text = match named.get("input") {
-        Some(Value::String(_)) if !declared => match named.shift_remove("input") {
-            Some(Value::String(text)) => text,
-            _ => String::new(),
-        },
-        _ => String::new(),
-    };
-    let inputs = Inputs { text: &text, named: Some(&named).filter(|named| !named.is_empty()) };
+    // `input` is the text after the command unless the prompt declares an argument of that name.
+    let has_text = !declared && named.get("input").is_some_and(Value::is_string);
+    let input = if has_text { named.shift_remove("input") } else { None };
+    let text = input.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let inputs = Inputs { text, named: Some(&named).filter(|named| !named.is_empty()) };
     match client.app.prompts.expand(&catalogue, &request.name, inputs) {
         Ok(expansion) => {
-            expanded(client, &expansion.prompt.name, expansion.text.len());
+            record_expansion(client, &expansion.prompt.name, expansion.text.len());
             let message = PromptMessage::new_text(Role::User, expansion.text);
             Ok(GetPromptResult::new(vec![message]).with_description(expansion.prompt.description.clone()))
         }
         Err(error) => {
-            refused(client, &request.name, &error);
+            record_refusal(client, &request.name, &error);
             Err(match error {
                 Error::Unknown { .. } => error::unknown_name(revision, error.to_string()),
                 Error::Argument { message, path, validator, validator_value } => {

@@ -1,5 +1,5 @@
 //! The one wire rule: a client that speaks 2024-11-05 gets the contracts to the letter, a client that speaks a
-//! newer revision gets the MCP specification of that revision. What differs stands here.
+//! newer revision gets the MCP specification of that revision. The differences are in this file.
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -39,12 +39,12 @@ impl Revision {
         }
     }
 
-    /// Reads a version from the wire; `None` for an unsupported one.
+    /// Parses a version of the wire; `None` for an unsupported one.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| revision.as_str() == name)
     }
 
-    /// The revision of a request: what its `_meta` says, else what `initialize` agreed on, else 2024-11-05.
+    /// Returns the revision of a request: that of its `_meta`, else the negotiated one, else 2024-11-05.
     pub fn of(context: &RequestContext<RoleServer>) -> Self {
         context
             .protocol_version()
@@ -62,28 +62,28 @@ impl Revision {
         self >= Self::V2025_06_18
     }
 
-    /// Whether a faulty argument is an answer that the model reads (`isError`) and not a protocol error.
-    pub(crate) fn argument_faults_are_results(self) -> bool {
+    /// Whether an invalid argument gets a result that the model reads (`isError`) and not a protocol error.
+    pub(crate) fn argument_errors_are_results(self) -> bool {
         self >= Self::V2025_11_25
     }
 }
 
-/// Whether a request says of itself that it is one of the stateless revision.
+/// Whether the `_meta` of a request names the stateless revision.
 pub(crate) fn is_stateless(meta: &RequestMetaObject) -> bool {
     let stateless = ProtocolVersion::V_2026_07_28;
     meta.protocol_version().is_some_and(|revision| revision.as_str() >= stateless.as_str())
 }
 
-/// How long a list may be taken for fresh without asking again, in milliseconds: not longer than a person waits to see
-/// a file that they wrote. Who listens is told of every change at once.
+/// How long a client may use a list without reading it again, in milliseconds. A user should see a new file soon;
+/// subscribers are notified of every change at once.
 const LIST_TTL_MS: u64 = 10_000;
 
-/// The `ttlMs` of a list at `revision`; the revisions before have none. What is listed is this client's alone.
-pub fn fresh(revision: Revision) -> Option<u64> {
+/// Returns the `ttlMs` of a list; revisions before 2026-07-28 have none. Every list is only for its client.
+pub fn list_ttl_ms(revision: Revision) -> Option<u64> {
     (revision == Revision::V2026_07_28).then_some(LIST_TTL_MS)
 }
 
-/// Puts who answers into the `_meta` of a result, as 2026-07-28 asks of each one.
+/// Adds the server's name to the `_meta` of a result, as 2026-07-28 requires.
 pub fn sign(selection: ToolsetSelection, revision: Revision, meta: &mut Option<MetaObject>) {
     if revision == Revision::V2026_07_28 {
         let name = json!(server_info(selection));
@@ -96,15 +96,15 @@ pub fn signs_json(method: &str) -> bool {
     matches!(method, "resources/read" | "tasks/cancel" | "tasks/update")
 }
 
-/// The same for a result that is JSON already.
+/// Adds the server's name to a result that is JSON already.
 pub fn sign_json(selection: ToolsetSelection, result: &mut Value) {
     result["_meta"][SERVER_INFO] = json!(server_info(selection));
 }
 
-/// Where a result says who answers.
+/// The member of `_meta` with the server's name.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Who we say we are.
+/// Returns the server's name and version.
 pub(crate) fn server_info(selection: ToolsetSelection) -> Implementation {
     match selection {
         ToolsetSelection::Prompts | ToolsetSelection::Agents => {
@@ -117,14 +117,14 @@ pub(crate) fn server_info(selection: ToolsetSelection) -> Implementation {
     }
 }
 
-/// What we say we can. 2024-11-05 is told what the contract tells and no more.
+/// Returns the declared capabilities. A client of 2024-11-05 gets only those of the contract.
 pub fn capabilities(selection: ToolsetSelection, revision: Revision) -> ServerCapabilities {
     let mut members = Map::new();
     let contract = revision == Revision::V2024_11_05;
     let stateless = revision == Revision::V2026_07_28;
     let watched = || json!({"subscribe": true, "listChanged": true});
-    let mut can = |name: &str, how: Value| {
-        members.insert(name.to_owned(), how);
+    let mut declare = |name: &str, options: Value| {
+        members.insert(name.to_owned(), options);
     };
     if stateless {
         let mut extensions = Map::new();
@@ -137,29 +137,29 @@ pub fn capabilities(selection: ToolsetSelection, revision: Revision) -> ServerCa
         {
             extensions.insert(TASKS_EXTENSION_ID.to_owned(), json!({}));
         }
-        can("extensions", Value::Object(extensions));
+        declare("extensions", Value::Object(extensions));
     }
-    // The contract of the prompts server knows tools alone.
+    // The contract of the prompts server has only tools.
     if selection.has(Toolset::Prompts) && !(contract && selection == ToolsetSelection::Prompts) {
         if !contract {
-            can("completions", json!({}));
+            declare("completions", json!({}));
         }
-        can("prompts", json!({"listChanged": true}));
-        // The contract's answer has no word of single resources.
-        can("resources", if contract { json!({"listChanged": true}) } else { watched() });
+        declare("prompts", json!({"listChanged": true}));
+        // The contract has no subscriptions to single resources.
+        declare("resources", if contract { json!({"listChanged": true}) } else { watched() });
     }
     if selection == ToolsetSelection::Assistant {
-        can("prompts", json!({"listChanged": false}));
+        declare("prompts", json!({"listChanged": false}));
         let none = json!({"subscribe": false, "listChanged": false});
-        can("resources", if contract { none } else { watched() });
+        declare("resources", if contract { none } else { watched() });
     }
-    // What delegating may do, and so its annotations, changes with the agents.
-    can(
+    // The annotations of `delegate_task` depend on the agents.
+    declare(
         "tools",
         match selection {
             ToolsetSelection::All | ToolsetSelection::Agents if !contract => json!({"listChanged": true}),
             ToolsetSelection::Assistant => json!({"listChanged": false}),
-            // As Codex said it, though the two tools never change.
+            // As Codex declares it, although the two tools never change.
             ToolsetSelection::Codex => json!({"listChanged": true}),
             ToolsetSelection::All
             | ToolsetSelection::Agents
@@ -172,8 +172,8 @@ pub fn capabilities(selection: ToolsetSelection, revision: Revision) -> ServerCa
     serde_json::from_value(value).unwrap_or_default()
 }
 
-/// The `initialize` result as the contract of `server` shows it, if it differs from the specification's: the
-/// contracts of `prompts` and `agents` echo the client's description of itself, the one of `assistant` has an order.
+/// Returns the `initialize` result in the form of the selection's contract, if that differs from the specification's:
+/// the contracts of `prompts` and `agents` repeat the client's info, the contract of `assistant` has an order.
 pub fn contract_initialize(
     selection: ToolsetSelection,
     revision: Revision,

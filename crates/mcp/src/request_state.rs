@@ -1,7 +1,8 @@
-//! What a client of the stateless revision carries from one round of a call to the next (`requestState`), sealed: it is
-//! worth nothing to another caller, for another call, changed, or too late.
+//! Sealed state that a client of the stateless revision returns with the next round of a call (`requestState`). It is
+//! invalid for another caller or another call, after a change, and after its time to live.
 //!
-//! It passes through the program that runs the agent, so it is authenticated; it is not encrypted, and holds no secret.
+//! The state passes through the program that runs the agent. So it is authenticated; it is not encrypted and holds no
+//! secret.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -10,58 +11,62 @@ use rmcp::model::{RequestStateCodec, SealOptions};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// How long a person may take for one round.
+/// How long a user may take for one round.
 const TIME_TO_LIVE: Duration = Duration::from_hours(24);
 
-/// A key that lives as long as the process; `None` where the system has no randomness.
+/// A key that lives as long as the process; `None` if the system has no randomness.
 static PROCESS_KEY: LazyLock<Option<[u8; 32]>> = LazyLock::new(|| {
     let mut key = [0; 32];
     getrandom::fill(&mut key).ok().map(|()| key)
 });
 
-/// A key, and what is sealed with it: which call of whom.
+/// A key, and the digest of the caller and the call that the state is bound to.
 #[derive(Debug)]
 pub(crate) struct StateSealer {
     codec: RequestStateCodec,
-    about: [u8; 32],
+    bound_to: [u8; 32],
 }
 
 impl StateSealer {
-    /// Seals with `key` for what `parts` say together; `None` for a key that is too short.
+    /// Creates a sealer with `key` that binds states to `parts`; `None` for a key that is too short.
     pub(crate) fn new(key: &[u8], parts: &[&str]) -> Option<Self> {
-        let mut about = Sha256::new();
+        let mut bound_to = Sha256::new();
         for part in parts {
-            about.update(part.len().to_le_bytes());
-            about.update(part);
+            bound_to.update(part.len().to_le_bytes());
+            bound_to.update(part);
         }
-        Some(Self { codec: RequestStateCodec::try_new(key.to_vec()).ok()?, about: about.finalize().into() })
+        Some(Self {
+            codec: RequestStateCodec::try_new(key.to_vec()).ok()?,
+            bound_to: bound_to.finalize().into(),
+        })
     }
 
-    /// Seals for as long as this process lives.
+    /// Creates a sealer with the key of this process.
     pub(crate) fn ephemeral(parts: &[&str]) -> Option<Self> {
         Self::new(PROCESS_KEY.as_ref()?, parts)
     }
 
-    /// Returns `state` as the client is to bring it back, for a day.
+    /// Seals `state` for a day.
     pub(crate) fn seal(&self, state: &str) -> String {
         self.seal_for(state, TIME_TO_LIVE)
     }
 
-    fn seal_for(&self, state: &str, patience: Duration) -> String {
-        let options = SealOptions::new().associated_data(&self.about).ttl(patience);
+    fn seal_for(&self, state: &str, ttl: Duration) -> String {
+        let options = SealOptions::new().associated_data(&self.bound_to).ttl(ttl);
         self.codec.seal_with(state.as_bytes(), &options)
     }
 
-    /// Returns what was sealed; `None` for anything else, without saying what is wrong with it.
+    /// Returns the sealed state; `None` if it is invalid. The client does not get the reason.
     pub(crate) fn unseal(&self, sealed: &str) -> Option<String> {
-        let opened = self.codec.open_with(sealed, &self.about);
-        let opened =
-            opened.inspect_err(|error| tracing::info!(%error, "a requestState was not taken")).ok()?;
-        String::from_utf8(opened).ok()
+        let opened = self.codec.open_with(sealed, &self.bound_to);
+        String::from_utf8(
+            opened.inspect_err(|error| tracing::info!(%error, "a requestState is invalid")).ok()?,
+        )
+        .ok()
     }
 }
 
-/// The arguments of a call as text that does not go by the order of their members.
+/// Returns the arguments of a call as text that is the same for every order of their members.
 pub(crate) fn canonical(arguments: &Map<String, Value>) -> String {
     let mut arguments = Value::Object(arguments.clone());
     arguments.sort_all_objects();
@@ -84,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_good_for_what_it_was_sealed_for() {
+    fn a_state_is_valid_for_its_own_call_only() {
         let sealed = seal(&["ann", "triggerPopup", "{}"]).seal("q1");
         assert_eq!(seal(&["ann", "triggerPopup", "{}"]).unseal(&sealed).as_deref(), Some("q1"));
         for others in
@@ -93,18 +98,18 @@ mod tests {
             assert_eq!(seal(others).unseal(&sealed), None, "{others:?}");
         }
         assert_eq!(StateSealer::new(&[8; 32], &["ann", "triggerPopup", "{}"]).unwrap().unseal(&sealed), None);
-        // Where one part ends and the next begins is a part of it.
+        // The borders between the parts count.
         assert_eq!(seal(&["ab", "c"]).unseal(&seal(&["a", "bc"]).seal("x")), None);
         assert!(StateSealer::new(b"short", &[]).is_none());
     }
 
     #[test]
-    fn a_state_ends_in_time() {
+    fn a_state_expires() {
         let seal = seal(&["ann"]);
         let sealed = seal.seal_for("q1", Duration::from_millis(1));
         let end = Instant::now() + Duration::from_secs(10);
         while seal.unseal(&sealed).is_some() {
-            assert!(Instant::now() < end, "it never ends");
+            assert!(Instant::now() < end, "it never expires");
         }
     }
 
@@ -118,9 +123,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is changed about it, it is no state any more.
         #[test]
-        fn a_changed_state_is_none(at in any::<prop::sample::Index>(), to in "[A-Za-z0-9_.-]") {
+        fn a_changed_state_is_invalid(at in any::<prop::sample::Index>(), to in "[A-Za-z0-9_.-]") {
             let seal = seal(&["ann"]);
             let sealed = seal.seal("q0123456789abcdef");
             let at = at.index(sealed.len());
@@ -130,7 +134,7 @@ mod tests {
         }
 
         #[test]
-        fn nonsense_is_no_state(text in "\\PC{0,200}") {
+        fn nonsense_is_invalid(text in "\\PC{0,200}") {
             prop_assert_eq!(seal(&["ann"]).unseal(&text), None);
         }
     }

@@ -15,7 +15,7 @@ use crate::toolset::ToolsetSelection;
 use crate::transport::StreamTransport;
 use adjutant_app::App;
 use adjutant_app::client_registry::ConnectionKind;
-use adjutant_base::config::log::Edge as Recorded;
+use adjutant_base::config::log::Edge;
 use adjutant_base::config::toolsets::Toolset;
 use adjutant_host::recorder::RecordedStream;
 use adjutant_host::recorder::format::Direction;
@@ -23,8 +23,8 @@ use adjutant_host::recorder::format::Direction;
 /// How long the last answers may take to be written when everything else has ended.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Serves one connection until its input has ended and what was in flight is answered, or until the
-/// application stops. `pid` is the client's process, if it is known.
+/// Serves one connection until its input has ended and every request is answered, or until the application stops.
+/// `pid` is the client's process, if it is known.
 pub async fn serve_stream(
     app: Arc<App>,
     selection: ToolsetSelection,
@@ -33,21 +33,21 @@ pub async fn serve_stream(
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin,
 ) {
-    // A script that ends its input wants its call to end.
+    // A script ends its input to end its call.
     let grace = if kind == ConnectionKind::Script { Duration::ZERO } else { app.config.grace };
     let stop = app.shutdown.clone();
-    let connection = Arc::new(Connection::of(selection));
+    let connection = Arc::new(Connection::new(selection));
     let connected = Arc::new(app.clients.register(kind, selection.name(), pid));
-    let edge = if kind == ConnectionKind::Stdio { Recorded::Stdio } else { Recorded::Socket };
-    let about = pid.map_or_else(String::new, |pid| format!(", process {pid}"));
-    let tape = app.recorder.tape(edge, &format!("server {}{about}", selection.name()));
+    let edge = if kind == ConnectionKind::Stdio { Edge::Stdio } else { Edge::Socket };
+    let process = pid.map_or_else(String::new, |pid| format!(", process {pid}"));
+    let tape = app.recorder.tape(edge, &format!("server {}{process}", selection.name()));
     let input = RecordedStream::new(input, tape.clone(), Direction::C2s);
     let output = RecordedStream::new(output, tape, Direction::S2c);
     let client = ClientContext::new(app.clone(), selection, connected).with_connection(connection.clone());
     let session = client.asker().session;
     let handler = Handler::new(client);
     let transport = StreamTransport::new(input, connection.clone(), grace, stop);
-    converse(Service::new(handler, connection.clone()), transport, &connection, output).await;
+    run(Service::new(handler, connection.clone()), transport, &connection, output).await;
     if selection.has(Toolset::Questions) {
         if kind == ConnectionKind::Script && !app.shutdown.is_cancelled() {
             app.questions.withdraw(&session).await;
@@ -65,13 +65,13 @@ pub async fn serve_handler(
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin,
 ) {
-    let connection = Arc::new(Connection::of(ToolsetSelection::All));
+    let connection = Arc::new(Connection::new(ToolsetSelection::All));
     let transport = StreamTransport::new(input, connection.clone(), app.config.grace, app.shutdown.clone());
-    converse(handler, transport, &connection, output).await;
+    run(handler, transport, &connection, output).await;
 }
 
 /// Answers the messages of a transport until its end, and writes the answers.
-async fn converse<I: AsyncRead + Unpin + Send + 'static>(
+async fn run<I: AsyncRead + Unpin + Send + 'static>(
     service: impl rmcp::Service<RoleServer>,
     transport: StreamTransport<I>,
     connection: &Connection,
@@ -80,7 +80,7 @@ async fn converse<I: AsyncRead + Unpin + Send + 'static>(
     let ended = CancellationToken::new();
     let running = rmcp::service::serve_directly_with_ct(service, transport, None, ended.clone());
     let serve = async {
-        // The transport ends a grace period after its input; a handler that ignores its cancellation is not waited for.
+        // The transport ends a grace period after its input, and does not wait for a handler that ignores cancellation.
         let _ = running.waiting().await;
         connection.output.close();
     };
@@ -90,7 +90,7 @@ async fn converse<I: AsyncRead + Unpin + Send + 'static>(
         () = &mut serve => {
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, write).await;
         }
-        // The client reads no more, so no request that still runs could be answered.
+        // The client has stopped reading, so no running request could be answered.
         _ = &mut write => ended.cancel(),
     }
 }

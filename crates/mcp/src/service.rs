@@ -1,4 +1,4 @@
-//! Around rmcp's dispatch: a panic becomes an answer, and 2024-11-05 gets the contracts' shapes.
+//! Wrapper of rmcp's dispatch: a panic becomes an error response, and 2024-11-05 gets the contracts' forms.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Service {
         request: ClientRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let asked = match &request {
+        let initialize = match &request {
             ClientRequest::InitializeRequest(request) => Some(request.params.clone()),
             _ => None,
         };
@@ -47,7 +47,7 @@ impl Service {
         }
         let unsigned =
             Revision::of(&context) == Revision::V2026_07_28 && protocol_version::signs_json(request.method());
-        let listening = match &request {
+        let subscription = match &request {
             ClientRequest::SubscriptionsListenRequest(request) => {
                 let state =
                     SubscriberState::begin(self.handler.client(), &request.params.notifications).await;
@@ -55,32 +55,32 @@ impl Service {
             }
             _ => None,
         };
-        let handler = listening.as_ref().unwrap_or(&self.handler);
+        let handler = subscription.as_ref().unwrap_or(&self.handler);
         let result = rmcp::Service::handle_request(handler, request, context).await?;
         if unsigned && let Ok(mut result) = serde_json::to_value(&result) {
             protocol_version::sign_json(self.handler.client().selection, &mut result);
             return Ok(ServerResult::CustomResult(CustomResult(result)));
         }
-        Ok(match (asked, result) {
-            (Some(asked), ServerResult::InitializeResult(result)) => self.initialized(&asked, result),
+        Ok(match (initialize, result) {
+            (Some(params), ServerResult::InitializeResult(result)) => self.initialized(&params, result),
             (_, result) => result,
         })
     }
 
     fn initialized(
         &self,
-        asked: &InitializeRequestParams,
+        params: &InitializeRequestParams,
         result: rmcp::model::InitializeResult,
     ) -> ServerResult {
         let Some(revision) = Revision::parse(result.protocol_version.as_str()) else {
             return ServerResult::InitializeResult(result);
         };
-        self.connection.negotiated(revision);
+        self.connection.set_revision(revision);
         match protocol_version::contract_initialize(
             self.handler.client().selection,
             revision,
             &result,
-            &asked.client_info,
+            &params.client_info,
         ) {
             Some(value) => ServerResult::CustomResult(CustomResult(value)),
             None => ServerResult::InitializeResult(result),
@@ -95,7 +95,7 @@ impl rmcp::Service<RoleServer> for Service {
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let (id, revision) = (context.id.clone(), Revision::of(&context));
-        // The future of all methods together is large; rmcp moves what it spawns several times.
+        // Boxed, because the future of all methods is large and rmcp moves a spawned future several times.
         let answer = AssertUnwindSafe(Box::pin(self.answer(request, context))).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_| {
             tracing::error!(request.id = %id, "a handler panicked");

@@ -11,10 +11,10 @@ use adjutant_prompts::Catalogue;
 use adjutant_prompts::skills;
 
 /// Skills on one page.
-const PAGE: usize = 500;
+const PAGE_SIZE: usize = 500;
 const MARKDOWN: &str = "text/markdown";
 
-/// Returns the page behind `cursor`, which is the last name of the page before.
+/// Returns the page after `cursor`, which is the last name of the previous page.
 pub fn list(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListSkillsResult, ErrorData> {
     let (page, next) = page(catalogue, cursor)?;
     let mut result = ListSkillsResult::with_all_items(page.iter().map(skill).collect());
@@ -27,7 +27,7 @@ pub fn get(catalogue: &Catalogue, uri: &str) -> Result<GetSkillResult, ErrorData
     Ok(GetSkillResult::new(skill(find(catalogue, uri)?)))
 }
 
-/// The same skills as plain resources, for clients that know no skills.
+/// Returns the skills as resources, for clients without skills.
 pub(crate) fn resources(
     catalogue: &Catalogue,
     cursor: Option<&str>,
@@ -51,12 +51,12 @@ pub fn read(catalogue: &Catalogue, uri: &str) -> Result<ReadResourceResult, Erro
     Ok(ReadResourceResult::new(vec![text]))
 }
 
-/// Whether an address is one of a `SKILL.md` of ours, be it there or not.
-pub fn is_ours(uri: &str) -> bool {
+/// Whether a URI has the form of a `SKILL.md` here; the skill need not exist.
+pub fn is_skill_uri(uri: &str) -> bool {
     uri.strip_prefix(skills::BASE).is_some_and(|rest| rest.ends_with("/SKILL.md"))
 }
 
-/// Returns the digest of one `SKILL.md`; `None` where there is none.
+/// Returns the digest of one `SKILL.md`; `None` if it does not exist.
 pub fn digest(catalogue: &Catalogue, uri: &str) -> Option<String> {
     all(catalogue).iter().find(|skill| skill.uri == uri).map(|skill| skill.digest.clone())
 }
@@ -73,22 +73,22 @@ fn page<'a>(
     let start = match cursor {
         None => 0,
         Some(last) => {
-            let at = all.iter().position(|skill| skill.name == last);
-            // The list may have changed since the last page: the reader starts again.
-            at.ok_or_else(|| {
+            let position = all.iter().position(|skill| skill.name == last);
+            // The list may have changed since the last page; then the client starts again.
+            position.ok_or_else(|| {
                 ErrorData::invalid_params("the cursor is not valid (any more); list from the start", None)
             })? + 1
         }
     };
-    let page = &all[start..all.len().min(start + PAGE)];
+    let page = &all[start..all.len().min(start + PAGE_SIZE)];
     let more = start + page.len() < all.len();
     Ok((page, page.last().filter(|_| more).map(|skill| skill.name.clone())))
 }
 
 fn find<'a>(catalogue: &'a Catalogue, uri: &str) -> Result<&'a skills::Skill, ErrorData> {
-    let found = all(catalogue).iter().find(|skill| skill.uri == uri);
+    let skill = all(catalogue).iter().find(|skill| skill.uri == uri);
     // rmcp turns the code into the one of 2026-07-28 for clients of that revision.
-    found.ok_or_else(|| {
+    skill.ok_or_else(|| {
         ErrorData::resource_not_found(format!("unknown resource `{}`", error::clip(uri)), None)
     })
 }

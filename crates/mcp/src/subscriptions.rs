@@ -55,8 +55,8 @@ pub(crate) async fn notify_peer(client: &ClientContext, state: &SubscriberState,
         let change = tokio::select! {
             change = changes.next() => change,
             link = client.links.completed(&client.app) => {
-                let about = json!({"elicitationId": link});
-                let completed = CustomNotification::new("notifications/elicitation/complete", Some(about));
+                let params = json!({"elicitationId": link});
+                let completed = CustomNotification::new("notifications/elicitation/complete", Some(params));
                 if peer.send_notification(ServerNotification::CustomNotification(completed)).await.is_err() {
                     return;
                 }
@@ -102,7 +102,7 @@ pub(crate) async fn run_subscription(
         return;
     };
     let accepted = context.accepted();
-    let wants = |which: Option<bool>| which == Some(true);
+    let wants = |list: Option<bool>| list == Some(true);
     let sink = context.sink();
     // On a stream the transport ends the subscription and notifies the client.
     let stop = async {
@@ -140,16 +140,19 @@ pub(crate) async fn run_subscription(
     }
 }
 
-/// Returns the lists that a change may have made different.
+/// Returns the lists that a change may affect.
 async fn changed_lists(client: &ClientContext, state: &SubscriberState, change: Changed) -> Lists {
     match change {
         Changed::Prompts => Lists { prompts: true, resources: true, ..Lists::default() },
-        // What delegating may do, and so its annotations, changes with the agents.
+        // The annotations of `delegate_task` depend on the agents.
         Changed::Agents => Lists { tools: true, ..Lists::default() },
         Changed::Toolsets => Lists { tools: true, prompts: true, resources: true },
         Changed::Calendars => {
             let now = if client.has(Toolset::Assistant) {
-                timeout(READ_TIMEOUT, client.app.user_list.generation(assistant::LISTED)).await.ok().flatten()
+                timeout(READ_TIMEOUT, client.app.user_list.generation(assistant::MAX_LISTED_USERS))
+                    .await
+                    .ok()
+                    .flatten()
             } else {
                 None
             };

@@ -1,9 +1,12 @@
 //! Tasks of the Tasks extension (`io.modelcontextprotocol/tasks`) in their wire format.
 
-use rmcp::model::{CreateTaskResult, Task as Wire, TaskStatus};
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResult, CreateTaskResult, Task as Wire, TaskPayload, TaskStatus};
+use serde_json::Value;
 
 use crate::call_context::CallContext;
 use crate::client_context::ClientContext;
+use crate::error;
 use crate::protocol_version::Revision;
 use adjutant_agents::Task;
 use adjutant_agents::task::State;
@@ -16,6 +19,15 @@ pub(crate) const POLL_INTERVAL_MS: u64 = 2000;
 pub(crate) fn accepts_tasks(call: &CallContext<'_>) -> bool {
     call.revision == Revision::V2026_07_28
         && call.request.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks())
+}
+
+/// Returns the payload of a task that has a result. An agent that failed is a result with `isError`, which the
+/// extension counts as completed.
+pub(crate) fn completed(result: &CallToolResult) -> Result<TaskPayload, ErrorData> {
+    match serde_json::to_value(result) {
+        Ok(Value::Object(result)) => Ok(TaskPayload::Completed { result }),
+        Ok(_) | Err(_) => Err(error::internal()),
+    }
 }
 
 /// Returns the response to a call that became a task. The task is in the store already.

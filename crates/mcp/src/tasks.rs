@@ -1,17 +1,15 @@
-//! The Tasks extension of 2026-07-28 (`io.modelcontextprotocol/tasks`): a delegation, a question to the person, or a
-//! turn of Codex is a task of the protocol, kept in the store, so it is there again after a reconnect and after a
-//! restart of the hub.
+//! The Tasks extension of 2026-07-28 (`io.modelcontextprotocol/tasks`): a delegation, a question to the user, or a turn
+//! of Codex is a task of the protocol. The store keeps it, so it survives a reconnect and a restart of the hub.
 
 use rmcp::ErrorData;
 use rmcp::model::{DetailedTask, GetTaskResult, TaskPayload, UpdateTaskParams};
-use serde_json::Value;
 
 use crate::call_context::CallContext;
 use crate::client_context::ClientContext;
 use crate::error;
 use crate::protocol_version::Revision;
 use crate::task_wire;
-use crate::tools::agents::of_task;
+use crate::tools::agents::task_result;
 use crate::tools::{codex, questions};
 
 use adjutant_agents::task::{Ending, State};
@@ -31,20 +29,15 @@ pub async fn get(call: &CallContext<'_>, id: &str) -> Result<GetTaskResult, Erro
     let payload = match task.state {
         State::Queued | State::Running => TaskPayload::Working,
         State::Ended(Ending::Cancelled) => TaskPayload::Cancelled,
-        // An agent that failed is a result with `isError`, which the extension counts as completed.
         State::Ended(Ending::Succeeded | Ending::Failed | Ending::Lost) => {
-            let result = serde_json::to_value(of_task(&task, Revision::V2026_07_28));
-            match result {
-                Ok(Value::Object(result)) => TaskPayload::Completed { result },
-                Ok(_) | Err(_) => return Err(error::internal()),
-            }
+            task_wire::completed(&task_result(&task, Revision::V2026_07_28))?
         }
     };
-    call.client.delivered(&task, &call.request.ct).await;
+    call.client.mark_delivered(&task, &call.request.ct).await;
     Ok(GetTaskResult::new(DetailedTask::new(task_wire::agent_task(call.client, &task), payload)))
 }
 
-/// `tasks/cancel`: asks for the end; `tasks/get` tells when it has come.
+/// `tasks/cancel`: requests the end; `tasks/get` shows whether the task has ended.
 pub async fn cancel(client: &ClientContext, id: &str) -> Result<(), ErrorData> {
     if let Some(ticket) = question(client, id) {
         return questions::cancel(client, &ticket).await;
@@ -54,10 +47,10 @@ pub async fn cancel(client: &ClientContext, id: &str) -> Result<(), ErrorData> {
     }
     let task = find(client, id).await?;
     let viewer = Viewer::Caller(client.caller());
-    client.app.agents.cancel(&viewer, &task.id).await.map(drop).map_err(|fault| refused(&fault))
+    client.app.agents.cancel(&viewer, &task.id).await.map(drop).map_err(|error| to_protocol_error(&error))
 }
 
-/// `tasks/update`: an agent of ours asks its client nothing, so there is nothing to answer; that is no fault.
+/// `tasks/update`: an agent asks its client nothing, so an update of its task is accepted and ignored.
 pub async fn update(call: &CallContext<'_>, request: &UpdateTaskParams) -> Result<(), ErrorData> {
     if let Some(ticket) = question(call.client, &request.task_id) {
         return questions::update(call, &ticket, &request.input_responses).await;
@@ -68,7 +61,7 @@ pub async fn update(call: &CallContext<'_>, request: &UpdateTaskParams) -> Resul
     find(call.client, &request.task_id).await.map(drop)
 }
 
-/// The question that an id names: its form tells a question's ticket from a delegation's id.
+/// Returns the ticket of the question that an id names; a ticket and the id of a delegation differ in form.
 fn question(client: &ClientContext, id: &str) -> Option<Ticket> {
     Ticket::parse(id).filter(|_| client.selection.has(Toolset::Questions))
 }
@@ -79,12 +72,11 @@ async fn find(client: &ClientContext, id: &str) -> Result<Task, ErrorData> {
         let id = TaskId::parse(id).ok_or_else(unknown)?;
         client.app.agents.get(&Viewer::Caller(client.caller()), &id).await
     };
-    task.await.map_err(|fault| refused(&fault))
+    task.await.map_err(|error| to_protocol_error(&error))
 }
 
-fn refused(fault: &Error) -> ErrorData {
-    match fault {
-        Error::UnknownTask { .. } => ErrorData::invalid_params(fault.to_string(), None),
+fn to_protocol_error(error: &Error) -> ErrorData {
+    match error {
         Error::Store(source) => {
             tracing::error!(error = %source, "the store failed");
             error::internal()

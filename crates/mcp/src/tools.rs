@@ -1,8 +1,9 @@
-//! Dispatcher of the tools. A new toolset adds one line to each of the two functions.
+//! Dispatcher of the tools. A new toolset adds a few lines to each of [`list`] and [`dispatch`].
 
 pub mod agents;
 pub mod assistant;
 pub mod codex;
+mod definition;
 pub mod prompts;
 pub mod questions;
 
@@ -32,8 +33,8 @@ pub async fn list(client: &ClientContext, revision: Revision) -> Vec<Tool> {
         tools.extend(assistant::tools(revision, &client.app.config.assistant));
     }
     if client.has(Toolset::Codex) {
-        let whole = codex::tools(revision);
-        tools.extend(if client.selection == ToolsetSelection::All { codex::narrowed(whole) } else { whole });
+        let all = codex::tools(revision);
+        tools.extend(if client.selection == ToolsetSelection::All { codex::restrict(all) } else { all });
     }
     if client.has(Toolset::Questions) {
         tools.extend(questions::tools(revision));
@@ -41,18 +42,18 @@ pub async fn list(client: &ClientContext, revision: Revision) -> Vec<Tool> {
     tools
 }
 
-/// Calls a tool by name; what happened while the caller was away comes with the answer.
+/// Calls a tool by name, and appends undelivered answers to its result.
 pub async fn call(
     call: &CallContext<'_>,
     request: CallToolRequestParams,
 ) -> Result<CallToolResponse, ErrorData> {
     let name = request.name.clone();
-    let work = one(call, request);
+    let work = dispatch(call, request);
     let answer = within(trace_meta::of(&call.request.meta), work).await?;
     Ok(undelivered::append_undelivered(call, &name, answer).await)
 }
 
-async fn one(
+async fn dispatch(
     call: &CallContext<'_>,
     mut request: CallToolRequestParams,
 ) -> Result<CallToolResponse, ErrorData> {

@@ -1,11 +1,11 @@
-//! The toolset that a connection asked for, or all of them in one.
+//! The toolset selection of a connection: one toolset, or all of them.
 
 use adjutant_base::config::toolsets::Toolset;
 
 /// The toolset that one MCP connection serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolsetSelection {
-    /// All toolsets that the configuration leaves on.
+    /// All toolsets that the configuration enables.
     All,
     Agents,
     Assistant,
@@ -15,16 +15,9 @@ pub enum ToolsetSelection {
 }
 
 impl ToolsetSelection {
-    /// Whether the selection contains `toolset`. The configuration may still switch it off for [`Self::All`].
+    /// Whether the selection contains `toolset`. The configuration may still disable it for [`Self::All`].
     pub fn has(self, toolset: Toolset) -> bool {
-        match self {
-            Self::All => true,
-            Self::Agents => toolset == Toolset::Agents,
-            Self::Assistant => toolset == Toolset::Assistant,
-            Self::Codex => toolset == Toolset::Codex,
-            Self::Questions => toolset == Toolset::Questions,
-            Self::Prompts => toolset == Toolset::Prompts,
-        }
+        self == Self::All || self.name() == toolset.name()
     }
 
     /// Whether any selected toolset lists prompts and resources.
@@ -32,7 +25,7 @@ impl ToolsetSelection {
         self.has(Toolset::Prompts) || self.has(Toolset::Assistant)
     }
 
-    /// Returns the word for it in addresses and on the command line.
+    /// Returns the name in addresses and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -44,7 +37,7 @@ impl ToolsetSelection {
         }
     }
 
-    /// Returns the selection with this name; `None` if there is none. `popup` is accepted for `questions`, because it is
+    /// Returns the selection with this name; `None` for an unknown name. `popup` is accepted for `questions`, because it is
     /// the contract's name.
     pub fn from_name(name: &str) -> Option<Self> {
         if name == "popup" {

@@ -1,8 +1,8 @@
 //! Transport of newline-delimited JSON-RPC on any byte stream, as rmcp's `Transport`.
 //!
-//! Every accepted request gets exactly one answer, whatever the client sends. rmcp's own stdio transport drops
-//! bad lines in silence, takes work without bound and ends on a notification before `initialize`; what this one
-//! does instead is listed in the transport tests of `tests/it`, line by line.
+//! Every accepted request gets exactly one answer. rmcp's own stdio transport drops invalid lines without an error, accepts
+//! requests without a limit and ends on a notification before `initialize`. The transport tests of `tests/it` list what
+//! this transport does instead, line by line.
 
 pub mod decode;
 pub mod envelope;
@@ -46,23 +46,23 @@ const CROWDED_PAUSE: Duration = Duration::from_millis(1);
 pub struct StreamTransport<R> {
     lines: Lines<R>,
     connection: Arc<Connection>,
-    /// Messages that were read and not handed to rmcp yet.
-    read: VecDeque<ClientJsonRpcMessage>,
+    /// Messages that rmcp has not received yet.
+    received: VecDeque<ClientJsonRpcMessage>,
     grace: Duration,
-    /// Ends the reading as the end of the input does.
+    /// Has the same effect as the end of the input.
     stop: CancellationToken,
-    /// When the requests in flight are given up, once the input has ended.
+    /// When the requests in flight are abandoned, once the input has ended.
     until: Option<Instant>,
     first: bool,
 }
 
 impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
-    /// `grace` is how long requests in flight may go on after the end of the input.
+    /// `grace` is how long requests in flight may continue after the end of the input.
     pub fn new(input: R, connection: Arc<Connection>, grace: Duration, stop: CancellationToken) -> Self {
         Self {
             lines: Lines::new(input),
             connection,
-            read: VecDeque::new(),
+            received: VecDeque::new(),
             grace,
             stop,
             until: None,
@@ -109,7 +109,7 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
     fn accept_batch(&mut self, members: &[String]) {
         let number = self.connection.in_flight().open_batch();
         for text in members {
-            let taken = match read(text) {
+            let admitted = match read(text) {
                 Ok(Some(JsonRpcMessage::Request(request)))
                     if matches!(request.request, ClientRequest::InitializeRequest(_)) =>
                 {
@@ -122,7 +122,7 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
                 Ok(None) => Ok(()),
                 Err(refusal) => Err(refusal),
             };
-            if let Err(refusal) = taken {
+            if let Err(refusal) = admitted {
                 self.connection.in_flight().refuse_in_batch(number, refusal.to_json());
             }
         }
@@ -130,7 +130,7 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
         self.write_batch(answers);
     }
 
-    /// Enters a request into the table and hands the message on.
+    /// Admits a request to the table, and passes the message on.
     fn dispatch(
         &mut self,
         message: ClientJsonRpcMessage,
@@ -144,8 +144,8 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
                     ClientRequest::SubscriptionsListenRequest(_) => RequestKind::Listen,
                     _ => RequestKind::Plain,
                 };
-                let taken = self.connection.in_flight().admit(&request.id, kind, bytes, batch);
-                if let Err(reason) = taken {
+                let admitted = self.connection.in_flight().admit(&request.id, kind, bytes, batch);
+                if let Err(reason) = admitted {
                     let modern = protocol_version::is_stateless(request.request.get_meta());
                     let error = match reason {
                         Rejection::Duplicate => error::invalid_request(format!(
@@ -169,7 +169,7 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
                     let in_flight = self.connection.in_flight().ids(None).contains(id);
                     let answers = self.connection.in_flight().cancel(id);
                     self.write_batch(answers);
-                    if in_flight && self.connection.tells_cancelled() {
+                    if in_flight && self.connection.answers_cancelled() {
                         self.refuse(Refusal { id: Some(id.clone()), error: error::cancelled() });
                     }
                     self.connection.take_raw_result(id);
@@ -178,13 +178,13 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
-        self.read.push_back(message);
+        self.received.push_back(message);
         Ok(())
     }
 
     fn refuse(&self, refusal: Refusal) {
         let refusal = Refusal { error: self.connection.in_contract(refusal.error), ..refusal };
-        // Writing JSON into a vector fails for no value that we make.
+        // Writing JSON into a vector cannot fail for these values.
         let _ = self.connection.output.line(|bytes| serde_json::to_writer(bytes, &refusal.to_json()));
     }
 
@@ -194,9 +194,9 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
         }
     }
 
-    /// After the end of the input: open subscriptions end at once, calls get their grace, then they are given up. Each
-    /// is answered: whoever ended the input may still read.
-    async fn wind_down(&mut self) -> Option<ClientJsonRpcMessage> {
+    /// Ends the requests in flight after the end of the input: subscriptions at once, calls after the grace period. Each
+    /// gets a response, because the client may still read.
+    async fn end_requests(&mut self) -> Option<ClientJsonRpcMessage> {
         self.connection.end_input();
         let until = *self.until.get_or_insert_with(|| Instant::now() + self.grace);
         let listening = self.connection.in_flight().ids(Some(RequestKind::Listen)).pop();
@@ -210,46 +210,45 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
             }
             if timeout_at(until, completed).await.is_err() {
                 let running = self.connection.in_flight().ids(None).pop();
-                return running.map(|id| self.give_up(id));
+                return running.map(|id| self.abandon(id));
             }
         }
     }
 
-    /// Ends a subscription in order: on a stream the specification wants it cancelled (2026-07-28, cancellation) and
-    /// its request answered (subscriptions, graceful closure).
+    /// Ends a subscription as the specification of 2026-07-28 requires on a stream: a cancellation (cancellation) and a
+    /// response to the request (subscriptions, graceful closure).
     fn end_subscription(&self, id: RequestId) -> ClientJsonRpcMessage {
-        let params = CancelledNotificationParam::new(Some(id.clone()), Some(self.why().to_owned()));
-        let mut told = CancelledNotification::new(params);
+        let params = CancelledNotificationParam::new(Some(id.clone()), Some(self.end_reason().to_owned()));
+        let mut cancelled = CancelledNotification::new(params);
         let mut meta = NotificationMetaObject::new();
         meta.set_subscription_id(id.clone());
-        told.extensions.insert(meta);
-        let told: ServerJsonRpcMessage =
-            JsonRpcMessage::notification(ServerNotification::CancelledNotification(told));
-        let _ = put(&self.connection, &told);
+        cancelled.extensions.insert(meta);
+        let cancelled = ServerNotification::CancelledNotification(cancelled);
+        let _ = put(&self.connection, &JsonRpcMessage::notification(cancelled));
         let mut result = SubscriptionsListenResult::complete(id.clone());
         if let Some(selection) = self.connection.selection() {
             result.meta.set_server_info(protocol_version::server_info(selection));
         }
         let result = ServerResult::SubscriptionsListenResult(result);
-        self.instead(id.clone(), &JsonRpcMessage::response(result, id))
+        self.answer_for_handler(id.clone(), &JsonRpcMessage::response(result, id))
     }
 
-    /// Answers a call that had its grace.
-    fn give_up(&self, id: RequestId) -> ClientJsonRpcMessage {
-        let error = self.connection.in_contract(error::given_up(self.why()));
-        self.instead(id.clone(), &JsonRpcMessage::error(error, Some(id)))
+    /// Answers a call after its grace period.
+    fn abandon(&self, id: RequestId) -> ClientJsonRpcMessage {
+        let error = self.connection.in_contract(error::unfinished(self.end_reason()));
+        self.answer_for_handler(id.clone(), &JsonRpcMessage::error(error, Some(id)))
     }
 
-    /// What keeps a request from being served to its end.
-    fn why(&self) -> &'static str {
+    /// Returns the reason for which requests end early.
+    fn end_reason(&self) -> &'static str {
         if self.stop.is_cancelled() { "the server stopped" } else { "the input ended" }
     }
 
-    /// Answers a request in the place of its handler, and returns what ends that one.
-    fn instead(&self, id: RequestId, answer: &ServerJsonRpcMessage) -> ClientJsonRpcMessage {
-        // Writing JSON into a vector fails for no value that we make.
+    /// Answers a request instead of its handler, and returns the notification that cancels the handler.
+    fn answer_for_handler(&self, id: RequestId, answer: &ServerJsonRpcMessage) -> ClientJsonRpcMessage {
+        // Writing JSON into a vector cannot fail for these values.
         let _ = put(&self.connection, answer);
-        let params = CancelledNotificationParam::new(Some(id), Some(self.why().to_owned()));
+        let params = CancelledNotificationParam::new(Some(id), Some(self.end_reason().to_owned()));
         JsonRpcMessage::notification(ClientNotification::CancelledNotification(CancelledNotification::new(
             params,
         )))
@@ -257,8 +256,8 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
 }
 
 /// Waits until the next line may be read: no handshake is open, the client reads its answers, and the
-/// handlers keep up. Cancels and answers to our own requests come on the same stream, so long calls in flight
-/// delay the reader by a moment and no more.
+/// handlers keep up. Cancellations and responses to the hub's requests come on the same stream, so long calls in flight
+/// delay the reader only briefly.
 async fn wait_for_capacity(connection: &Connection) {
     connection.output.wait_for_capacity().await;
     loop {
@@ -275,7 +274,7 @@ async fn wait_for_capacity(connection: &Connection) {
     }
 }
 
-/// Reads one message out of its text.
+/// Reads one message from its text.
 pub fn read(text: &str) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     decode::typed(envelope::open(text)?)
 }
@@ -283,7 +282,7 @@ pub fn read(text: &str) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
 impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for StreamTransport<R> {
     type Error = serde_json::Error;
 
-    /// Puts the message into the output at once, in the order of the calls; only a slow client makes this wait.
+    /// Puts the message into the output at once, in the order of the calls; this waits only for a slow client.
     fn send(
         &mut self,
         item: ServerJsonRpcMessage,
@@ -299,11 +298,11 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for StreamTransport<R> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            if let Some(message) = self.read.pop_front() {
+            if let Some(message) = self.received.pop_front() {
                 return Some(message);
             }
             if self.until.is_some() {
-                return self.wind_down().await;
+                return self.end_requests().await;
             }
             let lines = &mut self.lines;
             let next = async {
@@ -324,7 +323,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for StreamTransport<R> {
                         lines::MAX_LINE
                     )),
                 }),
-                Line::End => return self.wind_down().await,
+                Line::End => return self.end_requests().await,
             }
         }
     }
@@ -335,7 +334,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for StreamTransport<R> {
     }
 }
 
-/// Writes a message of ours; an answer leaves the table of requests in flight.
+/// Writes a message of the hub. A response removes its request from the table of requests in flight.
 fn put(connection: &Connection, item: &ServerJsonRpcMessage) -> Result<(), serde_json::Error> {
     let id = match item {
         JsonRpcMessage::Response(response) => Some(&response.id),
@@ -345,17 +344,17 @@ fn put(connection: &Connection, item: &ServerJsonRpcMessage) -> Result<(), serde
     let Some(id) = id else {
         return connection.output.line(|bytes| serde_json::to_writer(bytes, item));
     };
-    let prepared = connection.take_raw_result(id);
+    let raw = connection.take_raw_result(id);
     let completion = connection.in_flight().complete(id);
-    let result = match (completion, prepared) {
-        (Completion::Nobody, _) => Ok(()),
+    let result = match (completion, raw) {
+        (Completion::Nowhere, _) => Ok(()),
         (Completion::Line, None) => connection.output.line(|bytes| serde_json::to_writer(bytes, item)),
-        (Completion::Line, Some(prepared)) => connection.output.line(|bytes| splice(bytes, item, &prepared)),
-        (Completion::Batch(number), prepared) => {
+        (Completion::Line, Some(raw)) => connection.output.line(|bytes| splice(bytes, item, &raw)),
+        (Completion::Batch(number), raw) => {
             let mut bytes = Vec::new();
-            match &prepared {
+            match &raw {
                 None => serde_json::to_writer(&mut bytes, item)?,
-                Some(prepared) => splice(&mut bytes, item, prepared)?,
+                Some(raw) => splice(&mut bytes, item, raw)?,
             }
             let answers = connection.in_flight().answer_in_batch(number, serde_json::from_slice(&bytes)?);
             match answers {
@@ -368,18 +367,18 @@ fn put(connection: &Connection, item: &ServerJsonRpcMessage) -> Result<(), serde
     result
 }
 
-/// Writes a tool's answer with prepared members in the place of its empty `content`.
+/// Writes a tool's result with raw members instead of its empty `content`.
 fn splice(
     bytes: &mut Vec<u8>,
     item: &ServerJsonRpcMessage,
-    prepared: &RawResult,
+    raw: &RawResult,
 ) -> Result<(), serde_json::Error> {
     let JsonRpcMessage::Response(response) = item else { return serde_json::to_writer(bytes, item) };
-    bytes.reserve(prepared.size_hint());
+    bytes.reserve(raw.size_hint());
     bytes.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     serde_json::to_writer(&mut *bytes, &response.id)?;
     bytes.extend_from_slice(br#","result":{"#);
-    prepared.write(bytes);
+    raw.write(bytes);
     let plain = matches!(&response.result, ServerResult::CallToolResult(result)
         if result.result_type.is_none() && result.is_error.is_none() && result.meta.is_none());
     if !plain && let Value::Object(mut rest) = serde_json::to_value(&response.result)? {

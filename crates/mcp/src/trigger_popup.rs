@@ -1,24 +1,24 @@
-//! The contract's own method, `triggerPopup`: a request without a handshake, answered by what the person chose.
+//! The contract's own method, `triggerPopup`: a request without a handshake, answered with the user's choice.
 
 use rmcp::ErrorData;
 use serde_json::{Map, Value, json};
 
-use crate::arguments::Fault;
+use crate::arguments::ArgumentError;
 use crate::call_context::CallContext;
 use crate::error;
-use crate::tools::questions::{draft, fault_of, wait_for, word};
+use crate::tools::questions::{argument_error, draft, outcome_message, wait_for};
 use adjutant_questions::{Draft, Error, FieldValue, Outcome, OutcomeKind, Question, State};
 
 /// The method's name; the tool has the same.
 pub const METHOD: &str = "triggerPopup";
 
-/// Asks, waits for as long as it takes, and returns the contract's result.
+/// Asks a question, waits for its outcome without a limit, and returns the contract's result.
 pub(crate) async fn trigger(call: &CallContext<'_>, params: Option<Value>) -> Result<Value, ErrorData> {
     let draft = read(params)?;
     let asker = call.client.asker();
     let questions = &call.client.app.questions;
-    let question = questions.ask(asker.clone(), draft).await.map_err(|fault| refused(&fault))?;
-    let question = wait_for(call, &question.ticket, None).await.map_err(|fault| refused(&fault))?;
+    let question = questions.ask(asker.clone(), draft).await.map_err(|error| refused(&error))?;
+    let question = wait_for(call, &question.ticket, None).await.map_err(|error| refused(&error))?;
     if question.state.outcome().is_some() && !call.request.ct.is_cancelled() {
         questions.mark_delivered(&asker.key, &question.ticket).await;
     }
@@ -30,26 +30,18 @@ pub fn read(params: Option<Value>) -> Result<Draft, ErrorData> {
     let arguments = match params {
         Some(Value::Object(arguments)) => arguments,
         Some(_) => {
-            return Err(error::invalid_params(
-                "params must be an object",
-                &[],
-                "type",
-                &Value::from("object"),
-            ));
+            let message = "params must be an object";
+            return Err(error::invalid_params(message, &[], "type", &Value::from("object")));
         }
         None => Map::new(),
     };
-    draft(&arguments).map_err(fault)
+    draft(&arguments).map_err(ArgumentError::into_protocol_error)
 }
 
-fn fault(fault: Fault) -> ErrorData {
-    error::invalid_params(fault.message, &fault.path, fault.validator, &fault.validator_value)
-}
-
-/// A question that was not asked, as the request's error.
+/// Returns the error of a request if its question could not be asked.
 pub fn refused(refusal: &Error) -> ErrorData {
-    if let Some(invalid) = fault_of(refusal) {
-        return fault(invalid);
+    if let Some(invalid) = argument_error(refusal) {
+        return invalid.into_protocol_error();
     }
     match refusal {
         Error::NotNow(availability) => error::unanswered(
@@ -58,10 +50,6 @@ pub fn refused(refusal: &Error) -> ErrorData {
             json!({"status": "unavailable", "availability": availability.as_str(), "ask_again": false}),
         ),
         Error::TooMany { .. } | Error::SameRequest { .. } => error::invalid_request(refusal.to_string()),
-        Error::Store(source) => {
-            tracing::error!(error = %source, "the store failed");
-            error::internal()
-        }
         other => {
             tracing::error!(error = %other, "a question could not be asked");
             error::internal()
@@ -69,7 +57,7 @@ pub fn refused(refusal: &Error) -> ErrorData {
     }
 }
 
-/// The result of a decided question: `selectedValue`, or the error that says why there is none.
+/// Returns the result of a decided question: `selectedValue`, or the error with the outcome.
 pub fn result(question: &Question) -> Result<Value, ErrorData> {
     let outcome = match &question.state {
         State::Decided(outcome) => outcome,
@@ -101,7 +89,7 @@ fn unanswered(outcome: &Outcome) -> ErrorData {
     if outcome.ask_differently {
         data["ask_differently"] = Value::from(true);
     }
-    let mut message = word(outcome).to_owned();
+    let mut message = outcome_message(outcome).to_owned();
     if let Some(note) = &outcome.note {
         data["note"] = Value::from(note.as_str());
         message = format!("{message}: {note}");
@@ -109,7 +97,7 @@ fn unanswered(outcome: &Outcome) -> ErrorData {
     error::unanswered(outcome.kind == OutcomeKind::TimedOut, message, data)
 }
 
-/// The whole response of a request whose id is `id`, as JSON; for streams that carry responses of earlier requests.
+/// Returns the JSON-RPC response to the request `id`, for streams that carry responses of earlier requests.
 pub fn response(id: &str, question: &Question) -> Value {
     let id: Value = serde_json::from_str(id).unwrap_or_default();
     match result(question) {

@@ -11,7 +11,7 @@ use adjutant_app::App;
 use adjutant_base::events::Event;
 use adjutant_questions::Ticket;
 
-/// Most URL elicitations of one connection that are remembered; the oldest are dropped first.
+/// Maximum URL elicitations that one connection remembers; the oldest are dropped first.
 const MAX_OPEN: usize = 64;
 
 /// The open links of one connection. Each is about a question.
@@ -23,13 +23,13 @@ pub struct UrlElicitations {
 
 #[derive(Debug, Default)]
 struct Open {
-    /// Of the last link.
+    /// The number of the last link.
     number: u64,
     links: VecDeque<(String, Ticket)>,
 }
 
 impl UrlElicitations {
-    /// Enters a link, and returns its name on the wire (`elicitationId`).
+    /// Registers a link, and returns its name on the wire (`elicitationId`).
     pub fn offer(&self, ticket: &Ticket) -> String {
         let mut open = self.open();
         open.number += 1;
@@ -43,8 +43,7 @@ impl UrlElicitations {
         id
     }
 
-    /// Waits until a question is decided that a link is about, and returns the link's name. Nothing is lost when it is
-    /// dropped.
+    /// Waits until the question of a link is decided, and returns the link's name. Cancel safe.
     pub async fn completed(&self, app: &App) -> String {
         let mut events = app.events.subscribe();
         loop {
@@ -55,7 +54,7 @@ impl UrlElicitations {
             }
             for (id, ticket) in links {
                 let question = app.questions.get(&ticket).await;
-                // A question that is not in the store any longer is over, too.
+                // A question that is no longer in the store counts as decided.
                 if question.is_ok_and(|question| question.state.outcome().is_none()) {
                     continue;
                 }

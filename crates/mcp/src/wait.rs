@@ -29,18 +29,18 @@ const MIN_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a closing connection may take to be reported as closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// What the cancellation of a waiting call means for its task.
+/// The effect of cancelling a waiting call on its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnCancel {
     /// The call is the task: it is cancelled too.
     CancelTask,
-    /// The call only looks.
+    /// The call only observes.
     LeaveTask,
 }
 
 /// Returns how long the client of a call waits for an answer; `None` means without a limit.
 ///
-/// The contract of 2024-11-05 knows no handles, so a call of it waits for the end.
+/// The contract of 2024-11-05 has no task ids, so its calls wait for the end.
 pub(crate) fn wait_limit(call: &CallContext<'_>) -> Option<Duration> {
     if call.revision == Revision::V2024_11_05 {
         return None;
@@ -48,7 +48,7 @@ pub(crate) fn wait_limit(call: &CallContext<'_>) -> Option<Duration> {
     (!waits_indefinitely(call)).then_some(call.client.app.config.delegation.patience)
 }
 
-/// Whether the client of a call waits without a limit: it wants progress notifications, or is known for it.
+/// Whether the client of a call waits without a limit: it wants progress notifications, or is known to wait.
 pub(crate) fn waits_indefinitely(call: &CallContext<'_>) -> bool {
     let name = call.client.connected.name().to_ascii_lowercase();
     let one_of = |names: &[&str]| names.iter().any(|known| name.starts_with(known));
@@ -56,8 +56,8 @@ pub(crate) fn waits_indefinitely(call: &CallContext<'_>) -> bool {
         && !one_of(&SHORT_TIMEOUT_CLIENTS)
 }
 
-/// Waits until the task has ended or `limit` is over, and returns it as it is then. The client is told what
-/// happens where it sent a token.
+/// Waits until the task has ended or `limit` is over, and returns it as it is then. A client that sent a token gets
+/// progress notifications.
 pub async fn wait(
     call: &CallContext<'_>,
     id: &TaskId,
@@ -151,8 +151,8 @@ impl Progress {
 
     /// Sends a notification if one is due, and returns how long to wait before the next.
     pub async fn notify(&mut self, request: &RequestContext<RoleServer>) -> Duration {
-        /// Characters of a line that a client shows.
-        const LINE: usize = 300;
+        /// Maximum characters of a line.
+        const MAX_LINE: usize = 300;
         let Some(token) = &self.token else { return KEEPALIVE_INTERVAL };
         let age = self.last.map_or(MAX_WAIT, |last| last.elapsed());
         if !(age >= KEEPALIVE_INTERVAL || self.fresh && age >= MIN_INTERVAL) {
@@ -167,8 +167,8 @@ impl Progress {
         self.fresh = false;
         let mut params = ProgressNotificationParam::new(token.clone(), self.sent);
         params.message =
-            Some(self.line.chars().take(LINE).collect()).filter(|line: &String| !line.is_empty());
-        // A client that is gone is noticed by the call's own token.
+            Some(self.line.chars().take(MAX_LINE).collect()).filter(|line: &String| !line.is_empty());
+        // The call's own token notices a disconnected client.
         let _ = request.peer.notify_progress(params).await;
         KEEPALIVE_INTERVAL
     }

@@ -1,4 +1,4 @@
-//! Responses in the assistant contract's own shapes, which clients of 2024-11-05 get.
+//! Responses in the assistant contract's form, which clients of 2024-11-05 get.
 
 use rmcp::ErrorData;
 use rmcp::model::{ClientRequest, RequestMetaObject};
@@ -11,7 +11,7 @@ use crate::protocol_version::Revision;
 use crate::toolset::ToolsetSelection;
 use adjutant_base::config::toolsets::Toolset;
 
-/// Answers a request of a client of 2024-11-05 in a shape that rmcp's types do not have: a `hash` next to a resource's
+/// Answers a request of a client of 2024-11-05 in a form that rmcp's types do not have: a `hash` next to a resource's
 /// text, and messages with the role `system` and a string as their content. `None` leaves the request to the handler.
 pub async fn contract(
     client: &ClientContext,
@@ -23,10 +23,10 @@ pub async fn contract(
         return None;
     }
     match request {
-        ClientRequest::ReadResourceRequest(request) if resources::is_ours(client, &request.params.uri) => {
+        ClientRequest::ReadResourceRequest(request) if resources::serves(client, &request.params.uri) => {
             Some(resources::contract(client, &request.params.uri, meta).await)
         }
-        ClientRequest::GetPromptRequest(request) if prompts::is_ours(client, &request.params.name) => {
+        ClientRequest::GetPromptRequest(request) if prompts::serves(client, &request.params.name) => {
             Some(prompts::contract(&request.params))
         }
         request if client.selection == ToolsetSelection::Assistant => {
@@ -36,7 +36,7 @@ pub async fn contract(
     }
 }
 
-/// Returns the capability that a request needs and the contract does not declare; the contract has a code for that.
+/// Returns the capability that a request needs and the contract does not declare. The contract has an error code for it.
 pub(super) fn undeclared(request: &ClientRequest) -> Option<&'static str> {
     match request {
         ClientRequest::SubscribeRequest(_) | ClientRequest::UnsubscribeRequest(_) => {

@@ -1,4 +1,4 @@
-//! Wrapping of requests whose response at 2024-11-05 has the contract's own shape, over HTTP.
+//! Wrapping of requests over HTTP that the contract of 2024-11-05 answers in its own form.
 //!
 //! rmcp passes only the results of custom methods through unchanged. Such a request is therefore wrapped in a custom
 //! method before rmcp sees it, and the handler unwraps it.
@@ -18,14 +18,14 @@ use adjutant_base::config::toolsets::Toolset;
 /// The custom method. A client that sends it itself gets the error for an unknown method.
 pub const METHOD: &str = "adjutant/contract";
 
-/// Wraps a request of a client of 2024-11-05 if the contract has a shape of its own for its response.
+/// Wraps a request of a client of 2024-11-05 if the contract has a form for the response.
 pub fn wrap(
     selection: ToolsetSelection,
     revision: Revision,
     message: ClientJsonRpcMessage,
 ) -> Result<ClientJsonRpcMessage, Refusal> {
     let JsonRpcMessage::Request(request) = &message else { return Ok(message) };
-    let shaped = match &request.request {
+    let has_form = match &request.request {
         ClientRequest::CustomRequest(custom) if custom.method == METHOD => {
             let error = error::unknown_method(METHOD);
             return Err(Refusal { id: Some(request.id.clone()), error });
@@ -35,7 +35,7 @@ pub fn wrap(
         }
         request => selection == ToolsetSelection::Assistant && undeclared(request).is_some(),
     };
-    if !shaped || revision != Revision::V2024_11_05 {
+    if !has_form || revision != Revision::V2024_11_05 {
         return Ok(message);
     }
     let params = json!({"message": message});

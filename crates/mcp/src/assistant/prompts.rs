@@ -1,10 +1,10 @@
-//! The three prompts of the assistant contract, for a model that plans or words a notification.
+//! The three prompts of the assistant contract, for a model that plans or writes a notification.
 
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::{Map, Value, json};
 
-use crate::arguments::{Fault, string};
+use crate::arguments::{ArgumentError, string};
 use crate::client_context::ClientContext;
 use crate::error;
 use crate::protocol_version::Revision;
@@ -16,32 +16,32 @@ const POLICY: &str = "notificationPolicy";
 const EMAIL: &str = "emailTemplate";
 const SPEECH: &str = "ttsScript";
 
-/// An argument: its name, what it is, and whether it must be there.
-type Declared = (&'static str, &'static str, bool);
+/// An argument: its name, its description, and whether it is required.
+type ArgumentSpec = (&'static str, &'static str, bool);
 
-const OF_POLICY: &[Declared] = &[
+const POLICY_ARGUMENTS: &[ArgumentSpec] = &[
     ("event_data", "Event data (JSON string)", true),
     ("user_preferences", "User preferences (JSON string)", false),
     ("history", "What was sent so far (JSON string)", false),
     ("timezone", "Time zone of the user", false),
 ];
-const OF_WORDING: &[Declared] = &[
+const WORDING_ARGUMENTS: &[ArgumentSpec] = &[
     ("event_title", "Event title", true),
     ("event_time", "Event time, with its zone", true),
     ("event_location", "Event location", false),
     ("urgency", "low, normal, high or urgent", false),
 ];
 
-/// Name, title, description and arguments, in the order they are listed.
-const PROMPTS: [(&str, &str, &str, &[Declared]); 3] = [
-    (POLICY, "Notification policy", "LLM prompt template for notification planning", OF_POLICY),
-    (EMAIL, "Notification mail", "Email notification template generator", OF_WORDING),
-    (SPEECH, "Notification call", "TTS script template for phone calls", OF_WORDING),
+/// Name, title, description and arguments, in the order of the list.
+const PROMPTS: [(&str, &str, &str, &[ArgumentSpec]); 3] = [
+    (POLICY, "Notification policy", "LLM prompt template for notification planning", POLICY_ARGUMENTS),
+    (EMAIL, "Notification mail", "Email notification template generator", WORDING_ARGUMENTS),
+    (SPEECH, "Notification call", "TTS script template for phone calls", WORDING_ARGUMENTS),
 ];
 
-/// The prompts as `revision` shows them.
-pub fn listed(revision: Revision) -> Vec<Prompt> {
-    let prompt = |(name, title, description, arguments): (&str, &str, &str, &[Declared])| {
+/// Returns the prompts as `revision` shows them.
+pub fn list(revision: Revision) -> Vec<Prompt> {
+    let prompt = |(name, title, description, arguments): (&str, &str, &str, &[ArgumentSpec])| {
         let arguments = arguments.iter().map(|(name, description, required)| {
             PromptArgument::new(*name).with_description(*description).with_required(*required)
         });
@@ -52,8 +52,8 @@ pub fn listed(revision: Revision) -> Vec<Prompt> {
     PROMPTS.into_iter().map(prompt).collect()
 }
 
-/// Whether a prompt is one of these: in the server of all toolsets a file of that name comes first.
-pub(super) fn is_ours(client: &ClientContext, name: &str) -> bool {
+/// Whether a name is one of these prompts. In the server of all toolsets a prompt file of that name overrides it.
+pub(super) fn serves(client: &ClientContext, name: &str) -> bool {
     if client.selection == ToolsetSelection::Assistant {
         return true;
     }
@@ -67,15 +67,15 @@ pub fn get(
     revision: Revision,
     request: &GetPromptRequestParams,
 ) -> Option<Result<GetPromptResult, ErrorData>> {
-    is_ours(client, &request.name).then(|| {
+    serves(client, &request.name).then(|| {
         let (description, Instructions { system, user }) = render(revision, request)?;
-        // No role of the specification gives orders: what the contract calls the system's part comes first.
+        // The specification has no role `system`, so the contract's message with that role comes first.
         let message = PromptMessage::new_text(Role::User, format!("{system}\n\n{user}"));
         Ok(GetPromptResult::new(vec![message]).with_description(description))
     })
 }
 
-/// The same in the contract's shape.
+/// Renders a prompt in the contract's form.
 pub(super) fn contract(request: &GetPromptRequestParams) -> Result<Value, ErrorData> {
     let (description, Instructions { system, user }) = render(Revision::V2024_11_05, request)?;
     Ok(json!({
@@ -110,12 +110,10 @@ fn render(
     Ok((description, instructions))
 }
 
-/// A faulty argument of a prompt is a protocol error at every revision.
+/// Returns an argument. An invalid argument of a prompt is a protocol error at every revision.
 fn argument(
     arguments: &Map<String, Value>,
-    (name, _, required): Declared,
+    (name, _, required): ArgumentSpec,
 ) -> Result<Option<&str>, ErrorData> {
-    string(arguments, name, required).map_err(|fault: Fault| {
-        error::invalid_params(fault.message, &fault.path, fault.validator, &fault.validator_value)
-    })
+    string(arguments, name, required).map_err(ArgumentError::into_protocol_error)
 }

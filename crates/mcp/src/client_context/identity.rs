@@ -8,45 +8,44 @@ use adjutant_app::client_registry::ConnectionKind;
 use adjutant_questions::{Asker, Route};
 
 impl ClientContext {
-    /// Looks up, once, whether the client works on a task here. Over HTTP that goes through the table of processes, so
-    /// what is found stays with the connection; a session keeps what it was opened with, for its later requests may
-    /// come over other ones.
+    /// Looks up once whether the client works on a task of this hub. Over HTTP that reads the table of processes, so the
+    /// connection keeps the result. A session keeps the result of its first connection.
     pub(crate) fn origin(&self) -> Origin {
-        let look =
+        let look_up =
             || self.link.as_ref().map_or_else(Origin::default, |link| self.app.agents.origin_over(link));
-        self.origin.get_or_init(look).clone()
+        self.origin.get_or_init(look_up).clone()
     }
 
-    /// Who asks, as the connection knows it. A client is the same one after a reconnect if it has the same name,
-    /// comes the same way and works in the same workspace; over HTTP, if its address says the same of it. What asks
-    /// from within a task is nobody's client but that task's.
+    /// Returns the identity of the client. It is the same after a reconnect if the name, the kind of connection and the
+    /// workspace are the same; over HTTP, if the label of the address is the same. An agent that works on a task is a
+    /// client of that task only.
     pub fn caller(&self) -> Caller {
         let connected = &self.connected;
-        let way = match connected.kind {
+        let transport = match connected.kind {
             ConnectionKind::Stdio => "stdio",
             ConnectionKind::Socket => "socket",
             ConnectionKind::Script => "script",
             ConnectionKind::Http | ConnectionKind::HttpSession => "http",
         };
         let workspace = self.app.workspace.as_deref().map(|folder| folder.display().to_string());
-        let mut place = workspace.or_else(|| self.label.clone()).unwrap_or_default();
+        let mut scope = workspace.or_else(|| self.label.clone()).unwrap_or_default();
         if connected.kind == ConnectionKind::Script {
-            // Two of the same name are two, and each is the same one when it comes back to another hub.
-            place = connected.pid.map(|pid| pid.to_string()).unwrap_or_default();
+            // Two scripts of the same name are different, and each keeps its identity when it reconnects to another hub.
+            scope = connected.pid.map(|pid| pid.to_string()).unwrap_or_default();
         }
         let origin = self.origin();
         let key = match &origin {
-            Origin::Task(task) => format!("{way}:{}:{place}:{task}", connected.name()),
-            Origin::Outside | Origin::Exited => format!("{way}:{}:{place}", connected.name()),
+            Origin::Task(task) => format!("{transport}:{}:{scope}:{task}", connected.name()),
+            Origin::Outside | Origin::Exited => format!("{transport}:{}:{scope}", connected.name()),
         };
         Caller { key, label: connected.label().to_owned(), origin }
     }
 
-    /// Who asks the person, as the connection knows it; the session is this connection alone.
+    /// Returns the asker of this client's questions; its session is this connection.
     pub fn asker(&self) -> Asker {
         let connected = &self.connected;
         let session = match connected.kind {
-            // A request over HTTP may be the only one; nobody can tell when such a client has gone.
+            // A request over HTTP may be the only one, and nothing shows that such a client has disconnected.
             ConnectionKind::Http => String::new(),
             ConnectionKind::Stdio
             | ConnectionKind::Socket
@@ -61,31 +60,31 @@ impl ClientContext {
         }
     }
 
-    /// Notes that the outcome of `task`, if it has one, goes out with the answer to a call.
-    pub async fn delivered(&self, task: &Task, call: &CancellationToken) {
+    /// Records that the response to a call delivers the outcome of `task`, if the task has one.
+    pub(crate) async fn mark_delivered(&self, task: &Task, call: &CancellationToken) {
         if task.outcome.is_some() && self.is_read(call) {
             self.app.agents.mark_delivered(&task.id).await;
         }
     }
 
-    /// Whether somebody is there to read the answer to a call. What may have nobody counts as not fetched, so it is
-    /// told again: told twice is better than lost.
+    /// Whether the client still reads the response to a call. If not, the response counts as undelivered and is sent
+    /// again: delivering it twice is better than losing it.
     pub(crate) fn is_read(&self, call: &CancellationToken) -> bool {
-        let gone = self.connection.as_ref().is_some_and(|connection| connection.input_ended());
-        !gone && !call.is_cancelled()
+        let ended = self.connection.as_ref().is_some_and(|connection| connection.input_ended());
+        !ended && !call.is_cancelled()
     }
 
-    /// Whether nothing was written since nothing waited for this client.
-    pub(crate) fn heard_all(&self) -> bool {
+    /// Whether the store has no writes since this client was up to date.
+    pub(crate) fn is_up_to_date(&self) -> bool {
         self.app
             .write_generation()
-            .is_some_and(|written| self.connected.is_up_to_date(&self.caller().key, written))
+            .is_some_and(|generation| self.connected.is_up_to_date(&self.caller().key, generation))
     }
 
-    /// Notes that nothing waited for this client when the store's number was `written`.
-    pub fn heard(&self, written: Option<u64>) {
-        if let Some(written) = written {
-            self.connected.mark_up_to_date(self.caller().key, written);
+    /// Records that nothing was undelivered for this client at this generation of the store.
+    pub(crate) fn mark_up_to_date(&self, generation: Option<u64>) {
+        if let Some(generation) = generation {
+            self.connected.mark_up_to_date(self.caller().key, generation);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Arguments that a prompt needs and its caller did not give: a client of the stateless revision that has forms is
-//! asked for them, and calls again with what the person filled in.
+//! Form for the required arguments that a call of `prompts/get` lacks. A client of the stateless revision that shows forms
+//! gets it, and calls again with the user's values.
 
 use rmcp::model::{GetPromptRequestParams, InputRequests, InputRequiredResult};
 use serde_json::{Map, Value, json};
@@ -12,40 +12,40 @@ use adjutant_prompts::{Argument, ArgumentType, Prompt};
 /// The name of the one form.
 const FORM: &str = "arguments";
 
-/// Puts what the person filled in into the request, and returns the form for what is still missing, if the client has
-/// forms.
-pub async fn missing(
+/// Adds the values of a filled form to the request, and returns the form for the arguments that are still missing, if
+/// the client shows forms.
+pub async fn missing_arguments(
     call: &CallContext<'_>,
     request: &mut GetPromptRequestParams,
 ) -> Option<InputRequiredResult> {
-    let declared = call.request.client_capabilities().and_then(|declared| declared.elicitation);
+    let kinds = call.request.client_capabilities().and_then(|declared| declared.elicitation);
     // `{}` means forms.
-    let has_forms = declared.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none());
+    let has_forms = kinds.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none());
     if call.revision < Revision::V2026_07_28 || !has_forms {
         return None;
     }
     let catalogue = call.client.prompts().await;
     let prompt = catalogue.find(&request.name)?;
-    // Nobody else's form, and none of another version of the file: what fits one form need not fit another. After a
-    // restart the person is asked again.
+    // The state is bound to the caller and to this version of the file, because the values of one form need not fit
+    // another form. After a restart the user gets the form again.
     let sealer =
         StateSealer::ephemeral(&["prompts/get", &call.client.caller().key, &prompt.name, &prompt.digest])?;
-    let own = request.request_state.take().is_some_and(|state| sealer.unseal(&state).is_some());
+    let is_valid = request.request_state.take().is_some_and(|state| sealer.unseal(&state).is_some());
     let reply =
-        request.input_responses.take().and_then(|mut responses| responses.remove(FORM)).filter(|_| own);
+        request.input_responses.take().and_then(|mut responses| responses.remove(FORM)).filter(|_| is_valid);
     let action = reply.as_ref().and_then(|reply| reply.get("action")?.as_str());
     if action == Some("accept")
-        && let Some(Value::Object(given)) = reply.as_ref().and_then(|reply| reply.get("content"))
+        && let Some(Value::Object(values)) = reply.as_ref().and_then(|reply| reply.get("content"))
     {
         let arguments = request.arguments.get_or_insert_default();
-        for (name, value) in given {
-            // What the caller said itself stands.
+        for (name, value) in values {
+            // The caller's own arguments come first.
             if prompt.declares(name) && !arguments.contains_key(name) {
                 arguments.insert(name.clone(), value.clone());
             }
         }
     } else if action.is_some() {
-        // A person who does not want to say it is not asked again: the call is answered as it is.
+        // A user who declined the form does not get it again: the call is answered without the values.
         return None;
     }
     let form = form(prompt, request.arguments.as_ref())?;
@@ -55,11 +55,11 @@ pub async fn missing(
 }
 
 /// Returns the params of the form for the required arguments without a value; `None` where there are none.
-fn form(prompt: &Prompt, given: Option<&Map<String, Value>>) -> Option<Value> {
+fn form(prompt: &Prompt, arguments: Option<&Map<String, Value>>) -> Option<Value> {
     let is_missing = |argument: &&Argument| {
         argument.required
             && argument.default.is_none()
-            && given.is_none_or(|given| !given.contains_key(&argument.name))
+            && arguments.is_none_or(|arguments| !arguments.contains_key(&argument.name))
     };
     let missing: Vec<&Argument> = prompt.arguments.iter().filter(is_missing).collect();
     if missing.is_empty() {
@@ -75,9 +75,9 @@ fn form(prompt: &Prompt, given: Option<&Map<String, Value>>) -> Option<Value> {
     }))
 }
 
-/// One argument as a property of a form, which knows choices of strings alone.
+/// Returns an argument as a property of a form; forms have choices of strings only.
 fn property(argument: &Argument) -> Value {
-    let words: Option<Vec<&str>> = argument.choices.iter().map(Value::as_str).collect();
+    let choices: Option<Vec<&str>> = argument.choices.iter().map(Value::as_str).collect();
     let kind = match argument.kind {
         ArgumentType::String => "string",
         ArgumentType::Integer => "integer",
@@ -85,9 +85,8 @@ fn property(argument: &Argument) -> Value {
         ArgumentType::Boolean => "boolean",
     };
     let mut property = json!({"type": kind});
-    match words {
-        Some(words) if !words.is_empty() => property = json!({"type": "string", "enum": words}),
-        Some(_) | None => {}
+    if let Some(choices) = choices.filter(|choices| !choices.is_empty()) {
+        property = json!({"type": "string", "enum": choices});
     }
     if !argument.description.is_empty() {
         property["description"] = Value::from(argument.description.as_str());

@@ -19,7 +19,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(5);
 pub(super) enum Changed {
     Prompts,
     Agents,
-    /// Which toolsets a client has; this is a setting and not only a file.
+    /// The toolsets of a client, which are a setting.
     Toolsets,
     /// Users, their calendars and their events may have changed.
     Calendars,

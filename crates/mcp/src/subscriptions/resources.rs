@@ -83,11 +83,12 @@ pub(super) async fn changed_resources(client: &ClientContext, watched: &WatchedR
     changed
 }
 
-/// Whether this client can watch a resource with this address, even if there is no such resource now.
+/// Whether this client can watch a resource with this address. The resource need not exist.
 pub(crate) fn can_be_watched(client: &ClientContext, uri: &str) -> bool {
-    let of_toolset = |toolset, ours: fn(&str) -> bool| client.has(toolset) && ours(uri);
+    let of_toolset = |toolset, has_form: fn(&str) -> bool| client.has(toolset) && has_form(uri);
     uri.len() <= MAX_ADDRESS_BYTES
-        && (of_toolset(Toolset::Prompts, skills::is_ours) || of_toolset(Toolset::Assistant, assistant::names))
+        && (of_toolset(Toolset::Prompts, skills::is_skill_uri)
+            || of_toolset(Toolset::Assistant, assistant::is_resource_uri))
 }
 
 /// Returns the part of a requested filter that is granted: the addresses that can be watched, at most
@@ -106,7 +107,7 @@ async fn version(client: &ClientContext, uri: &str) -> Option<Version> {
     if !can_be_watched(client, uri) {
         return Some(Version::Missing);
     }
-    let digest = if skills::is_ours(uri) {
+    let digest = if skills::is_skill_uri(uri) {
         skills::digest(&*client.prompts().await, uri)
     } else {
         assistant::digest(client, uri).await?

@@ -14,7 +14,7 @@ use adjutant_base::config::toolsets::Toolset;
 /// A generation that no list of users has, so that the next one counts as changed.
 const UNKNOWN_GENERATION: u64 = u64::MAX;
 
-/// What one subscriber was notified of.
+/// The state of one subscriber.
 #[derive(Debug, Default)]
 pub struct SubscriberState {
     pub(crate) watched: WatchedResources,
@@ -39,7 +39,8 @@ impl SubscriberState {
         changes.watch(&client.app);
         let granted = granted_filter(client, requested);
         let users = if client.has(Toolset::Assistant) && granted.resources_list_changed == Some(true) {
-            let generation = timeout_at(end, client.app.user_list.generation(assistant::LISTED)).await;
+            let generation =
+                timeout_at(end, client.app.user_list.generation(assistant::MAX_LISTED_USERS)).await;
             Some(generation.ok().flatten().unwrap_or(UNKNOWN_GENERATION))
         } else {
             None
@@ -53,7 +54,7 @@ impl SubscriberState {
         lock(&self.changes).take()
     }
 
-    /// Records the generation of the list of users that the client knows now. Returns whether it knew another one.
+    /// Records the generation of the list of users that the client knows now. Returns whether it knew a different one.
     pub(crate) fn record_users(&self, generation: u64) -> bool {
         lock(&self.users).replace(generation).is_some_and(|before| before != generation)
     }

@@ -1,5 +1,5 @@
-//! `list_agents` and `delegate_task` of the contract, and beside them what a newer client gets: handles for tasks
-//! that take longer than it waits, and many tasks at once.
+//! `list_agents` and `delegate_task` of the contract, and for newer clients the tools that follow tasks and delegate
+//! many of them at once.
 
 mod arguments;
 mod delegate_many;
@@ -10,20 +10,18 @@ mod schemas;
 mod tasks;
 
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, MetaObject};
+use rmcp::model::{CallToolResponse, CallToolResult};
 use serde_json::{Map, Value, json};
 
+use super::definition::{structured, with_problems};
 use crate::call_context::CallContext;
 use crate::protocol_version::Revision;
 use adjutant_agents::catalogue::Catalogue;
 pub(crate) use names::TASKS;
 use names::{CANCEL, DELEGATE, GET, LIST, MANY, WAIT};
-pub(crate) use result::of_task;
-pub use result::told;
+use result::CallError;
+pub(crate) use result::{ended_task, task_result};
 pub use schemas::tools;
-
-/// How many files that were left out one answer names.
-const PROBLEMS: usize = 100;
 
 /// Calls a tool of this toolset; `None` if no tool has this name at this revision.
 pub async fn call(
@@ -32,16 +30,20 @@ pub async fn call(
     arguments: &Map<String, Value>,
 ) -> Option<Result<CallToolResponse, ErrorData>> {
     let contract = call.revision == Revision::V2024_11_05;
-    Some(match name {
+    let response = match name {
         LIST => Ok(list(&*call.client.agents().await, call.revision).into()),
-        DELEGATE => delegate_task::one(call, arguments).await,
-        MANY if !contract => delegate_many::call(call, arguments).await,
-        GET if !contract => tasks::get(call, arguments).await,
-        WAIT if !contract => tasks::wait(call, arguments).await,
-        TASKS if !contract => tasks::list(call.client, call.revision, arguments).await,
-        CANCEL if !contract => tasks::cancel(call, arguments).await,
+        DELEGATE => delegate_task::call(call, arguments).await,
+        MANY if !contract => delegate_many::call(call, arguments).await.map(CallToolResponse::from),
+        GET if !contract => tasks::get(call, arguments).await.map(CallToolResponse::from),
+        WAIT if !contract => tasks::wait(call, arguments).await.map(CallToolResponse::from),
+        TASKS if !contract => tasks::list(call, arguments).await.map(CallToolResponse::from),
+        CANCEL if !contract => tasks::cancel(call, arguments).await.map(CallToolResponse::from),
         _ => return None,
-    })
+    };
+    Some(response.or_else(|error| match error {
+        CallError::Argument(error) => error.answer(call.revision),
+        CallError::Domain(error) => Ok(result::failed_call(&error).into()),
+    }))
 }
 
 fn list(catalogue: &Catalogue, revision: Revision) -> CallToolResult {
@@ -56,19 +58,9 @@ fn list(catalogue: &Catalogue, revision: Revision) -> CallToolResult {
         }
         entry
     });
-    let value = json!({"agents": agents.collect::<Vec<_>>()});
-    let mut result = result::plain(vec![ContentBlock::text(value.to_string())]);
-    if !contract {
-        result.structured_content = Some(value);
+    let mut result = structured(json!({"agents": agents.collect::<Vec<_>>()}));
+    if contract {
+        result.structured_content = None;
     }
-    if !catalogue.problems.is_empty() {
-        let problems = catalogue.problems.iter().take(PROBLEMS);
-        let problems: Vec<Value> = problems
-            .map(|problem| json!({"file": problem.source.relative, "problem": problem.message}))
-            .collect();
-        let mut meta = MetaObject::default();
-        meta.0.insert("adjutant/problems".to_owned(), Value::from(problems));
-        result.meta = Some(meta);
-    }
-    result
+    with_problems(result, &catalogue.problems)
 }

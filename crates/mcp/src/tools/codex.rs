@@ -1,9 +1,9 @@
-//! `codex` and `codex-reply`: the tools that `codex mcp-server` had until 0.153, over whichever back end is installed.
+//! `codex` and `codex-reply`: the tools that `codex mcp-server` had until 0.153, over the installed back end.
 //!
-//! A call tells what happens as `codex/event` notifications in the order in which it happens, and then answers. On
-//! stdio, where this stands in for Codex's own server, approvals are asked of the client in Codex's dialect of
-//! `elicitation/create`; elsewhere they are on the desk. A client that takes tasks gets one at once, where a person has
-//! another way to answer.
+//! A call sends the session's events as `codex/event` notifications in their order, and then answers. On stdio this
+//! replaces Codex's own server, so the client is asked for approvals in Codex's form of `elicitation/create`; elsewhere
+//! approvals are questions in the Inbox. A client that accepts tasks gets a task at once, except on stdio, where the
+//! user has no other way to answer.
 
 mod approvals;
 mod events;
@@ -20,7 +20,7 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 
-use crate::arguments::{self, Fault};
+use crate::arguments::{ArgumentError, object, required_string, string};
 use crate::call_context::CallContext;
 use crate::client_context::ClientContext;
 use crate::task_wire::accepts_tasks;
@@ -35,79 +35,77 @@ use adjutant_codex::thread::TurnOutcome;
 use adjutant_codex::thread_options::ThreadOptions;
 use events::Events;
 use names::{REPLY, START};
-pub use restrictions::narrowed;
-use result::{answered, failed};
+pub use restrictions::restrict;
+use result::{failed_call, turn_result};
 pub use schemas::tools;
 pub(crate) use tasks::is_turn;
 pub use tasks::{cancel, get, update};
 
-/// Entries of one read.
-const ENTRIES: usize = 200;
+/// Log entries of one read.
+const BATCH_SIZE: usize = 200;
 
 /// Calls a tool of this toolset; `None` if no tool has this name.
 pub async fn call(
     call: &CallContext<'_>,
     name: &str,
-    given: &Map<String, Value>,
+    arguments: &Map<String, Value>,
 ) -> Option<Result<CallToolResponse, ErrorData>> {
     let codex = &call.client.app.codex;
     if matches!(name, START | REPLY) && call.client.caller().origin != Origin::Outside {
-        // What it may do was decided when its task was delegated.
+        // Its permission was decided when its task was delegated.
         let text = "an agent that works on a delegated task cannot start Codex sessions";
         return Some(Ok(CallToolResult::error(vec![ContentBlock::text(text)]).into()));
     }
-    let begun = match name {
-        START => match start(call.client, given) {
-            Ok(start) => codex.start(start).await,
-            Err(fault) => return Some(fault.answer(call.revision).map(CallToolResponse::from)),
+    let started = match name {
+        START => match options(call.client, arguments) {
+            Ok(options) => codex.start(options).await,
+            Err(error) => return Some(error.answer(call.revision)),
         },
-        REPLY => match reply(given) {
+        REPLY => match reply(arguments) {
             Ok((thread, prompt)) => codex.reply(thread, prompt.to_owned()).await,
-            Err(fault) => return Some(fault.answer(call.revision).map(CallToolResponse::from)),
+            Err(error) => return Some(error.answer(call.revision)),
         },
         _ => return None,
     };
-    Some(match begun {
-        Ok(begun) if accepts_tasks(call) && call.client.connected.kind != ConnectionKind::Stdio => {
-            match tasks::created(call.client, begun).await {
-                Ok(task) => Ok(CallToolResponse::Task(task)),
-                Err(error) => Ok(failed(&error, given).into()),
-            }
+    let response = match started {
+        Ok(turn) if accepts_tasks(call) && call.client.connected.kind != ConnectionKind::Stdio => {
+            tasks::created(call.client, turn).await.map(CallToolResponse::Task)
         }
-        Ok(begun) => Ok(follow(call, begun).await.into()),
-        Err(error) => Ok(failed(&error, given).into()),
-    })
+        Ok(turn) => Ok(follow(call, turn).await.into()),
+        Err(error) => Err(error),
+    };
+    Some(Ok(response.unwrap_or_else(|error| failed_call(&error, arguments).into())))
 }
 
-fn start(client: &ClientContext, given: &Map<String, Value>) -> Result<ThreadOptions, Fault> {
+fn options(client: &ClientContext, arguments: &Map<String, Value>) -> Result<ThreadOptions, ArgumentError> {
     if client.selection == ToolsetSelection::All {
-        restrictions::check(given)?;
+        restrictions::check(arguments)?;
     }
-    let text = |name: &str| Ok::<_, Fault>(arguments::string(given, name, false)?.map(ToOwned::to_owned));
+    let text = |name: &str| Ok::<_, ArgumentError>(string(arguments, name, false)?.map(ToOwned::to_owned));
     Ok(ThreadOptions {
-        prompt: arguments::string(given, "prompt", true)?.unwrap_or_default().to_owned(),
+        prompt: required_string(arguments, "prompt")?.to_owned(),
         cwd: text("cwd")?,
         model: text("model")?,
         sandbox: text("sandbox")?,
         approval_policy: text("approval-policy")?,
         profile: text("profile")?,
-        config: arguments::object(given, "config")?.cloned().unwrap_or_default(),
+        config: object(arguments, "config")?.cloned().unwrap_or_default(),
         base_instructions: text("base-instructions")?,
         developer_instructions: text("developer-instructions")?,
         compact_prompt: text("compact-prompt")?,
     })
 }
 
-/// Returns the thread, by its name or by the one that it had before, and the prompt.
-fn reply(given: &Map<String, Value>) -> Result<(&str, &str), Fault> {
-    let older = arguments::string(given, "conversationId", false)?;
-    let thread = arguments::string(given, "threadId", older.is_none())?.or(older);
-    Ok((thread.unwrap_or_default(), arguments::string(given, "prompt", true)?.unwrap_or_default()))
+/// Returns the thread, by its name or by its older name, and the prompt.
+fn reply(arguments: &Map<String, Value>) -> Result<(&str, &str), ArgumentError> {
+    let older = string(arguments, "conversationId", false)?;
+    let thread = string(arguments, "threadId", older.is_none())?.or(older);
+    Ok((thread.unwrap_or_default(), required_string(arguments, "prompt")?))
 }
 
-/// Tells what happens, and returns the answer.
-async fn follow(call: &CallContext<'_>, begun: StartedTurn) -> CallToolResult {
-    let StartedTurn { thread, session, mut after, mut begins, ahead, ticket, mut answer } = begun;
+/// Sends the events of a turn to the client, and returns the turn's result.
+async fn follow(call: &CallContext<'_>, turn: StartedTurn) -> CallToolResult {
+    let StartedTurn { thread, session, mut after, mut begins, ahead, ticket, mut answer } = turn;
     let asks_client = call.client.connected.kind == ConnectionKind::Stdio;
     let mut events = Events::new(&thread, &call.request.id);
     let mut asking = JoinSet::new();
@@ -129,23 +127,23 @@ async fn follow(call: &CallContext<'_>, begun: StartedTurn) -> CallToolResult {
             }
             () = call.request.ct.cancelled(), if !cancelled => {
                 cancelled = true;
-                // A turn outlives the client that went away, and its answer is in the thread.
+                // A turn outlives a disconnected client, and its answer is in the thread.
                 if !cancelled_by_client(call).await {
                     break;
                 }
-                // One that ended in this moment needs no end.
+                // The turn may have ended meanwhile.
                 let _ = call.client.app.codex.withdraw(&thread, ticket).await;
             }
             () = tokio::time::sleep(pause) => {}
             Some(_) = asking.join_next() => {}
-            followed = session.log.next(after, ENTRIES) => match followed {
+            followed = session.log.next(after, BATCH_SIZE) => match followed {
                 LogRead::Entries(entries) => {
-                    // What comes before it is of other prompts.
+                    // Earlier entries belong to other prompts.
                     before = before.or_else(|| begins.try_recv().ok());
                     for entry in entries {
                         after = entry.seq;
-                        let ours = before.is_some_and(|before| entry.seq > before);
-                        for event in entry.batch.events.iter().filter(|_| ours) {
+                        let is_ours = before.is_some_and(|before| entry.seq > before);
+                        for event in entry.batch.events.iter().filter(|_| is_ours) {
                             if let (CodexEvent::ApprovalRequested { approval }, true) = (event, asks_client) {
                                 let (codex, peer) = (call.client.app.codex.clone(), call.request.peer.clone());
                                 let params = approvals::params(approval, &call.request.id);
@@ -173,11 +171,11 @@ async fn follow(call: &CallContext<'_>, begun: StartedTurn) -> CallToolResult {
         None if cancelled => None,
         None => answer.await.ok(),
     };
-    answered(&thread, last)
+    turn_result(&thread, last)
 }
 
 async fn notify(context: &RequestContext<RoleServer>, params: Value) {
     let notification = CustomNotification::new("codex/event", Some(params));
-    // A client that left needs no news.
+    // A disconnected client needs no events.
     let _ = context.peer.send_notification(ServerNotification::CustomNotification(notification)).await;
 }

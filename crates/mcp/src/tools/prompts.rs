@@ -1,19 +1,18 @@
 //! `list_prompts` and `expand_prompt`.
 
-use std::sync::Arc;
-
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Tool, ToolAnnotations};
+use rmcp::model::{CallToolResult, ContentBlock, Tool};
 use serde_json::{Map, Value, json};
 
-use crate::arguments::{self, Fault};
+use super::definition::{object, read_only, structured, success, tool, with_problems};
+use crate::arguments::{self, ArgumentError};
 use crate::call_context::CallContext;
 use crate::client_context::ClientContext;
 use crate::protocol_version::Revision;
 use crate::transport::preserialized::{RawResult, members};
 use adjutant_app::activity_log::ActivityKind;
 use adjutant_base::events::Event;
-use adjutant_prompts::{Argument, Catalogue, Error, Inputs, Problem};
+use adjutant_prompts::{Argument, Catalogue, Error, Inputs};
 
 /// Name of the tool that lists the prompts.
 pub const LIST: &str = "list_prompts";
@@ -26,33 +25,16 @@ const EXPAND_DESCRIPTION: &str = "Expands a named prompt command into a full pro
 before responding. Strip the leading colon from the command name and pass any remaining text (including quotes) as the \
 input. Do not bypass this tool or answer directly whenever a :-prefixed command is present.";
 
-/// How many files that were left out one answer names.
-const PROBLEMS: usize = 100;
-
 /// Returns the tools of the prompts: those of the contract at 2024-11-05, with titles, annotations and schemas later.
 pub fn tools(revision: Revision) -> Vec<Tool> {
-    let mut list = Tool::new(LIST, LIST_DESCRIPTION, schema(json!({"type": "object", "properties": {}})));
-    let mut expand = Tool::new(EXPAND, EXPAND_DESCRIPTION, schema(expand_schema(revision)));
-    if revision.has_annotations() {
-        list.annotations = Some(read_only("List prompt commands"));
-        expand.annotations = Some(read_only("Expand a prompt command"));
-    }
-    if revision.has_titles() {
-        list.title = Some("List prompt commands".to_owned());
-        expand.title = Some("Expand a prompt command".to_owned());
-        list.output_schema = Some(schema(list_output_schema()));
-        expand.output_schema = Some(schema(json!({
-            "type": "object",
-            "properties": {"prompt": {"type": "string", "description": "The full prompt, to be followed"}},
-            "required": ["prompt"],
-        })));
-    }
-    vec![list, expand]
-}
-
-/// Codex and Copilot run a tool without asking only if it says that it changes nothing.
-fn read_only(title: &str) -> ToolAnnotations {
-    ToolAnnotations::with_title(title).read_only(true).destructive(false).idempotent(true).open_world(false)
+    let (list, expand) = ("List prompt commands", "Expand a prompt command");
+    let none = json!({"type": "object", "properties": {}});
+    let prompt = json!({"prompt": {"type": "string", "description": "The full prompt, to be followed"}});
+    let schemas = (expand_schema(revision), object(prompt, &["prompt"]));
+    vec![
+        tool(revision, (LIST, list), LIST_DESCRIPTION, (none, list_output_schema()), read_only(list)),
+        tool(revision, (EXPAND, expand), EXPAND_DESCRIPTION, schemas, read_only(expand)),
+    ]
 }
 
 fn expand_schema(revision: Revision) -> Value {
@@ -95,13 +77,6 @@ fn list_output_schema() -> Value {
     })
 }
 
-fn schema(value: Value) -> Arc<Map<String, Value>> {
-    Arc::new(match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    })
-}
-
 /// Lists all commands by name.
 pub async fn list(call: &CallContext<'_>) -> CallToolResult {
     let catalogue = call.client.prompts().await;
@@ -115,10 +90,10 @@ pub async fn list(call: &CallContext<'_>) -> CallToolResult {
                 members(&json, &json)
             });
             connection.prepare(call.request.id.clone(), RawResult::Members(members.clone()));
-            empty()
+            success(Vec::new())
         }
     };
-    with_problems(result, &catalogue)
+    with_problems(result, &catalogue.problems)
 }
 
 fn listing(catalogue: &Catalogue, revision: Revision) -> Value {
@@ -147,19 +122,6 @@ fn argument(argument: &Argument) -> Value {
     entry
 }
 
-/// Names the files that were left out, where there are any.
-fn with_problems(mut result: CallToolResult, catalogue: &Catalogue) -> CallToolResult {
-    if catalogue.problems.is_empty() {
-        return result;
-    }
-    let problem = |problem: &Problem| json!({"file": problem.source.relative, "problem": problem.message});
-    let problems: Vec<Value> = catalogue.problems.iter().take(PROBLEMS).map(problem).collect();
-    let mut meta = MetaObject::default();
-    meta.0.insert("adjutant/problems".to_owned(), Value::from(problems));
-    result.meta = Some(meta);
-    result
-}
-
 /// Expands one command.
 pub async fn expand(
     call: &CallContext<'_>,
@@ -167,69 +129,59 @@ pub async fn expand(
 ) -> Result<CallToolResult, ErrorData> {
     let (command, inputs) = match read(arguments, call.revision) {
         Ok(read) => read,
-        Err(fault) => return fault.answer(call.revision),
+        Err(error) => return error.answer(call.revision),
     };
     let catalogue = call.client.prompts().await;
-    let error = match call.client.app.prompts.expand(&catalogue, command, inputs) {
+    match call.client.app.prompts.expand(&catalogue, command, inputs) {
         Ok(expansion) => {
-            expanded(call.client, &expansion.prompt.name, expansion.text.len());
-            return Ok(match &call.client.connection {
+            record_expansion(call.client, &expansion.prompt.name, expansion.text.len());
+            Ok(match &call.client.connection {
                 Some(connection) => {
                     connection.prepare(call.request.id.clone(), RawResult::Prompt(expansion.text));
-                    empty()
+                    success(Vec::new())
                 }
                 None => structured(json!({"prompt": expansion.text})),
-            });
+            })
         }
-        Err(error) => error,
-    };
-    refused(call.client, command, &error);
-    match error {
-        Error::Argument { message, path, validator, validator_value } => {
-            Fault { message, path, validator, validator_value: *validator_value }.answer(call.revision)
-        }
-        Error::Unknown { .. } | Error::TooLarge { .. } | Error::Template { .. } | Error::Broken { .. } => {
-            Ok(CallToolResult::error(vec![ContentBlock::text(error.to_string())]))
+        Err(error) => {
+            record_refusal(call.client, command, &error);
+            match error {
+                Error::Argument { message, path, validator, validator_value } => {
+                    ArgumentError { message, path, validator, validator_value: *validator_value }
+                        .answer(call.revision)
+                }
+                Error::Unknown { .. }
+                | Error::TooLarge { .. }
+                | Error::Template { .. }
+                | Error::Broken { .. } => {
+                    Ok(CallToolResult::error(vec![ContentBlock::text(error.to_string())]))
+                }
+            }
         }
     }
 }
 
-fn read(arguments: &Map<String, Value>, revision: Revision) -> Result<(&str, Inputs<'_>), Fault> {
+fn read(arguments: &Map<String, Value>, revision: Revision) -> Result<(&str, Inputs<'_>), ArgumentError> {
     let contract = revision == Revision::V2024_11_05;
-    let command = arguments::string(arguments, "command", true)?.unwrap_or_default();
+    let command = arguments::required_string(arguments, "command")?;
     let text = arguments::string(arguments, "input", contract)?.unwrap_or_default();
     let named = if contract { None } else { arguments::object(arguments, "arguments")? };
     Ok((command, Inputs { text, named }))
 }
 
-/// Tells the console that a command was expanded.
-pub fn expanded(client: &ClientContext, prompt: &str, bytes: usize) {
+/// Records that a command was expanded, and publishes it.
+pub fn record_expansion(client: &ClientContext, prompt: &str, bytes: usize) {
     let app = &client.app;
     app.activity
         .record(client.connected.label(), ActivityKind::Expanded { prompt: prompt.to_owned(), bytes });
     app.events.send(Event::PromptExpanded);
 }
 
-/// Tells the console that an expansion was refused.
-pub fn refused(client: &ClientContext, prompt: &str, error: &Error) {
+/// Records that an expansion was refused, and publishes it.
+pub fn record_refusal(client: &ClientContext, prompt: &str, error: &Error) {
     let app = &client.app;
     let prompt = prompt.chars().take(64).collect();
     app.activity
         .record(client.connected.label(), ActivityKind::Rejected { prompt, reason: error.to_string() });
     app.events.send(Event::PromptRefused);
-}
-
-fn empty() -> CallToolResult {
-    let mut result = CallToolResult::success(Vec::new());
-    // The contract shows no `isError` on success.
-    result.is_error = None;
-    result
-}
-
-/// The whole answer twice, as structured content and as text: some clients show the one, some the other.
-fn structured(value: Value) -> CallToolResult {
-    let mut result = empty();
-    result.content = vec![ContentBlock::text(value.to_string())];
-    result.structured_content = Some(value);
-    result
 }

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use crate::call_context::CallContext;
 use crate::input_required::InputResponse;
 use names::{AWAIT, FORM, TRIGGER};
-pub(crate) use result::{fault_of, told, word};
+pub(crate) use result::{argument_error, decided_question, outcome_message};
 pub use schemas::tools;
 pub(crate) use tasks::{cancel, get, update};
 pub(crate) use trigger_popup::draft;
@@ -43,6 +43,6 @@ pub(crate) async fn call(
     Some(match draft {
         // Boxed, because the future of all ways of delivery is large.
         Ok(draft) => Box::pin(answer_delivery::ask(call, name, arguments, draft, response)).await,
-        Err(fault) => fault.answer(call.revision).map(CallToolResponse::from),
+        Err(error) => error.answer(call.revision),
     })
 }

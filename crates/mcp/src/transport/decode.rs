@@ -1,7 +1,7 @@
 //! From a well-formed envelope to rmcp's typed message, by the method's name and never by trial.
 //!
 //! rmcp's own types are an untagged union: parameters that do not fit turn a known method into an unknown one.
-//! Here a known method with malformed parameters is an error that names the member at fault.
+//! Here a known method with malformed parameters is an error that names the invalid member.
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -18,7 +18,7 @@ use crate::error::{self, Refusal};
 use crate::protocol_version;
 use crate::transport::envelope::Envelope;
 
-/// Builds the typed message. `Ok(None)` is a notification or an error that nobody can use.
+/// Builds the typed message. `Ok(None)` is an unusable notification or error.
 pub fn typed(envelope: Envelope<'_>) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     match envelope {
         Envelope::Request { id, method, params } => match request(&method, params) {
@@ -38,9 +38,9 @@ pub fn typed(envelope: Envelope<'_>) -> Result<Option<ClientJsonRpcMessage>, Ref
     }
 }
 
-/// What a client answers to a request of ours: one of the shapes rmcp knows, else the value as it is.
+/// Returns a client's response to a request of the hub: in rmcp's type if there is one, else the value as it is.
 fn client_result(value: Value) -> ClientResult {
-    // What answers an approval of Codex: beside it may stand the members of an elicitation, as which it would be read.
+    // The answer to an approval of Codex may have the members of an elicitation too; rmcp would read it as one.
     if value.get("decision").is_some() {
         return ClientResult::CustomResult(CustomResult(value));
     }
@@ -59,20 +59,20 @@ fn params(raw: Option<&RawValue>) -> Result<Params, ErrorData> {
     let Some(raw) = raw else {
         return Ok(Params { map: Map::new(), meta: None, given: false });
     };
-    let fault = |message: &str, path: &[String], kind: &str| {
+    let invalid = |message: &str, path: &[String], kind: &str| {
         Err(error::invalid_params(message, path, "type", &Value::from(kind)))
     };
     let mut map = match serde_json::from_str(raw.get()) {
         Ok(Value::Object(map)) => map,
         Ok(Value::Null) => return Ok(Params { map: Map::new(), meta: None, given: false }),
-        Ok(_) => return fault("params must be an object", &[], "object"),
-        // The brackets were right when the envelope was read: this is a depth or an escape we do not take.
+        Ok(_) => return invalid("params must be an object", &[], "object"),
+        // The envelope's brackets matched, so this is a depth or an escape that is not accepted.
         Err(reason) => return Err(error::invalid_request(format!("params cannot be read: {reason}"))),
     };
     let meta = match map.shift_remove("_meta") {
         None | Some(Value::Null) => None,
         Some(Value::Object(meta)) => Some(meta),
-        Some(_) => return fault("params._meta must be an object", &["_meta".to_owned()], "object"),
+        Some(_) => return invalid("params._meta must be an object", &["_meta".to_owned()], "object"),
     };
     Ok(Params { map, meta, given: true })
 }
@@ -90,7 +90,7 @@ fn request(method: &str, raw: Option<&RawValue>) -> Result<ClientRequest, ErrorD
     }
     check(method, &params.map)?;
     if method == "resources/read" {
-        part(&mut params.map, &mut extensions);
+        move_part(&mut params.map, &mut extensions);
     }
     macro_rules! with {
         ($variant:ident) => {{
@@ -149,9 +149,8 @@ fn request(method: &str, raw: Option<&RawValue>) -> Result<ClientRequest, ErrorD
     })
 }
 
-/// `offset` and `limit` of the assistant's contract stand beside the `uri`; they are kept where the specification has
-/// room for them.
-fn part(params: &mut Map<String, Value>, extensions: &mut Extensions) {
+/// Moves `offset` and `limit` of the assistant's contract into `_meta`, where the specification allows them.
+fn move_part(params: &mut Map<String, Value>, extensions: &mut Extensions) {
     for name in ["offset", "limit"] {
         let Some(value) = params.shift_remove(name) else { continue };
         let mut meta = extensions.get::<RequestMetaObject>().cloned().unwrap_or_default();
@@ -160,14 +159,14 @@ fn part(params: &mut Map<String, Value>, extensions: &mut Extensions) {
     }
 }
 
-/// Whether the request names a revision that has no such method any more. It is unknown then, whatever its
-/// parameters are.
+/// Whether the request names a revision that removed its method. The method is unknown then, even with invalid
+/// parameters.
 fn removed(method: &str, extensions: &Extensions) -> bool {
     let methods = ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
     methods.contains(&method) && extensions.get().is_some_and(protocol_version::is_stateless)
 }
 
-/// The members without which a method means nothing, so that their fault can be named.
+/// Checks the types of the members that a method needs, so that an error can name the member.
 fn check(method: &str, params: &Map<String, Value>) -> Result<(), ErrorData> {
     let required: &[(&str, &str)] = match method {
         "initialize" => &[("protocolVersion", "string"), ("clientInfo", "object")],
@@ -192,39 +191,22 @@ fn check(method: &str, params: &Map<String, Value>) -> Result<(), ErrorData> {
         Value::String(_) => "string",
         _ => "other",
     };
-    for (name, kind) in required {
-        let path = [(*name).to_owned()];
-        match params.get(*name) {
-            None => {
-                let message = format!("params.{name} is missing");
-                return Err(error::invalid_params(message, &path, "required", &Value::Null));
-            }
-            Some(value) if kind_of(value) != *kind => {
-                let message = format!("params.{name} must be of type {kind}");
-                return Err(error::invalid_params(message, &path, "type", &Value::from(*kind)));
-            }
-            Some(_) => {}
-        }
-    }
-    for (name, kind) in optional {
-        match params.get(*name) {
-            None | Some(Value::Null) => {}
-            Some(value) if kind_of(value) != *kind => {
-                let message = format!("params.{name} must be of type {kind}");
-                return Err(error::invalid_params(
-                    message,
-                    &[(*name).to_owned()],
-                    "type",
-                    &Value::from(*kind),
-                ));
-            }
-            Some(_) => {}
-        }
+    let members = required.iter().map(|member| (member, true));
+    for ((name, kind), required) in members.chain(optional.iter().map(|member| (member, false))) {
+        let (reason, validator, value) = match params.get(*name) {
+            None if required => ("is missing".to_owned(), "required", Value::Null),
+            None => continue,
+            Some(Value::Null) if !required => continue,
+            Some(value) if kind_of(value) == *kind => continue,
+            Some(_) => (format!("must be of type {kind}"), "type", Value::from(*kind)),
+        };
+        let message = format!("params.{name} {reason}");
+        return Err(error::invalid_params(message, &[(*name).to_owned()], validator, &value));
     }
     Ok(())
 }
 
-/// The parameters of the one method that large texts come in, moved and not built anew.
+/// Returns the parameters of `tools/call`. Its large texts are moved and not copied.
 fn call(mut params: Map<String, Value>) -> Result<CallToolRequestParams, ErrorData> {
     let (name, arguments) = (params.shift_remove("name"), params.shift_remove("arguments"));
     if !params.is_empty() {
@@ -247,7 +229,7 @@ fn read<T: DeserializeOwned>(params: Map<String, Value>) -> Result<T, ErrorData>
     })
 }
 
-/// `None` for a notification whose parameters cannot be read: nobody waits for an answer to it.
+/// Returns a typed notification; `None` if its parameters are invalid, because a notification has no response.
 fn notification(method: &str, raw: Option<&RawValue>) -> Option<ClientNotification> {
     let mut params = params(raw).ok()?;
     let mut extensions = Extensions::new();

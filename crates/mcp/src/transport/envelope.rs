@@ -1,4 +1,4 @@
-//! The envelope of a JSON-RPC 2.0 message: what it is and whom it is for, before its parameters are read.
+//! Envelope of a JSON-RPC 2.0 message: its kind and its id, before its parameters are read.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -19,21 +19,21 @@ pub enum Envelope<'a> {
     Error { id: Option<RequestId>, error: &'a RawValue },
 }
 
-/// Reads the envelope of `text`. A member that stands twice counts as it stands last.
+/// Reads the envelope of `text`. Of a repeated member the last one counts.
 pub fn open(text: &str) -> Result<Envelope<'_>, Refusal> {
-    let nobody = |error| Refusal { id: None, error };
+    let without_id = |error| Refusal { id: None, error };
     let members: Members<'_> = match serde_json::from_str(text) {
         Ok(members) => members,
         Err(_) if text.starts_with('[') => {
-            return Err(nobody(match serde_json::from_str::<IgnoredAny>(text) {
+            return Err(without_id(match serde_json::from_str::<IgnoredAny>(text) {
                 Ok(_) => error::invalid_request("batches are served for revision 2025-03-26 alone"),
                 Err(reason) => error::not_json(&reason.to_string()),
             }));
         }
         Err(reason) if reason.is_data() => {
-            return Err(nobody(error::invalid_request("a message is a JSON object")));
+            return Err(without_id(error::invalid_request("a message is a JSON object")));
         }
-        Err(reason) => return Err(nobody(error::not_json(&reason.to_string()))),
+        Err(reason) => return Err(without_id(error::not_json(&reason.to_string()))),
     };
     let id = members.id.map(read_id);
     let readable = id.clone().flatten();
@@ -53,12 +53,12 @@ pub fn open(text: &str) -> Result<Envelope<'_>, Refusal> {
         }
         (None, Some(result), None) => match readable {
             Some(id) => Ok(Envelope::Result { id, result }),
-            None => Err(nobody(error::invalid_request("a result needs the id of its request"))),
+            None => Err(without_id(error::invalid_request("a result needs the id of its request"))),
         },
         (None, None, Some(error)) => Ok(Envelope::Error { id: readable, error }),
-        // An id here names a request of ours: answering under it could pass for an answer of the client's own.
+        // The id names a request of the hub, so an error with this id could be taken for the response to a client's request.
         (_, Some(_), _) | (_, _, Some(_)) => {
-            Err(nobody(error::invalid_request("a message has one of `method`, `result` and `error`")))
+            Err(without_id(error::invalid_request("a message has one of `method`, `result` and `error`")))
         }
         (None, None, None) => Err(refuse("member `method` is missing")),
     }
@@ -71,14 +71,14 @@ pub fn id_in_head(head: &[u8]) -> Option<RequestId> {
         Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
     };
     let found = RefCell::new(None);
-    // The text breaks off, so this fails; what was seen before stays.
+    // The text is cut off, so this fails, and the id that was read before remains.
     let _ = IdProbe(&found).deserialize(&mut serde_json::Deserializer::from_str(valid));
     found.into_inner()
 }
 
 /// Reads an id: a string, or a number with an integral value that fits 64 bits.
 fn read_id(raw: &RawValue) -> Option<RequestId> {
-    // `null`, and numbers such as 1.5, are refused by the type itself.
+    // The type rejects `null` and numbers such as 1.5.
     serde_json::from_str(raw.get()).ok()
 }
 
@@ -139,7 +139,7 @@ enum Key {
     Other,
 }
 
-/// Notes the id as soon as it has been read, so that it survives the error at the end of a cut text.
+/// Records the id as soon as it is read, so that it survives the error at the end of the text.
 struct IdProbe<'a>(&'a RefCell<Option<RequestId>>);
 
 impl<'de> DeserializeSeed<'de> for IdProbe<'_> {

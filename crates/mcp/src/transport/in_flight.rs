@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use rmcp::model::RequestId;
 use serde_json::Value;
 
-/// Requests in flight; one more is answered with a busy error.
+/// Maximum requests in flight; a further request gets a busy error.
 pub(crate) const MAX_IN_FLIGHT: usize = 512;
-/// Above this number, or this many bytes, of requests in flight the reader gives the handlers a moment.
-const CROWDED: usize = 64;
+/// From this number, or this many bytes, of requests in flight the reader pauses for the handlers.
+const CROWDED_REQUESTS: usize = 64;
 const CROWDED_BYTES: usize = 4 * 1024 * 1024;
 
 /// The kind of a request, as far as the transport treats it differently.
@@ -22,7 +22,7 @@ pub enum RequestKind {
 }
 
 #[derive(Debug)]
-struct Ticket {
+struct Entry {
     kind: RequestKind,
     bytes: usize,
     batch: Option<u64>,
@@ -48,18 +48,18 @@ pub enum Rejection {
 /// Where the answer to a removed request goes.
 #[derive(Debug)]
 pub(crate) enum Completion {
-    /// Nowhere, because the request is not in flight (any longer).
-    Nobody,
-    /// It is written as a line of its own.
+    /// Nowhere, because the request is not in flight.
+    Nowhere,
+    /// To a separate line.
     Line,
-    /// It belongs to a batch, see [`InFlight::answer_in_batch`].
+    /// To its batch, see [`InFlight::answer_in_batch`].
     Batch(u64),
 }
 
 /// The requests in flight.
 #[derive(Debug, Default)]
 pub struct InFlight {
-    tickets: HashMap<RequestId, Ticket>,
+    entries: HashMap<RequestId, Entry>,
     bytes: usize,
     initializing: bool,
     next_batch: u64,
@@ -75,13 +75,13 @@ impl InFlight {
         bytes: usize,
         batch: Option<u64>,
     ) -> Result<(), Rejection> {
-        if self.tickets.contains_key(id) {
+        if self.entries.contains_key(id) {
             return Err(Rejection::Duplicate);
         }
-        if self.tickets.len() >= MAX_IN_FLIGHT {
+        if self.entries.len() >= MAX_IN_FLIGHT {
             return Err(Rejection::Full);
         }
-        self.tickets.insert(id.clone(), Ticket { kind, bytes, batch });
+        self.entries.insert(id.clone(), Entry { kind, bytes, batch });
         self.bytes += bytes;
         self.initializing |= kind == RequestKind::Initialize;
         if let Some(batch) = batch.and_then(|number| self.batches.get_mut(&number)) {
@@ -90,20 +90,20 @@ impl InFlight {
         Ok(())
     }
 
-    /// Removes a request that is being answered.
+    /// Removes a request before its response is written.
     pub(crate) fn complete(&mut self, id: &RequestId) -> Completion {
-        let Some(ticket) = self.tickets.remove(id) else { return Completion::Nobody };
-        self.bytes -= ticket.bytes;
-        if ticket.kind == RequestKind::Initialize {
+        let Some(entry) = self.entries.remove(id) else { return Completion::Nowhere };
+        self.bytes -= entry.bytes;
+        if entry.kind == RequestKind::Initialize {
             self.initializing = false;
         }
-        ticket.batch.map_or(Completion::Line, Completion::Batch)
+        entry.batch.map_or(Completion::Line, Completion::Batch)
     }
 
     /// Removes a request that the client cancelled. An `initialize` cannot be cancelled.
-    /// Returns the answers of its batch if it was the last one the batch waited for.
+    /// Returns the answers of its batch if it was the last open request of the batch.
     pub fn cancel(&mut self, id: &RequestId) -> Option<Vec<Value>> {
-        if self.tickets.get(id)?.kind == RequestKind::Initialize {
+        if self.entries.get(id)?.kind == RequestKind::Initialize {
             return None;
         }
         match self.complete(id) {
@@ -111,7 +111,7 @@ impl InFlight {
                 self.batches.get_mut(&number)?.open -= 1;
                 self.finished(number)
             }
-            Completion::Line | Completion::Nobody => None,
+            Completion::Line | Completion::Nowhere => None,
         }
     }
 
@@ -128,14 +128,14 @@ impl InFlight {
         self.finished(number)
     }
 
-    /// Adds a refusal, which never was in flight, to a batch.
+    /// Adds an error to a batch for a request that was not admitted.
     pub(crate) fn refuse_in_batch(&mut self, number: u64, answer: Value) {
         if let Some(batch) = self.batches.get_mut(&number) {
             batch.answers.push(answer);
         }
     }
 
-    /// Adds the answer of a completed request to its batch. Returns all answers if it was the last one.
+    /// Adds the answer of a completed request to its batch. Returns all answers if this was the last one.
     pub(crate) fn answer_in_batch(&mut self, number: u64, answer: Value) -> Option<Vec<Value>> {
         let batch = self.batches.get_mut(&number)?;
         batch.answers.push(answer);
@@ -157,24 +157,24 @@ impl InFlight {
         self.initializing
     }
 
-    /// Whether there is so much in flight that the handlers should get a moment first.
+    /// Whether so many requests are in flight that the reader should pause.
     pub(crate) fn crowded(&self) -> bool {
-        self.tickets.len() >= CROWDED || self.bytes >= CROWDED_BYTES
+        self.entries.len() >= CROWDED_REQUESTS || self.bytes >= CROWDED_BYTES
     }
 
     /// Whether every accepted request has its answer.
     pub fn is_empty(&self) -> bool {
-        self.tickets.is_empty()
+        self.entries.is_empty()
     }
 
     /// Whether a request has no answer yet.
     pub fn has(&self, id: &RequestId) -> bool {
-        self.tickets.contains_key(id)
+        self.entries.contains_key(id)
     }
 
-    /// The ids in flight, all or the open subscriptions alone.
+    /// Returns the ids in flight, of all requests or of one kind.
     pub fn ids(&self, kind: Option<RequestKind>) -> Vec<RequestId> {
-        let wanted = |ticket: &Ticket| kind.is_none_or(|kind| ticket.kind == kind);
-        self.tickets.iter().filter(|(_, ticket)| wanted(ticket)).map(|(id, _)| id.clone()).collect()
+        let wanted = |entry: &Entry| kind.is_none_or(|kind| entry.kind == kind);
+        self.entries.iter().filter(|(_, entry)| wanted(entry)).map(|(id, _)| id.clone()).collect()
     }
 }

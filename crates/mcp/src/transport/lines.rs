@@ -1,4 +1,4 @@
-//! Lines out of a byte stream: bounded, cancel-safe, nothing copied.
+//! Lines of a byte stream: bounded, cancel safe and without copies.
 
 use std::io;
 use std::ops::Range;
@@ -7,12 +7,12 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Bytes of one line; a longer one is reported and skipped.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
-/// Bytes kept of a line that is too long, to find its id in.
-const HEAD: usize = 4096;
-/// The least room made for one read.
-const READ: usize = 16 * 1024;
-/// A buffer that grew past this for one large message is given back.
-const KEEP: usize = 256 * 1024;
+/// Bytes of a line that is too long, in which its id is searched.
+const HEAD_BYTES: usize = 4096;
+/// Minimum free bytes of the buffer for one read.
+const MIN_READ_BYTES: usize = 16 * 1024;
+/// A buffer that grew past this for one large message is freed.
+const MAX_RETAINED_BYTES: usize = 256 * 1024;
 
 /// One line of input.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Lines<R> {
     buffer: Vec<u8>,
     /// Where the next line starts in the buffer.
     start: usize,
-    /// Up to where no line end was found.
+    /// The end of the bytes without a line end.
     scanned: usize,
     /// The head of a line that is being skipped.
     skipping: Option<Vec<u8>>,
@@ -50,7 +50,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         &self.buffer[line.clone()]
     }
 
-    /// Returns the next line. Dropping the future loses nothing. A read error counts as the end of the input.
+    /// Returns the next line. Cancel safe. A read error counts as the end of the input.
     pub async fn next(&mut self) -> Line {
         loop {
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.scanned..]) {
@@ -74,7 +74,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                     None => Line::Whole(line),
                 };
             }
-            self.make_room();
+            self.prepare_read();
             match self.input.read_buf(&mut self.buffer).await {
                 Ok(0) => self.ended = true,
                 Ok(_) => {}
@@ -86,11 +86,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     fn head(&self, line: &Range<usize>) -> Vec<u8> {
         let bytes = self.bytes(line);
-        bytes[..bytes.len().min(HEAD)].to_vec()
+        bytes[..bytes.len().min(HEAD_BYTES)].to_vec()
     }
 
-    /// Drops what was handed out, starts skipping a line that grew too long, and makes room for a read.
-    fn make_room(&mut self) {
+    /// Drops the lines that were returned, starts to skip a line that is too long, and reserves bytes for a read.
+    fn prepare_read(&mut self) {
         if self.skipping.is_some() {
             self.buffer.clear();
             (self.start, self.scanned) = (0, 0);
@@ -100,15 +100,15 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             (self.start, self.scanned) = (0, 0);
         } else if self.start == self.buffer.len() {
             self.buffer.clear();
-            if self.buffer.capacity() > KEEP {
+            if self.buffer.capacity() > MAX_RETAINED_BYTES {
                 self.buffer = Vec::new();
             }
             (self.start, self.scanned) = (0, 0);
-        } else if self.start > 0 && self.buffer.capacity() - self.buffer.len() < READ {
+        } else if self.start > 0 && self.buffer.capacity() - self.buffer.len() < MIN_READ_BYTES {
             self.buffer.drain(..self.start);
             self.scanned -= self.start;
             self.start = 0;
         }
-        self.buffer.reserve(READ);
+        self.buffer.reserve(MIN_READ_BYTES);
     }
 }

@@ -1,8 +1,8 @@
 //! Results of tools that are written as bytes.
 //!
-//! rmcp's model would hold a large answer as a tree of values and copy it several times, and a general serializer
-//! looks at every byte alone. Measured on a 1 MiB prompt, writing the text straight into the output with its clean
-//! runs copied whole is what keeps a call within a few copies of its length.
+//! rmcp's model would hold a large result as a tree of values and copy it several times, and a general serializer
+//! examines every byte alone. With a 1 MiB prompt, measurements show that a call stays within a few copies of the text
+//! only if the text is written directly into the output and its runs without escapes are copied as a whole.
 
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ enum Depth {
     Twice,
 }
 
-/// Returns the [`RawResult::Members`] of an answer whose text and whose structured content, as JSON, are made already.
+/// Returns the members of [`RawResult::Members`] for a text and structured content as JSON.
 pub(crate) fn members(text: &str, json: &str) -> Arc<str> {
     let text = Value::from(text);
     format!(r#""content":[{{"type":"text","text":{text}}}],"structuredContent":{json}"#).into()
 }
 
 impl RawResult {
-    /// Bytes that [`Self::write`] will append, at least.
+    /// The minimum bytes that [`Self::write`] appends.
     pub(crate) fn size_hint(&self) -> usize {
         match self {
             Self::Members(members) => members.len(),
@@ -64,7 +64,7 @@ impl RawResult {
     }
 }
 
-/// Whether a byte cannot stand in a JSON string as it is (RFC 8259, section 7).
+/// Whether a JSON string needs an escape for a byte (RFC 8259, section 7).
 fn special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }

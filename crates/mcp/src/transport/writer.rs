@@ -7,18 +7,18 @@ use std::time::Duration;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
-/// Bytes that may wait for a client that reads slowly before we stop reading what it sends.
+/// Unwritten bytes of a slow client at which the hub stops reading its input.
 const MAX_BACKLOG_BYTES: usize = 1024 * 1024;
-/// A buffer that grew past this for a large answer is given back once nothing follows for [`SHRINK_TIMEOUT`].
+/// A buffer that grew past this for a large answer is freed once nothing follows for [`SHRINK_TIMEOUT`].
 const MAX_RETAINED_BYTES: usize = 256 * 1024;
-/// A client that asks for large answers in a row gets them out of the same memory.
+/// Several large answers in a row use the same memory.
 const SHRINK_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// What waits to be written.
+/// The unwritten output of a connection.
 #[derive(Debug, Default)]
 pub struct Output {
     waiting: Mutex<Waiting>,
-    /// There is something to write, or the end was asked for.
+    /// There is something to write, or the end was requested.
     filled: Notify,
     /// Something was written.
     drained: Notify,
@@ -30,13 +30,12 @@ struct Waiting {
     /// Bytes that the writer took and has not written yet.
     writing: usize,
     closing: bool,
-    /// The other side is gone: what is put in is dropped.
+    /// The client has disconnected, so further output is dropped.
     broken: bool,
 }
 
 impl Output {
-    /// Appends one line. `write` puts the message into the buffer; what it leaves there on an error is taken
-    /// back.
+    /// Appends one line. `write` puts the message into the buffer; its bytes are removed after an error.
     pub fn line<E>(&self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
         let mut waiting = self.lock();
         if waiting.broken {
@@ -73,7 +72,7 @@ impl Output {
         self.filled.notify_one();
     }
 
-    /// Writes until [`Self::close`], or until the other side is gone.
+    /// Writes until [`Self::close`], or until the client disconnects.
     pub(crate) async fn write_to(&self, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
         let mut batch = Vec::new();
         loop {

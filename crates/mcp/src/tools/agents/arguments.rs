@@ -5,20 +5,21 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::arguments::{Fault, array, choice, integer, mistyped, object, string};
+use crate::arguments::{ArgumentError, array, choice, integer, object, required_string};
+use crate::call_context::CallContext;
 use crate::protocol_version::Revision;
+use crate::trace_meta;
 use adjutant_agents::definition::{Isolation, Permission};
-use adjutant_agents::{Caller, Request, shell_words};
+use adjutant_agents::{Request, shell_words};
 
-/// Reads one delegation. 2024-11-05 knows the three arguments of the contract, and no others.
+/// Parses one delegation. 2024-11-05 has the three arguments of the contract, and no others.
 pub(super) fn delegation(
+    call: &CallContext<'_>,
     arguments: &Map<String, Value>,
-    revision: Revision,
-    caller: &Caller,
-) -> Result<Request, Fault> {
-    let text = |name| Ok(string(arguments, name, true)?.unwrap_or_default().to_owned());
+) -> Result<Request, ArgumentError> {
+    let text = |name| required_string(arguments, name).map(str::to_owned);
     let request = Request {
-        caller: caller.clone(),
+        caller: call.client.caller(),
         agent: text("agent")?,
         task: text("task")?,
         workdir: text("working_directory")?,
@@ -27,9 +28,9 @@ pub(super) fn delegation(
         checks: Vec::new(),
         isolation: None,
         permission: None,
-        trace: BTreeMap::new(),
+        trace: trace_meta::of(&call.request.meta).map_or_else(BTreeMap::new, |trace| trace.environment()),
     };
-    if revision == Revision::V2024_11_05 {
+    if call.revision == Revision::V2024_11_05 {
         return Ok(request);
     }
     let checks = array(arguments, "checks")?.map(Vec::as_slice).unwrap_or_default();
@@ -43,15 +44,15 @@ pub(super) fn delegation(
     })
 }
 
-fn check((position, value): (usize, &Value)) -> Result<Vec<String>, Fault> {
-    let fault = |what| mistyped(&position.to_string(), what).below(&["checks"]);
+fn check((position, value): (usize, &Value)) -> Result<Vec<String>, ArgumentError> {
+    let error = |kind| ArgumentError::wrong_type(&position.to_string(), kind).below(&["checks"]);
     match value {
         Value::String(line) => shell_words::split(line)
-            .map_err(|_| fault("line of plain words, for no shell reads it; or an array of strings")),
+            .map_err(|_| error("line of plain words, for no shell reads it; or an array of strings")),
         Value::Array(words) => {
             let words: Option<_> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
-            words.ok_or_else(|| fault("array of strings"))
+            words.ok_or_else(|| error("array of strings"))
         }
-        _ => Err(fault("array of strings")),
+        _ => Err(error("array of strings")),
     }
 }

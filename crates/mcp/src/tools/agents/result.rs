@@ -1,32 +1,46 @@
-//! A task as a tool's answer: the agent's message first, then the run report; both again as structured content.
+//! A task as a tool's result: the agent's message first, then the run report; both again as structured content.
 
-use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
-use serde_json::{Map, Value};
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Value, json};
 
 use super::names::{GET, WAIT};
+use crate::arguments::ArgumentError;
 use crate::protocol_version::Revision;
+use crate::tools::definition::success;
 use adjutant_agents::task::{Ending, State};
 use adjutant_agents::{Error, Task};
 
-/// Most bytes of a patch that stand in the text; the structured content has the whole.
+/// Maximum bytes of a patch in the text; the structured content has the whole.
 const MAX_PATCH: usize = 64 * 1024;
 
-/// Characters of a task's message that go along with the answer to another call.
+/// Maximum characters of a task's message in the result of another call.
 const MAX_MESSAGE: usize = 8 * 1024;
 
-/// A result with this text, without `isError`: the contract shows none on success.
-pub(super) fn plain(content: Vec<ContentBlock>) -> CallToolResult {
-    let mut result = CallToolResult::success(content);
-    result.is_error = None;
-    result
+/// The reason for which a call of this toolset has no result.
+#[derive(Debug)]
+pub(super) enum CallError {
+    Argument(ArgumentError),
+    Domain(Error),
 }
 
-/// What was refused, as a sentence that the model reads.
-pub(super) fn refused(error: &Error) -> CallToolResponse {
-    CallToolResult::error(vec![ContentBlock::text(sentence(error))]).into()
+impl From<ArgumentError> for CallError {
+    fn from(error: ArgumentError) -> Self {
+        Self::Argument(error)
+    }
 }
 
-/// The error as a sentence; what only the log may know is logged.
+impl From<Error> for CallError {
+    fn from(error: Error) -> Self {
+        Self::Domain(error)
+    }
+}
+
+/// Returns the result of a call that the domain refused, as a sentence that the model reads.
+pub(super) fn failed_call(error: &Error) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(sentence(error))])
+}
+
+/// Returns the error as a sentence, and logs what only the log may know.
 pub(super) fn sentence(error: &Error) -> String {
     if let Error::Store(source) = error {
         tracing::error!(error = %source, "the store failed");
@@ -34,34 +48,36 @@ pub(super) fn sentence(error: &Error) -> String {
     error.to_string()
 }
 
-/// The answer about a task: its result once it has ended, else how far it is and what to call next.
-pub(crate) fn of_task(task: &Task, revision: Revision) -> CallToolResult {
-    let texts = texts(task, revision);
-    let mut result = plain(texts.into_iter().map(ContentBlock::text).collect());
+/// Returns the result about a task: the task's own result once it has ended, before that its state and the next step.
+pub(crate) fn task_result(task: &Task, revision: Revision) -> CallToolResult {
+    let mut result = success(texts(task, revision).into_iter().map(ContentBlock::text).collect());
     if failed(task) {
         result.is_error = Some(true);
     }
     if revision > Revision::V2024_11_05 {
-        result.structured_content = Some(Value::Object(structured(task)));
+        result.structured_content = Some(structured(task));
     }
     result
 }
 
-/// A task that has ended as news for who delegated it: its message, and where the rest is.
-pub fn told(task: &Task) -> Value {
-    let mut members = Map::new();
-    members.insert("task_id".to_owned(), Value::from(task.id.as_str()));
-    members.insert("agent".to_owned(), Value::from(task.agent.as_str()));
-    members.insert("status".to_owned(), Value::from(task.state.as_str()));
-    let Some(outcome) = task.outcome.as_deref() else { return Value::Object(members) };
-    let message = outcome.message.as_deref().unwrap_or_default();
-    members.insert("message".to_owned(), Value::from(message.chars().take(MAX_MESSAGE).collect::<String>()));
-    if failed(task) {
-        members.insert("failure".to_owned(), Value::from(outcome.sentence()));
+/// Returns an ended task for a client that did not wait for it: the message, and the tool that shows the rest.
+pub(crate) fn ended_task(task: &Task) -> Value {
+    let mut members = common(task);
+    if let Some(outcome) = task.outcome.as_deref() {
+        let message = outcome.message.as_deref().unwrap_or_default();
+        members["message"] = Value::from(message.chars().take(MAX_MESSAGE).collect::<String>());
+        if failed(task) {
+            members["failure"] = Value::from(outcome.sentence());
+        }
+        members["summary"] = Value::from(outcome.summary());
+        members["next"] = Value::from(format!("{GET} with this task_id shows the whole of it."));
     }
-    members.insert("summary".to_owned(), Value::from(outcome.summary()));
-    members.insert("next".to_owned(), Value::from(format!("{GET} with this task_id shows the whole of it.")));
-    Value::Object(members)
+    members
+}
+
+/// Returns the members that every JSON of a task begins with.
+fn common(task: &Task) -> Value {
+    json!({"task_id": task.id.as_str(), "agent": task.agent, "status": task.state.as_str()})
 }
 
 /// Whether a task has ended without success.
@@ -69,9 +85,9 @@ pub(super) fn failed(task: &Task) -> bool {
     matches!(task.state, State::Ended(Ending::Failed | Ending::Cancelled | Ending::Lost))
 }
 
-/// What a reader of text gets, in blocks.
+/// Returns the text of a task, in blocks.
 pub(super) fn texts(task: &Task, revision: Revision) -> Vec<String> {
-    let Some(outcome) = task.outcome.as_deref() else { return vec![standing(task)] };
+    let Some(outcome) = task.outcome.as_deref() else { return vec![state_sentence(task)] };
     let message = outcome.message.clone().unwrap_or_default();
     let mut texts = Vec::new();
     if failed(task) {
@@ -99,28 +115,27 @@ pub(super) fn texts(task: &Task, revision: Revision) -> Vec<String> {
     texts
 }
 
-/// The task as structured content.
-pub(super) fn structured(task: &Task) -> Map<String, Value> {
-    let mut members = Map::new();
-    members.insert("task_id".to_owned(), Value::from(task.id.as_str()));
-    members.insert("agent".to_owned(), Value::from(task.agent.as_str()));
-    members.insert("status".to_owned(), Value::from(task.state.as_str()));
+/// Returns the task as structured content.
+pub(super) fn structured(task: &Task) -> Value {
+    let mut value = common(task);
     if let Some(outcome) = task.outcome.as_deref() {
         // An outcome is made of maps with text keys, so it is a JSON object.
-        if let Ok(Value::Object(told)) = serde_json::to_value(outcome) {
-            members.extend(told);
+        if let (Some(members), Ok(Value::Object(more))) =
+            (value.as_object_mut(), serde_json::to_value(outcome))
+        {
+            members.extend(more);
         }
-    } else {
-        if let Some(position) = task.position {
-            members.insert("position".to_owned(), Value::from(position));
-        }
-        members.insert("next".to_owned(), Value::from(next(task)));
+        return value;
     }
-    members
+    if let Some(position) = task.position {
+        value["position"] = Value::from(position);
+    }
+    value["next"] = Value::from(next_step(task));
+    value
 }
 
-/// Says where a task stands that has not ended.
-pub(super) fn standing(task: &Task) -> String {
+/// Returns a sentence about the state of a task that has no outcome yet.
+fn state_sentence(task: &Task) -> String {
     let state = match (task.state, task.position, task.cancelling) {
         (State::Ended(ending), _, _) => format!("has ended: {}", ending.as_str()),
         (_, _, true) => "is being cancelled".to_owned(),
@@ -128,9 +143,9 @@ pub(super) fn standing(task: &Task) -> String {
         (State::Queued, None, _) => "is queued".to_owned(),
         (State::Running, _, _) => format!("is running on {}", task.runner),
     };
-    format!("Task {} for agent `{}` {state}. {}", task.id, task.agent, next(task))
+    format!("Task {} for agent `{}` {state}. {}", task.id, task.agent, next_step(task))
 }
 
-fn next(task: &Task) -> String {
+fn next_step(task: &Task) -> String {
     format!("Call {WAIT} with task_id {} to wait for its result; it goes on in any case.", task.id)
 }

@@ -1,17 +1,16 @@
 //! Descriptions and schemas of the agents' tools: those of the contract at 2024-11-05, more of them later.
 
-use std::sync::Arc;
-
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
 use super::names::{CANCEL, DELEGATE, GET, LIST, MANY, TASKS, WAIT};
 use crate::protocol_version::Revision;
+use crate::tools::definition::{object, read_only, tool};
 use adjutant_agents::catalogue::Catalogue;
 use adjutant_agents::definition::{Isolation, Permission};
 
-/// Agents that the description of an argument names; `list_agents` names all.
-const NAMED: usize = 40;
+/// Maximum agents that the description of an argument names; `list_agents` names all.
+const MAX_NAMED: usize = 40;
 
 const LIST_DESCRIPTION: &str = "List the agents that a task can be delegated to, with what each is for.";
 const DELEGATE_DESCRIPTION: &str = "Delegate a task to a named agent, which works on it in the given directory, and \
@@ -30,34 +29,45 @@ const TASKS_DESCRIPTION: &str =
 const CANCEL_DESCRIPTION: &str = "Cancel one of your delegated tasks. It is reported as cancelled only once no \
 process of it is left.";
 
-/// The tools as `revision` shows them. What delegating may do depends on the agents there are.
+/// Returns the tools as `revision` shows them. The annotations of a delegation depend on the agents' permissions.
 pub fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
-    let nothing = || schema(json!({"type": "object", "properties": {}}));
-    if revision == Revision::V2024_11_05 {
-        return vec![
-            Tool::new(LIST, LIST_DESCRIPTION, nothing()),
-            Tool::new(DELEGATE, DELEGATE_DESCRIPTION, schema(object(contract(), &REQUIRED))),
-        ];
-    }
+    let none = || json!({"type": "object", "properties": {}});
+    let tool = |(name, title): (&'static str, &str), description: &str, input, output, annotations| {
+        tool(revision, (name, title), description.to_owned(), (input, output), annotations)
+    };
+    let list_agents =
+        || tool((LIST, "List agents"), LIST_DESCRIPTION, none(), agents_output(), read_only("List agents"));
+    // An agent that may only read changes nothing; clients run such a tool without asking.
     let permission = catalogue.agents.values().map(|agent| agent.permission).max().unwrap_or_default();
-    let one = one(catalogue);
-    let delegate = format!("{DELEGATE_DESCRIPTION}{DELEGATE_MORE}");
+    let delegates = |title: &str| {
+        ToolAnnotations::with_title(title)
+            .read_only(false)
+            .destructive(permission > Permission::ReadOnly)
+            .idempotent(false)
+            .open_world(permission > Permission::WorkspaceWrite)
+    };
+    let delegate = |description: &str, input| {
+        let title = "Delegate a task";
+        tool((DELEGATE, title), description, object(input, &REQUIRED), task_output(), delegates(title))
+    };
+    if revision == Revision::V2024_11_05 {
+        return vec![list_agents(), delegate(DELEGATE_DESCRIPTION, contract())];
+    }
+    let mut one = delegation(catalogue);
     let many = object(
         json!({
-            "tasks": {"type": "array", "minItems": 1, "maxItems": super::delegate_many::MAX_TASKS, "items": object(plain(one.clone()), &REQUIRED), "description": "Each with the arguments of delegate_task"},
+            "tasks": {"type": "array", "minItems": 1, "maxItems": super::delegate_many::MAX_TASKS, "items": object(without_descriptions(one.clone()), &REQUIRED), "description": "Each with the arguments of delegate_task"},
             "background": {"type": "boolean", "description": "Return the task ids at once"},
         }),
         &["tasks"],
     );
-    let task = || {
-        object(
-            json!({"task_id": {"type": "string", "description": "The id that delegate_task gave"}}),
-            &["task_id"],
-        )
-    };
+    one["background"] =
+        json!({"type": "boolean", "description": "Return the task id at once; task_wait fetches the result"});
+    let id = json!({"type": "string", "description": "The id that delegate_task gave"});
+    let task = || object(json!({"task_id": id}), &["task_id"]);
     let wait = object(
         json!({
-            "task_id": {"type": "string", "description": "The id that delegate_task gave"},
+            "task_id": id,
             "seconds": {"type": "integer", "minimum": 1, "maximum": crate::wait::MAX_WAIT.as_secs(), "description": "How long to wait"},
         }),
         &["task_id"],
@@ -70,89 +80,25 @@ pub fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
         }),
         &[],
     );
-    let mut one = one;
-    one["background"] =
-        json!({"type": "boolean", "description": "Return the task id at once; task_wait fetches the result"});
-    let looks = Kind::Looks;
-    let delegates = Kind::Delegates(permission);
+    let reads = |name: &'static str, title: &str, description: &str, input, output| {
+        tool((name, title), description, input, output, read_only(title))
+    };
+    let (several, cancels) = ("Delegate several tasks", "Cancel a task");
     vec![
+        list_agents(),
+        delegate(&format!("{DELEGATE_DESCRIPTION}{DELEGATE_MORE}"), one),
+        tool((MANY, several), MANY_DESCRIPTION, many, many_output(), delegates(several)),
+        reads(GET, "Show a task", GET_DESCRIPTION, task(), task_output()),
+        reads(WAIT, "Wait for a task", WAIT_DESCRIPTION, wait, task_output()),
+        reads(TASKS, "List tasks", TASKS_DESCRIPTION, listing, list_output()),
         tool(
-            revision,
-            LIST,
-            "List agents",
-            LIST_DESCRIPTION.to_owned(),
-            json!({"type": "object", "properties": {}}),
-            agents_output(),
-            looks,
-        ),
-        tool(
-            revision,
-            DELEGATE,
-            "Delegate a task",
-            delegate,
-            object(one, &REQUIRED),
-            task_output(),
-            delegates,
-        ),
-        tool(
-            revision,
-            MANY,
-            "Delegate several tasks",
-            MANY_DESCRIPTION.to_owned(),
-            many,
-            many_output(),
-            delegates,
-        ),
-        tool(revision, GET, "Show a task", GET_DESCRIPTION.to_owned(), task(), task_output(), looks),
-        tool(revision, WAIT, "Wait for a task", WAIT_DESCRIPTION.to_owned(), wait, task_output(), looks),
-        tool(revision, TASKS, "List tasks", TASKS_DESCRIPTION.to_owned(), listing, list_output(), looks),
-        tool(
-            revision,
-            CANCEL,
-            "Cancel a task",
-            CANCEL_DESCRIPTION.to_owned(),
+            (CANCEL, cancels),
+            CANCEL_DESCRIPTION,
             task(),
             task_output(),
-            Kind::Cancels,
+            read_only(cancels).read_only(false),
         ),
     ]
-}
-
-/// What a tool does to the world, as its annotations have to say.
-#[derive(Clone, Copy)]
-enum Kind {
-    Looks,
-    /// It lets agents do at most this.
-    Delegates(Permission),
-    Cancels,
-}
-
-fn tool(
-    revision: Revision,
-    name: &'static str,
-    title: &str,
-    description: String,
-    input: Value,
-    output: Value,
-    kind: Kind,
-) -> Tool {
-    let mut tool = Tool::new(name, description, schema(input));
-    let annotations = ToolAnnotations::with_title(title);
-    tool.annotations = Some(match kind {
-        Kind::Looks => annotations.read_only(true).destructive(false).idempotent(true).open_world(false),
-        // An agent that may only look changes nothing; clients run such a tool without asking.
-        Kind::Delegates(level) => annotations
-            .read_only(false)
-            .destructive(level > Permission::ReadOnly)
-            .idempotent(false)
-            .open_world(level > Permission::WorkspaceWrite),
-        Kind::Cancels => annotations.read_only(false).destructive(false).idempotent(true).open_world(false),
-    });
-    if revision.has_titles() {
-        tool.title = Some(title.to_owned());
-        tool.output_schema = Some(schema(output));
-    }
-    tool
 }
 
 const REQUIRED: [&str; 3] = ["agent", "task", "working_directory"];
@@ -165,11 +111,11 @@ fn contract() -> Value {
     })
 }
 
-/// The arguments of one delegation.
-fn one(catalogue: &Catalogue) -> Value {
+/// Returns the arguments of one delegation.
+fn delegation(catalogue: &Catalogue) -> Value {
     let mut properties = contract();
-    let names: Vec<&str> = catalogue.agents.keys().take(NAMED).map(String::as_str).collect();
-    if !names.is_empty() && catalogue.agents.len() <= NAMED {
+    let names: Vec<&str> = catalogue.agents.keys().take(MAX_NAMED).map(String::as_str).collect();
+    if !names.is_empty() && catalogue.agents.len() <= MAX_NAMED {
         properties["agent"]["description"] =
             Value::from(format!("Name of the agent, as list_agents shows it: {}", names.join(", ")));
     }
@@ -191,24 +137,14 @@ fn one(catalogue: &Catalogue) -> Value {
     properties
 }
 
-/// The same properties without their descriptions, which stand elsewhere in the list.
-fn plain(mut properties: Value) -> Value {
+/// Returns the same properties without their descriptions, which the list has in another tool.
+fn without_descriptions(mut properties: Value) -> Value {
     for property in properties.as_object_mut().into_iter().flat_map(Map::values_mut) {
         if let Value::Object(property) = property {
             property.remove("description");
         }
     }
     properties
-}
-
-fn object(properties: Value, required: &[&str]) -> Value {
-    let mut object = Map::new();
-    object.insert("type".to_owned(), Value::from("object"));
-    object.insert("properties".to_owned(), properties);
-    if !required.is_empty() {
-        object.insert("required".to_owned(), Value::from(required.to_vec()));
-    }
-    Value::Object(object)
 }
 
 fn agents_output() -> Value {
@@ -224,7 +160,7 @@ fn agents_output() -> Value {
     )
 }
 
-/// One task; `message` and `run_report` are there once it has ended.
+/// Returns the schema of one task; `message` and `run_report` are there once it has ended.
 fn task_output() -> Value {
     object(
         json!({
@@ -239,7 +175,7 @@ fn task_output() -> Value {
             "run_report": {"type": "object", "description": "What the hub saw of the run"},
             "activity": {"type": "array", "items": {"type": "string"}, "description": "What it did lately"},
             "next": {"type": "string", "description": "What to call next"},
-            // A refused argument is told in the words of the contracts.
+            // The contracts' members for a refused argument.
             "path": {"type": "array"},
             "validator": {"type": "string"},
             "validator_value": {},
@@ -252,7 +188,7 @@ fn many_output() -> Value {
     let mut task = task_output();
     if let Value::Object(task) = &mut task {
         let properties = task.remove("properties").unwrap_or_default();
-        task.insert("properties".to_owned(), plain(properties));
+        task.insert("properties".to_owned(), without_descriptions(properties));
     }
     object(json!({"results": {"type": "array", "description": "In the order asked", "items": task}}), &[])
 }
@@ -275,11 +211,4 @@ fn list_output() -> Value {
         }),
         &[],
     )
-}
-
-fn schema(value: Value) -> Arc<Map<String, Value>> {
-    Arc::new(match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    })
 }

@@ -1,159 +1,101 @@
-//! `task_get`, `task_wait`, `task_list` and `task_cancel`: a caller's own tasks, and nobody else's.
+//! `task_get`, `task_wait`, `task_list` and `task_cancel`: the tasks of the caller.
 
 use std::time::Duration;
 
-use rmcp::ErrorData;
-use rmcp::model::{CallToolResponse, ContentBlock};
+use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
-use super::result;
-use crate::arguments::{Fault, choice, integer, string};
+use super::result::{CallError, task_result};
+use crate::arguments::{ArgumentError, choice, integer, required_string, string};
 use crate::call_context::CallContext;
-use crate::client_context::ClientContext;
-use crate::protocol_version::Revision;
+use crate::tools::definition;
 use crate::wait;
 use crate::wait::{MAX_WAIT, OnCancel};
 use adjutant_agents::task::{Filter, State};
 use adjutant_agents::{Error, Task, TaskId, Viewer};
 use adjutant_base::text::timefmt::{instant, stamp};
 
-/// The words for where a task stands.
+/// The names of a task's states.
 pub(super) const STATES: [&str; 6] = ["queued", "running", "succeeded", "failed", "cancelled", "lost"];
 
-/// Most tasks on one page.
+/// Maximum tasks on one page.
 pub(super) const MAX_PAGE: u32 = 100;
 
-/// Recent events in an answer.
+/// Recent events in a result.
 const RECENT_EVENTS: u32 = 10;
 
-/// How long a cancelled task may take to be gone before the answer says that it is on its way.
+/// How long a cancelled task may take to end before the result says that it is being cancelled.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Shows a task.
 pub(super) async fn get(
     call: &CallContext<'_>,
     arguments: &Map<String, Value>,
-) -> Result<CallToolResponse, ErrorData> {
-    let id = match id(arguments) {
-        Ok(id) => id,
-        Err(fault) => return fault.answer(call.revision).map(CallToolResponse::from),
-    };
-    let viewer = Viewer::Caller(call.client.caller());
-    let agents = &call.client.app.agents;
-    let look = async {
-        let id = known(&id)?;
-        let task = agents.get(&viewer, &id).await?;
-        let mut lately = Vec::new();
-        if !task.state.is_ended() {
-            let fresh = agents.events_before(&viewer, &id, None, RECENT_EVENTS).await?;
-            lately.extend(fresh.iter().map(|event| event.kind.line()));
-        }
-        Ok((task, lately))
-    };
-    let (task, lately) = match look.await {
-        Ok(found) => found,
-        Err(error) => return Ok(result::refused(&error)),
-    };
-    let mut result = result::of_task(&task, call.revision);
-    if !lately.is_empty() {
-        result.content.push(ContentBlock::text(format!("Lately:\n{}", lately.join("\n"))));
-        if let Some(Value::Object(members)) = &mut result.structured_content {
-            members.insert("activity".to_owned(), Value::from(lately));
+) -> Result<CallToolResult, CallError> {
+    let id = parse_id(required_string(arguments, "task_id")?)?;
+    let (agents, viewer) = (&call.client.app.agents, Viewer::Caller(call.client.caller()));
+    let task = agents.get(&viewer, &id).await?;
+    let mut result = task_result(&task, call.revision);
+    if !task.state.is_ended() {
+        let events = agents.events_before(&viewer, &id, None, RECENT_EVENTS).await?;
+        let lines: Vec<String> = events.iter().map(|event| event.kind.line()).collect();
+        if !lines.is_empty() {
+            result.content.push(ContentBlock::text(format!("Lately:\n{}", lines.join("\n"))));
+            if let Some(Value::Object(members)) = &mut result.structured_content {
+                members.insert("activity".to_owned(), Value::from(lines));
+            }
         }
     }
-    call.client.delivered(&task, &call.request.ct).await;
-    Ok(result.into())
+    call.client.mark_delivered(&task, &call.request.ct).await;
+    Ok(result)
 }
 
-/// Waits for a task; a client that cancels the wait lets the task go on.
+/// Waits for a task. The task continues when the client cancels the call.
 pub(super) async fn wait(
     call: &CallContext<'_>,
     arguments: &Map<String, Value>,
-) -> Result<CallToolResponse, ErrorData> {
-    let read = || Ok::<_, Fault>((id(arguments)?, integer(arguments, "seconds", 1)?));
-    let (id, seconds) = match read() {
-        Ok(read) => read,
-        Err(fault) => return fault.answer(call.revision).map(CallToolResponse::from),
-    };
-    let _waiting = call.client.app.waiters.register([id.clone()]);
-    let usual = call.client.app.config.delegation.patience;
-    let patience = seconds.map_or(usual, |seconds| Duration::from_secs(seconds).min(MAX_WAIT));
-    let waited = async { wait::wait(call, &known(&id)?, Some(patience), OnCancel::LeaveTask).await };
-    match waited.await {
-        Ok(task) => {
-            call.client.delivered(&task, &call.request.ct).await;
-            Ok(result::of_task(&task, call.revision).into())
-        }
-        Err(error) => Ok(result::refused(&error)),
-    }
+) -> Result<CallToolResult, CallError> {
+    let id = required_string(arguments, "task_id")?;
+    let seconds = integer(arguments, "seconds", 1)?;
+    let _waiting = call.client.app.waiters.register([id.to_owned()]);
+    let default = call.client.app.config.delegation.patience;
+    let limit = seconds.map_or(default, |seconds| Duration::from_secs(seconds).min(MAX_WAIT));
+    let task = wait::wait(call, &parse_id(id)?, Some(limit), OnCancel::LeaveTask).await?;
+    call.client.mark_delivered(&task, &call.request.ct).await;
+    Ok(task_result(&task, call.revision))
 }
 
 /// Cancels a task.
 pub(super) async fn cancel(
     call: &CallContext<'_>,
     arguments: &Map<String, Value>,
-) -> Result<CallToolResponse, ErrorData> {
-    let id = match id(arguments) {
-        Ok(id) => id,
-        Err(fault) => return fault.answer(call.revision).map(CallToolResponse::from),
-    };
-    let viewer = Viewer::Caller(call.client.caller());
-    let agents = &call.client.app.agents;
-    let cancelled = async {
-        let id = known(&id)?;
-        agents.cancel(&viewer, &id).await?;
-        agents.wait(&viewer, &id, CANCEL_TIMEOUT).await
-    };
-    match cancelled.await {
-        Ok(task) => {
-            let mut result = result::of_task(&task, call.revision);
-            // That it was cancelled is what was asked for.
-            result.is_error = None;
-            call.client.delivered(&task, &call.request.ct).await;
-            Ok(result.into())
-        }
-        Err(error) => Ok(result::refused(&error)),
-    }
+) -> Result<CallToolResult, CallError> {
+    let id = parse_id(required_string(arguments, "task_id")?)?;
+    let (agents, viewer) = (&call.client.app.agents, Viewer::Caller(call.client.caller()));
+    agents.cancel(&viewer, &id).await?;
+    let task = agents.wait(&viewer, &id, CANCEL_TIMEOUT).await?;
+    call.client.mark_delivered(&task, &call.request.ct).await;
+    let mut result = task_result(&task, call.revision);
+    // The cancelled task is what the caller asked for, so it is not an error.
+    result.is_error = None;
+    Ok(result)
 }
 
 /// Lists the caller's tasks.
 pub(super) async fn list(
-    client: &ClientContext,
-    revision: Revision,
+    call: &CallContext<'_>,
     arguments: &Map<String, Value>,
-) -> Result<CallToolResponse, ErrorData> {
-    let read = || {
-        let state = choice(arguments, "state", &STATES, |word| word)?.and_then(State::from_name);
-        let limit = integer(arguments, "limit", 1)?
-            .map_or(MAX_PAGE, |limit| u32::try_from(limit).unwrap_or(MAX_PAGE));
-        let before = match string(arguments, "cursor", false)? {
-            None => None,
-            Some(text) => Some(text.parse::<i64>().map_err(|_| Fault {
-                message: "argument `cursor` is not a known cursor".to_owned(),
-                path: vec!["cursor".to_owned()],
-                validator: "pattern",
-                validator_value: Value::from("^[0-9]+$"),
-            })?),
-        };
-        Ok::<_, Fault>((state, limit.min(MAX_PAGE), before))
-    };
-    let (state, limit, before) = match read() {
-        Ok(read) => read,
-        Err(fault) => return fault.answer(revision).map(CallToolResponse::from),
-    };
-    let caller = client.caller();
-    let agents = &client.app.agents;
+) -> Result<CallToolResult, CallError> {
+    let state = choice(arguments, "state", &STATES, |name| name)?.and_then(State::from_name);
+    let limit = integer(arguments, "limit", 1)?.unwrap_or(u64::from(MAX_PAGE)).min(u64::from(MAX_PAGE));
+    let unknown = |_| ArgumentError::new("cursor", "is not a known cursor", "pattern", "^[0-9]+$");
+    let before = string(arguments, "cursor", false)?.map(|text| text.parse::<i64>().map_err(unknown));
+    let (caller, agents) = (call.client.caller(), &call.client.app.agents);
     let filter = Filter { states: state.into_iter().collect(), ..Filter::default() };
-    let listed = async {
-        // In this order, what the page shows as ended stands among the unfetched.
-        let page = agents.list(&Viewer::Caller(caller.clone()), filter, before, limit).await?;
-        let unfetched = agents.undelivered(&caller, MAX_PAGE).await?;
-        Ok::<_, Error>((page, unfetched))
-    };
-    let (page, unfetched) = match listed.await {
-        Ok(listed) => listed,
-        Err(error) => return Ok(result::refused(&error)),
-    };
+    let limit = u32::try_from(limit).unwrap_or(MAX_PAGE);
+    // Read in this order, so that a task that the page shows as ended is among the unfetched ones.
+    let page = agents.list(&Viewer::Caller(caller.clone()), filter, before.transpose()?, limit).await?;
+    let unfetched = agents.undelivered(&caller, MAX_PAGE).await?;
     let mut value = json!({
         "tasks": page.tasks.iter().map(row).collect::<Vec<_>>(),
         "total": page.total,
@@ -162,9 +104,7 @@ pub(super) async fn list(
     if let Some(next) = page.next {
         value["next"] = Value::from(next.to_string());
     }
-    let mut result = result::plain(vec![ContentBlock::text(value.to_string())]);
-    result.structured_content = Some(value);
-    Ok(result.into())
+    Ok(definition::structured(value))
 }
 
 fn row(task: &Task) -> Value {
@@ -182,11 +122,7 @@ fn row(task: &Task) -> Value {
     row
 }
 
-fn id(arguments: &Map<String, Value>) -> Result<String, Fault> {
-    Ok(string(arguments, "task_id", true)?.unwrap_or_default().to_owned())
-}
-
-/// A text that can be no task's name is an unknown task like any other.
-fn known(id: &str) -> Result<TaskId, Error> {
+/// Parses the id of a task. Text that cannot be an id is an unknown task like any other.
+fn parse_id(id: &str) -> Result<TaskId, Error> {
     TaskId::parse(id).ok_or_else(|| Error::UnknownTask { id: crate::error::clip(id) })
 }

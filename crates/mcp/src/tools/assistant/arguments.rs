@@ -2,100 +2,90 @@
 
 use serde_json::{Map, Value};
 
-use crate::arguments::{Fault, array, integer, mistyped, string};
+use crate::arguments::{ArgumentError, array, integer, required_string};
 use adjutant_assistant::{EventId, UserId};
 
-/// What a client's model answers by.
+/// The argument with the answers of a client's model.
 pub(super) const ANSWERS: &str = "proposals";
-/// Answers of one call.
-pub(super) const MOST_ANSWERS: usize = 100;
+/// Maximum answers of one call.
+pub(super) const MAX_ANSWERS: usize = 100;
 
 /// Returns the user that the call names, if it names one.
-pub(super) fn user(arguments: &Map<String, Value>) -> Result<Option<UserId>, Fault> {
-    named(arguments, "user_id", false, UserId::parse)
+pub(super) fn user(arguments: &Map<String, Value>) -> Result<Option<UserId>, ArgumentError> {
+    optional_id(arguments, "user_id", UserId::parse)
 }
 
 /// Returns the user that the call has to name.
-pub(super) fn that_user(arguments: &Map<String, Value>) -> Result<UserId, Fault> {
-    named(arguments, "user_id", true, UserId::parse)?.ok_or_else(|| nameless("user_id"))
+pub(super) fn required_user(arguments: &Map<String, Value>) -> Result<UserId, ArgumentError> {
+    required_id(arguments, "user_id", UserId::parse)
 }
 
 /// Returns the event that the call names, if it names one.
-pub(super) fn event(arguments: &Map<String, Value>) -> Result<Option<EventId>, Fault> {
-    named(arguments, "event_id", false, EventId::parse)
+pub(super) fn event(arguments: &Map<String, Value>) -> Result<Option<EventId>, ArgumentError> {
+    optional_id(arguments, "event_id", EventId::parse)
 }
 
 /// Returns the event that the call has to name.
-pub(super) fn that_event(arguments: &Map<String, Value>) -> Result<EventId, Fault> {
-    named(arguments, "event_id", true, EventId::parse)?.ok_or_else(|| nameless("event_id"))
+pub(super) fn required_event(arguments: &Map<String, Value>) -> Result<EventId, ArgumentError> {
+    required_id(arguments, "event_id", EventId::parse)
 }
 
-fn named<T>(
+fn optional_id<T>(
     arguments: &Map<String, Value>,
     name: &str,
-    required: bool,
     parse: impl Fn(&str) -> Option<T>,
-) -> Result<Option<T>, Fault> {
-    // A client may write `null` for what it leaves out.
-    if !required && arguments.get(name).is_some_and(Value::is_null) {
-        return Ok(None);
-    }
-    let Some(text) = string(arguments, name, required)? else { return Ok(None) };
-    parse(text).map(Some).ok_or_else(|| nameless(name))
-}
-
-fn nameless(name: &str) -> Fault {
-    Fault {
-        message: format!("argument `{name}` must be 1 to 200 bytes without control characters"),
-        path: vec![name.to_owned()],
-        validator: "minLength",
-        validator_value: Value::from(1),
+) -> Result<Option<T>, ArgumentError> {
+    // A client may write `null` for an argument that it leaves out.
+    match arguments.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(_) => required_id(arguments, name, parse).map(Some),
     }
 }
 
-/// Returns a number of days between `least` and `most`; `usual` where it is missing.
+fn required_id<T>(
+    arguments: &Map<String, Value>,
+    name: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<T, ArgumentError> {
+    let reason = "must be 1 to 200 bytes without control characters";
+    parse(required_string(arguments, name)?).ok_or_else(|| ArgumentError::new(name, reason, "minLength", 1))
+}
+
+/// Returns a number of days between `min` and `max`; `default` where it is missing.
 pub(super) fn days(
     arguments: &Map<String, Value>,
     name: &str,
-    least: u32,
-    (usual, most): (u32, u32),
-) -> Result<u32, Fault> {
-    let Some(days) = integer(arguments, name, u64::from(least))? else { return Ok(usual) };
-    match u32::try_from(days) {
-        Ok(days) if days <= most => Ok(days),
-        Ok(_) | Err(_) => Err(Fault {
-            message: format!("argument `{name}` must be at most {most}"),
-            path: vec![name.to_owned()],
-            validator: "maximum",
-            validator_value: Value::from(most),
-        }),
-    }
+    min: u32,
+    (default, max): (u32, u32),
+) -> Result<u32, ArgumentError> {
+    let Some(days) = integer(arguments, name, u64::from(min))? else { return Ok(default) };
+    u32::try_from(days)
+        .ok()
+        .filter(|days| *days <= max)
+        .ok_or_else(|| ArgumentError::new(name, &format!("must be at most {max}"), "maximum", max))
 }
 
-/// Returns what a client's model answers: questions by their ids, and each answer as the model wrote it.
-pub(super) fn answers(arguments: &Map<String, Value>) -> Result<Option<Vec<(String, String)>>, Fault> {
+/// Returns the answers of a client's model: the questions by their ids, and each answer as the model wrote it.
+pub(super) fn answers(
+    arguments: &Map<String, Value>,
+) -> Result<Option<Vec<(String, String)>>, ArgumentError> {
     let Some(all) = array(arguments, ANSWERS)? else { return Ok(None) };
-    if all.len() > MOST_ANSWERS {
-        return Err(Fault {
-            message: format!("argument `{ANSWERS}` must have at most {MOST_ANSWERS} entries"),
-            path: vec![ANSWERS.to_owned()],
-            validator: "maxItems",
-            validator_value: Value::from(MOST_ANSWERS),
-        });
+    if all.len() > MAX_ANSWERS {
+        let reason = format!("must have at most {MAX_ANSWERS} entries");
+        return Err(ArgumentError::new(ANSWERS, &reason, "maxItems", MAX_ANSWERS));
     }
-    let answer = |(place, entry): (usize, &Value)| {
-        let place = place.to_string();
-        let below = |fault: Fault| fault.below(&[ANSWERS, &place]);
-        let entry = entry.as_object().ok_or_else(|| mistyped(&place, "object").below(&[ANSWERS]))?;
-        let question = string(entry, "question", true).map_err(below)?.unwrap_or_default();
+    let answer = |(position, entry): (usize, &Value)| {
+        let position = position.to_string();
+        let below = |error: ArgumentError| error.below(&[ANSWERS, &position]);
+        let wrong_entry = || ArgumentError::wrong_type(&position, "object").below(&[ANSWERS]);
+        let entry = entry.as_object().ok_or_else(wrong_entry)?;
+        let question = required_string(entry, "question").map_err(below)?;
         let proposal = match entry.get("proposal") {
             // A model that wrote JSON into a string meant the same.
             Some(Value::String(text)) => text.clone(),
             Some(proposal @ Value::Object(_)) => proposal.to_string(),
-            Some(_) => return Err(below(mistyped("proposal", "object"))),
-            None => {
-                return string(entry, "proposal", true).map(|_| Default::default()).map_err(below);
-            }
+            Some(_) => return Err(below(ArgumentError::wrong_type("proposal", "object"))),
+            None => return Err(below(ArgumentError::missing("proposal"))),
         };
         Ok((question.to_owned(), proposal))
     };

@@ -6,36 +6,37 @@ use crate::client_context::ClientContext;
 use adjutant_assistant::events::{EventOccurrence, Span};
 use adjutant_assistant::{Error, UserId, Zone};
 
-/// Entries of one answer; `more` says that there are others.
-pub(super) const MOST: u32 = 500;
+/// Maximum entries of one result; `more` says that there are others.
+pub(super) const MAX_ENTRIES: u32 = 500;
 
-/// Days that `listEvents` looks back and ahead, when nobody says, and at most.
-pub(super) const BACK: (u32, u32) = (2, 30);
-pub(super) const FORWARD: (u32, u32) = (30, 90);
-/// Days that `listNotifications` looks ahead.
-pub(super) const AHEAD: (u32, u32) = (7, 30);
+/// Past days in `listEvents`: the default and the maximum.
+pub(super) const DAYS_BACK: (u32, u32) = (2, 30);
+/// Coming days in `listEvents`: the default and the maximum.
+pub(super) const DAYS_FORWARD: (u32, u32) = (30, 90);
+/// Coming days in `listNotifications`: the default and the maximum.
+pub(super) const NOTIFICATION_DAYS: (u32, u32) = (7, 30);
 
-/// What happens in a window.
+/// The events of a window.
 pub(crate) struct Listing {
     span: (Timestamp, Timestamp),
     zone: Zone,
-    found: Vec<EventOccurrence>,
+    occurrences: Vec<EventOccurrence>,
     more: bool,
 }
 
 impl Listing {
-    pub(crate) fn told(&self) -> adjutant_assistant::json::EventListJson<'_> {
-        adjutant_assistant::json::events(&self.found, self.span, &self.zone, self.more)
+    pub(crate) fn json(&self) -> adjutant_assistant::json::EventListJson<'_> {
+        adjutant_assistant::json::events(&self.occurrences, self.span, &self.zone, self.more)
     }
 }
 
-/// What happens to a user in the days that `listEvents` shows when nobody says which.
+/// Returns the events of a user in the default window of `listEvents`.
 pub(crate) async fn event_occurrences(
     client: &ClientContext,
     user: &UserId,
     now: Timestamp,
 ) -> Result<Listing, Error> {
-    listing(client, Some(user), window(now, BACK.0, FORWARD.0)).await
+    listing(client, Some(user), window(now, DAYS_BACK.0, DAYS_FORWARD.0)).await
 }
 
 pub(super) fn window(now: Timestamp, back: u32, forward: u32) -> (Timestamp, Timestamp) {
@@ -51,11 +52,11 @@ pub(super) async fn listing(
 ) -> Result<Listing, Error> {
     let zone = zone(client, user).await?;
     let wanted = Span { user: user.cloned(), from: span.0, until: span.1 };
-    let (found, more) = client.app.assistant.event_occurrences(&wanted, MOST).await?;
-    Ok(Listing { span, zone, found, more })
+    let (occurrences, more) = client.app.assistant.event_occurrences(&wanted, MAX_ENTRIES).await?;
+    Ok(Listing { span, zone, occurrences, more })
 }
 
-/// The zone that times are told in: the user's, or UTC where the list is about everybody.
+/// Returns the time zone of a list: the user's, or UTC if the list is about all users.
 pub(super) async fn zone(client: &ClientContext, user: Option<&UserId>) -> Result<Zone, Error> {
     let Some(user) = user else { return Ok(Zone::utc()) };
     Ok(client.app.assistant.user(user).await?.preferences.zone)

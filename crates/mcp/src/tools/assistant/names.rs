@@ -6,5 +6,5 @@ pub(super) const EVENTS: &str = "listEvents";
 pub(super) const NOTIFICATIONS: &str = "listNotifications";
 pub(super) const PLAN: &str = "planNotifications";
 
-/// Every tool, as an unknown name's error data shows them.
+/// All tools.
 pub(super) const NAMES: [&str; 5] = [USER, EVENT, EVENTS, NOTIFICATIONS, PLAN];

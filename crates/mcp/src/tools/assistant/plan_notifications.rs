@@ -1,6 +1,6 @@
-//! The tool `planNotifications`. Providers of proposals are asked during the call; the client's own model may be one of
-//! them, by a second call of this tool or by sampling. In the stateless revision sampling takes several requests of one
-//! call: see [`input_required`].
+//! The tool `planNotifications`. The call asks the providers of proposals. The client's own model may be one of them, by
+//! a second call of this tool or by sampling, which takes several requests in the stateless revision: see
+//! [`input_required`].
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,11 +14,11 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::{self, ANSWERS};
 use super::input_required;
-use super::listing::{FORWARD, MOST, window, zone};
+use super::listing::{DAYS_FORWARD, MAX_ENTRIES, window, zone};
 use super::names::PLAN;
-use super::result::{Refused, answer};
-use super::sampling::{said, sampling};
-use crate::arguments::{Fault, boolean};
+use super::result::{CallError, answer};
+use super::sampling::{reply_text, sampling};
+use crate::arguments::{ArgumentError, boolean};
 use crate::call_context::CallContext;
 use crate::client_context::ClientContext;
 use crate::input_required::InputResponse;
@@ -32,8 +32,8 @@ use adjutant_assistant::notifications::Due;
 use adjutant_assistant::plans::{ModelQuery, PlanReport};
 use adjutant_assistant::{Error, EventId, UserId, Zone};
 
-/// Whose notifications are planned, and about which event alone.
-struct About {
+/// The scope of a plan: all events of a user, or one of them.
+struct Scope {
     user: UserId,
     event: Option<EventId>,
     zone: Zone,
@@ -41,43 +41,44 @@ struct About {
     started: Instant,
 }
 
-/// Plans, or takes what the client's model answered to an earlier call.
+/// Plans, or applies the answers of the client's model to the questions of an earlier call.
 pub(super) async fn plan(
     call: &CallContext<'_>,
     arguments: &Map<String, Value>,
     response: Option<&InputResponse>,
-) -> Result<CallToolResponse, Refused> {
+) -> Result<CallToolResponse, CallError> {
     let CallContext { client, revision, request } = *call;
-    let user = arguments::that_user(arguments)?;
+    let user = arguments::required_user(arguments)?;
     let event = arguments::event(arguments)?;
     let force = boolean(arguments, "force_replan")?;
     let config = &client.app.config.assistant;
     let takes_answers = super::schemas::takes_answers(revision, config);
     if arguments.contains_key(ANSWERS) && !takes_answers {
-        return Err(not_taken().into());
+        let reason = "is not taken here: the configuration asks no client";
+        return Err(ArgumentError::new(ANSWERS, reason, "additionalProperties", false).into());
     }
     let answers = arguments::answers(arguments)?;
-    let zone = zone(client, Some(&user)).await.map_err(|refused| Refused::Domain("user_id", refused))?;
-    let about = About { user, event, zone, now: Timestamp::now(), started: Instant::now() };
+    let zone = zone(client, Some(&user)).await.map_err(|error| CallError::Domain("user_id", error))?;
+    let scope = Scope { user, event, zone, now: Timestamp::now(), started: Instant::now() };
     let app = &client.app;
-    let whose = (&about.user, about.event.as_ref());
+    let target = (&scope.user, scope.event.as_ref());
     if let Some(answers) = answers {
-        let taken = proposals::apply_answers(&app.assistant, whose, answers, about.now).await;
-        let (planning, refused) = taken.map_err(of_what)?;
-        let mut value = told(client, &about, &planning).await?;
-        if !refused.is_empty() {
-            value["refused"] = refused.iter().map(refusal).collect();
+        let applied = proposals::apply_answers(&app.assistant, target, answers, scope.now).await;
+        let (planning, rejected) = applied.map_err(domain_error)?;
+        let mut value = plan_json(client, &scope, &planning).await?;
+        if !rejected.is_empty() {
+            value["refused"] = rejected.iter().map(rejection).collect();
         }
         return Ok(answer(call, &value).into());
     }
-    let model = Client { answers: takes_answers, sampling: way_to(revision, request) };
+    let model = Client { answers: takes_answers, sampling: sampling_for(revision, request) };
     let response = response.filter(|_| matches!(model.sampling, Sampling::InputRequired));
     let planned = if let Some(response) = response {
         let dialogues = input_required::dialogues(&input_required::seal(client, arguments)?, response)?;
         let reply = |key: &str| input_required::reply(response, key);
-        proposals::resume(&app.assistant, whose, dialogues, reply, about.now).await.map(Some)
+        proposals::resume(&app.assistant, target, dialogues, reply, scope.now).await.map(Some)
     } else {
-        let work = app.plan(&model, &request.ct, whose, force);
+        let work = app.plan(&model, &request.ct, target, force);
         tokio::pin!(work);
         let mut progress = Progress::new(request);
         progress.set_line("planning".to_owned());
@@ -88,31 +89,31 @@ pub(super) async fn plan(
             }
         }
     };
-    let planned = planned.map_err(of_what)?.ok_or(Refused::TakenBack)?;
-    if let Some(open) = &planned.rounds {
-        return input_required::needed(&input_required::seal(client, arguments)?, open)
+    let planned = planned.map_err(domain_error)?.ok_or(CallError::Cancelled)?;
+    if let Some(round) = &planned.rounds {
+        return input_required::next_round(&input_required::seal(client, arguments)?, round)
             .map(CallToolResponse::from);
     }
-    let mut value = told(client, &about, &planned.planning).await?;
-    asked(&mut value, &planned);
+    let mut value = plan_json(client, &scope, &planned.planning).await?;
+    add_model_queries(&mut value, &planned);
     Ok(answer(call, &value).into())
 }
 
-/// What planning did, with all that is planned now.
-async fn told(client: &ClientContext, about: &About, planning: &PlanReport) -> Result<Value, Refused> {
-    let About { user, event, zone, now, started } = about;
-    let (from, until) = window(*now, 0, FORWARD.0);
+/// Returns the report of a plan, with all planned notifications.
+async fn plan_json(client: &ClientContext, scope: &Scope, planning: &PlanReport) -> Result<Value, CallError> {
+    let Scope { user, event, zone, now, started } = scope;
+    let (from, until) = window(*now, 0, DAYS_FORWARD.0);
     let coming = Due { user: Some(user.clone()), status: Some(Status::Planned), from, until };
-    let found = client.app.assistant.notifications(&coming, MOST).await;
-    let (found, _) = found.map_err(|refused| Refused::Domain("user_id", refused))?;
-    let of = |id: &EventId| event.as_ref().is_none_or(|event| event == id);
-    let told: Vec<Value> =
-        found.iter().filter(|one| of(&one.event)).map(|one| json::notification(one, zone)).collect();
-    Ok(json::planning(planning, *now, started.elapsed(), zone, &told))
+    let found = client.app.assistant.notifications(&coming, MAX_ENTRIES).await;
+    let (found, _) = found.map_err(|error| CallError::Domain("user_id", error))?;
+    let in_scope = |id: &EventId| event.as_ref().is_none_or(|event| event == id);
+    let notifications: Vec<Value> =
+        found.iter().filter(|one| in_scope(&one.event)).map(|one| json::notification(one, zone)).collect();
+    Ok(json::planning(planning, *now, started.elapsed(), zone, &notifications))
 }
 
-/// Hands out the questions that the client's model is to answer.
-fn asked(value: &mut Value, planned: &PlanResult) {
+/// Adds the questions that the client's model is to answer.
+fn add_model_queries(value: &mut Value, planned: &PlanResult) {
     if planned.unasked > 0 {
         let why = format!(
             "nobody was asked about {} events, which the policy planned: one call asks about so many",
@@ -142,9 +143,9 @@ fn asked(value: &mut Value, planned: &PlanResult) {
     });
 }
 
-fn refusal(refused: &proposals::RejectedAnswer) -> Value {
-    let mut value = json!({"question": refused.id});
-    match &refused.reason {
+fn rejection(rejected: &proposals::RejectedAnswer) -> Value {
+    let mut value = json!({"question": rejected.id});
+    match &rejected.reason {
         RejectReason::Stale => {
             value["why"] = format!(
                 "this is not asked, or not any more, for the event or the preferences have changed: call {PLAN} \
@@ -160,27 +161,18 @@ fn refusal(refused: &proposals::RejectedAnswer) -> Value {
     value
 }
 
-fn not_taken() -> Fault {
-    Fault {
-        message: format!("argument `{ANSWERS}` is not taken here: the configuration asks no client"),
-        path: vec![ANSWERS.to_owned()],
-        validator: "additionalProperties",
-        validator_value: Value::from(false),
-    }
+fn domain_error(error: Error) -> CallError {
+    let is_event = matches!(&error, Error::Unknown { what: "event", .. });
+    CallError::Domain(if is_event { "event_id" } else { "user_id" }, error)
 }
 
-fn of_what(refused: Error) -> Refused {
-    let of_event = matches!(&refused, Error::Unknown { what: "event", .. });
-    Refused::Domain(if of_event { "event_id" } else { "user_id" }, refused)
-}
-
-/// The way to the client's model, where it declared one.
-fn way_to(revision: Revision, context: &RequestContext<RoleServer>) -> Sampling {
+/// Returns the way to the client's model, if the client declared one.
+fn sampling_for(revision: Revision, context: &RequestContext<RoleServer>) -> Sampling {
     if context.client_capabilities().is_none_or(|declared| declared.sampling.is_none()) {
         return Sampling::None;
     }
     if revision == Revision::V2026_07_28 {
-        // It has no requests to a client; what is asked is part of the answer.
+        // That version has no requests to a client; the questions are part of the result.
         return Sampling::InputRequired;
     }
     let peer = context.peer.clone();
@@ -194,5 +186,5 @@ async fn sample(peer: Peer<RoleServer>, system: String, turns: Vec<String>) -> R
         ServiceError::McpError(_) => "the client refuses to sample".to_owned(),
         _ => "the client did not answer".to_owned(),
     })?;
-    Ok(said(&serde_json::to_value(answer).unwrap_or_default()))
+    Ok(reply_text(&serde_json::to_value(answer).unwrap_or_default()))
 }

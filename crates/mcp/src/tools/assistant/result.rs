@@ -4,65 +4,58 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 
-use crate::arguments::Fault;
+use crate::arguments::ArgumentError;
 use crate::call_context::CallContext;
 use crate::error;
 use crate::protocol_version::Revision;
 use crate::transport::preserialized::{RawResult, members};
 use adjutant_assistant::Error;
 
-/// Returns the whole answer as text, and from 2025-06-18 on as structured content too.
-pub(super) fn answer(call: &CallContext<'_>, told: &impl Serialize) -> CallToolResult {
-    let text = serde_json::to_string_pretty(told).unwrap_or_default();
+/// Returns a value as text, and from 2025-06-18 on as structured content too.
+pub(super) fn answer(call: &CallContext<'_>, value: &impl Serialize) -> CallToolResult {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
     if !call.revision.has_titles() {
         return CallToolResult::success(vec![ContentBlock::text(text)]);
     }
     let Some(connection) = &call.client.connection else {
         let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-        result.structured_content = serde_json::to_value(told).ok();
+        result.structured_content = serde_json::to_value(value).ok();
         return result;
     };
-    // A list of hundreds of events never becomes a tree of values.
-    let json = serde_json::to_string(told).unwrap_or_default();
+    // Written as bytes, so that a list of hundreds of events never becomes a tree of values.
+    let json = serde_json::to_string(value).unwrap_or_default();
     connection.prepare(call.request.id.clone(), RawResult::Members(members(&text, &json)));
     CallToolResult::success(Vec::new())
 }
 
-/// Why there is no answer.
-pub(super) enum Refused {
-    Argument(Fault),
-    /// By what the named argument names.
+/// The reason for which a call has no result.
+pub(super) enum CallError {
+    Argument(ArgumentError),
+    /// The domain refused the call because of the argument with this name.
     Domain(&'static str, Error),
-    /// The client does not want the answer any more.
-    TakenBack,
-    /// By the protocol's own rules.
+    /// The client cancelled the call.
+    Cancelled,
+    /// A rule of the protocol.
     Protocol(ErrorData),
 }
 
-impl From<Fault> for Refused {
-    fn from(fault: Fault) -> Self {
-        Self::Argument(fault)
+impl From<ArgumentError> for CallError {
+    fn from(error: ArgumentError) -> Self {
+        Self::Argument(error)
     }
 }
 
-/// Returns the result of a call that the domain refused, because of what `argument` names.
-pub(super) fn failed(
+/// Returns the result of a call that the domain refused because of `argument`.
+pub(super) fn failed_call(
     argument: &str,
-    refused: &Error,
+    error: &Error,
     revision: Revision,
 ) -> Result<CallToolResult, ErrorData> {
-    if let Error::Store(source) = refused {
+    if let Error::Store(source) = error {
         tracing::error!(error = %source, "the store failed");
     }
-    match refused {
-        Error::Unknown { id, .. } => error::tool_found_nothing(revision, refused.to_string(), argument, id),
-        Error::UnknownZone { .. }
-        | Error::Invalid { .. }
-        | Error::AlreadyExists { .. }
-        | Error::WrongStatus { .. }
-        | Error::Damaged { .. }
-        | Error::Calendar(_)
-        | Error::Randomness
-        | Error::Store(_) => error::tool_failed(revision, refused.to_string()),
+    match error {
+        Error::Unknown { id, .. } => error::unknown_id(revision, error.to_string(), argument, id),
+        _ => error::tool_failed(revision, error.to_string()),
     }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-/// Tokens that a client's model may answer with; three reminders in words take a few hundred.
-const MOST_TOKENS: u32 = 2_000;
+/// Maximum tokens of a reply; three reminders take a few hundred.
+const MAX_TOKENS: u32 = 2_000;
 
-/// The params of a request to the client's model. `turns` is what was said so far, ours first.
+/// Returns the params of a request to the client's model. `turns` are the messages so far, the hub's first.
 pub(super) fn sampling(system: &str, turns: &[String]) -> Value {
     let message =
         |(text, role): (&String, &str)| json!({"role": role, "content": {"type": "text", "text": text}});
@@ -13,12 +13,12 @@ pub(super) fn sampling(system: &str, turns: &[String]) -> Value {
     json!({
         "messages": turns.map(message).collect::<Vec<_>>(),
         "systemPrompt": system,
-        "maxTokens": MOST_TOKENS,
+        "maxTokens": MAX_TOKENS,
     })
 }
 
-/// The words of an answer, which newer clients may give in parts.
-pub(super) fn said(answer: &Value) -> String {
+/// Returns the text of a reply, which newer clients may send in parts.
+pub(super) fn reply_text(answer: &Value) -> String {
     let parts = match &answer["content"] {
         Value::Array(parts) => parts.iter().collect(),
         one => vec![one],

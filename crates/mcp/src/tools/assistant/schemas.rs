@@ -1,62 +1,69 @@
 //! Descriptions and schemas of the assistant's tools: those of the contract at 2024-11-05, more of them later.
 
-use std::sync::Arc;
-
-use rmcp::model::{Tool, ToolAnnotations};
+use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
 
-use super::arguments::{ANSWERS, MOST_ANSWERS};
-use super::listing::{AHEAD, BACK, FORWARD};
+use super::arguments::{ANSWERS, MAX_ANSWERS};
+use super::listing::{DAYS_BACK, DAYS_FORWARD, NOTIFICATION_DAYS};
 use super::names::{EVENT, EVENTS, NOTIFICATIONS, PLAN, USER};
 use crate::protocol_version::Revision;
+use crate::tools::definition::{object, read_only, tool};
 use adjutant_assistant::notification::Status;
 use adjutant_assistant::planner::proposal;
 use adjutant_base::config::assistant::{Adviser, AssistantConfig};
 
-/// The tools as `revision` shows them. Planning takes answers where the client's own model may be asked.
+/// The tools as `revision` shows them. Planning takes answers if the client's own model may be asked.
 pub fn tools(revision: Revision, config: &AssistantConfig) -> Vec<Tool> {
     let user = || json!({"type": "string", "description": "User ID"});
     let event = || json!({"type": "string", "description": "Event ID"});
-    let days = |least: u32, (usual, most): (u32, u32), description: &str| json!({"type": "integer", "description": description, "minimum": least, "maximum": most, "default": usual});
-    let words: Vec<&str> = Status::ALL.iter().map(|status| status.name()).collect();
+    let days = |min: u32, (default, max): (u32, u32), description: &str| json!({"type": "integer", "description": description, "minimum": min, "maximum": max, "default": default});
+    let statuses: Vec<&str> = Status::ALL.iter().map(|status| status.name()).collect();
+    let tool = |(name, title): (&'static str, &str), description: &'static str, input, output| {
+        // A plan is only rows, which the user sees before anything is sent; the same call twice plans once.
+        let annotations = read_only(title).read_only(name != PLAN);
+        tool(revision, (name, title), description, (input, output), annotations)
+    };
     vec![
         tool(
-            revision,
-            (USER, "Show a user", "Get user details by ID"),
-            json!({"type": "object", "properties": {"user_id": user()}, "required": ["user_id"]}),
-            told(&["id", "name", "email", "preferences"], &[]),
+            (USER, "Show a user"),
+            "Get user details by ID",
+            object(json!({"user_id": user()}), &["user_id"]),
+            output(&["id", "name", "email", "preferences"], &[]),
         ),
         tool(
-            revision,
-            (EVENT, "Show an event", "Get event details by ID"),
-            json!({"type": "object", "properties": {"event_id": event()}, "required": ["event_id"]}),
-            told(&["id", "title", "start_ts", "end_ts", "status"], &[]),
+            (EVENT, "Show an event"),
+            "Get event details by ID",
+            object(json!({"event_id": event()}), &["event_id"]),
+            output(&["id", "title", "start_ts", "end_ts", "status"], &[]),
         ),
         tool(
-            revision,
-            (EVENTS, "List events", "List calendar events with filters"),
+            (EVENTS, "List events"),
+            "List calendar events with filters",
             json!({"type": "object", "properties": {
                 "user_id": user(),
-                "days_back": days(0, BACK, "Days back"),
-                "days_forward": days(1, FORWARD, "Days forward"),
+                "days_back": days(0, DAYS_BACK, "Days back"),
+                "days_forward": days(1, DAYS_FORWARD, "Days forward"),
             }}),
-            told(&["count", "events"], &["events"]),
+            output(&["count", "events"], &["events"]),
         ),
         tool(
-            revision,
-            (NOTIFICATIONS, "List notifications", "List notifications with filters"),
+            (NOTIFICATIONS, "List notifications"),
+            "List notifications with filters",
             json!({"type": "object", "properties": {
                 "user_id": user(),
-                "status": {"type": "string", "description": "Status", "enum": words},
-                "days_forward": days(1, AHEAD, "Days forward"),
+                "status": {"type": "string", "description": "Status", "enum": statuses},
+                "days_forward": days(1, NOTIFICATION_DAYS, "Days forward"),
             }}),
-            told(&["count", "notifications"], &["notifications"]),
+            output(&["count", "notifications"], &["notifications"]),
         ),
         tool(
-            revision,
-            (PLAN, "Plan notifications", "Plan notifications for user events using LLM policy"),
+            (PLAN, "Plan notifications"),
+            "Plan notifications for user events using LLM policy",
             planning(takes_answers(revision, config)),
-            told(&["notifications_planned", "events_processed", "plan_time"], &["notifications", "skipped"]),
+            output(
+                &["notifications_planned", "events_processed", "plan_time"],
+                &["notifications", "skipped"],
+            ),
         ),
     ]
 }
@@ -76,7 +83,7 @@ fn planning(takes_answers: bool) -> Value {
         input["properties"][ANSWERS] = json!({
             "type": "array",
             "description": "Your answers to the questions that an earlier call handed out under `ask`",
-            "maxItems": MOST_ANSWERS,
+            "maxItems": MAX_ANSWERS,
             "items": {
                 "type": "object",
                 "properties": {
@@ -90,27 +97,8 @@ fn planning(takes_answers: bool) -> Value {
     input
 }
 
-fn tool(
-    revision: Revision,
-    (name, title, description): (&'static str, &str, &'static str),
-    input: Value,
-    output: Value,
-) -> Tool {
-    let mut tool = Tool::new(name, description, schema(input));
-    if revision.has_annotations() {
-        // Planning writes rows that a person sees before anything is sent; the same call twice plans once.
-        let annotations = ToolAnnotations::with_title(title).read_only(name != PLAN).destructive(false);
-        tool.annotations = Some(annotations.idempotent(true).open_world(false));
-    }
-    if revision.has_titles() {
-        tool.title = Some(title.to_owned());
-        tool.output_schema = Some(schema(output));
-    }
-    tool
-}
-
-/// The schema of an answer with these members, of which some are lists of objects.
-fn told(members: &[&str], lists: &[&str]) -> Value {
+/// Returns the schema of a result with these members; `lists` are lists of objects.
+fn output(members: &[&str], lists: &[&str]) -> Value {
     let mut properties = Map::new();
     for member in members.iter().chain(lists) {
         let kind = match *member {
@@ -122,12 +110,5 @@ fn told(members: &[&str], lists: &[&str]) -> Value {
         };
         properties.insert((*member).to_owned(), kind);
     }
-    json!({"type": "object", "properties": properties, "required": members})
-}
-
-fn schema(value: Value) -> Arc<Map<String, Value>> {
-    Arc::new(match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    })
+    object(Value::Object(properties), members)
 }

@@ -1,5 +1,5 @@
-//! Approvals in the form of Codex's own server: `elicitation/create` with members of Codex, answered by a `decision`. A
-//! plain `accept` of MCP never approved anything there, and does not here.
+//! Approvals in the form of `codex mcp-server`: `elicitation/create` with members of Codex, answered by a `decision`. A
+//! plain `accept` of MCP approves nothing, as in that server.
 
 use rmcp::model::{ClientResult, CustomRequest, CustomResult, RequestId, ServerRequest};
 use rmcp::{Peer, RoleServer};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use adjutant_codex::Codex;
 use adjutant_codex::approval::{Approval, ApprovalKind, Decider, Decision};
 
-/// Returns the parameters of the request; nothing for what that server never asked.
+/// Returns the parameters of the request; `None` for an approval that `codex mcp-server` never requested.
 pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
     let mut params = json!({
         "message": "",
@@ -21,9 +21,9 @@ pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
     });
     match &approval.kind {
         ApprovalKind::Command { argv, cwd } => {
-            let place = cwd.as_deref().unwrap_or_default();
+            let folder = cwd.as_deref().unwrap_or_default();
             params["message"] =
-                format!("Allow Codex to run `{}` in `{place}`?", approval.command_line()).into();
+                format!("Allow Codex to run `{}` in `{folder}`?", approval.command_line()).into();
             params["codex_elicitation"] = "exec-approval".into();
             params["codex_command"] = json!(argv);
             params["codex_cwd"] = json!(cwd);
@@ -45,7 +45,7 @@ pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
     Some(params)
 }
 
-/// Asks the client, and carries its answer to Codex. What it cannot be asked is denied.
+/// Asks the client, and passes its decision to Codex. An approval without `params` is denied.
 pub(super) async fn ask(codex: Codex, peer: Peer<RoleServer>, approval: Approval, params: Option<Value>) {
     let (decision, by) = match params {
         Some(params) => {
@@ -61,17 +61,17 @@ pub(super) async fn ask(codex: Codex, peer: Peer<RoleServer>, approval: Approval
         }
         None => (Decision::Deny { note: Some("this client cannot be asked".to_owned()) }, Decider::Nobody),
     };
-    // Codex may have gone on without it.
+    // Codex may have continued without the decision.
     let _ = codex.decide(&approval.thread, &approval.id, decision, by).await;
 }
 
-/// Reads a decision of either version's dialect; what is not known is a no.
+/// Parses a decision of either version of Codex; an unknown decision is a denial.
 fn decision(result: &Value) -> Decision {
-    let given = &result["decision"];
-    match given.as_str() {
+    let decision = &result["decision"];
+    match decision.as_str() {
         Some("approved") => Decision::Approve,
         Some("approved_for_session") => Decision::ApproveForSession,
         Some("abort") => Decision::Abort,
-        _ => Decision::Deny { note: given["denied"]["rejection"].as_str().map(ToOwned::to_owned) },
+        _ => Decision::Deny { note: decision["denied"]["rejection"].as_str().map(ToOwned::to_owned) },
     }
 }

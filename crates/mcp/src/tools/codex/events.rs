@@ -15,18 +15,24 @@ pub(super) struct Events {
     thread: String,
     meta: Value,
     turn: String,
-    /// What kind the items are that grow.
+    /// The kinds of the unfinished items, by their ids.
     kinds: HashMap<String, &'static str>,
-    said: Option<String>,
+    last_message: Option<String>,
 }
 
 impl Events {
     pub(super) fn new(thread: &str, call: &RequestId) -> Self {
         let meta = json!({"requestId": call, "threadId": thread});
-        Self { thread: thread.to_owned(), meta, turn: String::new(), kinds: HashMap::new(), said: None }
+        Self {
+            thread: thread.to_owned(),
+            meta,
+            turn: String::new(),
+            kinds: HashMap::new(),
+            last_message: None,
+        }
     }
 
-    /// Returns the parameters of the notifications that tell it.
+    /// Returns the parameters of the notifications of an event.
     pub(super) fn params(&mut self, event: &CodexEvent) -> Vec<Value> {
         let messages = self.messages(event);
         let envelope = |message: Value| json!({"_meta": self.meta, "id": self.turn, "msg": message});
@@ -44,7 +50,9 @@ impl Events {
                 vec![json!({"type": "task_started", "turn_id": turn, "model_context_window": null})]
             }
             CodexEvent::TurnEnded { end: End::Completed, .. } => {
-                vec![json!({"type": "task_complete", "turn_id": self.turn, "last_agent_message": self.said})]
+                vec![
+                    json!({"type": "task_complete", "turn_id": self.turn, "last_agent_message": self.last_message}),
+                ]
             }
             CodexEvent::TurnEnded { end: End::Interrupted, .. } => {
                 vec![json!({"type": "turn_aborted", "turn_id": self.turn, "reason": "interrupted"})]
@@ -55,17 +63,19 @@ impl Events {
             CodexEvent::ItemStarted { item } => {
                 self.kinds.insert(item.id.clone(), item.kind.name());
                 let mut messages = self.item("item_started", item);
-                messages.extend(self.beginning(item));
+                messages.extend(self.item_begin(item));
                 messages
             }
-            CodexEvent::ItemGrew { id, text } => self.grown(id, text).into_iter().collect(),
+            CodexEvent::ItemGrew { id, text } => self.delta(id, text).into_iter().collect(),
             CodexEvent::ItemEnded { item } => {
                 self.kinds.remove(&item.id);
                 let mut messages = self.item("item_completed", item);
-                messages.extend(self.ending(item));
+                messages.extend(self.item_end(item));
                 messages
             }
-            CodexEvent::ApprovalRequested { approval } => self.asked(approval).into_iter().collect(),
+            CodexEvent::ApprovalRequested { approval } => {
+                self.approval_request(approval).into_iter().collect()
+            }
             CodexEvent::Diff { diff } => vec![json!({"type": "turn_diff", "unified_diff": diff})],
             CodexEvent::Usage(usage) => {
                 let total = json!({
@@ -90,7 +100,7 @@ impl Events {
     }
 
     fn item(&self, kind: &str, item: &Item) -> Vec<Value> {
-        let value = match &item.kind {
+        let mut value = match &item.kind {
             ItemKind::User { text } => {
                 json!({"type": "UserMessage", "content": [{"type": "text", "text": text, "text_elements": []}]})
             }
@@ -109,12 +119,11 @@ impl Events {
                 return Vec::new();
             }
         };
-        let mut value = value;
         value["id"] = item.id.as_str().into();
         vec![json!({"type": kind, "thread_id": self.thread, "turn_id": self.turn, "item": value})]
     }
 
-    fn beginning(&self, item: &Item) -> Option<Value> {
+    fn item_begin(&self, item: &Item) -> Option<Value> {
         let message = match &item.kind {
             ItemKind::Command { command, cwd, .. } => {
                 json!({"type": "exec_command_begin", "command": [command], "cwd": cwd, "parsed_cmd": [], "source": "agent"})
@@ -134,17 +143,17 @@ impl Events {
                 return None;
             }
         };
-        Some(self.of_call(item, message))
+        Some(self.with_call_id(item, message))
     }
 
-    fn ending(&mut self, item: &Item) -> Option<Value> {
+    fn item_end(&mut self, item: &Item) -> Option<Value> {
         let ok = item.state == ItemState::Done;
         let message = match &item.kind {
             ItemKind::User { text } => {
                 return Some(json!({"type": "user_message", "message": text, "images": []}));
             }
             ItemKind::Agent { text } => {
-                self.said = Some(text.clone());
+                self.last_message = Some(text.clone());
                 return Some(json!({"type": "agent_message", "message": text}));
             }
             ItemKind::Reasoning { text } => return Some(json!({"type": "agent_reasoning", "text": text})),
@@ -170,27 +179,27 @@ impl Events {
             ItemKind::Error { message } => return Some(json!({"type": "warning", "message": message})),
             ItemKind::Other { .. } => return None,
         };
-        Some(self.of_call(item, message))
+        Some(self.with_call_id(item, message))
     }
 
-    fn of_call(&self, item: &Item, mut message: Value) -> Value {
+    fn with_call_id(&self, item: &Item, mut message: Value) -> Value {
         message["call_id"] = item.id.as_str().into();
         message["turn_id"] = self.turn.as_str().into();
         message
     }
 
-    fn grown(&self, id: &str, text: &str) -> Option<Value> {
+    fn delta(&self, id: &str, text: &str) -> Option<Value> {
         let kind = match *self.kinds.get(id)? {
             "agent" => "agent_message_content_delta",
             "reasoning" => "reasoning_content_delta",
-            // The output of a command is told in base64, and again as a whole at its end; that is enough.
+            // Codex sends the output of a command in base64; the whole output at the command's end is enough.
             _ => return None,
         };
         let thread = &self.thread;
         Some(json!({"type": kind, "thread_id": thread, "turn_id": self.turn, "item_id": id, "delta": text}))
     }
 
-    fn asked(&self, approval: &Approval) -> Option<Value> {
+    fn approval_request(&self, approval: &Approval) -> Option<Value> {
         let mut message = match &approval.kind {
             ApprovalKind::Command { argv, cwd } => {
                 json!({"type": "exec_approval_request", "command": argv, "cwd": cwd, "parsed_cmd": []})
@@ -213,7 +222,7 @@ fn by_path(changes: &[FileChange]) -> Map<String, Value> {
     changes.iter().map(|entry| (entry.path.clone(), change(entry))).collect()
 }
 
-/// One file of a patch as Codex names it.
+/// Returns one file of a patch in Codex's form.
 pub(super) fn change(change: &FileChange) -> Value {
     match change.how.as_str() {
         "update" => json!({"type": "update", "unified_diff": change.diff, "move_path": null}),

@@ -4,7 +4,7 @@ use adjutant_codex::approval::Approval;
 use adjutant_codex::event::{CodexEvent, ItemKind};
 use adjutant_codex::patch::FileChange;
 
-/// Returns what a client is told of it; nothing for what is not worth a line.
+/// Returns the progress line of an event; `None` for an event without one.
 pub(super) fn line(event: &CodexEvent) -> Option<String> {
     let line = match event {
         CodexEvent::TurnStarted { .. } => "the turn runs".to_owned(),

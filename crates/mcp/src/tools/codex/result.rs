@@ -1,14 +1,15 @@
-//! Results of the two tools, as `codex mcp-server` gave them.
+//! Results of the two tools, as `codex mcp-server` returned them.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
+use crate::tools::definition::success;
 use adjutant_codex as codex;
 use adjutant_codex::event::End;
 use adjutant_codex::thread::TurnOutcome;
 
-/// Returns the result of a turn: its text, and the same with the thread.
-pub(super) fn answered(thread: &str, last: Option<TurnOutcome>) -> CallToolResult {
+/// Returns the result of a turn: its text, and as structured content the text and the thread.
+pub(super) fn turn_result(thread: &str, last: Option<TurnOutcome>) -> CallToolResult {
     let (content, failed) = match last {
         Some(TurnOutcome { end: End::Failed, failure, .. }) => (failure.unwrap_or_default(), true),
         Some(TurnOutcome { end: End::Interrupted, said, .. }) => (said, true),
@@ -16,29 +17,26 @@ pub(super) fn answered(thread: &str, last: Option<TurnOutcome>) -> CallToolResul
         None => (codex::Error::Over.to_string(), true),
     };
     let structured = json!({"threadId": thread, "content": content});
-    let blocks = vec![ContentBlock::text(content)];
-    let mut result = if failed { CallToolResult::error(blocks) } else { CallToolResult::success(blocks) };
+    let mut result = success(vec![ContentBlock::text(content)]);
+    result.is_error = failed.then_some(true);
     result.structured_content = Some(structured);
-    if !failed {
-        result.is_error = None;
-    }
     result
 }
 
 /// Returns the result of a call that failed.
-pub(super) fn failed(error: &codex::Error, given: &Map<String, Value>) -> CallToolResult {
+pub(super) fn failed_call(error: &codex::Error, arguments: &Map<String, Value>) -> CallToolResult {
     let text = match error {
         codex::Error::UnknownThread(thread) => format!("Session not found for thread_id: {thread}"),
         codex::Error::Store(source) => {
             tracing::error!(error = %source, "the store failed");
             "the hub's store failed; its log says more".to_owned()
         }
-        // Where the program was looked for is the person's business.
+        // Only the user may see where the program was searched.
         codex::Error::Missing { .. } => "codex was not found".to_owned(),
         other => other.to_string(),
     };
     let mut result = CallToolResult::error(vec![ContentBlock::text(text.clone())]);
-    if let Some(thread) = given.get("threadId").or(given.get("conversationId")) {
+    if let Some(thread) = arguments.get("threadId").or(arguments.get("conversationId")) {
         result.structured_content = Some(json!({"threadId": thread, "content": text}));
     }
     result

@@ -1,12 +1,11 @@
-//! The descriptions and schemas of the two tools, as in `codex mcp-server`.
-
-use std::sync::Arc;
+//! Descriptions and schemas of the two tools, as in `codex mcp-server`.
 
 use rmcp::model::{Tool, ToolAnnotations};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::names::{REPLY, START};
 use crate::protocol_version::Revision;
+use crate::tools::definition::{object, tool};
 
 /// The tools as `revision` shows them.
 pub fn tools(revision: Revision) -> Vec<Tool> {
@@ -49,48 +48,33 @@ pub fn tools(revision: Revision) -> Vec<Tool> {
         "required": ["prompt"],
     });
     vec![
-        tool(
+        definition(
             revision,
-            START,
-            "Codex",
+            (START, "Codex"),
             "Run a Codex session. Events are told as codex/event notifications.",
             start,
         ),
-        tool(
+        definition(
             revision,
-            REPLY,
-            "Codex Reply",
+            (REPLY, "Codex Reply"),
             "Go on in a Codex session, by its threadId and a prompt.",
             reply,
         ),
     ]
 }
 
-fn tool(
+/// Returns a tool with the title and the output schema that `codex mcp-server` had at every protocol version.
+fn definition(
     revision: Revision,
-    name: &'static str,
-    title: &str,
+    (name, title): (&'static str, &str),
     description: &'static str,
     input: Value,
 ) -> Tool {
-    let mut tool = Tool::new(name, description, schema(input));
-    tool.title = Some(title.to_owned());
     let text = json!({"type": "string"});
-    tool.output_schema = Some(schema(json!({
-        "type": "object",
-        "properties": {"threadId": text, "content": text},
-        "required": ["threadId", "content"],
-    })));
-    if revision.has_annotations() {
-        let annotations = ToolAnnotations::with_title(title).read_only(false).destructive(true);
-        tool.annotations = Some(annotations.idempotent(false).open_world(true));
-    }
+    let output = object(json!({"threadId": text, "content": text}), &["threadId", "content"]);
+    let annotations = ToolAnnotations::with_title(title).read_only(false).destructive(true);
+    let annotations = annotations.idempotent(false).open_world(true);
+    let mut tool = tool(Revision::V2026_07_28, (name, title), description, (input, output), annotations);
+    tool.annotations = tool.annotations.filter(|_| revision.has_annotations());
     tool
-}
-
-fn schema(value: Value) -> Arc<Map<String, Value>> {
-    match value {
-        Value::Object(map) => Arc::new(map),
-        _ => Arc::default(),
-    }
 }

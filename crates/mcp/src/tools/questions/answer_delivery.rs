@@ -1,4 +1,4 @@
-//! Delivery of an answer to the client that asked: the way is chosen once, and each way has a file.
+//! Delivery of an answer to the client that asked. The way is chosen once, and each way has a file.
 
 mod block;
 mod input_required;
@@ -25,7 +25,7 @@ use input_required::Rounds;
 
 /// The way in which the answer to a question reaches the client.
 ///
-/// A client that does not come back for its answer loses nothing: the question stays whatever happens to the call.
+/// A client that does not return for its answer loses nothing, because the question outlives the call.
 enum AnswerDelivery {
     /// A task of the protocol, which the client polls.
     Task(Box<Question>),
@@ -130,8 +130,8 @@ pub(super) async fn ask(
         Ok(asked) => asked,
         Err(refusal) => {
             tracing::info!(caller, reason = %refusal, "a question was not asked");
-            return match result::fault_of(&refusal) {
-                Some(fault) => fault.answer(call.revision).map(CallToolResponse::from),
+            return match result::argument_error(&refusal) {
+                Some(error) => error.answer(call.revision),
                 None => Ok(result::refused(&refusal, call.revision).into()),
             };
         }

@@ -2,18 +2,18 @@
 
 use serde_json::{Map, Value};
 
-use super::trigger_popup::{TEXT, about};
-use crate::arguments::{Fault, array, boolean, integer, mistyped, object, string};
+use super::trigger_popup::{MAX_TEXT, common};
+use crate::arguments::{ArgumentError, array, boolean, integer, number, object, string};
 use adjutant_questions::{Choice, Draft, Field, Format, Input};
 
 const SCHEMA: &str = "requestedSchema";
 
-/// Reads a question of several fields.
-pub(super) fn draft(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
-    let schema = object(arguments, SCHEMA)?.ok_or_else(|| missing(SCHEMA))?;
-    let below = |fault: Fault| fault.below(&[SCHEMA]);
+/// Parses a question of several fields.
+pub(super) fn draft(arguments: &Map<String, Value>) -> Result<Draft, ArgumentError> {
+    let schema = object(arguments, SCHEMA)?.ok_or_else(|| ArgumentError::missing(SCHEMA))?;
+    let below = |error: ArgumentError| error.below(&[SCHEMA]);
     let properties = object(schema, "properties").map_err(below)?;
-    let properties = properties.ok_or_else(|| missing("properties").below(&[SCHEMA]))?;
+    let properties = properties.ok_or_else(|| ArgumentError::missing("properties").below(&[SCHEMA]))?;
     let required = array(schema, "required").map_err(below)?.map(Vec::as_slice).unwrap_or_default();
     for name in required {
         if name.as_str().is_none_or(|name| !properties.contains_key(name)) {
@@ -22,15 +22,15 @@ pub(super) fn draft(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
     }
     let fields = properties.iter().map(|(name, property)| {
         let Value::Object(property) = property else {
-            return Err(mistyped(name, "object").below(&[SCHEMA, "properties"]));
+            return Err(ArgumentError::wrong_type(name, "object").below(&[SCHEMA, "properties"]));
         };
         let required = required.iter().any(|one| one == name.as_str());
-        field(name, property, required).map_err(|fault| fault.below(&[SCHEMA, "properties", name]))
+        field(name, property, required).map_err(|error| error.below(&[SCHEMA, "properties", name]))
     });
-    Ok(Draft { fields: fields.collect::<Result<_, _>>()?, ..about(arguments)? })
+    Ok(Draft { fields: fields.collect::<Result<_, _>>()?, ..common(arguments)? })
 }
 
-fn field(name: &str, property: &Map<String, Value>, required: bool) -> Result<Field, Fault> {
+fn field(name: &str, property: &Map<String, Value>, required: bool) -> Result<Field, ArgumentError> {
     let text = |member| Ok(string(property, member, false)?.unwrap_or_default().to_owned());
     let (kind, format) = (text("type")?, text("format")?);
     let size =
@@ -43,7 +43,7 @@ fn field(name: &str, property: &Map<String, Value>, required: bool) -> Result<Fi
                 let other = boolean(property, "allow_other")?;
                 Input::Choice { options, min: usize::from(required), max: 1, other, list: false }
             } else {
-                let max = size("maxLength")?.unwrap_or(TEXT);
+                let max = size("maxLength")?.unwrap_or(MAX_TEXT);
                 let multiline = format.is_empty() && max > 200;
                 let format = [Format::Email, Format::Uri].into_iter().find(|one| one.as_str() == format);
                 Input::Text { multiline, min: size("minLength")?.unwrap_or(0), max, format }
@@ -56,23 +56,17 @@ fn field(name: &str, property: &Map<String, Value>, required: bool) -> Result<Fi
         },
         ("boolean", _) => Input::YesNo,
         ("array", _) => {
-            let items = object(property, "items")?.ok_or_else(|| missing("items"))?;
-            let options = choices(items).map_err(|fault| fault.below(&["items"]))?;
-            let options = options.ok_or_else(|| missing("enum").below(&["items"]))?;
+            let items = object(property, "items")?.ok_or_else(|| ArgumentError::missing("items"))?;
+            let options = choices(items).map_err(|error| error.below(&["items"]))?;
+            let options = options.ok_or_else(|| ArgumentError::missing("enum").below(&["items"]))?;
             let max = size("maxItems")?.unwrap_or(options.len());
             let min = size("minItems")?.unwrap_or(0);
             Input::Choice { options, min, max, other: false, list: true }
         }
         _ => {
             let kinds = ["string", "number", "integer", "boolean", "array"];
-            let message = format!("argument `type` must be one of {}", kinds.join(", "));
-            let path = vec!["type".to_owned()];
-            return Err(Fault {
-                message,
-                path,
-                validator: "enum",
-                validator_value: Value::from(kinds.to_vec()),
-            });
+            let reason = format!("must be one of {}", kinds.join(", "));
+            return Err(ArgumentError::new("type", &reason, "enum", kinds.to_vec()));
         }
     };
     let (title, description) = (text("title")?, text("description")?);
@@ -80,8 +74,8 @@ fn field(name: &str, property: &Map<String, Value>, required: bool) -> Result<Fi
     Ok(Field { name: name.to_owned(), label, description, required, input })
 }
 
-/// The options of a property: `enum` with or without `enumNames`, or titled constants in `oneOf` or `anyOf`.
-fn choices(property: &Map<String, Value>) -> Result<Option<Vec<Choice>>, Fault> {
+/// Returns the options of a property: `enum` with or without `enumNames`, or titled constants in `oneOf` or `anyOf`.
+fn choices(property: &Map<String, Value>) -> Result<Option<Vec<Choice>>, ArgumentError> {
     for member in ["oneOf", "anyOf"] {
         let Some(options) = array(property, member)? else { continue };
         let option = |option: &Value| {
@@ -94,36 +88,15 @@ fn choices(property: &Map<String, Value>) -> Result<Option<Vec<Choice>>, Fault> 
     }
     let Some(values) = array(property, "enum")? else { return Ok(None) };
     let names = array(property, "enumNames")?;
-    let option = |(at, value): (usize, &Value)| {
+    let option = |(position, value): (usize, &Value)| {
         let value = value.as_str()?;
-        let name = names.and_then(|names| names.get(at)).and_then(Value::as_str).unwrap_or(value);
+        let name = names.and_then(|names| names.get(position)).and_then(Value::as_str).unwrap_or(value);
         Some(Choice { label: name.to_owned(), value: value.to_owned() })
     };
     let options: Option<Vec<Choice>> = values.iter().enumerate().map(option).collect();
     options.map(Some).ok_or_else(|| wrong("enum", "takes texts only", "type"))
 }
 
-fn number(property: &Map<String, Value>, name: &str) -> Result<Option<f64>, Fault> {
-    match property.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => value.as_f64().map(Some).ok_or_else(|| mistyped(name, "number")),
-    }
-}
-
-fn missing(name: &str) -> Fault {
-    Fault {
-        message: format!("argument `{name}` is missing"),
-        path: vec![name.to_owned()],
-        validator: "required",
-        validator_value: Value::Null,
-    }
-}
-
-fn wrong(name: &str, reason: &str, validator: &'static str) -> Fault {
-    Fault {
-        message: format!("argument `{name}` {reason}"),
-        path: vec![name.to_owned()],
-        validator,
-        validator_value: Value::Null,
-    }
+fn wrong(name: &str, reason: &str, validator: &'static str) -> ArgumentError {
+    ArgumentError::new(name, reason, validator, Value::Null)
 }

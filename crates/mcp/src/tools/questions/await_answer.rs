@@ -7,7 +7,7 @@ use rmcp::model::CallToolResponse;
 use serde_json::{Map, Value};
 
 use super::{answer_delivery, result};
-use crate::arguments::{Fault, integer, string};
+use crate::arguments::{ArgumentError, integer, string};
 use crate::call_context::CallContext;
 use crate::error;
 use adjutant_questions::{Error, Ticket};
@@ -22,22 +22,22 @@ pub(super) async fn call(
 ) -> Result<CallToolResponse, ErrorData> {
     let read = || {
         let ticket = string(arguments, "ticket", true)?.unwrap_or_default();
-        Ok::<_, Fault>((ticket, integer(arguments, "seconds", 1)?))
+        Ok::<_, ArgumentError>((ticket, integer(arguments, "seconds", 1)?))
     };
     let (ticket, seconds) = match read() {
         Ok(read) => read,
-        Err(fault) => return fault.answer(call.revision).map(CallToolResponse::from),
+        Err(error) => return error.answer(call.revision),
     };
     let asker = call.client.asker();
     let questions = &call.client.app.questions;
-    let found = async {
+    let ticket_of_asker = async {
         let unknown = || Error::Unknown { ticket: error::clip(ticket) };
         let ticket = Ticket::parse(ticket).ok_or_else(unknown)?;
         questions.get_as(&asker.key, &ticket).await?;
         questions.mark_waiting(&asker, &ticket, None).await?;
         Ok::<_, Error>(ticket)
     };
-    let ticket = match found.await {
+    let ticket = match ticket_of_asker.await {
         Ok(ticket) => ticket,
         Err(refusal) => return Ok(result::refused(&refusal, call.revision).into()),
     };

@@ -1,9 +1,9 @@
 //! Elicitation of an answer from the client that asked: a form, or a link to the question's page.
 //!
-//! A client shows questions only if the user lists it in `ask_in_client`: a client that declares forms may still not draw
-//! them, and its answer is the word of the program that runs the agent. A form that was sent is not a question that was
-//! seen, a closed form decides nothing, and a question marked `high` has no form. A link decides nothing: the client's
-//! reply to it only says whether the user opened it.
+//! A client shows questions only if the user lists it in `ask_in_client`, because a client that declares forms may still
+//! not show them, and its answer comes from the program that runs the agent. A sent form does not count as a seen
+//! question, a closed form decides nothing, and a question marked `high` has no form. A link decides nothing: the
+//! client's reply to it only says whether the user opened it.
 
 use std::future::pending;
 
@@ -57,7 +57,7 @@ impl ElicitationSupport {
 pub(super) enum Presentation {
     /// The number of the form, and the params of `elicitation/create`.
     Form(usize, Value),
-    /// The params. What answers is the console, so this is shown once.
+    /// The params. The user answers in the console, so the link is shown once.
     Link(Value),
 }
 
@@ -67,12 +67,12 @@ pub(super) async fn presentation(
     question: &Question,
     support: &ElicitationSupport,
 ) -> Option<Presentation> {
-    let waits = question.state == State::Pending && question.snoozed_until.is_none();
-    if !waits {
+    let is_pending = question.state == State::Pending && question.snoozed_until.is_none();
+    if !is_pending {
         return None;
     }
-    let happened = questions.audit(&question.ticket).await.ok()?;
-    let count = |how: ElicitationFailure| happened.iter().filter(|event| event.kind == how.as_str()).count();
+    let audit = questions.audit(&question.ticket).await.ok()?;
+    let count = |how: ElicitationFailure| audit.iter().filter(|event| event.kind == how.as_str()).count();
     if count(ElicitationFailure::Closed) > 0 || count(ElicitationFailure::Followed) > 0 {
         return None;
     }
@@ -82,13 +82,13 @@ pub(super) async fn presentation(
         return (round < MAX_ROUNDS).then_some(Presentation::Form(round, params));
     }
     if fits && support.links.is_none() && count(ElicitationFailure::NoForm) == 0 {
-        // The person who expects it in the client finds out why it is not there.
+        // The history of the question says why the client does not show it.
         let _ = questions.record_elicitation_failure(&question.ticket, ElicitationFailure::NoForm).await;
     }
     support.links.as_ref().map(|console| Presentation::Link(elicitation::link(question, console)))
 }
 
-/// Does what the client said to a form. Whoever was first has decided; that is no fault of the client's.
+/// Applies the client's reply to a form. A reply to a question that is decided already is not an error.
 pub(super) async fn on_form_reply(
     questions: &Questions,
     question: &Question,
@@ -114,7 +114,7 @@ pub(super) async fn on_form_reply(
     }
 }
 
-/// Notes what the client said to a link. Nothing that it says decides the question.
+/// Records the client's reply to a link. No reply decides the question.
 pub(super) async fn on_link_reply(
     questions: &Questions,
     question: &Question,
@@ -125,13 +125,13 @@ pub(super) async fn on_link_reply(
     questions.record_elicitation_failure(&question.ticket, how).await
 }
 
-/// The form or link of one waiting call, for clients of the handshake: a request of ours to the client.
+/// The form or link of one waiting call, for clients with a handshake: a request of the hub to the client.
 pub(super) struct ClientElicitation<'a> {
     call: &'a CallContext<'a>,
     /// `None` for a client that is not asked.
     support: Option<ElicitationSupport>,
     open: Option<RequestHandle<RoleServer>>,
-    /// Whether what is open is a link.
+    /// Whether the open request is a link.
     is_link: bool,
 }
 
@@ -143,7 +143,7 @@ impl<'a> ClientElicitation<'a> {
         Self { call, support, open: None, is_link: false }
     }
 
-    /// Shows the question while it waits, and takes it back when somebody else was first.
+    /// Shows the question while it is pending, and withdraws it after that.
     pub(super) async fn show(&mut self, question: &Question) {
         let Some(support) = &self.support else { return };
         if self.open.is_some() && question.state == State::Pending && question.snoozed_until.is_none() {
@@ -171,7 +171,7 @@ impl<'a> ClientElicitation<'a> {
         }
     }
 
-    /// Waits for what the client says; without an open form, for ever. Nothing is lost when it is dropped.
+    /// Waits for the client's reply; without an open form, for ever. Cancel safe.
     pub(super) async fn reply(&mut self) -> Value {
         let Some(open) = &mut self.open else { return pending().await };
         let reply = (&mut open.rx).await;
@@ -187,7 +187,7 @@ impl<'a> ClientElicitation<'a> {
         }
     }
 
-    /// Does what the client said.
+    /// Applies the client's reply.
     pub(super) async fn on_reply(&self, question: &Question, reply: &Value) -> Result<(), Error> {
         let questions = &self.call.client.app.questions;
         if self.is_link {
@@ -197,15 +197,15 @@ impl<'a> ClientElicitation<'a> {
         }
     }
 
-    /// Takes an open form or link away from the client.
+    /// Withdraws an open form or link from the client.
     pub(super) async fn withdraw(&mut self) {
         let Some(open) = self.open.take() else { return };
-        // A client that left has no form to take away.
+        // A disconnected client has no form to withdraw.
         let _ = open.cancel(Some("the question is no longer open here".to_owned())).await;
     }
 }
 
-/// Enters a link that the client is given, and returns its params with its name: the client is told of its end.
+/// Registers a link of the client, and returns its params with its name, by which the client is notified of its end.
 pub(super) fn register_link(client: &ClientContext, question: &Question, mut params: Value) -> Value {
     params["elicitationId"] = Value::from(client.links.offer(&question.ticket));
     params

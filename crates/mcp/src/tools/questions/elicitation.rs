@@ -1,34 +1,33 @@
-//! A question as a form of the client's own, or as a link that it shows (MCP's elicitation), and what a client's reply
-//! to one says.
+//! A question as a form or a link in the client (MCP's elicitation), and the meaning of the client's reply.
 
 use serde_json::{Map, Value, json};
 
 use super::result::number;
-use super::trigger_popup::TEXT;
+use super::trigger_popup::MAX_TEXT;
 use crate::protocol_version::Revision;
 use adjutant_base::text::escape_invisible;
 use adjutant_questions::{Answer, Choice, Field, FieldValue, Input, Question};
 
-/// The choice that is asked where nothing else is: to accept a form that asks for nothing is no consent.
+/// The choice of a form without required fields, because accepting an empty form is not consent.
 const CONFIRM: &str = "adjutant_confirm";
 
-/// The option that stands for the person's own words, which have a line of their own below the choice.
+/// The option for the user's own text, which has a separate line below the choice.
 const OTHER: &str = "adjutant_other";
 
-/// What a client's reply means.
+/// The meaning of a client's reply.
 #[derive(Debug, PartialEq)]
 pub(super) enum Reply {
-    /// Whether it fits the question is for the desk to say. Words beside an option that was chosen are a note.
+    /// The domain checks the answer. Text next to a chosen option is a note.
     Answer(Answer, Option<String>),
     Declined,
-    /// Accepted without the choice that shows that somebody read it, or with a value of another kind than was asked.
+    /// Accepted without the required choice, or with a value of the wrong type.
     Unfit,
-    /// No decision of anybody's: the form was closed, or never drawn.
+    /// No decision: the form was closed, or never shown.
     Closed,
 }
 
-/// Returns the params of `elicitation/create`; `None` where the revision's forms cannot say what is asked. Nothing is
-/// filled in beforehand. `again` is for a form that came back without an answer.
+/// Returns the params of `elicitation/create`; `None` if the revision's forms cannot express the question. No field is
+/// prefilled. `again` is for a form that came back without an answer.
 pub(super) fn params(question: &Question, revision: Revision, again: bool) -> Option<Value> {
     let titled = revision >= Revision::V2025_11_25;
     let mut properties = Map::new();
@@ -38,9 +37,9 @@ pub(super) fn params(question: &Question, revision: Revision, again: bool) -> Op
             return None;
         }
         properties.insert(field.name.clone(), property(field, titled)?);
-        if takes_words(field) {
-            let words = json!({"type": "string", "title": "Something else", "maxLength": TEXT});
-            properties.insert(words_name(question, field), words);
+        if takes_other(field) {
+            let text = json!({"type": "string", "title": "Something else", "maxLength": MAX_TEXT});
+            properties.insert(other_name(question, field), text);
         }
         if field.required {
             required.push(field.name.as_str());
@@ -54,7 +53,7 @@ pub(super) fn params(question: &Question, revision: Revision, again: bool) -> Op
         properties.insert(CONFIRM.to_owned(), confirm);
         required.push(CONFIRM);
     }
-    let mut message = words(question);
+    let mut message = message_text(question);
     if again {
         message = format!("The form came back without an answer that fits.\n\n{message}");
     }
@@ -66,14 +65,14 @@ pub(super) fn params(question: &Question, revision: Revision, again: bool) -> Op
     Some(params)
 }
 
-/// Returns the params that show the question's page on the console at `console`. The address says which question, and
-/// nothing that would let anybody in: a browser that is not logged in is told how to.
+/// Returns the params that show the question's page on the console at `console`. The address has no login: a browser
+/// that is not logged in gets the page that explains it.
 pub(super) fn link(question: &Question, console: &str) -> Value {
-    let message = format!("{}\n\nThis is answered on Adjutant's own page.", words(question));
+    let message = format!("{}\n\nThis is answered on Adjutant's own page.", message_text(question));
     json!({"mode": "url", "message": message, "url": format!("{console}/questions/{}", question.ticket)})
 }
 
-fn words(question: &Question) -> String {
+fn message_text(question: &Question) -> String {
     let title = escape_invisible::line(&question.title);
     match question.message.trim() {
         "" => title,
@@ -83,11 +82,11 @@ fn words(question: &Question) -> String {
 
 fn property(field: &Field, titled: bool) -> Option<Value> {
     let mut property = match &field.input {
-        // A choice that has to be made needs an option for what is written in the place of one.
+        // A required choice needs an option for the text that replaces one.
         Input::Choice { options, max: 1, list: false, other: true, .. } => {
             let mut options = options.clone();
             let label = "Something else, as written below".to_owned();
-            let value = words_value(&options);
+            let value = other_value(&options);
             options.push(Choice { label, value });
             choice(&options, titled)
         }
@@ -127,13 +126,13 @@ fn property(field: &Field, titled: bool) -> Option<Value> {
     Some(property)
 }
 
-/// Whether a field is one choice that the person's own words may stand for.
-fn takes_words(field: &Field) -> bool {
+/// Whether a field is a single choice that the user's own text may replace.
+fn takes_other(field: &Field) -> bool {
     matches!(field.input, Input::Choice { other: true, max: 1, list: false, .. })
 }
 
-/// The name of the line for a field's own words, which no field of the question has.
-fn words_name(question: &Question, field: &Field) -> String {
+/// Returns the name of the line for a field's own text, which no field of the question has.
+fn other_name(question: &Question, field: &Field) -> String {
     let mut name = format!("{}_other", field.name);
     while name == CONFIRM || question.fields.iter().any(|field| field.name == name) {
         name.push('_');
@@ -141,8 +140,8 @@ fn words_name(question: &Question, field: &Field) -> String {
     name
 }
 
-/// The value that says so, which no option has.
-fn words_value(options: &[Choice]) -> String {
+/// Returns the value of the option for it, which no option of the agent has.
+fn other_value(options: &[Choice]) -> String {
     let mut value = OTHER.to_owned();
     while options.iter().any(|option| option.value == value) {
         value.push('_');
@@ -150,7 +149,7 @@ fn words_value(options: &[Choice]) -> String {
     value
 }
 
-/// One of several options; 2025-06-18 has its labels in a list of their own.
+/// Returns a choice of one option; 2025-06-18 has the labels in a separate list.
 fn choice(options: &[Choice], titled: bool) -> Value {
     if titled {
         return json!({"type": "string", "oneOf": constants(options)});
@@ -166,7 +165,7 @@ fn constants(options: &[Choice]) -> Vec<Value> {
     options.iter().map(constant).collect()
 }
 
-/// Reads the result of `elicitation/create`, tolerantly: what is no clear answer is none.
+/// Parses the result of `elicitation/create` tolerantly: an unclear answer counts as none.
 pub(super) fn read(question: &Question, reply: &Value) -> Reply {
     match reply.get("action").and_then(Value::as_str) {
         Some("accept") => {}
@@ -185,36 +184,36 @@ pub(super) fn read(question: &Question, reply: &Value) -> Reply {
     let (mut answer, mut notes) = (Answer::default(), Vec::new());
     for field in &question.fields {
         let mut value = member(&field.name);
-        if takes_words(field) {
-            let words = match member(&words_name(question, field)) {
+        if takes_other(field) {
+            let text = match member(&other_name(question, field)) {
                 None => "",
-                Some(Value::String(words)) => words.trim(),
+                Some(Value::String(text)) => text.trim(),
                 Some(_) => return Reply::Unfit,
             };
             let Input::Choice { options, .. } = &field.input else { continue };
-            let other = words_value(options);
-            // What is chosen counts; words say it alone only where nothing is, or where they were chosen.
+            let other = other_value(options);
+            // The chosen option counts; the text counts alone only if no option, or its own option, was chosen.
             if value.is_none_or(|value| *value == *other) {
-                if !words.is_empty() {
-                    answer.0.push((field.name.clone(), FieldValue::Other(words.to_owned())));
+                if !text.is_empty() {
+                    answer.0.push((field.name.clone(), FieldValue::Other(text.to_owned())));
                     continue;
                 }
                 if value.take().is_some() {
                     return Reply::Unfit;
                 }
-            } else if !words.is_empty() {
-                let about = if field.label.is_empty() { String::new() } else { format!("{}: ", field.label) };
-                notes.push(format!("{about}{words}"));
+            } else if !text.is_empty() {
+                let label = if field.label.is_empty() { String::new() } else { format!("{}: ", field.label) };
+                notes.push(format!("{label}{text}"));
             }
         }
         let Some(value) = value else { continue };
-        let Some(given) = given(&field.input, value) else { return Reply::Unfit };
-        answer.0.push((field.name.clone(), given));
+        let Some(value) = field_value(&field.input, value) else { return Reply::Unfit };
+        answer.0.push((field.name.clone(), value));
     }
     Reply::Answer(answer, (!notes.is_empty()).then(|| notes.join("\n")))
 }
 
-fn given(input: &Input, value: &Value) -> Option<FieldValue> {
+fn field_value(input: &Input, value: &Value) -> Option<FieldValue> {
     let text = || value.as_str().map(ToOwned::to_owned);
     match input {
         Input::Choice { .. } => {

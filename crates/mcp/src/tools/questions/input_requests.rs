@@ -11,7 +11,7 @@ use adjutant_questions::{Error, Question, Questions};
 /// The key of the one link.
 const LINK: &str = "page";
 
-/// Returns what the client is to show of a question, if it is to show anything now.
+/// Returns the input requests by which the client shows a question now; `None` if it shows none.
 pub(super) async fn requests(
     questions: &Questions,
     question: &Question,
@@ -25,7 +25,7 @@ pub(super) async fn requests(
     serde_json::from_value(Value::Object([(key, request)].into_iter().collect())).ok()
 }
 
-/// Applies the response to what the client shows of a question now. Responses to anything else are ignored.
+/// Applies the response to the form or link that the client shows now. Other responses are ignored.
 pub(super) async fn apply(
     questions: &Questions,
     question: &Question,
@@ -45,7 +45,7 @@ pub(super) async fn apply(
     }
 }
 
-/// Returns the key of one form. Each round has a key of its own, because a task must not use one twice.
+/// Returns the key of one form. Each round has a different key, because a task must not use a key twice.
 fn key(round: usize) -> String {
     format!("answer-{}", round + 1)
 }

@@ -1,4 +1,4 @@
-//! A question as a tool's answer: what was chosen, or how it stands and what to do next.
+//! A question as a tool's result: the answer, or the state and the next step.
 
 use std::time::Duration;
 
@@ -7,34 +7,34 @@ use serde_json::{Map, Value, json};
 
 use super::names::AWAIT;
 use super::trigger_popup::FIELD;
-use crate::arguments::Fault;
+use crate::arguments::ArgumentError;
 use crate::protocol_version::Revision;
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_questions::{
     Answer, Availability, Error, FieldValue, Input, Outcome, OutcomeKind, Question, State,
 };
 
-/// The answer about a question, as it is now.
-pub(super) fn of_question(question: &Question, revision: Revision) -> CallToolResult {
-    plain(structured(question), revision)
+/// Returns the result about a question.
+pub(super) fn question_result(question: &Question, revision: Revision) -> CallToolResult {
+    to_result(structured(question), revision)
 }
 
-/// The answer to a caller that nobody can see, about a question that is open: how often it should ask, `poll`.
-pub(super) fn ask_again(question: &Question, poll: Duration, revision: Revision) -> CallToolResult {
+/// Returns the result about an open question for a client without a connection, which should call again after `poll`.
+pub(super) fn poll_result(question: &Question, poll: Duration, revision: Revision) -> CallToolResult {
     let mut members = structured(question);
     members.insert("poll_seconds".to_owned(), Value::from(poll.as_secs().max(1)));
-    plain(members, revision)
+    to_result(members, revision)
 }
 
-/// A decided question as news for who asked it.
-pub(crate) fn told(question: &Question) -> Value {
+/// Returns a decided question for a client that did not wait for it.
+pub(crate) fn decided_question(question: &Question) -> Value {
     let mut members = structured(question);
     members.insert("title".to_owned(), Value::from(question.title.as_str()));
     Value::Object(members)
 }
 
-/// The answer when nothing was asked because the person takes no questions.
-pub(super) fn not_now(availability: Availability, message: &str, revision: Revision) -> CallToolResult {
+/// Returns the result of a call that asked nothing, because the user takes no questions.
+pub(super) fn unavailable(availability: Availability, message: &str, revision: Revision) -> CallToolResult {
     let mut members = Map::new();
     members.insert("status".to_owned(), Value::from("unavailable"));
     members.insert("availability".to_owned(), Value::from(availability.as_str()));
@@ -43,13 +43,13 @@ pub(super) fn not_now(availability: Availability, message: &str, revision: Revis
     }
     members.insert("ask_again".to_owned(), Value::from(false));
     members.insert("message".to_owned(), Value::from(message));
-    plain(members, revision)
+    to_result(members, revision)
 }
 
-/// A question that was not asked, or is not the caller's.
+/// Returns the result about a question that was not asked, or is not the caller's.
 pub(super) fn refused(error: &Error, revision: Revision) -> CallToolResult {
     if let Error::NotNow(availability) = error {
-        return not_now(*availability, &error.to_string(), revision);
+        return unavailable(*availability, &error.to_string(), revision);
     }
     if let Error::Store(source) = error {
         tracing::error!(error = %source, "the store failed");
@@ -57,10 +57,10 @@ pub(super) fn refused(error: &Error, revision: Revision) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(error.to_string())])
 }
 
-/// The fault of an argument, where the desk found it.
-pub(crate) fn fault_of(error: &Error) -> Option<Fault> {
+/// Returns the error of an argument that the domain rejected.
+pub(crate) fn argument_error(error: &Error) -> Option<ArgumentError> {
     match error {
-        Error::Invalid { message, path, validator, expected } => Some(Fault {
+        Error::Invalid { message, path, validator, expected } => Some(ArgumentError {
             message: message.clone(),
             path: path.clone(),
             validator,
@@ -70,8 +70,8 @@ pub(crate) fn fault_of(error: &Error) -> Option<Fault> {
     }
 }
 
-/// The whole answer as text and, where the revision has it, as structured content.
-fn plain(members: Map<String, Value>, revision: Revision) -> CallToolResult {
+/// Returns a result as text and, if the revision has it, as structured content.
+fn to_result(members: Map<String, Value>, revision: Revision) -> CallToolResult {
     let value = Value::Object(members);
     let mut result = CallToolResult::success(vec![ContentBlock::text(value.to_string())]);
     result.is_error = None;
@@ -81,7 +81,7 @@ fn plain(members: Map<String, Value>, revision: Revision) -> CallToolResult {
     result
 }
 
-/// The question as an agent sees it.
+/// Returns the question as an agent sees it.
 pub(super) fn structured(question: &Question) -> Map<String, Value> {
     let mut members = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -111,7 +111,7 @@ pub(super) fn structured(question: &Question) -> Map<String, Value> {
             put("seen_ms", Value::from(outcome.seen_ms));
             put("ticket", Value::from(ticket));
             if outcome.kind != OutcomeKind::Answered {
-                put("message", Value::from(word(outcome)));
+                put("message", Value::from(outcome_message(outcome)));
             }
         }
         State::Pending | State::Held { .. } => {
@@ -129,8 +129,8 @@ pub(super) fn structured(question: &Question) -> Map<String, Value> {
     members
 }
 
-/// Says what an outcome without an answer means.
-pub(crate) fn word(outcome: &Outcome) -> &'static str {
+/// Returns the meaning of an outcome for the agent.
+pub(crate) fn outcome_message(outcome: &Outcome) -> &'static str {
     match outcome.kind {
         OutcomeKind::Answered => "the user answered",
         OutcomeKind::Declined if outcome.ask_differently => "the user wants this asked differently",
@@ -163,7 +163,7 @@ fn value(question: &Question, name: &str, given: &FieldValue) -> Value {
     }
 }
 
-/// A number in JSON; a whole one is written as one.
+/// Returns a number as JSON, a whole number without a fraction.
 pub(super) fn number(number: f64, whole: bool) -> Value {
     let as_whole = whole.then(|| format!("{number:.0}").parse::<i64>().ok()).flatten();
     as_whole.map_or_else(|| json!(number), Value::from)

@@ -109,7 +109,7 @@ fn output() -> Value {
             "ask_again": {"type": "boolean"},
             "message": {"type": "string", "description": "What it means, and what to do"},
             "earlier_answers": {"type": "array", "items": {"type": "object"}, "description": "Answers to earlier questions that nobody waited for"},
-            // A refused argument is told in the words of the contracts.
+            // The contracts' members for a refused argument.
             "path": {"type": "array"},
             "validator": {"type": "string"},
             "validator_value": {},

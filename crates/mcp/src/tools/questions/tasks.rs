@@ -1,4 +1,4 @@
-//! A question as a task of the protocol, for clients that take one in the place of a result.
+//! A question as a task of the protocol, for clients that accept a task instead of a result.
 
 use std::time::Duration;
 
@@ -21,12 +21,12 @@ use adjutant_questions::{Error, OutcomeKind, Question, Questions, State, Ticket}
 /// How many polls a client without a connection may miss.
 const MAX_MISSED_POLLS: u64 = 30;
 
-/// How long a client without a connection may leave its task alone before the person is shown that nobody waits.
+/// Returns how long a client without a connection may not poll before the user sees that no client waits.
 pub(super) fn lease(questions: &Questions) -> Duration {
     questions.settings().silent.min(Duration::from_millis(POLL_INTERVAL_MS * MAX_MISSED_POLLS))
 }
 
-/// The answer to a call that became a task. The question is in the store already.
+/// Returns the response to a call that became a task. The question is in the store already.
 pub(super) fn created(question: &Question) -> CreateTaskResult {
     CreateTaskResult::new(wire(question))
 }
@@ -39,7 +39,7 @@ pub(crate) async fn get(call: &CallContext<'_>, ticket: &Ticket) -> Result<GetTa
     let payload = match &question.state {
         State::Pending | State::Held { .. } => {
             let lease = asker.is_unseen().then(|| lease(questions));
-            questions.mark_waiting(&asker, ticket, lease).await.map_err(|fault| refused(&fault))?;
+            questions.mark_waiting(&asker, ticket, lease).await.map_err(|error| to_protocol_error(&error))?;
             let requests = match support(call) {
                 Some(support) => input_requests::requests(questions, &question, &support).await,
                 None => None,
@@ -49,7 +49,7 @@ pub(crate) async fn get(call: &CallContext<'_>, ticket: &Ticket) -> Result<GetTa
         }
         State::Decided(outcome) if outcome.kind == OutcomeKind::Cancelled => TaskPayload::Cancelled,
         State::Decided(_) => {
-            match serde_json::to_value(result::of_question(&question, Revision::V2026_07_28)) {
+            match serde_json::to_value(result::question_result(&question, Revision::V2026_07_28)) {
                 Ok(Value::Object(result)) => TaskPayload::Completed { result },
                 Ok(_) | Err(_) => return Err(error::internal()),
             }
@@ -64,10 +64,10 @@ pub(crate) async fn get(call: &CallContext<'_>, ticket: &Ticket) -> Result<GetTa
 /// `tasks/cancel`: withdraws the question.
 pub(crate) async fn cancel(client: &ClientContext, ticket: &Ticket) -> Result<(), ErrorData> {
     let cancelled = client.app.questions.cancel(&client.asker().key, ticket).await;
-    cancelled.map(drop).map_err(|fault| refused(&fault))
+    cancelled.map(drop).map_err(|error| to_protocol_error(&error))
 }
 
-/// `tasks/update`: what the person said to the client's own form. What answers no open form is no fault.
+/// `tasks/update`: the user's reply to the client's form. A reply to no open form is ignored.
 pub(crate) async fn update(
     call: &CallContext<'_>,
     ticket: &Ticket,
@@ -75,8 +75,8 @@ pub(crate) async fn update(
 ) -> Result<(), ErrorData> {
     let question = find(call.client, ticket).await?;
     let Some(support) = support(call) else { return Ok(()) };
-    let taken = input_requests::apply(&call.client.app.questions, &question, &support, responses).await;
-    taken.map_err(|fault| refused(&fault))
+    let applied = input_requests::apply(&call.client.app.questions, &question, &support, responses).await;
+    applied.map_err(|error| to_protocol_error(&error))
 }
 
 /// Returns what the client can show. The protocol version is that of the extension.
@@ -86,11 +86,11 @@ fn support(call: &CallContext<'_>) -> Option<ElicitationSupport> {
 
 async fn find(client: &ClientContext, ticket: &Ticket) -> Result<Question, ErrorData> {
     let found = client.app.questions.get_as(&client.asker().key, ticket).await;
-    found.map_err(|fault| refused(&fault))
+    found.map_err(|error| to_protocol_error(&error))
 }
 
-fn refused(fault: &Error) -> ErrorData {
-    match fault {
+fn to_protocol_error(error: &Error) -> ErrorData {
+    match error {
         Error::Store(source) => {
             tracing::error!(error = %source, "the store failed");
             error::internal()
@@ -110,7 +110,7 @@ fn wire(question: &Question) -> Wire {
     let mut wire = Wire::new(question.ticket.as_str(), status, at(question.asked_at), at(updated));
     wire.poll_interval_ms = Some(POLL_INTERVAL_MS);
     wire.status_message = Some(match &question.state {
-        State::Decided(outcome) => result::word(outcome).to_owned(),
+        State::Decided(outcome) => result::outcome_message(outcome).to_owned(),
         State::Pending | State::Held { .. } => "waiting for the user".to_owned(),
     });
     wire

@@ -1,27 +1,27 @@
-//! The arguments of `triggerPopup`: those of the contract, and a few more that nobody needs.
+//! The arguments of `triggerPopup`: those of the contract, and a few optional ones.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::arguments::{Fault, array, boolean, choice, integer, mistyped, string};
+use crate::arguments::{ArgumentError, array, boolean, choice, integer, string};
 use adjutant_questions::{Answer, Choice, DefaultAnswer, Draft, Field, FieldValue, Input, Level};
 
 /// The one field of such a question.
 pub(super) const FIELD: &str = "answer";
 
-/// Characters of a free answer at most; the desk counts its bytes as well.
-pub(super) const TEXT: usize = 20_000;
+/// Maximum characters of a free answer; the domain limits its bytes as well.
+pub(super) const MAX_TEXT: usize = 20_000;
 
-/// How long a default needs to have been seen when its asker did not say.
-const SEEN: u64 = 30;
+/// Seconds for which a default answer must have been visible, unless the asker says otherwise.
+const DEFAULT_SEEN_SECONDS: u64 = 30;
 
-/// Reads a question of one choice, or of free text where there are no options.
-pub(crate) fn draft(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
+/// Parses a question with one choice, or with free text if there are no options.
+pub(crate) fn draft(arguments: &Map<String, Value>) -> Result<Draft, ArgumentError> {
     let options = options(arguments)?;
     let other = boolean(arguments, "allow_other")?;
     let input = if options.is_empty() {
-        Input::Text { multiline: true, min: 0, max: TEXT, format: None }
+        Input::Text { multiline: true, min: 0, max: MAX_TEXT, format: None }
     } else {
         Input::Choice { options, min: 1, max: 1, other, list: false }
     };
@@ -33,7 +33,7 @@ pub(crate) fn draft(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
         Input::Choice { .. } => FieldValue::Choices(vec![value.to_owned()]),
         _ => FieldValue::Text(value.to_owned()),
     });
-    let seen = integer(arguments, "default_after_seconds", 1)?.unwrap_or(SEEN);
+    let seen = integer(arguments, "default_after_seconds", 1)?.unwrap_or(DEFAULT_SEEN_SECONDS);
     let field = Field {
         name: FIELD.to_owned(),
         label: String::new(),
@@ -42,12 +42,12 @@ pub(crate) fn draft(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
         input,
     };
     let default = default
-        .map(|given| DefaultAnswer { answer: Answer::one(FIELD, given), after: Duration::from_secs(seen) });
-    Ok(Draft { fields: vec![field], default, ..about(arguments)? })
+        .map(|value| DefaultAnswer { answer: Answer::one(FIELD, value), after: Duration::from_secs(seen) });
+    Ok(Draft { fields: vec![field], default, ..common(arguments)? })
 }
 
-/// Reads what every question has.
-pub(super) fn about(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
+/// Parses the arguments that every question has.
+pub(super) fn common(arguments: &Map<String, Value>) -> Result<Draft, ArgumentError> {
     let text = |name, required| Ok(string(arguments, name, required)?.unwrap_or_default().to_owned());
     let level = choice(arguments, "level", &[Level::Normal, Level::High], Level::as_str)?;
     Ok(Draft {
@@ -60,24 +60,27 @@ pub(super) fn about(arguments: &Map<String, Value>) -> Result<Draft, Fault> {
     })
 }
 
-fn options(arguments: &Map<String, Value>) -> Result<Vec<Choice>, Fault> {
-    let Some(given) = array(arguments, "options")? else { return Ok(Vec::new()) };
-    given.iter().enumerate().map(|(at, option)| one(option, at)).collect()
+fn options(arguments: &Map<String, Value>) -> Result<Vec<Choice>, ArgumentError> {
+    let Some(options) = array(arguments, "options")? else { return Ok(Vec::new()) };
+    options.iter().enumerate().map(|(position, value)| option(value, position)).collect()
 }
 
-/// One option; a label without a value is its own value, and the other way round.
-fn one(option: &Value, at: usize) -> Result<Choice, Fault> {
-    let at = at.to_string();
-    let here = ["options", at.as_str()];
+/// Parses an option. Of label and value one may be missing; then both are the same.
+fn option(option: &Value, position: usize) -> Result<Choice, ArgumentError> {
+    let position = position.to_string();
+    let path = ["options", position.as_str()];
     let Value::Object(option) = option else {
-        return Err(Fault { path: here.map(str::to_owned).to_vec(), ..mistyped("options", "object") });
+        return Err(ArgumentError {
+            path: path.map(str::to_owned).to_vec(),
+            ..ArgumentError::wrong_type("options", "object")
+        });
     };
-    let read = |name| string(option, name, false).map_err(|fault| fault.below(&here));
+    let read = |name| string(option, name, false).map_err(|error| error.below(&path));
     let (label, value) = (read("label")?, read("value")?);
     let (Some(label), Some(value)) = (label.or(value), value.or(label)) else {
         return Err(string(option, "label", true)
             .err()
-            .map_or_else(|| mistyped("options", "object"), |fault| fault.below(&here)));
+            .map_or_else(|| ArgumentError::wrong_type("options", "object"), |error| error.below(&path)));
     };
     Ok(Choice { label: label.to_owned(), value: value.to_owned() })
 }

@@ -86,12 +86,12 @@ fn progress_line(question: &Question) -> String {
     }
 }
 
-/// Returns the result of a call whose question is decided, and marks the outcome as delivered.
+/// Returns the result about a decided question, and marks its outcome as delivered.
 pub(super) async fn decided(call: &CallContext<'_>, question: &Question) -> CallToolResult {
     if call.client.is_read(&call.request.ct) {
         call.client.app.questions.mark_delivered(&call.client.asker().key, &question.ticket).await;
     }
-    result::of_question(question, call.revision)
+    result::question_result(question, call.revision)
 }
 
 /// Starts the lease of a client without a connection: it gets a response without an outcome now, and is expected to

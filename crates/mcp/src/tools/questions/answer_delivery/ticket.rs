@@ -9,7 +9,7 @@ use super::super::waiting::{decided, start_lease, wait_for};
 use crate::call_context::CallContext;
 use adjutant_questions::{Question, Ticket};
 
-/// How many polls a client without a connection may miss before the user sees that nobody waits.
+/// How many polls a client without a connection may miss before the user sees that no client waits.
 const MAX_MISSED_POLLS: u32 = 5;
 
 /// Waits until the question is decided, `limit` is over, or the call is cancelled.
@@ -25,9 +25,9 @@ pub(super) async fn answer(call: &CallContext<'_>, id: &Ticket, limit: Duration)
 /// Returns the result about an open question: its ticket, and how often a client without a connection should poll.
 pub(super) async fn pending(call: &CallContext<'_>, question: &Question) -> CallToolResult {
     if !call.client.asker().is_unseen() {
-        return result::of_question(question, call.revision);
+        return result::question_result(question, call.revision);
     }
     let lease = call.client.app.questions.settings().silent;
     start_lease(call.client, &question.ticket, lease).await;
-    result::ask_again(question, lease / MAX_MISSED_POLLS, call.revision)
+    result::poll_result(question, lease / MAX_MISSED_POLLS, call.revision)
 }
