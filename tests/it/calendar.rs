@@ -673,6 +673,31 @@ fn a_feed_is_read_by_its_address_alone() {
 }
 
 #[test]
+fn an_event_of_any_length_costs_itself_alone() {
+    let home = home();
+    let start = at(2, "1000");
+    let lasting = |length: &str| {
+        format!("UID:{length}\r\nSUMMARY:{length}\r\nDTSTART;TZID=Europe/Berlin:{start}\r\nDURATION:{length}")
+    };
+    let lengths = ["P9999999D", "P4294967295W", "PT4294967295H", "P99999999999999999999D", "PT1H"];
+    let mut events: Vec<String> = lengths.map(lasting).to_vec();
+    // An added start may have a length too, and a series may have any.
+    events.push(format!("{}\r\nRRULE:FREQ=DAILY;INTERVAL=65535", lasting("P7304485D")));
+    events.push(format!(
+        "UID:p\r\nSUMMARY:p\r\nDTSTART;TZID=Europe/Berlin:{start}\r\nRDATE;VALUE=PERIOD:20301124T100000Z/P9999999D"
+    ));
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    home.write("long.ics", calendar(&events));
+    let imported = home.run(["events", "import", "ann", "long.ics"], "");
+    assert!(imported.status.success(), "{}", imported.stderr);
+    assert!(!imported.stderr.contains("panicked"), "{}", imported.stderr);
+    let titles: Vec<String> = happens(&home, "ann").into_iter().map(|(title, _)| title).collect();
+    assert!(titles.contains(&"PT1H".to_owned()), "{titles:?} {}", imported.stderr);
+    let why = "left out: the event is outside of the years 1 to 9999";
+    assert!(imported.stderr.matches(why).count() >= 2, "{}", imported.stderr);
+}
+
+#[test]
 fn large_files_and_bombs_are_refused_by_name_in_bounded_time() {
     let home = home();
     let large = "X".repeat(50 * 1024 * 1024);

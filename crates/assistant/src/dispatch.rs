@@ -11,13 +11,15 @@ mod message;
 mod phone_call;
 mod send;
 mod senders;
+mod smtp;
 #[cfg(test)]
 mod tests;
 mod webhook;
 
 use std::time::Duration;
 
-use futures::{StreamExt as _, stream};
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
@@ -28,23 +30,23 @@ use adjutant_base::config::delivery::Delivery;
 use adjutant_base::events::Event as HubEvent;
 use adjutant_base::trace_context::within;
 use adjutant_store::assistant::notifications::NotificationRow;
-use adjutant_store::assistant::outbox;
+use adjutant_store::assistant::{events, outbox};
 pub use message::{PresentFn, Presented, SendOutcome};
 use senders::Senders;
 
-/// Notifications that are sent at the same time.
+/// Notifications that are sent at the same time. Only these are leased, so that an attempt is what was tried.
 const MAX_CONCURRENT_SENDS: usize = 16;
-/// Notifications of one lease.
+/// Expired leases that are read at once.
 const BATCH_SIZE: u32 = 128;
 /// How long a lease lasts; a send takes less.
 const LEASE_DURATION: SignedDuration = SignedDuration::from_mins(2);
-/// How long one send may take.
-const SEND_TIMEOUT: Duration = Duration::from_mins(1);
+/// How long one send may take. A mail has shorter timeouts of its steps.
+const SEND_TIMEOUT: Duration = Duration::from_secs(100);
 /// The longest sleep: a machine that slept, or a clock that was set, is noticed after it.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
-/// Tries before a notification is dead.
-const MAX_TRIES: i64 = 5;
-/// The first wait before another try; each one doubles it, up to the last.
+/// Tries that a notification gets at least; further ones follow until its event starts.
+const MIN_TRIES: i64 = 5;
+/// The first wait before another try, and the longest; each wait doubles the last.
 const BACKOFF_MS: (i64, i64) = (5_000, 15 * 60_000);
 /// How soon a store that was away is looked for again: the first time, and at most.
 const STORE_RETRY_INTERVAL: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
@@ -60,8 +62,8 @@ impl Assistant {
         if !self.store.is_shared()
             && let Err(error) = self.resolve_expired_leases(Timestamp::MAX, Timestamp::now()).await
         {
-            // One hub owns the file, so whatever is being sent was sent by one that is gone. The lease tells it too.
-            tracing::error!(%error, "what the last hub was sending cannot be settled yet");
+            // One hub owns the file, so every lease is of a hub that has ended. The leases expire too.
+            tracing::error!(%error, "what the last hub was sending cannot be resolved yet");
         }
         let mut horizon = Timestamp::MIN;
         let mut again = STORE_RETRY_INTERVAL.0;
@@ -115,7 +117,7 @@ impl Assistant {
         }
     }
 
-    /// Does what there is to do by `clock`; returns when there is more.
+    /// Sends what is due by `clock`, and returns when the next notification is due.
     async fn dispatch_due(
         &self,
         senders: &Senders,
@@ -123,27 +125,47 @@ impl Assistant {
         clock: impl Fn() -> Timestamp + Sync,
         stop: &CancellationToken,
     ) -> Result<Option<i64>, Error> {
-        while !stop.is_cancelled() {
-            let now = clock();
-            self.resolve_expired_leases(now, now).await?;
-            self.merge_missed(now).await?;
-            // After what was just sent too: what failed goes on by another way at once.
-            self.escalate(now).await?;
-            let until = now.saturating_add(LEASE_DURATION).unwrap_or(now);
-            let leased =
-                outbox::lease(&self.store, owner.to_owned(), millis(now), millis(until), BATCH_SIZE).await?;
-            if leased.is_empty() {
-                break;
+        let mut sends = FuturesUnordered::new();
+        loop {
+            if !stop.is_cancelled() {
+                match self.lease_due(owner, MAX_CONCURRENT_SENDS - sends.len(), clock()).await {
+                    Ok(rows) => {
+                        sends.extend(
+                            rows.into_iter().map(|row| self.send_and_record(senders, row, &clock, stop)),
+                        );
+                    }
+                    Err(error) => {
+                        sends.collect::<()>().await;
+                        return Err(error);
+                    }
+                }
             }
             // Once leased, each is carried to its record, also while the hub stops.
-            let send_and_record = |row| self.send_and_record(senders, row, &clock, stop);
-            stream::iter(leased).for_each_concurrent(MAX_CONCURRENT_SENDS, send_and_record).await;
+            if sends.next().await.is_none() {
+                break;
+            }
+            while let Some(Some(())) = sends.next().now_or_never() {}
             self.events.send(HubEvent::NotificationsChanged);
         }
         Ok(outbox::next(&self.store).await?)
     }
 
-    /// Sends one notification and records what became of it.
+    /// Leases at most `limit` due notifications, after what was missed is merged and what has just failed escalates.
+    async fn lease_due(
+        &self,
+        owner: &str,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<Vec<NotificationRow>, Error> {
+        self.resolve_expired_leases(now, now).await?;
+        self.merge_missed(now).await?;
+        self.escalate(now).await?;
+        let until = now.saturating_add(LEASE_DURATION).unwrap_or(now);
+        let limit = u32::try_from(limit).unwrap_or(0);
+        Ok(outbox::lease(&self.store, owner.to_owned(), millis(now), millis(until), limit).await?)
+    }
+
+    /// Sends one notification and records its outcome.
     async fn send_and_record(
         &self,
         senders: &Senders,
@@ -151,8 +173,8 @@ impl Assistant {
         clock: &(impl Fn() -> Timestamp + Sync),
         stop: &CancellationToken,
     ) {
-        let (id, attempt) = (row.id.clone(), row.attempts);
-        let outcome = match rows::notification(row) {
+        let id = row.id.clone();
+        let outcome = match rows::notification(row.clone()) {
             Ok(notification) => {
                 let call = notification.channel == Channel::Call;
                 let work = within(self.traces.of(&id), self.send(senders, notification, clock()));
@@ -169,7 +191,7 @@ impl Assistant {
         // that ran out would send it a second time.
         let mut again = STORE_RETRY_INTERVAL.0;
         loop {
-            match self.record(&id, attempt, &outcome, clock()).await {
+            match self.record(&row, &outcome, clock()).await {
                 Ok(()) => return,
                 Err(error) => tracing::error!(notification.id = %id, %error, "an outcome cannot be recorded"),
             }
@@ -180,53 +202,63 @@ impl Assistant {
         }
     }
 
-    /// Records what became of an attempt.
+    /// Records the outcome of an attempt.
     async fn record(
         &self,
-        id: &str,
-        attempt: i64,
+        row: &NotificationRow,
         outcome: &SendOutcome,
         now: Timestamp,
     ) -> Result<(), Error> {
-        // Only a failure asks how many there were.
-        let tries = match outcome {
-            SendOutcome::Failed(_) => outbox::tries(&self.store, id).await?,
-            _ => 0,
-        };
-        outbox::settle(&self.store, settlement(id, attempt, tries, outcome, now)).await?;
+        let retry_at = self.retry_at(row, outcome, now).await?;
+        outbox::settle(&self.store, settlement(row, retry_at, outcome, now)).await?;
         Ok(())
     }
 
-    /// Says what becomes of sendings whose lease ended before `ended`: their hub is gone, and nobody knows how far it
-    /// came.
+    /// Returns when a failed notification is tried again: until its event starts, and [`MIN_TRIES`] times in any case.
+    async fn retry_at(
+        &self,
+        row: &NotificationRow,
+        outcome: &SendOutcome,
+        now: Timestamp,
+    ) -> Result<Option<i64>, Error> {
+        let SendOutcome::Failed(_) = outcome else { return Ok(None) };
+        let tries = outbox::tries(&self.store, &row.id).await?;
+        let occurrence = events::occurrence(&self.store, &row.event_id, &row.occurrence).await?;
+        let left = occurrence.map_or(0, |occurrence| occurrence.starts_at - millis(now));
+        let wait = backoff(tries);
+        Ok(if left > BACKOFF_MS.0 {
+            // The last waits become shorter, so that the time up to the start is used.
+            Some(millis(now) + wait.min(left / 2))
+        } else {
+            (tries < MIN_TRIES).then_some(millis(now) + wait)
+        })
+    }
+
+    /// Records the sends whose lease ended before `ended`. Their hub has ended, and how far each send came is unknown.
     async fn resolve_expired_leases(&self, ended: Timestamp, now: Timestamp) -> Result<(), Error> {
         for row in outbox::lost(&self.store, millis(ended), BATCH_SIZE).await? {
-            let why = "the hub that sent it went away before it could tell".to_owned();
+            let why = "the hub that sent it ended before it recorded the outcome".to_owned();
             let outcome = match Channel::from_name(&row.channel) {
-                // Nobody likes a phone that rings twice: a person says what happened.
+                // Nobody wants a phone that rings twice: the user resolves it.
                 Some(Channel::Call) | None => SendOutcome::Unknown(why),
-                // The same Message-ID, key or popup is seen as the same by whoever gets it twice.
+                // A receiver recognizes the same Message-ID, key or popup.
                 Some(
                     Channel::Email | Channel::Popup | Channel::Desktop | Channel::Ntfy | Channel::Webhook,
                 ) => SendOutcome::Failed(why),
             };
-            let tries = outbox::tries(&self.store, &row.id).await?;
-            let mut settlement = settlement(&row.id, row.attempts, tries, &outcome, now);
+            let retry_at = self.retry_at(&row, &outcome, now).await?.map(|_| millis(now));
+            let mut settlement = settlement(&row, retry_at, &outcome, now);
             "unknown".clone_into(&mut settlement.outcome);
-            if settlement.status == Status::Planned.name() {
-                settlement.try_at = millis(now);
-            }
             outbox::settle(&self.store, settlement).await?;
         }
         Ok(())
     }
 }
 
-/// What is recorded of an outcome: of the attempt, and of the notification, which was tried so often by now.
+/// Returns what is recorded of an attempt and of its notification. `retry_at` is when a failed one is tried again.
 fn settlement(
-    id: &str,
-    attempt: i64,
-    tries: i64,
+    row: &NotificationRow,
+    retry_at: Option<i64>,
     outcome: &SendOutcome,
     now: Timestamp,
 ) -> outbox::Settlement {
@@ -235,26 +267,22 @@ fn settlement(
     let (name, status, detail) = match outcome {
         SendOutcome::Sent(detail) => ("sent", Status::Sent, detail),
         SendOutcome::Simulated(detail) => ("simulated", Status::Simulated, detail),
-        SendOutcome::Failed(detail) if tries >= MAX_TRIES => ("failed", Status::Dead, detail),
-        SendOutcome::Failed(detail) => ("failed", Status::Planned, detail),
+        SendOutcome::Failed(detail) if retry_at.is_some() => ("failed", Status::Planned, detail),
+        SendOutcome::Failed(detail) => ("failed", Status::Dead, detail),
         SendOutcome::Rejected(detail) => ("failed", Status::Failed, detail),
         SendOutcome::Unknown(detail) => ("unknown", Status::Unknown, detail),
         SendOutcome::Withdrawn(detail) => ("withdrawn", Status::Cancelled, detail),
         SendOutcome::Held(_) => ("held", Status::Planned, &quiet),
     };
-    let try_at = match outcome {
-        SendOutcome::Held(until) => millis(*until),
-        _ if status == Status::Planned => at + backoff(tries),
-        _ => at,
-    };
+    let held_until = if let SendOutcome::Held(until) = outcome { Some(millis(*until)) } else { None };
     let is_sent = matches!(status, Status::Sent | Status::Simulated);
     outbox::Settlement {
-        id: id.to_owned(),
-        attempt,
+        id: row.id.clone(),
+        attempt: row.attempts,
         outcome: name.to_owned(),
         detail: detail.clone(),
         status: status.name().to_owned(),
-        try_at,
+        try_at: held_until.or(retry_at).unwrap_or(at),
         sent_at: is_sent.then_some(at),
         error: (status != Status::Sent).then(|| detail.clone()),
         at,

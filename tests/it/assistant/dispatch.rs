@@ -14,6 +14,9 @@ use super::{entry, eventually};
 use crate::support::Home;
 use crate::support::desktop::Desktop;
 
+/// In the place of an answer: the server ends the connection.
+const HANG_UP: &str = "";
+
 /// A mail server that takes everything, or refuses the first so many mails for now.
 #[derive(Clone)]
 pub(super) struct Sink {
@@ -23,6 +26,8 @@ pub(super) struct Sink {
     pub(super) refuse: Arc<Mutex<(usize, &'static str)>>,
     /// How long it thinks about each mail, once it took so many; it makes up its mind when this becomes less.
     pub(super) slow: Arc<Mutex<(usize, Duration)>>,
+    /// The first words of all commands.
+    pub(super) commands: Arc<Mutex<Vec<String>>>,
     /// Mails that it thinks about now.
     pub(super) thinking: Arc<AtomicUsize>,
 }
@@ -40,6 +45,7 @@ impl Sink {
             mails: Arc::default(),
             refuse: Arc::default(),
             slow: Arc::default(),
+            commands: Arc::default(),
             thinking: Arc::default(),
         };
         let served = sink.clone();
@@ -58,8 +64,12 @@ impl Sink {
         writer.write_all(b"220 sink\r\n").ok()?;
         loop {
             let line = lines.next()?.ok()?.to_ascii_uppercase();
-            let answer = match line.split(' ').next()? {
-                "EHLO" | "HELO" | "MAIL" | "RCPT" | "NOOP" | "RSET" => "250 ok",
+            let command = line.split(' ').next()?;
+            self.commands.lock().unwrap().push(command.to_owned());
+            let answer = match command {
+                "EHLO" => "250-sink\r\n250-STARTTLS\r\n250 AUTH PLAIN",
+                "MAIL" | "RCPT" | "NOOP" | "RSET" => "250 ok",
+                "AUTH" => "235 welcome",
                 "DATA" => {
                     writer.write_all(b"354 go on\r\n").ok()?;
                     let mut mail = String::new();
@@ -82,6 +92,9 @@ impl Sink {
                     let mut refuse = self.refuse.lock().unwrap();
                     if refuse.0 > 0 {
                         refuse.0 -= 1;
+                        if refuse.1 == HANG_UP {
+                            return None;
+                        }
                         refuse.1
                     } else {
                         self.mails.lock().unwrap().push(mail);
@@ -244,6 +257,59 @@ fn a_server_that_refuses_for_now_is_asked_again() {
     let _hub = Hub::start(&home);
     eventually("the second try", || (standing(&home).get("sent") == Some(&1)).then_some(()));
     assert_eq!(outcomes(&home, &told(&home, &[])[0]), ["failed", "sent"]);
+}
+
+#[test]
+fn a_connection_that_breaks_after_the_text_leaves_the_outcome_unknown() {
+    let sink = Sink::start();
+    *sink.refuse.lock().unwrap() = (1, HANG_UP);
+    let home = desk(&sink, 1);
+    let _hub = Hub::start(&home);
+    eventually("the outcome", || (standing(&home).get("unknown") == Some(&1)).then_some(()));
+    assert_eq!(outcomes(&home, &told(&home, &[])[0]), ["unknown"]);
+    assert!(sink.mails.lock().unwrap().is_empty(), "nothing is sent again by itself");
+}
+
+#[test]
+fn a_password_is_sent_in_clear_only_where_the_address_says_so() {
+    let settings = |scheme: &str, sink: &Sink| {
+        format!("[notifications]\nmail = \"{scheme}://ann:sesame@{}\"\n", sink.address)
+    };
+    // This address is not a loopback address, although it leads to this machine.
+    let sink = Sink::listen("0.0.0.0:0");
+    let home = desk_of(&settings("smtp", &sink), &["--email", "ann@example.org"], &[due("a")]);
+    let hub = Hub::start(&home);
+    eventually("a try", || {
+        outcomes(&home, &told(&home, &[])[0]).contains(&"failed".to_owned()).then_some(())
+    });
+    drop(hub);
+    let commands = sink.commands.lock().unwrap().clone();
+    assert!(
+        commands.iter().all(|command| ["EHLO", "STARTTLS", "QUIT"].contains(&&**command)),
+        "{commands:?}"
+    );
+    let sink = Sink::listen("0.0.0.0:0");
+    let home = desk_of(&settings("smtp+insecure", &sink), &["--email", "ann@example.org"], &[due("a")]);
+    let _hub = Hub::start(&home);
+    eventually("the mail", || (standing(&home).get("sent") == Some(&1)).then_some(()));
+    assert!(sink.commands.lock().unwrap().contains(&"AUTH".to_owned()));
+}
+
+#[test]
+fn behind_a_slow_server_only_what_is_sent_counts_as_a_try() {
+    const MAILS: usize = 40;
+    const TOGETHER: usize = 16;
+    let sink = Sink::start();
+    *sink.slow.lock().unwrap() = (0, Duration::from_secs(50));
+    let home = desk(&sink, MAILS);
+    let _hub = Hub::start(&home);
+    let thinking = || sink.thinking.load(Ordering::SeqCst);
+    eventually("mails in flight", || (thinking() == TOGETHER).then_some(()));
+    let tried = told(&home, &[]).iter().filter(|one| one["attempts"] != 0).count();
+    assert_eq!((thinking(), tried), (TOGETHER, TOGETHER), "the others wait for their turn without a try");
+    *sink.slow.lock().unwrap() = (0, Duration::ZERO);
+    eventually("all mails", || (standing(&home).get("sent") == Some(&MAILS)).then_some(()));
+    assert!(told(&home, &[]).iter().all(|one| one["attempts"] == 1) && sink.counts().len() == MAILS);
 }
 
 #[test]

@@ -109,6 +109,63 @@ fn times_that_clocks_skip_or_show_twice_are_marked() {
     assert_eq!(half, ["2026-10-04T02:45+11:00 adjusted"]);
 }
 
+/// Starts and ends of a calendar's occurrences, and the keys that they are known by.
+fn spans(event: &str, from: &str, to: &str) -> Vec<String> {
+    let parsed = super::parse(&calendar(&[event]), &own(), horizon(from, to)).unwrap();
+    assert_eq!(parsed.issues, [], "the calendar is whole");
+    let occurrences = parsed.drafts.iter().flat_map(|draft| &draft.occurrences);
+    occurrences.map(|at| format!("{} {} {}", at.key, at.starts_at, at.ends_at)).collect()
+}
+
+#[test]
+fn an_event_keeps_its_length_where_the_clocks_change() {
+    let new_york =
+        |event: &str| spans(&format!("UID:a\n{event}"), "2026-10-25T00:00:00Z", "2026-11-03T00:00:00Z");
+    let zone = "TZID=America/New_York";
+    // The end lies in the hour that comes twice, and by the clock before the start.
+    for end in ["DURATION:PT45M", "DTEND:20261101T061500Z"] {
+        let event = format!("DTSTART;{zone}:20261101T013000\n{end}");
+        assert_eq!(
+            new_york(&event),
+            ["2026-11-01T01:30:00 2026-11-01T05:30:00Z 2026-11-01T06:15:00Z"],
+            "{end}"
+        );
+    }
+    // A shift of five hours until the second one o'clock.
+    let shift = format!("DTSTART;{zone}:20261031T210000\nDURATION:PT5H");
+    assert_eq!(new_york(&shift), ["2026-10-31T21:00:00 2026-11-01T01:00:00Z 2026-11-01T06:00:00Z"]);
+    // RFC 5545 3.8.5.3: an end is as exact a length for all, a duration of days is civil.
+    let nightly = |end: &str| {
+        let found = new_york(&format!("DTSTART;{zone}:20261030T220000\n{end}\nRRULE:FREQ=DAILY;COUNT=2"));
+        found.into_iter().map(|span| span.rsplit_once(' ').unwrap().1.to_owned()).collect::<Vec<_>>()
+    };
+    let exact = ["2026-10-31T07:00:00Z", "2026-11-01T07:00:00Z"];
+    assert_eq!(nightly(&format!("DTEND;{zone}:20261031T030000")), exact);
+    assert_eq!(nightly("DURATION:PT5H"), exact);
+    assert_eq!(nightly("DURATION:P1D"), ["2026-11-01T02:00:00Z", "2026-11-02T03:00:00Z"]);
+    assert_eq!(nightly("DURATION:PT24H"), ["2026-11-01T02:00:00Z", "2026-11-02T02:00:00Z"]);
+}
+
+#[test]
+fn an_added_start_in_utc_is_that_instant() {
+    let found = spans(
+        "UID:a\nDTSTART;TZID=America/New_York:20261031T013000\nDURATION:PT30M\nRRULE:FREQ=DAILY;COUNT=2\n\
+         RDATE:20261101T063000Z,20261102T150000Z\nRDATE;VALUE=PERIOD:20261103T063000Z/PT2H",
+        "2026-10-25T00:00:00Z",
+        "2026-11-10T00:00:00Z",
+    );
+    assert_eq!(
+        found,
+        [
+            "2026-10-31T01:30:00 2026-10-31T05:30:00Z 2026-10-31T06:00:00Z",
+            "2026-11-01T01:30:00 2026-11-01T05:30:00Z 2026-11-01T06:00:00Z",
+            "2026-11-01T06:30:00Z 2026-11-01T06:30:00Z 2026-11-01T07:00:00Z",
+            "2026-11-02T10:00:00 2026-11-02T15:00:00Z 2026-11-02T15:30:00Z",
+            "2026-11-03T01:30:00 2026-11-03T06:30:00Z 2026-11-03T08:30:00Z",
+        ]
+    );
+}
+
 #[test]
 fn an_end_in_utc_is_compared_on_the_series_own_clock() {
     // 2026-11-02T03:00Z is 22:00 the evening before in New York, so the first of November is the last.

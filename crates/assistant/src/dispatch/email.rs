@@ -1,23 +1,16 @@
 //! Mails, by SMTP or into a folder.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use lettre::Message;
 use lettre::message::Mailbox;
 use lettre::message::header::{ContentType, MIME_VERSION_1_0};
-use lettre::transport::smtp::PoolConfig;
-use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 
 use super::message::{OutgoingMessage, SendOutcome, make_private};
+use super::smtp::SmtpServer;
 use adjutant_base::config::delivery::{Delivery, Mail};
 
-/// Connections to the mail server.
-const MAX_CONNECTIONS: u32 = 8;
-
-/// How long the mail server may take for one step.
-const SMTP_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// How mails leave.
+/// Sender of mails.
 pub(super) struct Mailer {
     from: Result<Mailbox, String>,
     transport: MailTransport,
@@ -25,7 +18,7 @@ pub(super) struct Mailer {
 
 enum MailTransport {
     Nothing,
-    Server(AsyncSmtpTransport<Tokio1Executor>),
+    Server(SmtpServer),
     Folder(PathBuf),
     /// The configured address cannot be used.
     Unusable(String),
@@ -38,13 +31,9 @@ impl Mailer {
         let transport = match &delivery.mail {
             None => MailTransport::Nothing,
             Some(Mail::Folder(folder)) => MailTransport::Folder(folder.clone()),
-            Some(Mail::Server(url)) => match AsyncSmtpTransport::<Tokio1Executor>::from_url(url) {
-                Ok(builder) => {
-                    let pool = PoolConfig::new().max_size(MAX_CONNECTIONS);
-                    MailTransport::Server(builder.timeout(Some(SMTP_TIMEOUT)).pool_config(pool).build())
-                }
-                Err(error) => MailTransport::Unusable(error.to_string()),
-            },
+            Some(Mail::Server(url)) => {
+                SmtpServer::parse(url).map_or_else(MailTransport::Unusable, MailTransport::Server)
+            }
         };
         Self {
             from: from.parse().map_err(|error| format!("the sender `{from}` is not a mail address: {error}")),
@@ -69,17 +58,11 @@ pub(super) async fn send(mailer: &Mailer, message: &OutgoingMessage<'_>) -> Send
                 Err(error) => SendOutcome::Failed(format!("the folder for mails cannot be written: {error}")),
             }
         }
-        MailTransport::Server(server) => match server.send(mail).await {
-            Ok(response) => SendOutcome::Sent(response.message().collect::<Vec<_>>().join(" ")),
-            Err(error) if error.is_permanent() => {
-                SendOutcome::Rejected(format!("the mail server refused: {error}"))
-            }
-            Err(error) => SendOutcome::Failed(format!("the mail server did not take it: {error}")),
-        },
+        MailTransport::Server(server) => server.send(&mail).await,
     }
 }
 
-/// The mail. Its Message-ID is the notification's, so that a second try is seen as the same mail.
+/// Returns the mail. Its Message-ID is made of the notification's id, so that a second try counts as the same mail.
 fn compose(mailer: &Mailer, message: &OutgoingMessage<'_>) -> Result<Message, String> {
     let Some(address) = &message.user.email else { return Err("the user has no mail address".to_owned()) };
     let address = address.parse().map_err(|error| format!("`{address}` is not a mail address: {error}"))?;

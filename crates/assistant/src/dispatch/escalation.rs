@@ -89,7 +89,7 @@ fn next_step(
     let preferences = &user.preferences;
     let wait = SignedDuration::from_mins(i64::from(preferences.ladder_minutes));
     // What was never sent_at is not waited for.
-    let failed = matches!(notification.status, Status::Failed | Status::Dead);
+    let failed = matches!(notification.status, Status::Failed | Status::Dead | Status::Planned);
     let sent_at = notification.sent_at.filter(|_| !failed);
     if sent_at.is_some_and(|sent_at| sent_at.saturating_add(wait).is_ok_and(|until| until > now)) {
         return None;

@@ -22,7 +22,7 @@ use adjutant_store::Store;
 const CALENDAR: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\nBEGIN:VEVENT\r\nUID:a@test\r\n\
     DTSTART:20300107T120000Z\r\nDTEND:20300107T130000Z\r\nSUMMARY:Review\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
 
-/// A assistant with one event at noon of a Monday, planned ten minutes before its quarter of an hour.
+/// An assistant with one event at noon of a Monday, planned ten minutes before its quarter of an hour.
 async fn planned_assistant() -> (Assistant, UserId, Timestamp) {
     let assistant = Assistant::new(Store::new(Database::Memory), Events::new());
     let now: Timestamp = "2030-01-07T11:20:00Z".parse().unwrap();
@@ -66,9 +66,7 @@ async fn lease(assistant: &Assistant, now: Timestamp, outcome: SendOutcome) -> u
     let leased =
         outbox::lease(&assistant.store, "hub".to_owned(), millis(now), millis(now) + 1000, 10).await.unwrap();
     for row in &leased {
-        outbox::settle(&assistant.store, settlement(&row.id, row.attempts, row.attempts, &outcome, now))
-            .await
-            .unwrap();
+        outbox::settle(&assistant.store, settlement(row, None, &outcome, now)).await.unwrap();
     }
     leased.len()
 }
@@ -261,11 +259,11 @@ async fn to_be_held_is_no_try() {
         let now = one().await.try_at;
         let leased =
             outbox::lease(&assistant.store, "hub".to_owned(), millis(now), i64::MAX, 10).await.unwrap();
-        assistant.record(&leased[0].id, leased[0].attempts, &outcome, now).await.unwrap();
+        assistant.record(&leased[0], &outcome, now).await.unwrap();
         one().await.status
     };
     let away = || SendOutcome::Failed("the server is away".to_owned());
-    for _ in 1..MAX_TRIES {
+    for _ in 1..MIN_TRIES {
         let later = one().await.try_at + SignedDuration::from_hours(8);
         assert_eq!(end(SendOutcome::Held(later)).await, Status::Planned);
         assert_eq!(one().await.try_at, later);
@@ -335,6 +333,36 @@ async fn nothing_goes_out_for_an_event_that_was_cancelled_behind_our_back() {
     let withdrawn = assistant.send(&senders, popup, now).await.unwrap();
     assert_eq!(withdrawn, SendOutcome::Withdrawn("the event does not take place".to_owned()));
     assert_eq!(told.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_failed_mail_is_retried_until_its_event_starts_and_escalates_meanwhile() {
+    let (assistant, user, _) = planned_assistant().await;
+    let start = at("2030-01-07T12:00:00Z");
+    let (mut tries, mut last) = (0, Timestamp::MIN);
+    let mail = loop {
+        let mail = all(&assistant, &user).await.remove(0);
+        if mail.status != Status::Planned {
+            break mail;
+        }
+        let now = mail.try_at;
+        assert!(last < now && now < start, "try {tries} at {now}");
+        let leased =
+            outbox::lease(&assistant.store, "hub".to_owned(), millis(now), i64::MAX, 1).await.unwrap();
+        assert_eq!(leased[0].id, mail.id.as_str());
+        assistant.record(&leased[0], &SendOutcome::Failed("greylisted".to_owned()), now).await.unwrap();
+        assistant.escalate(now).await.unwrap();
+        (tries, last) = (tries + 1, now);
+        let escalated = all(&assistant, &user).await.len() > 1;
+        assert_eq!(escalated, tries >= MIN_TRIES, "after {tries} tries");
+        // What it escalates to is due too, and goes out.
+        for row in outbox::lease(&assistant.store, "hub".to_owned(), millis(now), i64::MAX, 1).await.unwrap()
+        {
+            assistant.record(&row, &SendOutcome::Sent("rang".to_owned()), now).await.unwrap();
+        }
+    };
+    assert_eq!(mail.status, Status::Dead);
+    assert!(tries > 8 && start.duration_since(last) < SignedDuration::from_secs(30), "{tries} until {last}");
 }
 
 #[test]

@@ -26,6 +26,9 @@ super::table::settings! {
     }
 }
 
+/// Beginnings of a mail server's address.
+const MAIL_SCHEMES: [&str; 3] = ["smtp://", "smtps://", "smtp+insecure://"];
+
 /// The notation of [`Mail`].
 struct MailAddress;
 
@@ -35,7 +38,7 @@ impl Notation<Option<Mail>> for MailAddress {
     fn read(written: String, home: &Path) -> Result<Option<Mail>, Error> {
         match written.strip_prefix("folder:") {
             Some(folder) => Ok(Some(Mail::Folder(home.join(folder)))),
-            None if written.starts_with("smtp://") || written.starts_with("smtps://") => {
+            None if MAIL_SCHEMES.iter().any(|scheme| written.starts_with(scheme)) => {
                 Ok(Some(Mail::Server(written)))
             }
             None => Err(Error::Mail),
@@ -69,7 +72,8 @@ impl Notation<Option<Phone>> for PhoneTable {
 /// The destination of mails.
 #[derive(Clone)]
 pub enum Mail {
-    /// `smtp://` or `smtps://` with user and password where the server wants them.
+    /// `smtps://`, `smtp://` (STARTTLS is required except on this machine) or `smtp+insecure://`, with user and password
+    /// where the server wants them.
     Server(String),
     /// A folder that gets one `.eml` file for each mail.
     Folder(PathBuf),

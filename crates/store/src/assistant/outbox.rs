@@ -51,10 +51,12 @@ const MISSED: &str = select_notifications!(
 const MERGED: &str =
     select_notifications!("WHERE n.status = 'merged' AND n.error = $1 ORDER BY n.due_at, n.id");
 
-/// Urgent, told or not to be told this way, and not yet the origin of a next step.
+/// Urgent, sent or not to be sent this way, and not yet the origin of a next step. A notification that failed five times
+/// escalates while it is retried.
 const UNACKNOWLEDGED: &str = select_notifications!(
     "WHERE n.urgency = 'urgent' AND n.acknowledged_at IS NULL \
-     AND n.status IN ('sent', 'simulated', 'failed', 'dead') \
+     AND (n.status IN ('sent', 'simulated', 'failed', 'dead') OR n.status = 'planned' AND 5 <= \
+       (SELECT COUNT(*) FROM attempts a WHERE a.notification_id = n.id AND a.outcome = 'failed')) \
      AND n.updated_at >= $1 AND (n.updated_at > $1 OR n.id > $2) \
      AND NOT EXISTS (SELECT 1 FROM notifications s WHERE s.id = n.id || '-next') \
      ORDER BY n.updated_at, n.id LIMIT $3"
