@@ -76,7 +76,7 @@ impl Agents {
         let task = active.iter().find(|(_, run)| below(run)).and_then(|(task, _)| TaskId::parse(task));
         match task {
             Some(task) => Origin::Task(task),
-            // A check, or a process that outlived its run: started by this hub, and of no task any more.
+            // A check, or a process that outlived its run: this hub started it, and no task has it.
             None if line.contains(&std::process::id()) => Origin::Exited,
             None => Origin::Outside,
         }

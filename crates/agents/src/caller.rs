@@ -38,7 +38,7 @@ impl TcpConnection {
             return known.clone();
         }
         let origin = find();
-        // A process that was not origin may be origin at the next request.
+        // A process that was not found may be found at the next request.
         if origin != Origin::Exited {
             let _ = self.origin.set(origin.clone());
         }

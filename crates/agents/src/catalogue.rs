@@ -20,7 +20,7 @@ pub struct Catalogue {
     pub problems: Vec<Problem>,
 }
 
-/// Why there is no agent of a name.
+/// Why a name has no agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Missing {
     #[error("unknown agent `{}`", name.escape_debug())]

@@ -21,7 +21,7 @@ adjutant_base::named_enum! {
 }
 
 adjutant_base::named_enum! {
-    /// What happens to a run when its hub exits.
+    /// The fate of a run when its hub exits.
     #[derive(Default)]
     OnHubExit {
         /// It ends, with everything it started.
@@ -66,7 +66,7 @@ pub struct Agent {
     pub checks: Vec<Vec<String>>,
     /// Variables that the runner gets in addition to the allowed ones.
     pub env: BTreeMap<String, String>,
-    /// The program whose format the file has.
+    /// The program that has the format of the file.
     pub program: Program,
     pub source: Source,
     /// `sha256:` and the hex digest of the file's bytes.

@@ -60,7 +60,7 @@ pub enum Outcome {
 }
 
 /// Reads what lies at `from`: a file, a folder of definitions, or a workspace or home that has such folders. Without
-/// a program, the path says whose they are, and then the content. Folders of `own` are read too when `own`.
+/// a program, the path decides, and then the content. Folders of Adjutant are read too when `own`.
 pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) -> Result<Definitions, Error> {
     let path = || from.to_owned();
     let kind =

@@ -52,7 +52,7 @@ impl Registry {
     }
 
     /// Records that the user trusts this exact content at this path. Only interfaces for the user may call it, because
-    /// an agent must not trust another one. The error is a sentence fragment.
+    /// an agent must not trust an agent. The error is a sentence fragment.
     pub fn trust(&self, agent: &Agent) -> Result<(), String> {
         match &self.trust {
             Some(store) => trust_store::add(store, agent),

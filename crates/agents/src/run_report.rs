@@ -15,7 +15,7 @@ use adjutant_store::tasks::Ending;
 pub struct Outcome {
     #[serde(with = "ending")]
     pub status: Ending,
-    /// The result of the hub's own checks, whatever the agent says.
+    /// The result of the hub's own checks.
     #[serde(default)]
     pub verdict: Verification,
     /// The agent's final message; also of a failed run, where there was one.
@@ -95,7 +95,7 @@ impl From<&Failure> for FailureReport {
     }
 }
 
-/// What the hub itself saw of a run.
+/// The hub's own record of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunReport {
@@ -118,7 +118,7 @@ pub struct RunReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repository: Option<Repository>,
     pub checks: Vec<Check>,
-    /// What the runner wrote at its end, where it failed.
+    /// The end of the stderr of a runner that failed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr_tail: String,
 }
@@ -172,7 +172,7 @@ pub struct Repository {
     pub head_before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_after: Option<String>,
-    /// `worktree` when the agent worked in a tree of its own, else `none`.
+    /// `worktree` when the agent worked in a separate tree, else `none`.
     pub isolation: String,
     /// Where the worktree is, if it was kept.
     #[serde(skip_serializing_if = "Option::is_none")]

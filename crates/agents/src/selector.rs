@@ -59,7 +59,7 @@ pub enum Eligibility {
     NotInstalled,
     /// It reached its usage limit; its cooldown lasts this much longer.
     Limited(Duration),
-    /// The agent names it, and there is no such runner.
+    /// The agent names it, and no runner has this name.
     Unknown,
 }
 
@@ -237,14 +237,14 @@ impl Considered {
 }
 
 impl Plan {
-    /// Returns why the runner that an agent names is not tried, if another one is.
+    /// Returns why the runner that an agent names is not tried, if a different runner is.
     pub(crate) fn substitution_reason(&self, named: &str) -> Option<String> {
         let first = self.choices.first()?.runner.name();
         let passed = self.considered.iter().find(|one| one.runner == named && !one.is_tried())?;
         Some(format!("the agent's runner `{named}` {}, so it went to {first}", passed.reason()))
     }
 
-    /// Returns in one sentence why there is no runner to try; `None` if there is one.
+    /// Returns in one sentence why no runner can be tried; `None` if one can.
     pub(crate) fn no_runner_reason(&self) -> Option<String> {
         if !self.choices.is_empty() {
             return None;

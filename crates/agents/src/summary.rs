@@ -7,7 +7,7 @@ use super::run_report::{Check, Outcome, RunReport, Verification};
 use super::task::Ending;
 
 impl Outcome {
-    /// Says how it ended, in one sentence with the reason where there is one.
+    /// Returns one sentence about the end, with the reason where there is one.
     pub fn sentence(&self) -> String {
         let reason =
             |fault: &super::run_report::FailureReport| match fault.detail.trim().trim_end_matches('.') {

@@ -87,7 +87,7 @@ impl Agents {
 
     /// Returns at most `limit` tasks, newest first, with the first 400 characters of their texts and without outcomes.
     /// `before` is the `seq` of the last task of the previous page. A [`Viewer::Caller`] sees its own tasks only,
-    /// whatever caller the filter names.
+    /// also where the filter names a different caller.
     pub async fn list(
         &self,
         viewer: &Viewer,

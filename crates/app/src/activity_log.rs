@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// How many entries are log; the oldest goes first.
+/// How many entries are kept; the oldest is dropped first.
 const MAX_ENTRIES: usize = 500;
 
 /// One line of the console's activity list.
@@ -13,17 +13,17 @@ pub struct ActivityEntry {
     pub at: SystemTime,
     /// Grows with every entry.
     pub number: u64,
-    /// Who did it, as a person reads it: a client's name, or `console`.
+    /// The actor, as the user reads it: a client's name, or `console`.
     pub actor: String,
     pub kind: ActivityKind,
 }
 
-/// What was done.
+/// The kind of an entry, with its data.
 #[derive(Clone, Debug)]
 pub enum ActivityKind {
     Connected,
     Disconnected,
-    /// A prompt was expanded; `bytes` is the length of the result. The input itself is never log.
+    /// A prompt was expanded; `bytes` is the length of the result. The input itself is never kept.
     Expanded {
         prompt: String,
         bytes: usize,

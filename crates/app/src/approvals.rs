@@ -20,8 +20,8 @@ use adjutant_questions::{Answer, Asker, Field, OutcomeKind, State, Ticket};
 const RECHECK_INTERVAL: Duration = Duration::from_mins(1);
 
 impl App {
-    /// Puts what Codex asks on the desk until shutdown, and ends turns that other hubs left; then ends all sessions of
-    /// this one.
+    /// Puts the approvals of Codex into the Inbox until shutdown, and ends turns that other hubs left; then ends all
+    /// sessions of this hub.
     pub async fn run_codex_sessions(self: Arc<Self>) {
         let mut asked = self.codex.subscribe_approvals();
         let mut asking = JoinSet::new();
@@ -88,7 +88,7 @@ impl App {
         }
     }
 
-    /// Waits for the outcome; nothing when Codex does not want it any more, or somebody answered elsewhere.
+    /// Waits for the outcome; `None` when Codex no longer wants it, or a user answered through another interface.
     async fn wait_for_outcome(
         &self,
         approval: &Approval,
@@ -100,7 +100,7 @@ impl App {
             let session = self.codex.session(&approval.thread);
             let wanted = session.is_some_and(|session| session.is_asking(&approval.id));
             if !wanted {
-                // A decision that came first stands, and harms nothing.
+                // A decision that came first is kept, and harms nothing.
                 let _ = self.questions.cancel(key, ticket).await;
                 return None;
             }

@@ -31,13 +31,13 @@ pub struct CalendarAddress {
     pub login: Option<Login>,
 }
 
-/// What a pull did.
+/// The result of a pull.
 #[derive(Debug, Default)]
 pub struct PullReport {
     pub upserted: UpsertReport,
-    /// Events that are not there any more, which are cancelled.
+    /// Events that the server no longer has; they are cancelled.
     pub removed: u64,
-    /// What was left out: its path on the server, and the issue.
+    /// Issues, each with the path of its resource on the server.
     pub issues: Vec<(String, ParseIssue)>,
     /// The server says that nothing has changed since the last time.
     pub unchanged: bool,
@@ -138,7 +138,7 @@ async fn collection(
     let listed = ask("PROPFIND", caldav::LIST.to_owned()).await?;
     let (inner, listed): (Vec<_>, Vec<_>) = listed.into_iter().partition(|one| one.collection);
     let listed: Vec<_> = listed.into_iter().filter(|one| !one.etag.is_empty()).collect();
-    // The collection lists itself too; one of events holds no other one (RFC 4791 4.2).
+    // The collection lists itself too; a collection of events contains no collection (RFC 4791 4.2).
     let inner = inner.into_iter().map(|one| one.href);
     let inner: Vec<_> =
         inner.filter(|href| !place.url.ends_with(href.as_str())).take(MAX_NAMED_CALENDARS).collect();
@@ -173,7 +173,7 @@ async fn collection(
         let mut drafts = Vec::new();
         for resource in ask("REPORT", caldav::fetch(hrefs.iter().copied())).await? {
             let Some(text) = &resource.text else { continue };
-            // One resource that is no calendar does not cost the others.
+            // One resource that is not a calendar does not cost the others.
             let parsed =
                 calendar::parse(text, &user.preferences.zone, horizon(now)).unwrap_or_else(|error| {
                     ParsedCalendar {

@@ -11,21 +11,21 @@ use adjutant_base::events::{Event, Events};
 /// Characters kept of what a client calls itself.
 const MAX_NAME_CHARS: usize = 80;
 
-/// What `adjutant doctor` calls itself where it tries the doors. Nobody is hidden by this name, which anybody may
-/// give: a check is shown as one and not counted as a client, and its coming and going is no activity.
+/// The name of `adjutant doctor` where it tries the interfaces. The name hides nobody, because any client may give it: a
+/// check is shown as a check, is not counted as a client and is not recorded as activity.
 pub const CHECK: &str = "adjutant doctor";
 
-/// What is shown for a client that calls without a session and without a name.
+/// The label of a client that calls without a session and without a name.
 pub const UNNAMED: &str = "no name given";
 
-/// How a client reached us.
+/// The transport of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionKind {
     Stdio,
     Socket,
     /// A script's one call over the socket; nobody comes back for its answer once it has ended.
     Script,
-    /// Requests that stand alone, gathered by what their client calls itself.
+    /// Requests without a session, grouped by the client's name.
     Http,
     HttpSession,
 }
@@ -37,7 +37,7 @@ pub struct Client {
     pub kind: ConnectionKind,
     /// Which server it asked for: `prompts`, or `all`.
     pub server: &'static str,
-    /// What the client says of itself, shown and never trusted.
+    /// The name that the client gives; it is shown and never trusted.
     pub name: Option<String>,
     pub version: Option<String>,
     /// The protocol revision it speaks, once known.
@@ -49,13 +49,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// Whether it is a check of ours, by its own word.
+    /// Returns whether it calls itself a check of `adjutant doctor`.
     pub fn is_check(&self) -> bool {
         self.name.as_deref() == Some(CHECK)
     }
 }
 
-/// A client's row; what changes with every request stands outside the lock.
+/// A client's row; the count that changes with every request is outside the lock.
 #[derive(Debug)]
 struct Row {
     client: Client,
@@ -74,7 +74,7 @@ pub struct ClientRegistry {
 }
 
 impl ClientRegistry {
-    /// Who comes and goes is told to `events`, and noted in `activity` for those who say who they are.
+    /// Each connection and its end is published to `events`; those of identified clients are recorded in `activity`.
     pub fn new(events: Events, activity: Arc<ActivityLog>) -> Self {
         Self { next: AtomicU64::new(1), rows: Rows::default(), events, activity }
     }
@@ -116,12 +116,12 @@ impl ClientRegistry {
 pub struct ClientHandle {
     pub id: u64,
     pub kind: ConnectionKind,
-    /// The process at the other end, where the transport tells.
+    /// The process at the other end, where the transport reports it.
     pub pid: Option<u32>,
     /// The client's name, once it has said who it is.
     label: OnceLock<String>,
     calls: Arc<AtomicU64>,
-    /// For whom nothing waited last, and the store's number then: several tell themselves apart below one name.
+    /// The caller for which nothing waited last, and the store's number then. Several callers may share one connection.
     up_to_date: Mutex<Option<(String, u64)>>,
     rows: Rows,
     events: Events,
@@ -134,7 +134,7 @@ impl ClientHandle {
         *self.up_to_date.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, written));
     }
 
-    /// Whether nothing waited for the caller `key` when the store's number was `written`.
+    /// Returns whether nothing waited for the caller `key` when the store's number was `written`.
     pub fn is_up_to_date(&self, key: &str, written: u64) -> bool {
         let up_to_date = self.up_to_date.lock().unwrap_or_else(PoisonError::into_inner);
         up_to_date.as_ref().is_some_and(|(caller, at)| caller == key && *at == written)
@@ -154,7 +154,7 @@ impl ClientHandle {
         self.events.send(Event::ClientIdentified);
     }
 
-    /// Whether the client has said who it is.
+    /// Returns whether the client has said who it is.
     pub fn is_identified(&self) -> bool {
         self.label.get().is_some()
     }
@@ -169,7 +169,7 @@ impl ClientHandle {
         self.label.get().map_or("", String::as_str)
     }
 
-    /// Tells whether the client has said a name of its own.
+    /// Returns whether the client has given a name.
     pub fn has_name(&self) -> bool {
         !matches!(self.name(), "" | UNNAMED)
     }

@@ -4,13 +4,13 @@ use adjutant_base::config::Database;
 use adjutant_net::channels;
 use adjutant_store as store;
 
-/// How the rows are.
+/// The state of the database.
 #[derive(Debug, PartialEq, Eq)]
 pub enum DatabaseHealth {
-    /// There is no database yet.
+    /// The database does not exist yet.
     Missing,
     Sound,
-    /// What does not fit together, in the engine's words.
+    /// The inconsistencies, in the engine's words.
     Damaged(Vec<String>),
     /// A newer version of this program wrote them.
     Newer,

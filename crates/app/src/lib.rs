@@ -54,15 +54,15 @@ pub struct App {
     pub questions: Arc<Questions>,
     pub prompts: Prompts,
     pub recorder: Recorder,
-    /// Who is connected now.
+    /// The connected clients.
     pub clients: Arc<ClientRegistry>,
-    /// What happened lately, newest last, bounded.
+    /// Recent activity, newest last, bounded.
     pub activity: Arc<ActivityLog>,
     /// Where others can reach this process.
     pub listening: Arc<Listening>,
     /// Which toolsets the server of all toolsets has now.
     pub toolsets: Arc<ToolsetSwitches>,
-    /// What calls wait for now.
+    /// The tasks and questions that calls wait for.
     pub waiters: Arc<Waiters>,
     /// Where rows are kept: those of tasks may be apart.
     stores: Vec<Store>,
@@ -72,14 +72,14 @@ pub struct App {
     pub repo_status: Arc<RepoStatusCache>,
     /// The list of users, as the lists of resources name them.
     pub user_list: Arc<UserListCache>,
-    /// The folder of the project whose files come first, for clients that work in one.
+    /// The folder of the project that a client works in; its files come first.
     pub workspace: Option<PathBuf>,
     /// Cancelled once, when the process is to stop in order.
     pub shutdown: CancellationToken,
     pub started: SystemTime,
 }
 
-/// Where this process listens: each door sets its own once it is bound, and the console shows it.
+/// Where this process listens: each interface sets its address once it is bound, and the console shows it.
 #[derive(Debug, Default)]
 pub struct Listening {
     /// The bound address, so port 0 is already a real port.
@@ -90,7 +90,7 @@ pub struct Listening {
 }
 
 impl App {
-    /// Builds the rooms. Reads nothing from disk yet: a room loads when it is first asked.
+    /// Builds the domains. Reads nothing from disk yet: a domain loads at its first call.
     /// `selector` chooses the runners of delegated tasks.
     pub fn new(config: Config, selector: Selector) -> Arc<Self> {
         let events = Events::new();
@@ -151,7 +151,7 @@ impl App {
         }
     }
 
-    /// Returns what tells a connection from all others, also from those of an earlier hub.
+    /// Returns the id of a connection, which differs from those of all others, also of an earlier hub.
     pub fn session_of(&self, client: u64) -> String {
         let started = self.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         format!("{}-{client}", started.as_millis())

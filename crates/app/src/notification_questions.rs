@@ -15,17 +15,17 @@ use adjutant_base::config::channels::Phone;
 use adjutant_net::channels::{self, Desktop, Notice, Ntfy};
 use adjutant_questions::{Asker, Choice, DecidedBy, Draft, Field, Input, Question, Ticket};
 
-/// How long one wait for the person's answer lasts; then it is waited again.
+/// How long one wait for the user's answer lasts; then it is waited again.
 const WAIT_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// Who asks the person whether they have seen it.
+/// The asker of these questions.
 const ASKER: &str = "adjutant:assistant";
 const CLIENT: &str = "Assistant";
 
 /// Questions of one page.
 const PAGE_SIZE: u32 = 200;
 
-/// How long a notification stays on the desk.
+/// How long a notification stays in the Inbox.
 const QUESTION_TIMEOUT: Duration = Duration::from_hours(4);
 
 impl App {
@@ -77,7 +77,7 @@ async fn present(app: Arc<App>, desktop: Desktop, waiting: TaskTracker, presente
     }
 }
 
-/// What became of a notice.
+/// Returns the outcome of a notice.
 fn notice_outcome(result: Result<(), channels::Error>) -> SendOutcome {
     match result {
         Ok(()) => SendOutcome::Sent("shown".to_owned()),
@@ -96,7 +96,7 @@ fn notice_outcome(result: Result<(), channels::Error>) -> SendOutcome {
     }
 }
 
-/// Puts a notification on the desk.
+/// Asks the user in the Inbox whether they have seen a notification.
 async fn ask(app: Arc<App>, waiting: TaskTracker, notification: Notification) -> SendOutcome {
     let asker = Asker { key: ASKER.to_owned(), client: CLIENT.to_owned(), ..Asker::default() };
     // The option's value says which notification it is about, also to a later hub.
@@ -123,7 +123,7 @@ async fn ask(app: Arc<App>, waiting: TaskTracker, notification: Notification) ->
     }
 }
 
-/// Waits again for what the last hub had put on the desk, and hears what was answered when it went away.
+/// Waits again for the questions that the last hub asked, and reads the answers that came after it ended.
 async fn resume_waiting(app: &Arc<App>, waiting: &TaskTracker) {
     let mut found = match app.questions.undelivered(ASKER, PAGE_SIZE).await {
         Ok(questions) => questions,
@@ -156,7 +156,7 @@ fn notification_of(question: &Question) -> Option<NotificationId> {
     }
 }
 
-/// Waits for the person; whatever they say to the popup, they have seen it.
+/// Waits for the user; any answer to the question acknowledges the notification.
 async fn await_acknowledgement(app: Arc<App>, ticket: Ticket, id: NotificationId) {
     loop {
         let waited = app.shutdown.run_until_cancelled(app.questions.wait(&ticket, WAIT_TIMEOUT)).await;

@@ -35,7 +35,7 @@ const MAX_QUESTIONS: u32 = 100;
 /// Questions that ring a phone one by one; more at once are one notice.
 const MAX_SINGLE_NOTICES: usize = 3;
 
-/// How long the notice's going is waited for when the hub stops.
+/// How long the withdrawal of the notice may take when the hub stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Presses that wait to be read.
@@ -44,7 +44,7 @@ const PRESS_QUEUE_SIZE: usize = 16;
 /// The key of the desktop's one notice.
 const NOTICE_KEY: &str = "questions";
 
-/// What the bells know of the desk.
+/// State of the notices about the questions of the Inbox.
 struct Notifier {
     questions: Arc<Questions>,
     /// The desktop's notice as it should be; `None` without a desktop.
@@ -61,7 +61,7 @@ struct Notifier {
 /// A phone, and what pressing one of its buttons means.
 struct Phone {
     ntfy: Ntfy,
-    /// What the nonces are made of, the same in every life of the hub.
+    /// The key of the nonces, the same after every restart of the hub.
     key: String,
     buttons: HashMap<String, (Ticket, Answer)>,
     /// Questions that a button answered once. Should that be taken back, a phone is not the place to answer again: what
@@ -127,7 +127,7 @@ impl App {
                     if !open {
                         break;
                     }
-                    // What is decided is taken away at once; what is new may be seen before it has to ring.
+                    // A decided question is withdrawn at once; a new one may be seen before it has to ring.
                     notifier.update(Alert::Silent).await;
                     ring_at = ring_at.or(Some(Instant::now() + GRACE_PERIOD));
                 }
@@ -137,7 +137,7 @@ impl App {
             let _ = listener.await;
         }
         notifier.clear_desktop();
-        // Without its wishes the showing ends, behind its last one.
+        // Dropping the sender ends the task after its last notice.
         drop(notifier);
         if let Some(showing) = showing {
             let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, showing).await;
@@ -145,7 +145,7 @@ impl App {
     }
 }
 
-/// Whether a look at the desk may ring.
+/// Whether an update may ring.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Alert {
     Sound,
@@ -153,7 +153,7 @@ enum Alert {
 }
 
 impl Notifier {
-    /// Looks at the desk, takes away what is no longer true, and rings for what is new.
+    /// Reads the Inbox, withdraws the notices of decided questions, and rings for new ones.
     async fn update(&mut self, alert: Alert) {
         let page = match self.questions.pending(None, MAX_QUESTIONS).await {
             Ok(page) => page,
@@ -217,7 +217,7 @@ impl Notifier {
         self.named = Some(newest.ticket.clone());
     }
 
-    /// Nothing waits any more.
+    /// Withdraws the notice of the desktop.
     fn clear_desktop(&mut self) {
         self.named = None;
         if let Some(desktop) = &self.desktop {

@@ -11,23 +11,23 @@ use adjutant_assistant::Notification;
 use adjutant_assistant::notification::Status;
 use adjutant_assistant::notifications::Due;
 
-/// How long back somebody is still to be told that they were not told something.
+/// How long a failed notification is counted.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Notifications of each kind that are counted.
 const MAX_COUNTED: u32 = 100;
 
-/// How long the store may take. Who asks whether a hub runs waits for this, and gives up after five seconds.
+/// How long the store may take. A check whether a hub runs waits for this, and gives up after five seconds.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How much waits.
+/// Numbers of what is pending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PendingCounts {
-    /// Questions on the desk, approvals among them.
+    /// Pending questions, approvals among them.
     pub questions: u64,
-    /// What Codex wants approved.
+    /// Pending approvals of Codex.
     pub approvals: u64,
-    /// Notifications that somebody has not got and nobody settled.
+    /// Failed notifications that are not resolved.
     pub failed_notifications: u64,
 }
 

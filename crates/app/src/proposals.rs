@@ -26,7 +26,7 @@ pub use providers::{Client, Providers, Sampling};
 /// Questions that are under way at once.
 const MAX_CONCURRENT_QUERIES: usize = 4;
 
-/// What planning did, and what is asked of the client.
+/// The result of planning, with the questions for the client.
 #[derive(Debug, Default)]
 pub struct PlanResult {
     pub planning: PlanReport,
@@ -34,7 +34,7 @@ pub struct PlanResult {
     pub model_queries: Vec<ModelQuery>,
     /// Occurrences that nobody was asked about, for one call asks about so many.
     pub unasked: usize,
-    /// The client's model is asked before there is an answer; until then the policy's plan stands.
+    /// The client's model is asked before there is an answer; until then the policy's plan is in force.
     pub rounds: Option<DialogueRound>,
 }
 
@@ -51,12 +51,12 @@ pub struct RejectedAnswer {
 pub enum RejectReason {
     /// It does not keep the schema.
     Violations(Vec<SchemaViolation>),
-    /// The question is not asked, or not any more: the event, the preferences or the rules have changed.
+    /// The question is not open: the event, the preferences or the rules may have changed.
     Stale,
 }
 
 impl App {
-    /// Plans what a user is told, as [`plan`] does, in a process that runs tasks.
+    /// Plans the notifications of a user, as [`plan`] does, in a process that runs tasks.
     pub async fn plan(
         &self,
         client: &Client,
@@ -70,8 +70,8 @@ impl App {
     }
 }
 
-/// Plans what a user is told about the coming 30 days, or about one event of theirs. `force` decides anew what is
-/// planned already. `None` when the call was advised back, and then nothing has changed.
+/// Plans a user's notifications for the coming 30 days, or for one event. `force` decides anew what is planned already.
+/// `None` when the call was cancelled, and then nothing has changed.
 pub async fn plan(
     assistant: &Assistant,
     providers: Providers<'_>,
@@ -120,7 +120,7 @@ pub async fn plan(
 }
 
 /// Goes on with dialogues that [`plan`] began: `reply` gives what the client's model said, by the keys of what was
-/// asked. What has no reply is asked again; when all dialogues have ended, what came of them is planned.
+/// asked. A question without a reply is asked again; when all dialogues have ended, their proposals are planned.
 pub async fn resume(
     assistant: &Assistant,
     (user, event): (&UserId, Option<&EventId>),

@@ -115,7 +115,7 @@ impl RepoStatusCache {
     }
 }
 
-/// Says what is wrong with a path that names no folder, without a look.
+/// Rejects a path that cannot name a folder, without reading the disk.
 fn check_path(folder: &Path) -> Result<(), String> {
     if folder.is_absolute() { Ok(()) } else { Err("the path is not absolute".to_owned()) }
 }

@@ -1,5 +1,5 @@
 //! The timeline: one entry for each event of all toolsets, newest first. The store keeps most of them; those of clients
-//! and prompts since the start of the hub are stored_entries in memory.
+//! and prompts since the start of the hub are kept in memory.
 
 use super::App;
 use super::activity_log::{ActivityEntry, ActivityKind};
@@ -41,7 +41,7 @@ pub struct TimelineEntry {
     /// Orders the entries of one instant; with it the key of a page.
     pub place: String,
     pub kind: EntryKind,
-    /// What happened, as the rows of the toolset name it.
+    /// The kind of the event, as the rows of the toolset name it.
     pub action: String,
     /// Id of a task, a question, a notification, a thread or a prompt; empty for none.
     pub id: String,

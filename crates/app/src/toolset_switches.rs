@@ -9,14 +9,14 @@ use tokio::sync::watch;
 use adjutant_base::config::toolsets::{Toolset, ToolsetsConfig};
 use adjutant_base::config::{self, Reloaded};
 
-/// What is switched on now, and what is not in force yet.
+/// The switches in force, and the changes that are not in force yet.
 #[derive(Debug)]
 pub struct ToolsetSwitches {
     switches: watch::Sender<ToolsetsConfig>,
     pending: Mutex<PendingChanges>,
 }
 
-/// How the file differs from what is in force.
+/// The difference between the file and the settings in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PendingChanges {
     /// The keys that count from the next start on.
@@ -35,7 +35,7 @@ impl ToolsetSwitches {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes up what the file says; tells whether anything is different now.
+    /// Applies the file; returns whether anything has changed.
     pub(super) fn apply(&self, read: Result<Reloaded, config::Error>) -> bool {
         let (moved, changed) = match read {
             Ok(Reloaded { toolsets, pending_restart }) => {
@@ -65,12 +65,12 @@ impl ToolsetSwitches {
         moved || differs
     }
 
-    /// Whether the server of all toolsets has `toolset` for a client that calls itself `client`.
+    /// Returns whether the server of all toolsets has `toolset` for a client that calls itself `client`.
     pub fn has(&self, toolset: Toolset, client: &str) -> bool {
         self.switches.borrow().has(toolset, client)
     }
 
-    /// Returns the switches as they stand.
+    /// Returns the switches in force.
     pub fn current(&self) -> ToolsetsConfig {
         self.switches.borrow().clone()
     }

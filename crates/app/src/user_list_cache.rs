@@ -1,4 +1,4 @@
-//! Cache of the list of users that resources name. The command line adds and removes users in a process of its own, so
+//! Cache of the list of users that resources name. The command line adds and removes users in a separate process, so
 //! the database is read again, once for all subscribers.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -20,7 +20,7 @@ impl Waiters {
         WaiterGuard { waiters: self.clone(), ids }
     }
 
-    /// Whether a call waits for `id`.
+    /// Returns whether a call waits for `id`.
     pub fn has(&self, id: &str) -> bool {
         self.held().contains_key(id)
     }

@@ -48,7 +48,7 @@ const MAX_SLEEP: Duration = Duration::from_secs(30);
 const MIN_TRIES: i64 = 5;
 /// The first wait before another try, and the longest; each wait doubles the last.
 const BACKOFF_MS: (i64, i64) = (5_000, 15 * 60_000);
-/// How soon a store that was away is looked for again: the first time, and at most.
+/// How soon a store that does not answer is tried again: the first time, and at most.
 const STORE_RETRY_INTERVAL: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
 impl Assistant {
@@ -187,8 +187,8 @@ impl Assistant {
             }
             Err(error) => SendOutcome::Rejected(error.to_string()),
         };
-        // What went out is known here alone while the store is away, so the record is kept until it is back: a lease
-        // that ran out would send it a second time.
+        // Only this process has the outcome while the store does not answer, so it records the outcome when the store is
+        // back. An expired lease would send the notification a second time.
         let mut again = STORE_RETRY_INTERVAL.0;
         loop {
             match self.record(&row, &outcome, clock()).await {

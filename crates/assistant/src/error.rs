@@ -16,7 +16,7 @@ pub enum Error {
     Invalid { field: &'static str, reason: String },
     #[error("a user with the {field} `{value}` is there already")]
     AlreadyExists { field: &'static str, value: String },
-    /// The act does not fit where the notification stands.
+    /// The action does not fit the status of the notification.
     #[error("notification `{id}` is {status}: {reason}")]
     WrongStatus { id: String, status: &'static str, reason: &'static str },
     /// A row that this program did not write, or that was damaged.

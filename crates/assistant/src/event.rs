@@ -16,14 +16,14 @@ pub struct Calendar {
     pub source: CalendarSource,
     /// The file, folder or address that is read; the user's own calendar has none.
     pub place: String,
-    /// What the server said last, so that only changes are read.
+    /// The version that the server gave last, so that only changes are read.
     pub etag: Option<String>,
     pub sync_token: Option<String>,
     pub read_at: Option<Timestamp>,
 }
 
 adjutant_base::named_enum! {
-    /// What a calendar is read from.
+    /// The source of a calendar.
     CalendarSource { Local = "local", File = "file", Url = "url", CalDav = "caldav" }
 }
 
@@ -44,7 +44,7 @@ pub struct Event {
     pub digest: String,
 }
 
-/// What stands as JSON in the event's row.
+/// The JSON part of an event's row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventDetails {
     pub when: When,
@@ -62,7 +62,7 @@ pub struct EventDetails {
     pub organizer: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) attendees: Vec<Attendee>,
-    /// What the import had to settle, a sentence each; shown to people.
+    /// Decisions of the import, a sentence each, for the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -90,7 +90,7 @@ pub(crate) struct Length {
 /// How an event repeats, in civil times of the event's zone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recurrence {
-    /// The values of RRULE, as they stand in the file.
+    /// The values of RRULE, as they are written in the file.
     #[serde(default)]
     pub rules: Vec<String>,
     /// Starts that come on top (RDATE).
@@ -105,7 +105,7 @@ pub struct Recurrence {
     /// Whole days that are left out (EXDATE with VALUE=DATE).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) without_days: Vec<Date>,
-    /// Rules whose dates are left out (EXRULE of RFC 2445, which older calendars hold).
+    /// Rules of dates that are left out (EXRULE of RFC 2445, which older calendars hold).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) without_rules: Vec<String>,
     /// Added starts that say themselves how long they last (RDATE with VALUE=PERIOD).
@@ -129,7 +129,7 @@ pub(crate) struct Period {
     pub length: Length,
 }
 
-/// A series whose starts, from one of them on, are moved by as much as that one is.
+/// A series with its starts, from one of them on, moved by as much as that one is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RestOf {
     /// The first start of the series, where its rules begin.
@@ -189,7 +189,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// What the event is known by in its calendar: the uid, and the start that it replaces, empty for none.
+    /// Returns the key of the event in its calendar: the uid, and the start that it replaces, empty for none.
     pub fn name(&self) -> (String, String) {
         (self.uid.clone(), self.replaces.map(|start| start.to_string()).unwrap_or_default())
     }

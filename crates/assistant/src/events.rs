@@ -15,7 +15,7 @@ use adjutant_store::assistant::events::{self, Changed, EventChange, EventRow, Wi
 /// Events in one transaction.
 const BATCH_SIZE: usize = 256;
 
-/// Hears how many of how many are done.
+/// Called with the number of events that are done, and of all.
 pub type ProgressFn<'a> = dyn Fn(usize, usize) + Sync + 'a;
 
 /// Which occurrences are asked for: those that start from `from` to before `until`.
@@ -33,17 +33,17 @@ pub struct EventOccurrence {
     pub occurrence: Occurrence,
 }
 
-/// What became of the events that were taken in.
+/// The result of an upsert of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UpsertReport {
     pub added: u64,
     pub updated: u64,
     pub same: u64,
-    /// Notifications that were taken back because their event changed.
+    /// Notifications that were withdrawn because their event changed.
     pub withdrawn: u64,
 }
 
-/// What a calendar has of an event.
+/// The version of an event that a calendar has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Version {
     pub id: EventId,
@@ -86,9 +86,8 @@ impl Assistant {
         Ok((event_occurrences.collect::<Result<_, Error>>()?, more))
     }
 
-    /// Returns at most `limit` events of a user by their first start, behind the event `after`, each with the component
-    /// that it came as: series once, with their changed occurrences beside them. What is gone from its calendar is left
-    /// out.
+    /// Returns at most `limit` events of a user by their first start, after the event `after`, each with its component: a
+    /// series once, and its changed occurrences as events. Events that were removed from their calendar are left out.
     pub(super) async fn sources_of(
         &self,
         user: &UserId,
@@ -99,7 +98,7 @@ impl Assistant {
         found.into_iter().map(|(row, source)| Ok((rows::event(row)?, source))).collect()
     }
 
-    /// Returns what a calendar has; what is gone from it is left out.
+    /// Returns the events that a calendar has, without those that were removed from it.
     pub async fn versions(&self, calendar: &Calendar) -> Result<Vec<Version>, Error> {
         let found = events::versions(&self.store, calendar.id.as_str()).await?;
         let version = |row: events::VersionRow| Version {
@@ -112,7 +111,7 @@ impl Assistant {
     }
 
     /// Takes events into a calendar. The same uid (and replaced start) is the same event: one that is as it was
-    /// changes nothing; for one that changed, what was planned is taken back and planned anew in the same transaction.
+    /// changes nothing; the notifications of a changed event are withdrawn and planned anew in the same transaction.
     pub async fn upsert(
         &self,
         calendar: &Calendar,
@@ -162,7 +161,7 @@ impl Assistant {
         }
         if report.added + report.updated > 0 {
             self.events.send(HubEvent::CalendarChanged);
-            // What was planned for them is planned anew, and may be due before the next look.
+            // Their notifications are planned anew, and may be due before the next wake-up.
             self.wake.notify_one();
         }
         Ok(report)
@@ -218,8 +217,8 @@ impl Assistant {
         Ok(EventChange { event, fresh, source, occurrences, planned_from, plans })
     }
 
-    /// Cancels events that are not in their calendar any more, with what was planned for them; says how many
-    /// notifications were taken back.
+    /// Cancels events that were removed from their calendar, with their planned notifications; returns how many
+    /// notifications were withdrawn.
     pub async fn cancel_events(&self, ids: &[EventId], actor: &str, now: Timestamp) -> Result<u64, Error> {
         let line =
             |id: &EventId| Ok((id.as_str().to_owned(), audit(actor, "cancel event", id.as_str(), "", now)?));
@@ -229,7 +228,7 @@ impl Assistant {
         Ok(withdrawn)
     }
 
-    /// Returns at most `limit` series by id, behind `after`, whose occurrences go on with the horizon.
+    /// Returns at most `limit` series by id, after `after`, with occurrences that continue with the horizon.
     pub async fn series(&self, after: Option<&EventId>, limit: u32) -> Result<Vec<Event>, Error> {
         let found = events::series(&self.store, after.map_or("", EventId::as_str), limit).await?;
         found.into_iter().map(rows::event).collect()
@@ -261,12 +260,12 @@ impl Assistant {
     }
 }
 
-/// Where the events behind one begin.
+/// Returns the key after which the next page of events begins.
 fn behind(event: Option<&Event>) -> (i64, String) {
     event.map_or((i64::MIN, String::new()), |event| (millis(event.starts_at), event.id.as_str().to_owned()))
 }
 
-/// A digest of all that a plan depends on. What the import noted is no part of it.
+/// Returns a digest of all that a plan depends on, without the notes of the import.
 fn digest(title: &str, status: EventStatus, details: &EventDetails) -> String {
     let told = EventDetails { notes: Vec::new(), ..details.clone() };
     let text = json(&(title, status, told));

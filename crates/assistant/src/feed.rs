@@ -25,8 +25,8 @@ const MAX_BYTES: usize = 128 * 1024 * 1024;
 const SECRET_LEN: usize = 32;
 
 impl Assistant {
-    /// Returns what a user has as iCalendar text, with what is planned as reminders: any calendar reminds by them, even
-    /// while nothing of ours runs.
+    /// Returns the calendar of a user as iCalendar text, with the planned notifications as reminders, so that any calendar
+    /// program reminds of them while no hub runs.
     pub async fn export(&self, user: &UserId, now: Timestamp) -> Result<String, Error> {
         let user = self.user(user).await?;
         let mut coming: HashMap<String, Vec<(Notification, Timestamp)>> = HashMap::new();
@@ -92,7 +92,7 @@ impl Assistant {
         Ok(feeds::remove(&self.store, user.id.as_str().to_owned(), line).await?)
     }
 
-    /// Returns whose feed has a secret, where somebody's has.
+    /// Returns the user of the feed with this secret.
     pub async fn user_for_secret(&self, secret: &str) -> Result<Option<UserId>, Error> {
         Ok(feeds::owner(&self.store, &digest(secret)).await?.map(UserId::from_row))
     }
@@ -115,7 +115,7 @@ fn reminders(planned: &[(Notification, Timestamp)]) -> Vec<Reminder<'_>> {
         .collect()
 }
 
-/// How long before the start it is told; by the clock where it was planned so and was not moved since.
+/// Returns how long before the start it is due; by the clock where it was planned so and was not moved since.
 fn before(one: &Notification, start: Timestamp) -> TriggerOffset {
     let minutes = u32::try_from(start.duration_since(one.due_at).as_mins()).unwrap_or(0);
     match one.offset {

@@ -24,28 +24,28 @@ pub struct Origin {
     pub name: String,
 }
 
-/// What became of a calendar's text.
+/// The result of an import.
 #[derive(Debug)]
 pub struct Imported {
     pub calendar: Calendar,
     pub upserted: UpsertReport,
-    /// Events that were in the calendar before and are not any more.
+    /// Events that were removed from the calendar.
     pub removed: u64,
-    /// What could not be taken as it stands there, by its line.
+    /// Components that were not imported as they are written, by line.
     pub issues: Vec<ParseIssue>,
 }
 
-/// What became of a calendar that is not in its place any more.
+/// The result of the removal of a calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemovedCalendar {
     /// Events that were in it.
     pub removed: u64,
-    /// Notifications that were taken back with them.
+    /// Notifications that were withdrawn with them.
     pub withdrawn: u64,
 }
 
 impl Assistant {
-    /// Takes over a calendar's text. Reading the same text again changes nothing; what is missing from it now is
+    /// Imports a calendar's text. Reading the same text again changes nothing; an event that is missing from it is
     /// cancelled, unless something in it could not be read.
     pub async fn import(
         &self,
@@ -57,7 +57,7 @@ impl Assistant {
         self.import_with_progress(origin, text, actor, now, &|_, _| {}).await
     }
 
-    /// As [`Assistant::import`], and tells again and again how many events of how many are done.
+    /// As [`Assistant::import`], and reports repeatedly how many of all events are done.
     pub async fn import_with_progress(
         &self,
         origin: &Origin,
@@ -98,14 +98,14 @@ impl Assistant {
         Ok(Imported { calendar, upserted, removed: missing.len() as u64, issues: parsed.issues })
     }
 
-    /// Cancels all of a calendar that is not in its place any more, or not wanted. It may be read again.
+    /// Cancels all events of a calendar that was removed or is not wanted. It may be imported again.
     pub async fn remove_calendar(
         &self,
         calendar: &Calendar,
         actor: &str,
         now: Timestamp,
     ) -> Result<RemovedCalendar, Error> {
-        // What was read last is not known any more, so that a server is not asked for what changed since.
+        // The last version is forgotten, so that a server is not asked for changes since then.
         self.put_calendar(&Calendar { etag: None, sync_token: None, ..calendar.clone() }).await?;
         let missing: Vec<EventId> = self.versions(calendar).await?.into_iter().map(|one| one.id).collect();
         let withdrawn = if missing.is_empty() { 0 } else { self.cancel_events(&missing, actor, now).await? };
@@ -133,7 +133,7 @@ impl Assistant {
 #[derive(Debug)]
 pub struct UnreadableEvents<'a> {
     uids: HashSet<&'a str>,
-    /// There are some whose name could not be read either, so that it may be any.
+    /// The names of some could not be read either, so that each may be any event.
     nameless: bool,
 }
 
@@ -150,7 +150,7 @@ impl<'a> UnreadableEvents<'a> {
         unreadable
     }
 
-    /// Whether an event of this uid may be among them.
+    /// Returns whether an event of this uid may be among them.
     pub fn may_contain(&self, uid: &str) -> bool {
         self.nameless || self.uids.contains(uid)
     }

@@ -17,7 +17,7 @@ use crate::{Event, Notification, Occurrence, Preferences, Reason, Rule, User, Zo
 /// Occurrences that one answer names for one reason.
 const MAX_NOTES: usize = 100;
 
-/// What a list says that leaves some out.
+/// The note of a list that leaves some out.
 pub const MORE: &str = "there are more; ask for fewer days, or for one user";
 
 /// An instant in RFC 3339 with the offset of a zone.
@@ -35,7 +35,7 @@ pub fn weekday(at: Timestamp, zone: &Zone) -> String {
     zone.civil(at).strftime("%A").to_string()
 }
 
-/// A user as `getUser` tells them.
+/// A user as `getUser` returns it.
 pub fn user(user: &User) -> Value {
     json!({
         "id": user.id.as_str(),
@@ -69,7 +69,7 @@ fn preferences(preferences: &Preferences) -> Value {
     value
 }
 
-/// An event as it is told. It goes to text as it is, for a list of hundreds would be a large tree of values.
+/// An event as tools return it. It is serialized directly, because a list of hundreds would be a large tree of values.
 #[derive(Debug, Serialize)]
 pub struct EventJson<'a> {
     id: &'a str,
@@ -138,7 +138,7 @@ fn attendee(attendee: &Attendee) -> AttendeeJson<'_> {
     AttendeeJson { name: &attendee.name, email: &attendee.email, answer: &attendee.answer }
 }
 
-/// What happens in a window, as `listEvents` tells it.
+/// The occurrences in a window, as `listEvents` returns them.
 #[derive(Debug, Serialize)]
 pub struct EventListJson<'a> {
     count: usize,
@@ -150,7 +150,7 @@ pub struct EventListJson<'a> {
     more: Option<&'static str>,
 }
 
-/// What happens from one instant to before another; `more` says that there are others.
+/// The occurrences from one instant to before another; `more` says that some are left out.
 pub fn events<'a>(
     found: &'a [EventOccurrence],
     (from, until): (Timestamp, Timestamp),
@@ -215,7 +215,7 @@ pub fn rule(rule: &Rule) -> Value {
     })
 }
 
-/// What planning did; `coming` is what is planned now.
+/// The result of planning; `coming` are the planned notifications.
 pub fn planning(
     planning: &PlanReport,
     now: Timestamp,

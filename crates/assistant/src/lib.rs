@@ -39,14 +39,14 @@ pub use notification::{Notification, Planned, Reason};
 pub use time_zone::Zone;
 pub use user::{Preferences, Rule, User};
 
-/// The room. Cheap to clone; all clones share one store.
+/// The domain. Cheap to clone; all clones share one store.
 #[derive(Clone, Debug)]
 pub struct Assistant {
     store: Store,
     events: Events,
-    /// Something may be due earlier than whoever sends it knows.
+    /// Notified when a notification may be due earlier than the dispatcher knows.
     wake: Arc<Notify>,
-    /// What the notifications that this process planned are a part of.
+    /// The traces of the notifications that this process planned.
     traces: Arc<DeferredTraces>,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::ids::{EventId, NotificationId, PlanId, UserId};
 
 adjutant_base::named_enum! {
-    /// A way to tell somebody something.
+    /// A way to reach the user.
     Channel {
         Email = "email",
         Call = "call",
@@ -18,12 +18,12 @@ adjutant_base::named_enum! {
 }
 
 adjutant_base::named_enum! {
-    /// How pressing a notification is.
+    /// The urgency of a notification.
     Urgency { Low = "low", Normal = "normal", High = "high", Urgent = "urgent" }
 }
 
 adjutant_base::named_enum! {
-    /// Where a notification stands. `sent`, `simulated`, `dead`, `merged`, `cancelled` and `superseded` are the end.
+    /// The status of a notification. `sent`, `simulated`, `dead`, `merged`, `cancelled` and `superseded` are final.
     Status {
         Planned = "planned",
         /// Somebody holds a lease on it and may be sending it now.
@@ -37,7 +37,7 @@ adjutant_base::named_enum! {
         Unknown = "unknown",
         /// Every try failed.
         Dead = "dead",
-        /// It was missed, and told together with another one.
+        /// It was missed, and sent as part of another notification.
         Merged = "merged",
         Cancelled = "cancelled",
         /// A newer plan took its place.
@@ -45,7 +45,7 @@ adjutant_base::named_enum! {
     }
 }
 
-/// How far before an event's start something is told.
+/// How far before an event's start a notification is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Offset {
@@ -55,14 +55,14 @@ pub enum Offset {
     Days(u32),
 }
 
-/// What is said. Plain texts that templates escape; never markup.
+/// The texts of a notification. Templates escape them; they hold no markup.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wording {
     /// One line.
     pub subject: String,
-    /// What a mail or a popup says.
+    /// The text of a mail or a question.
     pub text: String,
-    /// What a voice says; empty where the text will do.
+    /// The text of a call; empty where `text` will do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub speech: String,
 }
@@ -70,12 +70,12 @@ pub struct Wording {
 /// One step of how a plan came to be, for people and models.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
-    /// What decided: `policy`, `model`, `rule`, `quiet_hours`, `weekend`, `limit`, `spacing`, `channel`, `past` …
+    /// The part that decided: `policy`, `model`, `rule`, `quiet_hours`, `weekend`, `limit`, `spacing`, `channel`, `past` …
     pub by: String,
     pub why: String,
 }
 
-/// What a plan wants to be sent, before it is in the store.
+/// A notification of a plan, before it is in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
     pub channel: Channel,
@@ -87,11 +87,11 @@ pub struct Planned {
 }
 
 adjutant_base::named_enum! {
-    /// Who proposed a plan; the verifier decided.
+    /// The provider that proposed a plan; the verifier decided.
     PlanSource {
         /// Ours, and nobody else gave an answer that would have to be taken for one.
         Policy = "policy",
-        /// A model behind a server.
+        /// A model on a server.
         Model = "model",
         /// A coding-agent CLI.
         Runner = "runner",

@@ -30,12 +30,12 @@ pub struct Attempt {
     pub detail: Option<String>,
 }
 
-/// What a person says about a notification that nobody knows to have been sent.
+/// The user's word about a notification with an unknown or failed outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResolvedAs {
     /// It arrived.
     Sent,
-    /// It did not, and is not wanted any more.
+    /// It did not, and is no longer wanted.
     Cancelled,
 }
 
@@ -152,8 +152,8 @@ impl Assistant {
         self.notification(&found.id).await
     }
 
-    /// Notes that somebody saw a notification: nothing about the same occurrence escalates any more. `false` where it
-    /// was noted before.
+    /// Records that the user saw a notification, so that nothing about the same occurrence escalates. `false` where it was
+    /// recorded before.
     pub async fn acknowledge(&self, id: &NotificationId, actor: &str, now: Timestamp) -> Result<bool, Error> {
         self.notification(id).await?;
         let line = audit(actor, "acknowledge", id.as_str(), "", now)?;

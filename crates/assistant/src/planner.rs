@@ -28,12 +28,12 @@ pub use situation::{Decision, Situation};
 /// Grows with every change of what [`plan`] decides: a plan of an older one is made anew.
 pub const POLICY: u32 = 2;
 
-/// Tells whether it is quiet at an instant, by the clocks of a zone.
+/// Returns whether it is quiet at an instant, by the clocks of a zone.
 pub(super) fn quiet_at(quiet: QuietHours, at: Timestamp, zone: &Zone) -> bool {
     due_times::is_quiet(quiet, at, zone)
 }
 
-/// Tells whether a rule forbids to call about an occurrence, or enough calls were made or are planned for it.
+/// Returns whether a rule forbids to call about an occurrence, or enough calls were made or are planned for it.
 pub(super) fn bars_calls(situation: &Situation<'_>) -> bool {
     let call = |one: &&Notification| one.channel == Channel::Call;
     let counts = |one: &&Notification| verify::counts(one.status) || one.status == Status::Planned;
@@ -47,7 +47,7 @@ pub fn plan(situation: &Situation<'_>) -> Decision {
     verify::verify(situation, &default_policy::propose(situation), "policy")
 }
 
-/// Tells whether there is anything to propose: nobody is asked about what has begun, or what a rule keeps silent.
+/// Returns whether there is anything to propose: nobody is asked about what has begun, or what a rule keeps silent.
 pub fn is_open(situation: &Situation<'_>) -> bool {
     situation.event.status == EventStatus::Confirmed
         && situation.occurrence.starts_at > situation.now

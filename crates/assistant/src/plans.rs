@@ -22,13 +22,13 @@ use input::{MAX_OCCURRENCES, plan_key, situation};
 pub use input::{ModelQuery, PlanInput, PlanScope};
 pub use report::{OccurrenceNote, PlanReport};
 
-/// What somebody else says about one occurrence. The default: nobody was asked.
+/// The advice of the providers about one occurrence. The default: none was asked.
 #[derive(Clone, Debug, Default)]
 pub struct Advice {
     pub proposal: Option<(PlanSource, Proposal)>,
-    /// Why there is no proposal, or none of whoever is asked before.
+    /// Why there is no proposal, or why earlier providers gave none.
     pub reasons: Vec<Reason>,
-    /// How far those got who were asked.
+    /// The response of the providers that were asked.
     pub response: ProviderResponse,
 }
 
@@ -45,8 +45,8 @@ pub enum ProviderResponse {
 }
 
 impl Assistant {
-    /// Plans what a user is told about the coming 30 days, or about one event of theirs, by the policy alone. What is
-    /// planned for the same event, preferences, rules and policy already stays as it is, unless `which` says more.
+    /// Plans a user's notifications for the coming 30 days, or for one event, by the policy alone. A plan for the same
+    /// event, preferences, rules and policy stays as it is, unless `scope` says more.
     pub async fn plan(
         &self,
         user: &UserId,
@@ -58,8 +58,8 @@ impl Assistant {
         self.store_plans(input, HashMap::new()).await
     }
 
-    /// Decides and keeps what an outline holds. `advice` is by the ids of inquiries; about what has none, nobody was
-    /// asked. One of another outline counts as long as the event, the preferences and the rules are the same.
+    /// Decides and stores the plans of an input. `advice` is by the ids of queries; an occurrence without it was not asked
+    /// about. Advice from an earlier input counts as long as the event, the preferences and the rules are the same.
     pub async fn store_plans(
         &self,
         mut input: PlanInput,
@@ -109,7 +109,7 @@ impl Assistant {
                 report.superseded += applied.superseded;
             }
             self.events.send(HubEvent::NotificationsChanged);
-            // It may be due before the next look.
+            // It may be due before the next wake-up.
             self.wake.notify_one();
         }
         Ok(report)
@@ -146,7 +146,7 @@ impl Assistant {
             .collect()
     }
 
-    /// Returns the plan that stands for an occurrence, with its reasons.
+    /// Returns the current plan of an occurrence, with its reasons.
     pub async fn plan_of(
         &self,
         event: &EventId,

@@ -19,7 +19,7 @@ use adjutant_store::assistant::plans::PlanRow;
 use adjutant_store::assistant::rules::RuleRow;
 use adjutant_store::assistant::users::UserRow;
 
-/// What stands as JSON in a notification's row.
+/// The JSON part of a notification's row.
 #[derive(Serialize, Deserialize)]
 struct Details {
     offset: Offset,
@@ -41,7 +41,7 @@ pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// The civil start that a changed occurrence replaces, as it stands in its row; empty for none.
+/// The civil start that a changed occurrence replaces, as in its row; empty for none.
 pub(super) fn recurrence_id(replaces: Option<DateTime>) -> String {
     replaces.map(|start| start.to_string()).unwrap_or_default()
 }

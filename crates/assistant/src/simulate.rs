@@ -11,7 +11,7 @@ use super::{Assistant, Error, Rule, User};
 /// Occurrences of one stretch of the virtual clock at most.
 const MAX_OCCURRENCES: u32 = 5000;
 
-/// What would be told about one occurrence.
+/// The notifications that one occurrence would get.
 #[derive(Clone, Debug)]
 pub struct SimulatedPlan {
     pub event_occurrence: EventOccurrence,
@@ -20,9 +20,8 @@ pub struct SimulatedPlan {
 }
 
 impl Assistant {
-    /// Plays what starts between `from` and `until` for a user: every occurrence is decided when the planner would
-    /// first see it, with nothing told before. Nothing is kept. Says as well whether there was more than one stretch
-    /// holds.
+    /// Simulates the occurrences between `from` and `until` for a user: each is decided when the planner would first see
+    /// it, with nothing sent before. Nothing is stored. Also returns whether some were left out.
     pub async fn simulate(
         &self,
         user: &User,

@@ -8,7 +8,7 @@ use super::ids::{RuleId, UserId};
 use super::notification::Channel;
 use super::time_zone::Zone;
 
-/// Somebody with a calendar who is told things.
+/// A user with a calendar, who gets notifications.
 #[derive(Clone, Debug, PartialEq)]
 pub struct User {
     pub id: UserId,
@@ -23,7 +23,7 @@ pub struct User {
     pub updated_at: Timestamp,
 }
 
-/// How a user wants to be told. Kept as JSON in the user's row; a member that is missing has its default.
+/// Preferences of a user. Kept as JSON in the user's row; a missing member has its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Preferences {
@@ -46,7 +46,7 @@ pub struct Preferences {
     pub ladder_minutes: u32,
     /// The topic of ntfy, where there is one.
     pub ntfy_topic: Option<String>,
-    /// An address that is told by POST, where there is one.
+    /// The URL that gets notifications by POST, where there is one.
     pub webhook_url: Option<String>,
 }
 
@@ -78,12 +78,12 @@ pub struct QuietHours {
 }
 
 adjutant_base::named_enum! {
-    /// Which ways a user wants to be told.
+    /// The channels that a user prefers.
     ChannelPreference { Email = "email", Call = "call", Both = "both", Popup = "popup" }
 }
 
 adjutant_base::named_enum! {
-    /// What may go out on a Saturday or a Sunday of the user's zone.
+    /// The channels that are allowed on a Saturday or a Sunday of the user's zone.
     WeekendPolicy { Email = "email", Call = "call", Both = "both", None = "none" }
 }
 
@@ -93,7 +93,7 @@ pub struct Rule {
     pub id: RuleId,
     pub user: UserId,
     pub kind: RuleKind,
-    /// What the kind needs, as a JSON object; see [`RuleKind`].
+    /// The terms of the kind, as a JSON object; see [`RuleKind`].
     pub terms: serde_json::Map<String, serde_json::Value>,
     pub enabled: bool,
     /// 0 to 100.
@@ -101,7 +101,7 @@ pub struct Rule {
 }
 
 adjutant_base::named_enum! {
-    /// What a rule is about. `vip_organizer` {"organizer": "text in it"}: urgent, however it is planned otherwise.
+    /// The kind of a rule. `vip_organizer` {"organizer": "text in it"}: every notification is urgent.
     /// `internal_meeting` {"domain": "example.org"}: everybody is of that domain, no call. `travel_buffer`
     /// {"minutes": 30}: an event with a location is announced so much earlier. `quiet_title` {"title": "text in it"}:
     /// nothing is sent.

@@ -21,7 +21,7 @@ impl Assistant {
         rows::user(row.ok_or_else(|| Error::Unknown { what: "user", id: id.to_string() })?)
     }
 
-    /// Returns at most `limit` users by id, behind `after`.
+    /// Returns at most `limit` users by id, after `after`.
     pub async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, Error> {
         let after = after.map_or("", UserId::as_str);
         users::list(&self.store, after, limit).await?.into_iter().map(rows::user).collect()
@@ -65,8 +65,8 @@ impl Assistant {
         calendars::list(&self.store, user.as_str()).await?.into_iter().map(rows::calendar).collect()
     }
 
-    /// Adds a calendar, or notes what its server said; the same place of the same user is the same calendar, whose
-    /// id is in the answer.
+    /// Adds a calendar, or records the answer of its server; the same place of the same user is the same calendar. The
+    /// answer has its id.
     pub async fn put_calendar(&self, calendar: &Calendar) -> Result<Calendar, Error> {
         self.user(&calendar.user).await?;
         let row = CalendarRow {

@@ -39,7 +39,7 @@ pub(crate) struct ExecutorContext {
     pub(crate) store: Store,
     pub(crate) events: Events,
     pub(super) recorder: Recorder,
-    /// The id of this process in its claims; every start of the hub has another one.
+    /// The id of this process in its claims; it differs with every start of the hub.
     pub(super) hub: String,
     /// The folder above the folders of all tasks.
     pub(super) spool: PathBuf,
@@ -159,7 +159,7 @@ pub(super) struct TaskRun<'a> {
     pub(super) stop: &'a CancellationToken,
 }
 
-/// What the next hub has to know of a task whose run outlives this hub.
+/// State of a task for the next hub, which resumes a run that outlives this hub.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct RunState {
@@ -200,7 +200,7 @@ impl TaskRun<'_> {
         }
     }
 
-    /// Whether the task is cancelled, or the hub stops.
+    /// Returns whether the task is cancelled, or the hub stops.
     pub(super) fn is_ending(&self) -> bool {
         self.cancelled.is_cancelled() || self.stop.is_cancelled()
     }

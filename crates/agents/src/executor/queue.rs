@@ -113,7 +113,7 @@ fn slots(context: &ExecutorContext) -> Vec<Slots> {
         .collect()
 }
 
-/// Runs one claimed row on an async task of its own. `spool` is the folder of the attempt that an earlier hub left.
+/// Runs one claimed row on a separate async task. `spool` is the folder of the attempt that an earlier hub left.
 fn spawn(
     context: &Arc<ExecutorContext>,
     runs: &mut JoinSet<()>,

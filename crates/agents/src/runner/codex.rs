@@ -1,6 +1,6 @@
 //! Runner for Codex: `codex exec`.
 //!
-//! The operating system enforces its sandbox, so every level is enforced, whatever the model tries.
+//! The operating system enforces its sandbox, so every level holds against anything that the model tries.
 
 pub(crate) mod rollout;
 

@@ -18,7 +18,7 @@ pub enum CommandVariant {
     Contract,
 }
 
-/// What a runner's command line is built from.
+/// The input of a runner's command line.
 #[derive(Debug)]
 pub struct AttemptSpec<'a> {
     /// The runner's executable, as [`crate::selector`] found it.
@@ -128,7 +128,7 @@ impl CommandLine {
 }
 
 impl AttemptSpec<'_> {
-    /// Whether the prompt can be an argument without being read as a flag.
+    /// Returns whether the prompt can be an argument without being read as a flag.
     pub(super) fn fits_an_argument(&self) -> bool {
         self.prompt.len() <= MAX_ARGUMENT && !self.prompt.starts_with('-') && !self.prompt.contains('\0')
     }

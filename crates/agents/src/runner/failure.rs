@@ -29,7 +29,7 @@ pub enum Class {
     ModelUnknown,
     /// The provider could not be reached.
     Network,
-    /// The provider answered with an error of its own.
+    /// The provider answered with an error.
     Provider,
     /// The program is missing, or cannot be started.
     NotInstalled,

@@ -103,7 +103,7 @@ fn success_needs_a_message_a_good_end_and_a_good_exit() {
     assert_eq!(class(&GOOD[..GOOD.len() - 5], exited(0)), Some(Class::BadOutput));
     assert_eq!(class("", exited(1)), Some(Class::Crashed));
     assert_eq!(class("", AttemptEnd { exit: Exit::NotStarted, ..exited(0) }), Some(Class::NotInstalled));
-    // What was said is kept where the run failed.
+    // The message is kept where the run failed.
     assert_eq!(codex(GOOD, exited(3)).message.as_deref(), Some("done"));
     // The file is whole where a line may have been cut.
     let ended = AttemptEnd { final_message: Some("all of it ✓".as_bytes()), ..exited(0) };
@@ -336,7 +336,7 @@ fn as_json(prepared: Result<PreparedCommand, Rejection>) -> Value {
     shown
 }
 
-/// The integration tests start the real CLIs with what stands in these snapshots.
+/// The integration tests start the real CLIs with the command lines of these snapshots.
 #[test]
 fn command_lines_of_every_runner_at_every_level() {
     let asked = Asked::new();

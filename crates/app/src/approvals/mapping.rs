@@ -100,7 +100,7 @@ fn yes_or_no(approval: &Approval) -> Input {
     Input::Choice { options, min: 1, max: 1, other: false, list: false }
 }
 
-/// Turns an outcome into what Codex is told.
+/// Turns an outcome into a decision for Codex.
 pub(super) fn decision(approval: &Approval, outcome: &Outcome) -> Decision {
     let note = outcome.note.clone();
     match (outcome.kind, &outcome.answer) {
@@ -111,7 +111,7 @@ pub(super) fn decision(approval: &Approval, outcome: &Outcome) -> Decision {
     }
 }
 
-/// Turns what was filled in into what Codex is told; a denial takes `note` along.
+/// Turns a filled form into a decision for Codex; a denial takes `note` along.
 pub(super) fn decision_of_answer(
     approval: &Approval,
     fields: &[Field],

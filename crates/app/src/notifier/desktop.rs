@@ -1,15 +1,14 @@
-//! Task that keeps the desktop's notice as it should be. It is a task of its own, because the notification service may
-//! hang.
+//! Task that keeps the desktop's notice as it should be. It is a separate task, because the notification service may hang.
 
 use tokio::sync::watch;
 
 use adjutant_net::channels::{Desktop, Notice};
 
-/// Shows what is wanted, as soon as the service takes it, until nobody wants anything any more. What was wanted while it
-/// was busy and is not wanted now is never shown.
+/// Shows the wanted notice as soon as the service takes it, until the sender is dropped. A notice that was wanted only
+/// while the service was busy is never shown.
 pub(super) async fn show(desktop: Desktop, mut wanted_changes: watch::Receiver<Option<Notice>>) {
     let mut shown: Option<String> = None;
-    // A machine without a desktop is told once; later faults are for patient readers of the log only.
+    // A machine without a desktop is logged once; later faults are logged at debug level.
     let mut has_warned = false;
     while wanted_changes.changed().await.is_ok() {
         let wanted = wanted_changes.borrow_and_update().clone();

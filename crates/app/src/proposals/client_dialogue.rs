@@ -11,7 +11,7 @@ use adjutant_assistant::planner::proposal::Proposal;
 use adjutant_assistant::planner::repair::read_or_repair;
 use adjutant_assistant::plans::{Advice, PlanInput, ProviderResponse};
 
-/// What is asked in this round, and what the client is to bring back.
+/// The questions of this round, and the state that the client returns with its replies.
 #[derive(Debug)]
 pub struct DialogueRound {
     pub questions: Vec<DialogueQuestion>,
@@ -21,10 +21,10 @@ pub struct DialogueRound {
 /// A question for this round.
 #[derive(Debug)]
 pub struct DialogueQuestion {
-    /// Another one in every round, so that no reply counts twice.
+    /// It differs in every round, so that no reply counts twice.
     pub key: String,
     pub prompt: PlannerPrompt,
-    /// What was said so far by turns, ours first.
+    /// The turns so far; the first is the question.
     pub turns: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ pub struct DialogueQuestion {
 pub struct Dialogues {
     /// By the inquiry's id.
     pub(super) by_query: BTreeMap<String, Dialogue>,
-    /// What the first round planned and withdrew, by the policy.
+    /// Numbers that the first round planned and withdrew, by the policy.
     pub(super) planned: u64,
     pub(super) superseded: u64,
     pub(super) unasked: usize,

@@ -21,7 +21,7 @@ use adjutant_net::chat_completions::Conversation;
 
 /// The schema's name, for servers that want one.
 const SCHEMA_NAME: &str = "reminders";
-/// What the tasks of runners are called.
+/// The name of the tasks of runners.
 const TASK_NAME: &str = "notification planner";
 
 /// Asks until its time is over. Whoever cannot be reached once is not tried again.
@@ -31,7 +31,7 @@ pub(super) struct ProviderChain<'a> {
     unreachable: Mutex<HashMap<Adviser, String>>,
 }
 
-/// What came of one question.
+/// The result of one question.
 #[derive(Debug, Default)]
 pub(super) struct ChainResult {
     pub(super) advice: Advice,
@@ -215,7 +215,7 @@ impl<'a> ProviderChain<'a> {
 }
 
 impl ChainResult {
-    /// The answer is still to come, whatever others have said.
+    /// Records that the answer of `source` is still to come.
     fn pending(mut self, source: PlanSource) -> Self {
         let why = "it is asked; until it answers, the default policy plans".to_owned();
         self.advice.reasons.push(Reason { by: source.name().to_owned(), why });

@@ -12,14 +12,14 @@ use adjutant_base::config::assistant::AssistantConfig;
 pub(super) type Sampler =
     Arc<dyn Fn(String, Vec<String>) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
-/// Who may be asked.
+/// The providers that may be asked.
 #[derive(Clone, Copy)]
 pub struct Providers<'a> {
     pub config: &'a AssistantConfig,
     /// Where this process runs tasks.
     pub agents: Option<&'a Agents>,
     pub client: &'a Client,
-    /// Nobody wants the plan any more.
+    /// Cancelled when the call that plans is cancelled.
     pub cancelled: &'a CancellationToken,
 }
 
@@ -37,7 +37,7 @@ pub enum Sampling {
     /// The client has not declared it.
     #[default]
     None,
-    /// By a request of ours, while its call waits.
+    /// By a request to the client, while its call waits.
     Direct(Sampler),
     /// By the answer to its call, after which it calls again: see [`super::client_dialogue`].
     InputRequired,

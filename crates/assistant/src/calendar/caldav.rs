@@ -33,7 +33,7 @@ fn escape(text: &str) -> String {
 }
 
 /// Reads a `multistatus`. Elements are known by their names without the prefix, because every server has its own;
-/// what is not known is passed over. `None` where the text is no XML of that kind.
+/// an unknown element is skipped. `None` where the text is not XML of that kind.
 pub fn parse(xml: &str) -> Option<Vec<Resource>> {
     let mut found = Vec::new();
     let mut current: Option<Resource> = None;
@@ -63,7 +63,7 @@ pub fn parse(xml: &str) -> Option<Vec<Resource>> {
             (false, "multistatus", _) => seen = true,
             (false, "response", _) => current = Some(Resource::default()),
             (true, "response", _) => found.extend(current.take()),
-            // The first one is the resource's own; others stand in its properties.
+            // The first one is the resource's own; the others are in its properties.
             (true, "href", Some(resource)) if resource.href.is_empty() => {
                 text.trim().clone_into(&mut resource.href);
             }

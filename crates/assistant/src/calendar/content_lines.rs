@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Returns the content lines of a text, each as it stands there with its breaks, and unfolded.
+/// Returns the content lines of a text, each in its original form with its breaks, and unfolded.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -35,7 +35,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
     })
 }
 
-/// Returns where in a content line the name of its zone stands, without quotes; `None` where it has none.
+/// Returns the range of the name of the zone in a content line, without quotes; `None` where it has none.
 pub(super) fn zone(line: &str) -> Option<Range<usize>> {
     parameter(line, "TZID")
 }
@@ -45,7 +45,7 @@ pub(super) fn name(line: &str) -> &str {
     line.split([';', ':']).next().unwrap_or_default()
 }
 
-/// Returns where in a content line the value of a parameter stands, without quotes; `None` where it has none.
+/// Returns the range of the value of a parameter in a content line, without quotes; `None` where it has none.
 pub(super) fn parameter(line: &str, name: &str) -> Option<Range<usize>> {
     let mut quoted = false;
     let mut start = None;

@@ -67,12 +67,12 @@ impl Stamp {
         }
     }
 
-    /// Tells whether it is a whole day.
+    /// Returns whether it is a whole day.
     pub(super) fn is_day(&self) -> bool {
         matches!(self, Self::Day(_))
     }
 
-    /// The zone whose clock it is read from; `None` where it holds wherever its reader is.
+    /// The zone of its clock; `None` for the zone of its reader.
     pub(super) fn zone(&self) -> Option<Zone> {
         match self {
             Self::Day(_) | Self::Floating(_) => None,
@@ -81,8 +81,8 @@ impl Stamp {
         }
     }
 
-    /// What the clock of `zone` shows then. A stamp without a place is taken as it stands; so is every one where
-    /// `zone` is `None`.
+    /// Returns what the clock of `zone` shows then. A stamp without a place is taken as it is written; so is every stamp
+    /// where `zone` is `None`.
     pub(super) fn civil(&self, zone: Option<&Zone>) -> Result<DateTime, Error> {
         Ok(match (self, zone) {
             (Self::Day(date), _) => date.to_datetime(Time::midnight()),
@@ -117,13 +117,13 @@ impl Clock {
         Self { zone: when.zone.clone(), time: (!when.all_day).then(|| when.start.time()) }
     }
 
-    /// The clock of a stamp whose series is not known.
+    /// The clock of a stamp of an unknown series.
     pub(super) fn of_stamp(stamp: &Stamp) -> Self {
         Self { zone: stamp.zone(), time: (!stamp.is_day()).then(Time::midnight) }
     }
 
-    /// The start that a stamp names. RFC 5545 wants a day for a series of days, and a time for one of times; where the
-    /// other stands, a day means the series' time on it, and a time means its day.
+    /// The start that a stamp names. RFC 5545 wants a day for a series of days, and a time for one of times; otherwise a
+    /// day means the series' time on it, and a time means its day.
     pub(super) fn start(&self, stamp: &Stamp) -> Result<DateTime, Error> {
         let civil = stamp.civil(self.zone.as_ref())?;
         Ok(match (self.time, stamp.is_day()) {
@@ -133,7 +133,8 @@ impl Clock {
         })
     }
 
-    /// Whether a stamp is an instant that names a day, which is another one elsewhere; midnight of UTC is none.
+    /// Returns whether a stamp is an instant that names a day, which depends on the place. Midnight of UTC is taken for its
+    /// day.
     pub(super) fn guesses(&self, stamp: &Stamp) -> bool {
         let Stamp::Instant(at) = stamp else { return false };
         self.time.is_none() && TimeZone::UTC.to_datetime(*at).time() != Time::midnight()
@@ -159,7 +160,7 @@ pub(super) fn end_of(start: &Zoned, length: Length) -> Result<Zoned, Error> {
     end.and_then(|at| at.checked_add(SignedDuration::from_secs(length.seconds))).map_err(|_| Error::OutOfTime)
 }
 
-/// Returns how long an event lasts. A time without a zone ends by the clock of `zone`, whose first start counts.
+/// Returns how long an event lasts. A time without a zone ends by the clock of `zone`; the first start counts.
 pub(super) fn length_in(when: &When, zone: &Zone) -> Result<Length, Error> {
     if when.all_day || when.zone.is_some() {
         return Ok(when.length);
@@ -171,7 +172,7 @@ pub(super) fn length_in(when: &When, zone: &Zone) -> Result<Length, Error> {
     Ok(Length { days: 0, seconds: seconds.max(0) })
 }
 
-/// What was read, for a person to find it again.
+/// Returns the text of a value, so that the user can find it.
 fn words(found: &PartialDateTime) -> String {
     let two = |part: Option<u8>| part.map_or_else(|| "--".to_owned(), |part| format!("{part:02}"));
     let year = found.year.map_or_else(|| "----".to_owned(), |year| format!("{year:04}"));

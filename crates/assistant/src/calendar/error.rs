@@ -64,14 +64,14 @@ pub enum Error {
     PeriodOfADay,
 }
 
-/// What becomes of that which an error is about.
+/// The effect of an error on the import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// An event is not in the calendar as it should be.
     LeftOut,
-    /// It is taken over, in another way than it stands there.
+    /// It is imported in another way than it is written.
     Changed,
-    /// It was no event.
+    /// It was not an event.
     PassedOver,
 }
 
@@ -83,7 +83,7 @@ fn no_event(name: &str, more: usize) -> String {
 }
 
 impl Error {
-    /// Says what becomes of that which the error is about.
+    /// Returns the effect of the error on the import.
     pub fn effect(&self) -> Effect {
         match self {
             Self::NoEvent { .. } => Effect::PassedOver,

@@ -10,7 +10,7 @@ use super::rrule::{Budget, dates, widen};
 use crate::event::{Length, Occurrence, Period, Recurrence, When};
 use crate::time_zone::Zone;
 
-/// What is looked at: everything that is not over before `from` and starts before `to`.
+/// The time that is expanded: everything that is not over before `from` and starts before `to`.
 #[derive(Clone, Copy, Debug)]
 pub struct Horizon {
     pub from: Timestamp,
@@ -18,14 +18,14 @@ pub struct Horizon {
 }
 
 impl Horizon {
-    /// What lasts no time is over when it has begun.
+    /// An occurrence without a length is over when it has begun.
     fn holds(self, from: Timestamp, to: Timestamp) -> bool {
         from < self.to && (to > self.from || (from == to && from >= self.from))
     }
 }
 
-/// Returns when an event happens within a horizon, by the start. `own` is the zone of whoever looks, where whole days
-/// and times without a zone are theirs.
+/// Returns when an event happens within a horizon, by the start. `own` is the zone of the reader, for whole days and
+/// times without a zone.
 ///
 /// # Errors
 /// Fails where the rules name no date, too many, or take too much work.
@@ -90,12 +90,12 @@ fn occurrence(
         key,
         starts_at: start.timestamp(),
         ends_at: end_of(start, length)?.timestamp(),
-        // A whole day begins with its first moment, whatever the clocks do at midnight.
+        // A whole day begins with its first moment, also where the clocks change at midnight.
         adjusted: adjusted != Adjusted::No && !when.all_day,
     })
 }
 
-/// The series whose starts an event has: its own, or the one that it changes the rest of.
+/// The series that gives an event its starts: its own, or the series that it changes the rest of.
 struct Series<'a> {
     start: DateTime,
     zone: &'a Zone,
@@ -149,7 +149,7 @@ impl<'a> Series<'a> {
         let mut without = dates(&recurrence.without_rules)?;
         without.sort_unstable();
         starts.retain(|at| without.binary_search(at).is_err());
-        // What is changed happens, whatever the series says of it by now.
+        // A changed occurrence happens also where the series no longer has its start.
         starts.extend(recurrence.rest_of.as_ref().map(|rest| rest.from));
         starts.retain(|at| {
             let within = wide.0 <= *at && *at < wide.1 && self.has(recurrence, *at);
@@ -165,7 +165,7 @@ impl<'a> Series<'a> {
         self.from <= civil && recurrence.ends_before.is_none_or(|end| civil < end)
     }
 
-    /// Tells whether a start is left out. One that the clocks skip may be named by the time that they show instead.
+    /// Returns whether a start is left out. One that the clocks skip may be named by the time that they show instead.
     fn leaves_out(&self, recurrence: &Recurrence, civil: DateTime) -> Result<bool, Error> {
         if civil == self.from || (recurrence.without.is_empty() && recurrence.without_days.is_empty()) {
             return Ok(false);
@@ -176,7 +176,7 @@ impl<'a> Series<'a> {
             || recurrence.without_days.contains(&civil.date()))
     }
 
-    /// When an event starts whose series says `civil`.
+    /// Returns the start of the event for the start `civil` of its series.
     fn moved(&self, civil: DateTime, all_day: bool) -> Result<DateTime, Error> {
         let at = civil.checked_add(self.shift).map_err(|_| Error::OutOfTime)?;
         Ok(if all_day { at.date().to_datetime(Time::midnight()) } else { at })

@@ -15,10 +15,10 @@ const REMINDER_UID: &str = "UID:notification-";
 /// A calendar to print.
 #[derive(Debug)]
 pub struct CalendarDocument<'a> {
-    /// What calendar programs call it.
+    /// The name in calendar programs.
     pub name: &'a str,
     pub entries: Vec<Entry<'a>>,
-    /// What the clocks do after it is written as rules.
+    /// Changes of the clocks after it are written as rules.
     pub now: Timestamp,
 }
 

@@ -64,7 +64,7 @@ impl Overrides {
         Self(found)
     }
 
-    /// Says how an event repeats, given the changes of its series. `replaces` is the start that it changes, if it does.
+    /// Sets how an event repeats, given the changes of its series. `replaces` is the start that it changes, if it does.
     pub(super) fn apply(&self, event: &mut Component<'_>, replaces: Option<DateTime>) {
         let changes = self.0.get(&event.uid);
         let Some(start) = replaces else {
@@ -94,7 +94,7 @@ impl Overrides {
 }
 
 impl SeriesOverrides {
-    /// How a change of the rest repeats that begins at `from`: as the series does, until the next one begins.
+    /// Returns the recurrence of a change of the rest that begins at `from`: as the series, until the next change begins.
     fn rest(&self, from: DateTime) -> Option<Recurrence> {
         let place = self.rests.iter().position(|start| *start == from)?;
         let (when, series) = self.series.as_ref()?;

@@ -23,16 +23,16 @@ use crate::time_zone::Zone;
 /// Of the name of a component so much is shown; the longest of the standard has 13.
 const MAX_NAME: usize = 40;
 
-/// What a file holds.
+/// The content of a calendar file.
 #[derive(Debug, Default)]
 pub struct ParsedCalendar {
     /// In the order of the file: a series and its changed occurrences are one draft each.
     pub drafts: Vec<Draft>,
-    /// What was left out, or taken in another way than it stands there.
+    /// Components that were left out, or imported in another way than they are written.
     pub issues: Vec<ParseIssue>,
 }
 
-/// What was not taken as it stands there ([`Error::effect`]).
+/// A component that was not imported as it is written ([`Error::effect`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseIssue {
     /// The line of its `BEGIN`, counted from one.
@@ -42,7 +42,7 @@ pub struct ParseIssue {
     pub error: Error,
 }
 
-/// An event and where it stands.
+/// An event with its line.
 struct ParsedEvent<'a> {
     line: usize,
     event: Component<'a>,

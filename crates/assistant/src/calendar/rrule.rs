@@ -12,8 +12,8 @@ use crate::time_zone::Zone;
 
 /// So many periods of its frequency one rule may be followed through, dates and gaps together.
 const MAX_STEPS: i64 = 200_000;
-/// What a rule costs that was followed to its end and named nothing. Honest calendars have none, so that a few of them
-/// are enough to give up.
+/// The cost of a rule that was followed to its end and named no date. Honest calendars have none, so a few are enough to
+/// give up.
 const FRUITLESS: i64 = 4_000_000;
 
 /// How much work the rules of one import may make together.
@@ -33,7 +33,7 @@ impl Budget {
     }
 }
 
-/// What matters of a rule beside what rrule does with it.
+/// Parts of a rule that the rrule crate does not handle here.
 struct Parts {
     /// Seconds from one period to the next, at least.
     period: i64,

@@ -1,7 +1,7 @@
 //! Splits a calendar file into components without reading them, so that a broken event affects no other and can be
 //! named by its line.
 
-/// A component of the file, as it stands in it.
+/// A component of the file, as it is written.
 #[derive(Debug, PartialEq)]
 pub(super) struct Piece<'a> {
     /// The line of its `BEGIN`, counted from one.
@@ -17,7 +17,7 @@ pub(super) struct Piece<'a> {
 pub(super) enum Kind {
     Event,
     Zone,
-    /// A task, a journal entry, or whatever else a calendar may hold.
+    /// A task, a journal entry, or any other component.
     Other,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
         let outer = name.eq_ignore_ascii_case("VCALENDAR");
         if let Some((from, line, was)) = open {
             let closes = !begins && name.eq_ignore_ascii_case(was);
-            // What is neither an event nor a zone may be a part of the piece, as an alarm is.
+            // A component that is neither an event nor a zone may be a part of the piece, as an alarm is.
             if closes || outer || (begins && Kind::of(name) != Kind::Other) {
                 let text = &text[from..if closes { end } else { start }];
                 found.push(Piece { line, kind: Kind::of(was), name: was, text, ended: closes });

@@ -29,7 +29,7 @@ fn horizon(from: &str, to: &str) -> Horizon {
     Horizon { from: from.parse().unwrap(), to: to.parse().unwrap() }
 }
 
-/// The year whose changes of the clocks the tests look at.
+/// The year of the changes of the clocks in the tests.
 fn year() -> Horizon {
     horizon("2026-10-01T00:00:00Z", "2027-10-01T00:00:00Z")
 }
@@ -195,7 +195,7 @@ fn single_occurrences_are_moved_called_off_and_added() {
         "UID:a\nRECURRENCE-ID:20261116T090000Z\nDTSTART:20261116T090000Z\nSTATUS:CANCELLED",
     ]);
     let november = horizon("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z");
-    // What was called off is an event of its own, without an occurrence.
+    // A cancelled occurrence is a separate event without an occurrence.
     assert_eq!(
         starts(&text, november),
         [
@@ -414,7 +414,7 @@ proptest! {
             let named: DateTime = at.key.parse().unwrap();
             prop_assert_eq!(named.time(), start.time());
             prop_assert!(at.adjusted || shown == named, "{} is shown as {}", named, shown);
-            // A skipped time is told later, by at most the day that Apia skipped.
+            // A skipped time comes later, by at most the day that Apia skipped.
             prop_assert!(shown >= named && shown <= named + 1.day());
         }
     }

@@ -15,8 +15,8 @@ pub(super) struct Zones {
 }
 
 impl Zones {
-    /// Takes in a `VTIMEZONE`. Its rules are not followed: what counts is which place it means, by its name or by what
-    /// the programs that wrote it say beside (`X-LIC-LOCATION`, `X-MICROSOFT-CDO-TZID`).
+    /// Reads a `VTIMEZONE`. Its rules are not followed: its place counts, by its name or by the properties that some
+    /// programs add (`X-LIC-LOCATION`, `X-MICROSOFT-CDO-TZID`).
     pub(super) fn define(&mut self, text: &str) {
         let value = |name: &str| {
             text.lines().find_map(|line| {
@@ -33,7 +33,7 @@ impl Zones {
         }
     }
 
-    /// Returns a component whose zones are named as the world knows them: what a file calls one nobody else can tell.
+    /// Returns a component with the IANA names of its zones, because the names of a file are defined in that file only.
     pub(super) fn with_iana_names(&self, text: &str) -> String {
         let foreign = |id: &str| self.defined.get(id).filter(|_| named(id).is_none());
         if !self.defined.keys().any(|id| foreign(id).is_some()) {
@@ -61,7 +61,7 @@ impl Zones {
     }
 }
 
-/// Returns the zone of that name: the names of the tz database, those of Windows, and a name behind the prefix of a
+/// Returns the zone of that name: the names of the tz database, those of Windows, and a name after the prefix of a
 /// registry (`/mozilla.org/20050126_1/Europe/Berlin`).
 pub(super) fn named(name: &str) -> Option<Zone> {
     let name = name.trim().trim_matches('"');

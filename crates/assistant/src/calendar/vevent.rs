@@ -35,7 +35,7 @@ pub(super) struct Component<'a> {
     pub(super) details: EventDetails,
     /// How often its author changed it; of two copies the higher one counts.
     pub(super) sequence: i64,
-    /// What is taken in another way than it stands there.
+    /// Properties that are imported in another way than they are written.
     pub(super) remarks: Vec<Error>,
     pub(super) text: &'a str,
 }
@@ -106,7 +106,7 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
     })
 }
 
-/// What a changed occurrence says of the range of its change; calcard keeps the one that it knows.
+/// Returns the range of a changed occurrence; calcard keeps only a range that it knows.
 fn range(text: &str) -> Option<String> {
     let (_, line) = lines(text).find(|(_, line)| name(line).eq_ignore_ascii_case("RECURRENCE-ID"))?;
     parameter(&line, "RANGE").map(|at| line[at].chars().take(40).collect())
@@ -168,7 +168,7 @@ fn time(
     }
 }
 
-/// Returns when the event starts, on the clock of its own zone, and how long it lasts.
+/// Returns the start of the event, on the clock of its zone, and its length.
 fn when(event: &ICalendarComponent, start: &Stamp, zones: &Zones) -> Result<When, Error> {
     let (zone, all_day) = (start.zone(), start.is_day());
     let begin = start.civil(zone.as_ref())?;
@@ -214,7 +214,7 @@ fn nominal(duration: &ICalendarDuration) -> Result<Length, Error> {
     Ok(Length { days: weeks * 7 + days, seconds: hours * 3600 + minutes * 60 + seconds })
 }
 
-/// How the event repeats, on the clock of its own zone.
+/// Returns how the event repeats, on the clock of its zone.
 fn recurrence(
     event: &ICalendarComponent,
     when: &When,

@@ -24,7 +24,7 @@ struct Observance {
     starts: Vec<DateTime>,
 }
 
-/// Writes what the clocks of a zone show from `since` on, under the name `id`. What comes after `now` is a rule where
+/// Writes the changes of the clocks of a zone from `since` on, under the name `id`. Changes after `now` are a rule where
 /// the clocks follow one.
 pub(super) fn define(out: &mut String, id: &str, zone: &Zone, since: Timestamp, now: Timestamp) {
     fold(out, "BEGIN:VTIMEZONE");

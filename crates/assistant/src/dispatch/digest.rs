@@ -17,12 +17,12 @@ use adjutant_store::assistant::outbox;
 /// So much later than due a notification counts as missed.
 const MAX_DELAY: SignedDuration = SignedDuration::from_mins(10);
 
-/// Missed notifications that one look takes.
+/// Missed notifications that are read at once.
 const BATCH_SIZE: u32 = 5000;
 
 impl Assistant {
-    /// Of what each user missed, lets one notification tell the others. What may not go out now is left to its own
-    /// send, which holds it or takes it back: it carries nothing, and nobody carries it.
+    /// Merges the missed notifications of each user into one. A notification that may not go out now is left to its own
+    /// send, which holds or withdraws it.
     pub(super) async fn merge_missed(&self, now: Timestamp) -> Result<(), Error> {
         let before = now.saturating_sub(MAX_DELAY).unwrap_or(now);
         let mut missed: BTreeMap<UserId, Vec<Notification>> = BTreeMap::new();
@@ -34,8 +34,8 @@ impl Assistant {
         for (user, mut late) in missed.into_iter().filter(|(_, late)| late.len() > 1) {
             let preferences = self.user(&user).await?.preferences;
             late.retain(|one| blocked_by(&preferences, one.channel, now).is_none());
-            // A mail or a popup tells many things at once; a phone that rings late tells nothing better. Of equals the
-            // most pressing one, which climbs the ladder, and then the last.
+            // A mail or a question can hold many events; a late call is the worst choice. Of equals the most urgent one is
+            // taken, because it escalates, and then the last.
             let fit = |one: &Notification| match one.channel {
                 Channel::Email => 2,
                 Channel::Popup | Channel::Desktop | Channel::Ntfy | Channel::Webhook => 1,
@@ -50,7 +50,7 @@ impl Assistant {
         Ok(())
     }
 
-    /// Returns what a notification tells with its own: as it is read again now, nothing of what was called off.
+    /// Returns the notifications that were merged into one, without those of cancelled events.
     pub(super) async fn merged_notifications(
         &self,
         carrier: &Notification,
@@ -77,21 +77,21 @@ impl Assistant {
     }
 }
 
-/// What is told by another notification.
+/// A notification that was merged into another.
 #[derive(Debug)]
 pub(super) struct MergedNotification {
-    /// What happens when.
+    /// The event with its date.
     dated: String,
     /// It was tried, and held for the quiet hours; it was never tried in its time otherwise.
     held: bool,
 }
 
-/// Tells whether the words of a notification are no longer right about how long it is till then.
+/// Returns whether the wording of a notification names a wrong time until the event.
 pub(super) fn is_overdue(notification: &Notification, now: Timestamp) -> bool {
     now.duration_since(notification.due_at) > MAX_DELAY
 }
 
-/// What somebody is told besides, under the reason why it was not told in its time.
+/// Returns the text about merged notifications, under the reason why each was not sent in time.
 pub(super) fn digest_text(missed: &[MergedNotification]) -> String {
     let mut text = String::new();
     let reasons = [

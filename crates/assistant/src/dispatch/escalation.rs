@@ -13,15 +13,15 @@ use adjutant_store::assistant::notifications::NotificationRow;
 use adjutant_store::assistant::outbox;
 use adjutant_store::assistant::plans::PlanRow;
 
-/// What was sent longer ago does not escalate any more.
+/// A notification that was sent longer ago does not escalate.
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(12);
 
 /// Notifications that are read at once.
 const PAGE_SIZE: u32 = 500;
 
 impl Assistant {
-    /// Plans the next step for what waits for its acknowledgement for too long. Each step is planned once, whoever
-    /// looks: its id is made of the one before.
+    /// Plans the next step for notifications that were not acknowledged in time. Each step is planned once, also by several
+    /// hubs, because its id is made of the step before.
     pub(super) async fn escalate(&self, now: Timestamp) -> Result<(), Error> {
         let mut after = (millis(now.saturating_sub(MAX_AGE).unwrap_or(now)), String::new());
         loop {
@@ -46,7 +46,7 @@ impl Assistant {
         }
     }
 
-    /// Tells whether nobody is to be called about what a notification is about.
+    /// Returns whether calls about the event of a notification are barred.
     async fn bars_calls(
         &self,
         notification: &Notification,
@@ -88,7 +88,7 @@ fn next_step(
 ) -> Option<NotificationRow> {
     let preferences = &user.preferences;
     let wait = SignedDuration::from_mins(i64::from(preferences.ladder_minutes));
-    // What was never sent_at is not waited for.
+    // The acknowledgement of a notification that was never sent is not waited for.
     let failed = matches!(notification.status, Status::Failed | Status::Dead | Status::Planned);
     let sent_at = notification.sent_at.filter(|_| !failed);
     if sent_at.is_some_and(|sent_at| sent_at.saturating_add(wait).is_ok_and(|until| until > now)) {

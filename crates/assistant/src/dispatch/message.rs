@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::{Notification, User};
 
-/// A notification for a channel that another domain owns: it is shown to the user, who may acknowledge it.
+/// A notification for a channel that another domain owns. The user may acknowledge it.
 #[derive(Clone, Debug)]
 pub struct Presented {
     pub notification: Notification,
@@ -32,7 +32,7 @@ pub enum SendOutcome {
     Rejected(String),
     /// The other side may have accepted it; its answer is missing.
     Unknown(String),
-    /// The notification is no longer right, for this reason.
+    /// The notification is not sent, for this reason.
     Withdrawn(String),
     /// Quiet hours last until this instant; it is sent afterwards if it is still right.
     Held(Timestamp),

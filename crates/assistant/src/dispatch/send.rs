@@ -13,7 +13,7 @@ use crate::planner::wording::dated;
 use crate::{Assistant, Error};
 
 impl Assistant {
-    /// Sends one notification, if it is right to tell it at `now`.
+    /// Sends one notification, if it is still right at `now`.
     pub(super) async fn send(
         &self,
         senders: &Senders,

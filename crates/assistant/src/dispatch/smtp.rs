@@ -100,7 +100,7 @@ impl SmtpServer {
         }
     }
 
-    /// Returns a connection whose server waits for the text of the mail.
+    /// Returns a connection on which the server waits for the text of the mail.
     async fn prepare(&self, mail: &Message, text: &[u8]) -> Result<AsyncSmtpConnection, Error> {
         let mut connection = self.connection().await?;
         let envelope = mail.envelope();

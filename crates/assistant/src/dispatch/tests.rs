@@ -118,7 +118,7 @@ fn quiet(start: i8, end: i8) -> QuietHours {
 
 #[tokio::test]
 async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_barred() {
-    // It becomes quiet just after the mail, which waits for its acknowledgement until it is not any more.
+    // The quiet hours begin just after the mail, which waits for its acknowledgement until they end.
     let (assistant, user, _) = planned_assistant().await;
     assert_eq!(lease(&assistant, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
     prefer(&assistant, &user, |preferences| preferences.quiet = Some(quiet(11, 15))).await;
@@ -244,7 +244,7 @@ async fn what_was_held_is_told_in_one_piece_without_what_was_called_off_meanwhil
     let told = ["Review", "Lunch", "Walk", "Swim"].into_iter().filter(|title| mail.contains(title)).count();
     let (off, _) = off.wording.subject.split_once(" in ").unwrap();
     assert!(told == 3 && !mail.contains(off) && !mail.contains("Missed"), "{mail}");
-    // How long it is till then is not true any more.
+    // The time until the event would be wrong.
     assert!(
         !mail.contains("15 minutes") && mail.matches("Monday, 7 January 2030, 12:00 (UTC)").count() == 4,
         "{mail}"

@@ -51,7 +51,7 @@ pub(super) async fn send(client: Option<&reqwest::Client>, message: &OutgoingMes
     }
 }
 
-/// What a server's status means for the notification.
+/// Returns the outcome of a notification for a server's status.
 pub(super) fn outcome_of_status(status: u16) -> SendOutcome {
     match status {
         200..=299 => SendOutcome::Sent(format!("status {status}")),
@@ -62,7 +62,7 @@ pub(super) fn outcome_of_status(status: u16) -> SendOutcome {
     }
 }
 
-/// Says what went wrong, without the address, which may be a secret.
+/// Returns the reason of a failure without the address, which may be a secret.
 pub(super) fn failure_text(error: &reqwest::Error) -> &'static str {
     match error {
         error if error.is_timeout() => "the server took too long",

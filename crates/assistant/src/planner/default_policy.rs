@@ -6,12 +6,12 @@ use super::situation::Situation;
 use crate::notification::Urgency;
 use crate::user::ChannelPreference;
 
-/// A whole day is told at six in the evening before.
+/// A whole day is announced at six in the evening before.
 const BEFORE_A_DAY: u32 = 6 * 60;
 /// When the second, nearer reminder comes.
 const SOON: u32 = 15;
 
-/// Proposes what to tell about an occurrence. It looks at the time that is left, never at a clock of its own.
+/// Proposes the notifications for an occurrence, by the time that is left until it. It reads no clock.
 pub(super) fn propose(situation: &Situation<'_>) -> Proposal {
     let preferences = &situation.user.preferences;
     let left = situation.occurrence.starts_at.as_second() - situation.now.as_second();

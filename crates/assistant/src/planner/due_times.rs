@@ -7,12 +7,12 @@ use crate::notification::Offset;
 use crate::time_zone::Zone;
 use crate::user::QuietHours;
 
-/// How finely a quiet time's edge is looked for where the clocks change at it.
+/// The step of the search for the edge of quiet hours where the clocks change at it.
 const STEP: SignedDuration = SignedDuration::from_mins(1);
 /// No quiet time is longer than a day, and a change of the clocks adds less than another.
 const MAX_STEPS: usize = 2 * 24 * 60;
 
-/// Returns when something is due that is told so long before `start`.
+/// Returns the instant that lies so far before `start`.
 pub(super) fn due(start: Timestamp, offset: Offset, zone: &Zone) -> Option<Timestamp> {
     match offset {
         Offset::Minutes(minutes) => start.checked_sub(i64::from(minutes).minutes()).ok(),
@@ -23,7 +23,7 @@ pub(super) fn due(start: Timestamp, offset: Offset, zone: &Zone) -> Option<Times
     }
 }
 
-/// Tells whether an instant is in the quiet hours by the clock of the zone.
+/// Returns whether an instant is in the quiet hours by the clock of the zone.
 pub(super) fn is_quiet(quiet: QuietHours, at: Timestamp, zone: &Zone) -> bool {
     let time = zone.civil(at).time();
     if quiet.start < quiet.end {
@@ -66,12 +66,12 @@ fn first_not_quiet(
     None
 }
 
-/// Tells whether an instant is on a Saturday or a Sunday of the zone.
+/// Returns whether an instant is on a Saturday or a Sunday of the zone.
 pub(super) fn is_weekend(at: Timestamp, zone: &Zone) -> bool {
     matches!(zone.civil(at).weekday(), Weekday::Saturday | Weekday::Sunday)
 }
 
-/// Returns a civil time for people and models: the weekday stands with it, because models get weekdays wrong.
+/// Returns a civil time for people and models, with the weekday, because models get weekdays wrong.
 pub(super) fn spoken(at: Timestamp, zone: &Zone) -> String {
     format!("{} ({zone})", civil(zone.civil(at)))
 }

@@ -15,16 +15,16 @@ const MAX_DESCRIPTION_CHARS: usize = 1000;
 /// A question to a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannerPrompt {
-    /// Who the model is, and what it may answer; the same for every question.
+    /// The role of the model and the rules of its answer; the same for every question.
     pub system: &'static str,
     /// The situation, as JSON.
     pub user: String,
-    /// What the answer must look like.
+    /// The JSON Schema of the answer.
     pub schema: &'static Value,
 }
 
 impl PlannerPrompt {
-    /// Who the model is, with the schema in words: not every server or client holds a model to one.
+    /// Returns the role and the rules with the schema, because not every server or client enforces a schema.
     pub fn instructions(&self) -> String {
         format!("{}\n\nThe JSON Schema of the answer:\n{}", self.system, self.schema)
     }
@@ -41,7 +41,7 @@ pub(crate) fn planner_prompt(situation: &Situation<'_>) -> PlannerPrompt {
     let ways: Vec<Channel> = ways.filter(|way| reaches(situation, *way)).collect();
     let rules: Vec<Value> =
         rules.iter().map(|rule| json!({"kind": rule.kind, "terms": rule.terms})).collect();
-    // What only waits, or went wrong, was not told.
+    // A planned or failed notification does not count as sent.
     let told = history.iter().filter(|one| counts(one.status));
     let told: Vec<Value> = told
         .map(|one| json!({"channel": one.channel, "status": one.status, "due": spoken(one.due_at, zone)}))

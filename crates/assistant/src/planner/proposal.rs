@@ -11,23 +11,23 @@ use crate::notification::{Offset, Urgency};
 
 /// The longest answer that is looked at, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
-/// Faults that are told back; a model that made more made them alike.
+/// Violations that are reported back; a model that made more made them alike.
 const MAX_FAULTS: usize = 8;
 /// The furthest before an event: 30 days.
 const MAX_MINUTES: u32 = 30 * 24 * 60;
 
-/// What may be told about one occurrence, as somebody proposes it.
+/// The notifications that a provider proposes for one occurrence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proposal {
-    /// Whether anything is to be told at all.
+    /// Whether anything is to be sent at all.
     pub notify: bool,
     /// Why, for the person who asks later.
     pub reasoning: String,
     pub plan: Vec<ProposedNotification>,
 }
 
-/// One thing to be told.
+/// One proposed notification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProposedNotification {
@@ -39,11 +39,11 @@ pub struct ProposedNotification {
     /// One line.
     pub subject: String,
     pub text: String,
-    /// What a voice says; empty where the text will do.
+    /// The text of a call; empty where `text` will do.
     pub speech: String,
 }
 
-/// What a step's distance is counted in. Days are civil: the same time of the day, over a change of the clocks too.
+/// The unit of the time before an event. Days are civil: the same time of the day, also when the clocks change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -51,7 +51,7 @@ pub enum Unit {
     Days,
 }
 
-/// The way that a step is to be told.
+/// The channel of a proposed notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProposedChannel {
@@ -121,7 +121,7 @@ pub fn schema() -> &'static Value {
 /// Reads an answer: JSON, or JSON in a fenced block or between sentences, as models without constrained output write.
 ///
 /// # Errors
-/// Says what breaks the schema; at most eight violations.
+/// Fails with the violations of the schema, at most eight.
 pub fn read(answer: &str) -> Result<Proposal, Vec<SchemaViolation>> {
     static VALIDATOR: LazyLock<Option<Validator>> =
         LazyLock::new(|| jsonschema::validator_for(schema()).ok());

@@ -16,7 +16,7 @@ pub enum Blocked {
     Weekend,
 }
 
-/// Tells whether a way is closed at an instant, by what the user prefers.
+/// Returns whether a way is closed at an instant, by what the user prefers.
 pub(crate) fn blocked_by(preferences: &Preferences, channel: Channel, at: Timestamp) -> Option<Blocked> {
     let zone = &preferences.zone;
     if let Some(quiet) = preferences.quiet.filter(|quiet| is_quiet(*quiet, at, zone)) {

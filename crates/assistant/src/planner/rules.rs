@@ -7,13 +7,13 @@ use crate::user::{Rule, RuleKind};
 /// Effects of the rules, each with its reason.
 #[derive(Debug, Default)]
 pub(super) struct RuleEffects {
-    /// Nothing is told.
+    /// Nothing is sent.
     pub(super) silent: Option<Reason>,
     /// Everything is urgent.
     pub(super) urgent: Option<Reason>,
     /// Nobody is called.
     pub(super) no_call: Option<Reason>,
-    /// Everything is told so many minutes earlier.
+    /// Everything is sent so many minutes earlier.
     pub(super) earlier: Option<(u32, Reason)>,
 }
 
@@ -66,7 +66,7 @@ fn contains(text: &str, part: &str) -> bool {
     text.to_lowercase().contains(&part.to_lowercase())
 }
 
-/// Tells whether there are attendees, all of them of a domain.
+/// Returns whether there are attendees, all of them of a domain.
 fn internal(situation: &Situation<'_>, domain: &str) -> bool {
     let attendees = &situation.event.details.attendees;
     let of_domain =

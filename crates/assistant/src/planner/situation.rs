@@ -14,17 +14,17 @@ pub struct Situation<'a> {
     pub occurrence: &'a Occurrence,
     /// Those that are enabled, highest priority first.
     pub rules: &'a [Rule],
-    /// What was planned or sent for this occurrence so far.
+    /// The notifications of this occurrence so far.
     pub history: &'a [Notification],
     /// The ways that this hub can send by.
     pub channels: &'a [Channel],
     pub now: Timestamp,
 }
 
-/// What is told about one occurrence.
+/// The decision about one occurrence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
     pub notifications: Vec<Planned>,
-    /// Why there are these, and why there are no others.
+    /// Why these were chosen and others were not.
     pub reasons: Vec<Reason>,
 }

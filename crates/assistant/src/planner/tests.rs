@@ -16,7 +16,7 @@ use super::proposal::{Proposal, ProposedChannel, ProposedNotification, Unit, rea
 use super::repair::repair_request;
 use super::{Decision, Situation, bars_calls, decide, plan};
 
-/// What a test may change before it asks.
+/// A situation that a test may change.
 #[derive(Clone, Debug)]
 struct Case {
     user: User,

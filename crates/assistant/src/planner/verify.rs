@@ -13,7 +13,7 @@ use crate::event::EventStatus;
 use crate::notification::{Channel, Offset, Planned, Reason, Status, Urgency};
 use crate::user::{ChannelPreference, WeekendPolicy};
 
-/// So many things are told about one occurrence, with what was told already.
+/// Maximum notifications for one occurrence, with those that were sent already.
 pub(super) const MAX_NOTIFICATIONS: usize = 3;
 /// So far apart are two of them, unless they go out together by different ways.
 pub(super) const MIN_SPACING: SignedDuration = SignedDuration::from_mins(10);
@@ -48,7 +48,7 @@ pub(super) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -
     Decision { notifications, reasons }
 }
 
-/// Tells why nothing at all is told.
+/// Returns why nothing at all is sent.
 fn silence(situation: &Situation<'_>, proposal: &Proposal, effects: &RuleEffects) -> Option<Reason> {
     let why = match situation.event.status {
         EventStatus::Cancelled => Some("the event is cancelled"),
@@ -180,7 +180,7 @@ fn possible(
     Ok(other)
 }
 
-/// Tells whether a way is set up here and has an address of the user.
+/// Returns whether a way is set up here and has an address of the user.
 pub(super) fn reaches(situation: &Situation<'_>, channel: Channel) -> bool {
     let user = situation.user;
     let addressed = match channel {
@@ -219,8 +219,8 @@ fn weekend(
     }
 }
 
-/// Chooses among what can be told: the pressing and the near first, at most three with what was told, apart from each
-/// other.
+/// Chooses among the possible notifications: the urgent and the near first, at most three with those that were sent,
+/// apart from each other.
 fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<Reason>) -> Vec<Planned> {
     let told: Vec<_> = situation.history.iter().filter(|one| counts(one.status)).collect();
     let calls = told.iter().filter(|one| one.channel == Channel::Call).count();
@@ -275,7 +275,7 @@ fn minutes(offset: Offset) -> u32 {
     }
 }
 
-/// Tells whether a notification reached somebody, or may have.
+/// Returns whether a notification reached somebody, or may have.
 pub(super) fn counts(status: Status) -> bool {
     match status {
         Status::Sending | Status::Sent | Status::Simulated | Status::Unknown | Status::Merged => true,

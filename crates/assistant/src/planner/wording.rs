@@ -69,7 +69,7 @@ pub(super) fn own(situation: &Situation<'_>, offset: Offset) -> Wording {
     Wording { subject: subject.chars().take(MAX_SUBJECT).collect(), text: facts(situation), speech }
 }
 
-/// What, when, where. Nothing else of the event is told: a description may hold what was meant for a few.
+/// Returns the title, the time and the place. Nothing else is sent, because a description may be meant for a few.
 fn facts(situation: &Situation<'_>) -> String {
     let details = &situation.event.details;
     let when = when(situation.event, situation.occurrence, &situation.user.preferences.zone);
@@ -86,8 +86,7 @@ fn facts(situation: &Situation<'_>) -> String {
     text
 }
 
-/// Says in one line what happens when, for a subject of ours is about how long it is till then, which is wrong once it is
-/// late.
+/// Returns the event and its date in one line, for a late notification: the usual subject names the time until the event.
 pub(crate) fn dated(event: &Event, occurrence: &Occurrence, zone: &Zone) -> String {
     format!("{}, {}", title(event), when(event, occurrence, zone))
 }
@@ -105,7 +104,7 @@ fn title(event: &Event) -> String {
     if title.trim().is_empty() { "An event".to_owned() } else { title }
 }
 
-/// Tells what makes words more than words.
+/// Returns what makes words more than words.
 pub(super) fn unfit(text: &str) -> Option<Unfit> {
     if text.chars().any(|c| c.is_control() && c != '\n') {
         return Some(Unfit::Control);

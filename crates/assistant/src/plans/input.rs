@@ -18,7 +18,7 @@ use adjutant_store::assistant::{notifications, plans};
 /// How far ahead is planned.
 pub(crate) const HORIZON: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// Occurrences that one call plans at most, of the 30 days; what is behind them is planned by its event.
+/// Occurrences of the 30 days that one call plans at most; later ones are planned by their event.
 pub(super) const MAX_OCCURRENCES: u32 = 20_000;
 
 /// Which occurrences are planned. A plan is one for the same event, preferences, rules and policy.
@@ -26,13 +26,13 @@ pub(super) const MAX_OCCURRENCES: u32 = 20_000;
 pub enum PlanScope {
     /// Those without a plan.
     Unplanned,
-    /// Those as well whose plan is the policy's own: somebody may be asked about them now.
+    /// Also those with a plan of the policy: a provider may be asked about them now.
     UnplannedOrPolicy,
-    /// All; what stands is changed by the difference.
+    /// All; current plans are changed by the difference.
     All,
 }
 
-/// What is about to be planned: all that the store knows about it, before anything is decided.
+/// The occurrences to plan, with all that the store has about them, before anything is decided.
 #[derive(Clone, Debug)]
 pub struct PlanInput {
     pub(super) user: User,
@@ -40,7 +40,7 @@ pub struct PlanInput {
     pub(super) items: Vec<PlanItem>,
     pub(super) scope: PlanScope,
     pub(super) now: Timestamp,
-    /// What is known of the outcome already.
+    /// The part of the report that is known already.
     pub(super) report: PlanReport,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct PlanItem {
     pub(super) event_occurrence: EventOccurrence,
     pub(super) history: Vec<Notification>,
     pub(super) key: String,
-    /// A plan of the same key stands.
+    /// A plan of the same key exists.
     pub(super) has_plan: bool,
 }
 
@@ -90,7 +90,7 @@ impl PlanInput {
         self.report = PlanReport { processed, ..PlanReport::default() };
     }
 
-    /// Tells whether an inquiry is about an occurrence as it is here.
+    /// Returns whether an inquiry is about an occurrence as it is here.
     pub fn contains(&self, id: &str) -> bool {
         self.items.iter().any(|item| item.id() == id)
     }
@@ -122,7 +122,7 @@ fn model_query(item: &PlanItem, situation: &Situation<'_>) -> ModelQuery {
 }
 
 impl PlanItem {
-    /// So much of the key as tells it from others, and as a model can repeat.
+    /// The beginning of the key, which is unique and short enough for a model to repeat.
     pub(super) fn id(&self) -> &str {
         self.key.get(..16).unwrap_or(&self.key)
     }

@@ -4,7 +4,7 @@ use crate::EventId;
 use crate::events::EventOccurrence;
 use crate::notification::{Notification, Status};
 
-/// What planning did.
+/// The result of planning.
 #[derive(Clone, Debug, Default)]
 pub struct PlanReport {
     /// Occurrences that were looked at.
@@ -13,7 +13,7 @@ pub struct PlanReport {
     pub planned: u64,
     /// Notifications that stay as they were.
     pub kept: u64,
-    /// Notifications that were planned before and are not any more.
+    /// Notifications that were planned before and are withdrawn.
     pub superseded: u64,
     /// Each occurrence that nothing new was planned for, and why.
     pub skipped: Vec<OccurrenceNote>,
@@ -23,7 +23,7 @@ pub struct PlanReport {
     pub more: bool,
 }
 
-/// What is to be said about one occurrence.
+/// A note about one occurrence.
 #[derive(Clone, Debug)]
 pub struct OccurrenceNote {
     pub event: EventId,

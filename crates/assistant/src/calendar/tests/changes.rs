@@ -14,7 +14,7 @@ fn read(events: &[&str]) -> ParsedCalendar {
     super::super::parse(&calendar(events), &own(), autumn()).unwrap()
 }
 
-/// What is remarked, each with its line; nothing may be left out.
+/// The remarks, each with its line; nothing may be left out.
 fn remarks(read: &ParsedCalendar) -> Vec<(usize, Error)> {
     assert!(read.issues.iter().all(|issue| issue.error.effect() == Effect::Changed), "{:?}", read.issues);
     read.issues.iter().map(|issue| (issue.line, issue.error.clone())).collect()
