@@ -16,6 +16,7 @@ mod smtp;
 mod tests;
 mod webhook;
 
+use std::pin::pin;
 use std::time::Duration;
 
 use futures::stream::FuturesUnordered;
@@ -128,7 +129,15 @@ impl Assistant {
         let mut sends = FuturesUnordered::new();
         loop {
             if !stop.is_cancelled() {
-                match self.lease_due(owner, MAX_CONCURRENT_SENDS - sends.len(), clock()).await {
+                // The sends continue meanwhile, because each may hold a connection to the store.
+                let mut leasing = pin!(self.lease_due(owner, MAX_CONCURRENT_SENDS - sends.len(), clock()));
+                let leased = loop {
+                    tokio::select! {
+                        leased = &mut leasing => break leased,
+                        Some(()) = sends.next(), if !sends.is_empty() => {}
+                    }
+                };
+                match leased {
                     Ok(rows) => {
                         sends.extend(
                             rows.into_iter().map(|row| self.send_and_record(senders, row, &clock, stop)),
