@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use adjutant_assistant::calendar::{self, Effect, ParseIssue, ParsedCalendar, caldav};
 use adjutant_assistant::event::CalendarSource;
-use adjutant_assistant::events::UpsertReport;
+use adjutant_assistant::events::{NO_PROGRESS, UpsertReport};
 use adjutant_assistant::ids::CalendarId;
 use adjutant_assistant::import::{Origin, UnreadableEvents, horizon};
 use adjutant_assistant::{Assistant, Calendar, Error as AssistantError, EventId, User};
@@ -108,7 +108,7 @@ async fn feed(
         place: place.url.clone(),
         name: name.to_owned(),
     };
-    let imported = assistant.import(&origin, answer.text(), actor, now).await?;
+    let imported = assistant.import(&origin, answer.text(), actor, now, NO_PROGRESS).await?;
     // Only what was taken as a whole need not be read again.
     let etag =
         answer.etag.filter(|_| imported.issues.iter().all(|issue| issue.error.effect() != Effect::LeftOut));
@@ -188,7 +188,7 @@ async fn collection(
                 drafts.push(draft);
             }
         }
-        let upserted = assistant.upsert(&calendar, drafts, now).await?;
+        let upserted = assistant.upsert(&calendar, drafts, now, NO_PROGRESS).await?;
         pulled.upserted.added += upserted.added;
         pulled.upserted.updated += upserted.updated;
         pulled.upserted.same += upserted.same;

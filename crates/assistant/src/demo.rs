@@ -7,8 +7,9 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
 use super::event::CalendarSource;
+use super::events::NO_PROGRESS;
 use super::import::Origin;
-use super::planner::quiet_at;
+use super::planner::is_quiet;
 use super::plans::PlanScope;
 use super::user::ChannelPreference;
 use super::{Assistant, Error, Preferences, User, UserId, Zone};
@@ -47,7 +48,7 @@ impl Assistant {
                 // Somebody who looks at night wants to see something sent as well.
                 quiet: default.quiet.filter(|quiet| {
                     let soon = now.saturating_add(SignedDuration::from_mins(20)).unwrap_or(now);
-                    !quiet_at(*quiet, now, &zone) && !quiet_at(*quiet, soon, &zone)
+                    !is_quiet(*quiet, now, &zone) && !is_quiet(*quiet, soon, &zone)
                 }),
                 ..default
             },
@@ -62,7 +63,7 @@ impl Assistant {
             place: "demo".to_owned(),
             name: "Example week".to_owned(),
         };
-        self.import(&origin, week(now, &zone), "demo", now).await?;
+        self.import(&origin, week(now, &zone), "demo", now, NO_PROGRESS).await?;
         self.plan(&id, None, PlanScope::Unplanned, now).await.map(drop)
     }
 }

@@ -18,6 +18,9 @@ const BATCH_SIZE: usize = 256;
 /// Called with the number of events that are done, and of all.
 pub type ProgressFn<'a> = dyn Fn(usize, usize) + Sync + 'a;
 
+/// Reports no progress.
+pub const NO_PROGRESS: &ProgressFn<'static> = &|_, _| {};
+
 /// Which occurrences are asked for: those that start from `from` to before `until`.
 #[derive(Clone, Debug)]
 pub struct Span {
@@ -112,17 +115,8 @@ impl Assistant {
 
     /// Takes events into a calendar. The same uid (and replaced start) is the same event: one that is as it was
     /// changes nothing; the notifications of a changed event are withdrawn and planned anew in the same transaction.
+    /// `progress` gets how many of all events are done.
     pub async fn upsert(
-        &self,
-        calendar: &Calendar,
-        drafts: Vec<Draft>,
-        now: Timestamp,
-    ) -> Result<UpsertReport, Error> {
-        self.upsert_with_progress(calendar, drafts, now, &|_, _| {}).await
-    }
-
-    /// As [`Assistant::upsert`], and reports repeatedly how many of all events are done.
-    pub(super) async fn upsert_with_progress(
         &self,
         calendar: &Calendar,
         drafts: Vec<Draft>,

@@ -45,20 +45,9 @@ pub struct RemovedCalendar {
 }
 
 impl Assistant {
-    /// Imports a calendar's text. Reading the same text again changes nothing; an event that is missing from it is
-    /// cancelled, unless something in it could not be read.
+    /// Imports a calendar's text, and reports repeatedly how many of all events are done. Reading the same text again
+    /// changes nothing; an event that is missing from it is cancelled, unless something in it could not be read.
     pub async fn import(
-        &self,
-        origin: &Origin,
-        text: String,
-        actor: &str,
-        now: Timestamp,
-    ) -> Result<Imported, Error> {
-        self.import_with_progress(origin, text, actor, now, &|_, _| {}).await
-    }
-
-    /// As [`Assistant::import`], and reports repeatedly how many of all events are done.
-    pub async fn import_with_progress(
         &self,
         origin: &Origin,
         text: String,
@@ -91,7 +80,7 @@ impl Assistant {
         let missing =
             before.filter(|one| !present.contains(&one.name) && !unreadable.may_contain(&one.name.0));
         let missing: Vec<EventId> = missing.map(|one| one.id).collect();
-        let upserted = self.upsert_with_progress(&calendar, drafts, now, progress).await?;
+        let upserted = self.upsert(&calendar, drafts, now, progress).await?;
         if !missing.is_empty() {
             self.cancel_events(&missing, actor, now).await?;
         }

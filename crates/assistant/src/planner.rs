@@ -16,22 +16,14 @@ pub(super) mod wording;
 #[cfg(test)]
 mod tests;
 
-use jiff::Timestamp;
-
 use crate::event::EventStatus;
 use crate::notification::{Channel, Notification, Status};
-use crate::time_zone::Zone;
-use crate::user::QuietHours;
-use proposal::Proposal;
+pub(super) use due_times::is_quiet;
 pub use situation::{Decision, Situation};
+pub(crate) use verify::verify as decide;
 
 /// Grows with every change of what [`plan`] decides: a plan of an older one is made anew.
 pub const POLICY: u32 = 2;
-
-/// Returns whether it is quiet at an instant, by the clocks of a zone.
-pub(super) fn quiet_at(quiet: QuietHours, at: Timestamp, zone: &Zone) -> bool {
-    due_times::is_quiet(quiet, at, zone)
-}
 
 /// Returns whether a rule forbids to call about an occurrence, or enough calls were made or are planned for it.
 pub(super) fn bars_calls(situation: &Situation<'_>) -> bool {
@@ -52,10 +44,4 @@ pub fn is_open(situation: &Situation<'_>) -> bool {
     situation.event.status == EventStatus::Confirmed
         && situation.occurrence.starts_at > situation.now
         && rules::rule_effects(situation).silent.is_none()
-}
-
-/// Decides what becomes of somebody's proposal. `by` names them in the reasons: `model`, `runner`, `client`. Whatever
-/// they propose, the decision keeps every rule that [`plan`] keeps.
-pub fn decide(situation: &Situation<'_>, proposal: &Proposal, by: &str) -> Decision {
-    verify::verify(situation, proposal, by)
 }

@@ -137,7 +137,7 @@ async fn import_file(
         bar.set_length(all as u64);
         bar.set_position(done as u64);
     };
-    let imported = assistant.import_with_progress(&origin, text, ACTOR, now, &tell).await;
+    let imported = assistant.import(&origin, text, ACTOR, now, &tell).await;
     bar.finish_and_clear();
     imported.map_err(|error| {
         let message = format!("{shown}: {error}");

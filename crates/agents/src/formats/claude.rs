@@ -1,6 +1,6 @@
 //! Format of Claude Code: `.claude/agents/*.md`.
 
-use super::markdown::{Head, line, names};
+use super::markdown::{Head, line};
 use crate::definition::{Agent, Isolation, Permission, Program};
 
 /// Tools that change files, or run commands that may.
@@ -26,10 +26,7 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
     for (key, value) in head.keys() {
         match key.as_str() {
             "name" => head.agent.set_name(&key, &line(&value).unwrap_or_default()),
-            "tools" => {
-                let writes = names(&value).iter().any(|tool| WRITING_TOOLS.contains(&tool.as_str()));
-                head.agent.set_permission(&key, writes);
-            }
+            "tools" => head.set_tools(&key, &value, &WRITING_TOOLS),
             // Read below, because it overrides the tools.
             "permissionMode" => {}
             "isolation" if value == "worktree" => {

@@ -1,6 +1,6 @@
 //! Format of Codex: `.codex/agents/*.toml`.
 
-use crate::definition::{Agent, FieldSupport, Permission, Program};
+use crate::definition::{Agent, Permission, Program};
 
 /// Keys without an effect here, each with the reason.
 const UNSUPPORTED: [(&str, &str); 8] = [
@@ -51,15 +51,7 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
             ("name" | "description" | "developer_instructions" | "model" | "sandbox_mode", _) => {
                 return Err(format!("`{key}` cannot be {}", quoted(value)));
             }
-            _ => {
-                let known = UNSUPPORTED.iter().find(|(name, _)| name == key);
-                agent.report(
-                    key,
-                    known.map_or(FieldSupport::Unknown, |(_, why)| {
-                        FieldSupport::Unsupported((*why).to_owned())
-                    }),
-                );
-            }
+            _ => agent.report_other(key, &UNSUPPORTED),
         }
     }
     Ok(agent)

@@ -1,6 +1,6 @@
 //! Format of Copilot: `.github/agents/*.agent.md`, and `*.md` there.
 
-use super::markdown::{Head, names};
+use super::markdown::Head;
 use crate::definition::{Agent, Program};
 
 /// Tools that change files, or run commands that may, with the aliases that the documentation lists.
@@ -37,10 +37,7 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
     let mut head = Head::read(text)?;
     for (key, value) in head.keys() {
         match key.as_str() {
-            "tools" => {
-                let writes = names(&value).iter().any(|tool| WRITING_TOOLS.contains(&tool.as_str()));
-                head.agent.set_permission(&key, writes);
-            }
+            "tools" => head.set_tools(&key, &value, &WRITING_TOOLS),
             _ => head.other(Program::Copilot, &key, &value, &UNSUPPORTED),
         }
     }

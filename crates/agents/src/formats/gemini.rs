@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::markdown::{Head, line, names};
+use super::markdown::{Head, line};
 use crate::definition::{Agent, Program};
 
 /// Tools that change files, or run commands that may.
@@ -24,10 +24,7 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
             "kind" if value == "local" => head.agent.report_supported(&key),
             "kind" => return Err("it is a remote agent, which no program here can run".to_owned()),
             "name" => head.agent.set_name(&key, &line(&value).unwrap_or_default()),
-            "tools" => {
-                let writes = names(&value).iter().any(|tool| WRITING_TOOLS.contains(&tool.as_str()));
-                head.agent.set_permission(&key, writes);
-            }
+            "tools" => head.set_tools(&key, &value, &WRITING_TOOLS),
             "timeout_mins" => match value.as_u64().filter(|minutes| (1..=24 * 60).contains(minutes)) {
                 Some(minutes) => {
                     head.agent.timeout = Some(Duration::from_mins(minutes));

@@ -24,6 +24,12 @@ impl Agent {
         self.report(key, FieldSupport::Unsupported(why.to_owned()));
     }
 
+    /// Reports a key of another program by its list of `unsupported` keys, each with the reason.
+    pub(super) fn report_other(&mut self, key: &str, unsupported: &[(&str, &str)]) {
+        let why = unsupported.iter().find(|(name, _)| *name == key).map(|(_, why)| (*why).to_owned());
+        self.report(key, why.map_or(FieldSupport::Unknown, FieldSupport::Unsupported));
+    }
+
     /// Sets the name to a valid one, made of the name that another program accepts.
     pub(super) fn set_name(&mut self, key: &str, name: &str) {
         let own = own_name(name);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::definition::{Agent, FieldSupport, Program};
+use crate::definition::{Agent, Program};
 use adjutant_base::text::front_matter;
 
 /// A file split into front matter and body, with the agent that its keys fill.
@@ -32,21 +32,18 @@ impl Head {
         self.fields.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
+    /// Sets the permission that a list of tools needs.
+    pub(super) fn set_tools(&mut self, key: &str, value: &Value, writing: &[&str]) {
+        self.agent.set_permission(key, names(value).iter().any(|tool| writing.contains(&tool.as_str())));
+    }
+
     /// Reads the keys that all programs share, `description` and `model`, and reports a key that only one program has.
     pub(super) fn other(&mut self, program: Program, key: &str, value: &Value, unsupported: &[(&str, &str)]) {
         match (key, line(value)) {
             ("description", Some(_)) => self.agent.report_supported(key),
             ("model", Some(model)) if fits(&model) => self.agent.set_model(program, key, model),
             ("model", _) => self.agent.report_unsupported(key, "it is not the name of a model"),
-            _ => {
-                let known = unsupported.iter().find(|(name, _)| *name == key);
-                self.agent.report(
-                    key,
-                    known.map_or(FieldSupport::Unknown, |(_, why)| {
-                        FieldSupport::Unsupported((*why).to_owned())
-                    }),
-                );
-            }
+            _ => self.agent.report_other(key, unsupported),
         }
     }
 }

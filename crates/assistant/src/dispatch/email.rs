@@ -13,15 +13,13 @@ use adjutant_base::config::delivery::{Delivery, Mail};
 /// Sender of mails.
 pub(super) struct Mailer {
     from: Result<Mailbox, String>,
-    transport: MailTransport,
+    /// The destination of mails, or the outcome of each mail without one.
+    transport: Result<MailTransport, SendOutcome>,
 }
 
 enum MailTransport {
-    Nothing,
     Server(SmtpServer),
     Folder(PathBuf),
-    /// The configured address cannot be used.
-    Unusable(String),
 }
 
 impl Mailer {
@@ -29,11 +27,11 @@ impl Mailer {
     pub(super) fn new(delivery: &Delivery) -> Self {
         let from = delivery.mail_from.as_deref().unwrap_or("Adjutant <adjutant@localhost>");
         let transport = match &delivery.mail {
-            None => MailTransport::Nothing,
-            Some(Mail::Folder(folder)) => MailTransport::Folder(folder.clone()),
-            Some(Mail::Server(url)) => {
-                SmtpServer::parse(url).map_or_else(MailTransport::Unusable, MailTransport::Server)
-            }
+            None => Err(SendOutcome::Simulated("no mail server is configured".to_owned())),
+            Some(Mail::Folder(folder)) => Ok(MailTransport::Folder(folder.clone())),
+            Some(Mail::Server(url)) => SmtpServer::parse(url).map(MailTransport::Server).map_err(|why| {
+                SendOutcome::Rejected(format!("the mail server's address cannot be used: {why}"))
+            }),
         };
         Self {
             from: from.parse().map_err(|error| format!("the sender `{from}` is not a mail address: {error}")),
@@ -48,17 +46,14 @@ pub(super) async fn send(mailer: &Mailer, message: &OutgoingMessage<'_>) -> Send
         Err(why) => return SendOutcome::Rejected(why),
     };
     match &mailer.transport {
-        MailTransport::Nothing => SendOutcome::Simulated("no mail server is configured".to_owned()),
-        MailTransport::Unusable(why) => {
-            SendOutcome::Rejected(format!("the mail server's address cannot be used: {why}"))
-        }
-        MailTransport::Folder(folder) => {
+        Err(outcome) => outcome.clone(),
+        Ok(MailTransport::Folder(folder)) => {
             match write_mail(folder, message.notification.id.as_str(), &mail.formatted()).await {
                 Ok(()) => SendOutcome::Sent("put into the folder for mails".to_owned()),
                 Err(error) => SendOutcome::Failed(format!("the folder for mails cannot be written: {error}")),
             }
         }
-        MailTransport::Server(server) => server.send(&mail).await,
+        Ok(MailTransport::Server(server)) => server.send(&mail).await,
     }
 }
 

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use super::message::{OutgoingMessage, SendOutcome, make_private};
 use super::senders::Senders;
 use super::webhook;
@@ -11,6 +13,9 @@ use adjutant_host::process;
 
 /// How long the program may speak into its file.
 const SPEECH_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Characters that are escaped in a value of a form.
+const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'*');
 
 /// Characters of one call.
 const MAX_SPEECH_CHARS: usize = 600;
@@ -35,7 +40,7 @@ pub(super) async fn send(senders: &Senders, message: &OutgoingMessage<'_>) -> Se
     let twiml = format!("<Response><Say language=\"{voice}\">{}</Say></Response>", escaped(&words));
     let address = format!("{}/2010-04-01/Accounts/{}/Calls.json", phone.base_url, phone.account);
     let form = [("To", number.as_str()), ("From", phone.from.as_str()), ("Twiml", twiml.as_str())];
-    let body = form.map(|(name, value)| format!("{name}={}", encoded(value))).join("&");
+    let body = form.map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, FORM))).join("&");
     let request = client
         .post(address)
         .basic_auth(&phone.account, Some(&phone.token))
@@ -81,18 +86,4 @@ async fn speak(senders: &Senders, message: &OutgoingMessage<'_>, words: &str) ->
 fn escaped(text: &str) -> String {
     let plain: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
     plain.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-/// A value of a form.
-fn encoded(value: &str) -> String {
-    use std::fmt::Write as _;
-    value.bytes().fold(String::new(), |mut text, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._*".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            // Writing into a String cannot fail.
-            let _ = write!(text, "%{byte:02X}");
-        }
-        text
-    })
 }

@@ -7,6 +7,7 @@ use futures::FutureExt as _;
 
 use super::*;
 use crate::event::CalendarSource;
+use crate::events::NO_PROGRESS;
 use crate::import::Origin;
 use crate::notification::Urgency;
 use crate::notifications::{Due, ResolvedAs};
@@ -50,7 +51,7 @@ async fn planned_assistant() -> (Assistant, UserId, Timestamp) {
         place: "a".to_owned(),
         name: "a".to_owned(),
     };
-    assistant.import(&origin, CALENDAR.to_owned(), "test", now).await.unwrap();
+    assistant.import(&origin, CALENDAR.to_owned(), "test", now, NO_PROGRESS).await.unwrap();
     let planning = assistant.plan(&id, None, PlanScope::Unplanned, now).await.unwrap();
     assert_eq!(planning.planned, 1, "{planning:?}");
     (assistant, id, now)
@@ -152,7 +153,7 @@ async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_bar
         place: "a".to_owned(),
         name: "a".to_owned(),
     };
-    assistant.import(&origin, attended, "test", now).await.unwrap();
+    assistant.import(&origin, attended, "test", now, NO_PROGRESS).await.unwrap();
     let terms = serde_json::json!({"domain": "example.org"}).as_object().unwrap().clone();
     let rule = Rule {
         id: RuleId::parse("internal").unwrap(),
@@ -207,7 +208,7 @@ async fn take(assistant: &Assistant, user: &UserId, now: Timestamp, others: &[&s
     let place = "a".to_owned();
     let origin = Origin { user: user.clone(), source: CalendarSource::File, name: place.clone(), place };
     let text = CALENDAR.replace("END:VCALENDAR", &format!("{more}END:VCALENDAR"));
-    assistant.import(&origin, text, "test", now).await.unwrap();
+    assistant.import(&origin, text, "test", now, NO_PROGRESS).await.unwrap();
     assistant.plan(user, None, PlanScope::Unplanned, now).await.unwrap();
 }
 

@@ -24,7 +24,7 @@ pub(super) fn due(start: Timestamp, offset: Offset, zone: &Zone) -> Option<Times
 }
 
 /// Returns whether an instant is in the quiet hours by the clock of the zone.
-pub(super) fn is_quiet(quiet: QuietHours, at: Timestamp, zone: &Zone) -> bool {
+pub(crate) fn is_quiet(quiet: QuietHours, at: Timestamp, zone: &Zone) -> bool {
     let time = zone.civil(at).time();
     if quiet.start < quiet.end {
         quiet.start <= time && time < quiet.end

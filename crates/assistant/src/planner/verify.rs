@@ -21,7 +21,7 @@ pub(super) const MIN_SPACING: SignedDuration = SignedDuration::from_mins(10);
 const MAX_STEPS: usize = 32;
 
 /// Decides what becomes of a proposal that `by` made.
-pub(super) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -> Decision {
+pub(crate) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -> Decision {
     let reasoning: String = proposal.reasoning.chars().filter(|c| !c.is_control()).take(400).collect();
     let mut reasons =
         vec![reason(by, if reasoning.is_empty() { "gives no reason".to_owned() } else { reasoning })];
