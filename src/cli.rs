@@ -37,6 +37,7 @@ mod status;
 mod supervise;
 mod tap;
 mod tasks;
+mod tokens;
 mod users;
 
 use std::ffi::OsString;
@@ -182,6 +183,10 @@ enum Command {
     Hook(hook::HookArgs),
     /// Open the console in the browser, logged in
     Open(open::OpenArgs),
+    /// End every login of the console
+    Logout(tokens::LogoutArgs),
+    /// Manage the tokens of agents that come over HTTP
+    Tokens(tokens::TokensArgs),
     /// Show the running hub, its addresses and its clients
     Status(status::StatusArgs),
     /// Check the installation, and explain how to repair it
@@ -240,6 +245,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Uninstall(args) => install::remove(&args, common),
         Command::Hook(args) => hook::run(&args, common),
         Command::Open(args) => open::run(&args, common),
+        Command::Logout(args) => tokens::log_out(&args, common),
+        Command::Tokens(args) => tokens::run(args, common),
         Command::Status(args) => status::run(&args, common),
         Command::Doctor(args) => doctor::run(&args, common),
         Command::Service(args) => service::run(&args, common),

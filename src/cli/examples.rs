@@ -266,7 +266,19 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("adjutant uninstall --all --yes", "out of every program, without a question"),
         ],
     ),
-    ("open", &[("adjutant open", ""), ("adjutant open --print", "the link alone, for another browser")]),
+    (
+        "open",
+        &[
+            ("adjutant open", ""),
+            ("adjutant open --print", "the link alone, for another browser"),
+            ("adjutant open 127.0.0.1:7438", "the console of `adjutant mcp questions --http 127.0.0.1:7438`"),
+        ],
+    ),
+    ("logout", &[("adjutant logout", "every browser has to log in again")]),
+    ("tokens", &[("adjutant tokens add laptop", "a token that asks and never answers")]),
+    ("tokens add", &[("adjutant tokens add laptop", "prints the token, once")]),
+    ("tokens list", &[("adjutant tokens list --json", "")]),
+    ("tokens revoke", &[("adjutant tokens revoke laptop", "")]),
     ("status", &[("adjutant status", ""), ("adjutant status --json", "as JSON")]),
     (
         "doctor",

@@ -1,5 +1,7 @@
 //! `adjutant open`: the console in the browser, logged in by a one-time link.
 
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,11 +11,14 @@ use super::output::{self, Failure};
 use super::{Common, status};
 use adjutant_base::config::Roots;
 use adjutant_host::process;
-use adjutant_terminal::socket::Query;
+use adjutant_terminal::socket::{self, Query};
 
 /// Arguments of `adjutant open`.
 #[derive(Debug, Args)]
 pub(super) struct OpenArgs {
+    /// The address of `adjutant mcp questions --http ADDR`, instead of the hub
+    #[arg(value_name = "ADDR")]
+    address: Option<SocketAddr>,
     /// Only print the link
     #[arg(long)]
     print: bool,
@@ -24,7 +29,15 @@ pub(super) struct OpenArgs {
 
 /// Asks the hub for a link and opens it.
 pub(super) fn run(args: &OpenArgs, common: Common) -> Result<ExitCode, Failure> {
-    let config = common.config(Roots::User)?;
+    let mut config = common.config(Roots::User)?;
+    if let Some(address) = args.address {
+        let socket = console_socket(&config.home, address);
+        if !socket::is_listening(&socket) {
+            return Err(Failure::new(format!("no console of this home listens on {address}"))
+                .hint("`adjutant mcp questions --http` says where it listens; a hub takes no address"));
+        }
+        config.socket = Some(socket);
+    }
     let link = status::ask(&config, Query::Open)?.link.ok_or_else(|| {
         Failure::new("the hub gave no link").hint("restart the hub: it may be of another version")
     })?;
@@ -39,4 +52,9 @@ pub(super) fn run(args: &OpenArgs, common: Common) -> Result<ExitCode, Failure> 
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the path of the socket that gives links to the console of `adjutant mcp questions --http`.
+pub(super) fn console_socket(home: &Path, address: SocketAddr) -> PathBuf {
+    socket::place(&home.join(format!("questions-{}.sock", address.port())))
 }

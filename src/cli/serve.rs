@@ -98,7 +98,7 @@ fn open_console(hub: &hub::Hub) {
         return output::note("the console is switched off, there is nothing to open");
     };
     if let Err(error) = adjutant_host::process::open_browser(&link) {
-        output::note(format!("cannot open a browser ({error}); open the link above"));
+        output::note(format!("cannot open a browser ({error}); `adjutant open --print` prints a link"));
     }
 }
 

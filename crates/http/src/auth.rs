@@ -1,41 +1,56 @@
 //! Authentication: a bearer token for `/mcp`, a login cookie for the console.
 //!
-//! Both hang on one secret, the file `token` in the home. The cookie is a random number with a keyed hash of it, so
-//! the hub keeps no list of logins, a login survives a restart, and a new token file ends every login. Browsers do
-//! not separate cookies by port: whoever may run a web server on this host's loopback could be sent the cookie. On a
-//! machine of one person such a program can read the token file anyway; on a shared one, switch the door off.
+//! They rest on different secrets, so that a program which has a token cannot make a login. The tokens are the file
+//! `token` in the home and those of `adjutant tokens`; they ask, and never answer. A cookie is a random number with a
+//! keyed hash of it. Its key is the file `login-key`, which no agent is ever given, so the hub keeps no list of
+//! logins and a login survives a restart. A new `login-key` or a new `token` ends every login. The files are read again
+//! when they change.
 //!
-//! A page cannot be made to act by another site: the guard refuses foreign origins, and the cookie is `SameSite=Strict`.
+//! Browsers do not separate cookies by port: a program that runs a web server on this host's loopback could be sent the
+//! cookie. On a machine of one user such a program can read the files anyway; on a shared machine, switch HTTP off.
+//!
+//! A page cannot be made to act by another site: the guard rejects foreign origins, and the cookie is `SameSite=Strict`.
 
+mod agent_tokens;
 mod login;
-mod token;
+mod secret_file;
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use axum::http::{HeaderMap, HeaderValue};
 use subtle::ConstantTimeEq;
 
+pub use agent_tokens::{AgentToken, AgentTokenError, add_agent_token, agent_tokens, revoke_agent_token};
 pub(crate) use login::Logins;
+use secret_file::{Secret, WatchedFile, logged};
 
 /// The name of the login cookie.
 const COOKIE_NAME: &str = "adjutant_login";
 
-/// The authentication of one listener: its token and its logins.
+/// The authentication of one listener: its tokens and its logins.
 #[derive(Debug)]
 pub(crate) struct Authenticator {
-    token: token::Secret,
+    token: Arc<WatchedFile<Secret>>,
+    agent_tokens: WatchedFile<Arc<[AgentToken]>>,
     logins: Logins,
 }
 
+/// The name of the agent's token that a request carries; empty for the hub's own token, and without authentication.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct TokenName(pub(crate) String);
+
 impl Authenticator {
-    /// Reads the token file in `home`, making it where there is none. The error is about the file and may name its
-    /// path.
+    /// Reads the files in `home`, making those that are missing. The error is about a file and may name its path.
     pub(crate) fn open(home: &Path) -> io::Result<Self> {
-        let token = token::read_or_make(&home.join("token"))?;
-        let logins = Logins::new(&token);
-        Ok(Self { token, logins })
+        let token = Arc::new(WatchedFile::new(home.join("token"), secret_file::read_or_make));
+        token.get()?;
+        let agent_tokens = WatchedFile::new(agent_tokens::path(home), agent_tokens::read);
+        agent_tokens.get()?;
+        let logins = Logins::open(home, token.clone())?;
+        Ok(Self { token, agent_tokens, logins })
     }
 
     /// Returns the one-time links of this listener.
@@ -43,17 +58,24 @@ impl Authenticator {
         &self.logins
     }
 
-    /// Returns whether a request carries the token.
-    pub(crate) fn check_token(&self, headers: &HeaderMap) -> bool {
+    /// Returns the name of the token that a request carries; `None` when it carries no valid token.
+    pub(crate) fn token_name(&self, headers: &HeaderMap) -> Option<TokenName> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else {
-            return false;
+            return None;
         };
-        let Some((scheme, credential)) = value.to_str().ok().and_then(|text| text.split_once(' ')) else {
-            return false;
-        };
-        scheme.eq_ignore_ascii_case("bearer")
-            && bool::from(credential.trim().as_bytes().ct_eq(self.token.as_str().as_bytes()))
+        let (scheme, credential) = value.to_str().ok()?.split_once(' ')?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return None;
+        }
+        let equal = |one: &str, other: &str| bool::from(one.as_bytes().ct_eq(other.as_bytes()));
+        let credential = credential.trim();
+        if equal(credential, logged(self.token.get())?.as_str()) {
+            return Some(TokenName::default());
+        }
+        let digest = agent_tokens::digest(credential);
+        let tokens = logged(self.agent_tokens.get())?;
+        tokens.iter().find(|token| equal(&token.digest, &digest)).map(|token| TokenName(token.name.clone()))
     }
 
     /// Returns whether a browser's request carries a login cookie.
@@ -64,7 +86,7 @@ impl Authenticator {
             .filter_map(|value| value.to_str().ok())
             .flat_map(|value| value.split(';'))
             .filter_map(|pair| pair.trim().split_once('='))
-            .any(|(name, value)| name == COOKIE_NAME && self.logins.recognise(value))
+            .any(|(name, value)| name == COOKIE_NAME && self.logins.recognize(value))
     }
 
     /// Redeems a one-time link and returns the cookie for it. `secure` where a TLS proxy is in front.
@@ -76,4 +98,9 @@ impl Authenticator {
             format!("{COOKIE_NAME}={cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}");
         HeaderValue::from_str(&text).ok()
     }
+}
+
+/// Ends every login of the hubs in `home`, also while they run.
+pub fn log_out(home: &Path) -> io::Result<()> {
+    secret_file::replace(&login::key_path(home), secret_file::random()?.as_str())
 }

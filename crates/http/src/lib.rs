@@ -22,8 +22,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, SET_COOKIE};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue, LOCATION, SET_COOKIE};
 use axum::http::{Method, Request, Response, StatusCode, request};
+use futures::StreamExt as _;
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +35,8 @@ use adjutant_app::App;
 use adjutant_base::config::{Auth, HttpConfig};
 use adjutant_mcp as mcp;
 use adjutant_web as web;
+use auth::TokenName;
+pub use auth::{AgentToken, AgentTokenError, add_agent_token, agent_tokens, log_out, revoke_agent_token};
 use host_guard::Names;
 use mcp_endpoint::{HandlerContext, Shared};
 pub use replay_server::replay;
@@ -252,32 +255,58 @@ struct Gate {
 }
 
 impl Gate {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
-        let (parts, body) = request.into_parts();
+    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+        let (mut parts, body) = request.into_parts();
         let mcp = is_mcp(parts.uri.path());
-        let mut response = match self.admit(&parts, mcp) {
+        let mut proof = HeaderMap::new();
+        for name in [AUTHORIZATION, COOKIE] {
+            parts.headers.get_all(&name).iter().for_each(|value| _ = proof.append(&name, value.clone()));
+        }
+        let mut response = match self.admit(&mut parts, mcp) {
             Some(refusal) => refusal,
             None => match self.read(&parts, body).await {
+                Ok(_) if !listener::admit(&parts.extensions) => {
+                    refuse(mcp, StatusCode::SERVICE_UNAVAILABLE, listener::BUSY)
+                }
                 Ok(body) => self.route(Request::from_parts(parts, body)).await,
                 Err(fault) => refuse(mcp, fault.status(), fault.message()),
             },
         };
         host_guard::harden(response.headers_mut());
-        response
+        if !responses::is_event_stream(response.headers()) {
+            return response;
+        }
+        // A stream ends when its token is revoked or its login has ended.
+        response.map(|body| {
+            let events = body.into_data_stream();
+            Body::from_stream(events.take_while(move |_| {
+                let holds = if mcp { self.token_name(&proof).is_some() } else { self.is_logged_in(&proof) };
+                std::future::ready(holds)
+            }))
+        })
     }
 
-    /// Returns the refusal of a request that may not go on.
-    fn admit(&self, parts: &request::Parts, mcp: bool) -> Option<Response<Body>> {
+    /// Returns the name of the token that a request to `/mcp` carries; `None` when it may not pass.
+    fn token_name(&self, headers: &HeaderMap) -> Option<TokenName> {
+        let Some(authenticator) = &self.authenticator else { return Some(TokenName::default()) };
+        authenticator.token_name(headers).or_else(|| self.unauthenticated_agents.then(TokenName::default))
+    }
+
+    /// Returns whether a browser's request may see the console.
+    fn is_logged_in(&self, headers: &HeaderMap) -> bool {
+        self.authenticator.as_ref().is_none_or(|authenticator| authenticator.check_login(headers))
+    }
+
+    /// Returns the refusal of a request that may not go on. Puts the name of its token into a request to `/mcp`.
+    fn admit(&self, parts: &mut request::Parts, mcp: bool) -> Option<Response<Body>> {
         if let Some(refusal) = self.names.refusal(&parts.method, &parts.uri, &parts.headers) {
             return Some(refuse(mcp, refusal.status(), refusal.message()));
         }
         if mcp {
-            let pass = |authenticator: &auth::Authenticator| {
-                self.unauthenticated_agents || authenticator.check_token(&parts.headers)
-            };
-            if self.authenticator.as_ref().is_some_and(|authenticator| !pass(authenticator)) {
+            let Some(token) = self.token_name(&parts.headers) else {
                 return Some(responses::unauthorized());
-            }
+            };
+            parts.extensions.insert(token);
             if parts.method == Method::POST && !is_json(&parts.headers) {
                 return Some(refuse(
                     mcp,
@@ -287,7 +316,7 @@ impl Gate {
             }
             return None;
         }
-        // A feed is for programs of this machine: where a proxy stands in front, it is a page like any other.
+        // A feed is for programs of this machine: where a proxy is in front, it is a page like any other.
         if web::is_asset(parts.uri.path()) || (web::is_feed(parts.uri.path()) && !self.proxied) {
             return None;
         }

@@ -1,19 +1,21 @@
 //! Connections: accepted, bounded in number and time, and ended.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
-use std::sync::Arc;
-use std::time::Duration;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::http::{Request, Response};
+use axum::http::{Extensions, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::AsyncWriteExt;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -26,16 +28,86 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of a request's head, and of what is buffered for writing.
 const BUFFER: usize = 64 * 1024;
 
-/// Connections at once, where the process may open that many files.
-const CONNECTIONS: u64 = 1024;
+/// Maximum number of admitted connections, where the process may open that many files.
+const MAX_CONNECTIONS: u64 = 2048;
+
+/// Maximum number of connections that have not been admitted. A new one takes the place of the oldest, so that slow
+/// connections keep nobody else out.
+const MAX_PENDING: usize = 1024;
+
+/// Maximum number of them of one peer, once the oldest has had [`PENDING_GRACE`]: a client may open many at once.
+const MAX_PENDING_PER_PEER: usize = 128;
+const PENDING_GRACE: Duration = Duration::from_secs(1);
 
 /// Files that the rest of the process keeps for itself.
 const OTHER_FILES: u64 = 128;
 
-/// What one connection too many is told before it is closed.
-const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\n\
-    retry-after: 1\r\nconnection: close\r\nx-content-type-options: nosniff\r\ncontent-length: 58\r\n\r\n\
-    Too many connections are open. Close some, then try again.";
+/// The message for a request whose connection cannot be admitted.
+pub(crate) const BUSY: &str = "too many connections are open; close some, then try again";
+
+/// The connections of one listener. A connection is admitted with its first request that is complete and may pass;
+/// until then it takes no place from those that are.
+#[derive(Debug)]
+struct Connections {
+    places: Arc<Semaphore>,
+    pending: Mutex<VecDeque<Arc<Admission>>>,
+}
+
+/// The admission of one connection.
+#[derive(Debug)]
+struct Admission {
+    connections: Arc<Connections>,
+    place: OnceLock<OwnedSemaphorePermit>,
+    peer: IpAddr,
+    accepted: Instant,
+    /// Ends the connection if it is not admitted.
+    displaced: CancellationToken,
+}
+
+impl Connections {
+    /// Enters a new connection of `peer`. Displaces the oldest connection that is pending where there are too many.
+    fn enter(self: &Arc<Self>, peer: IpAddr) -> Arc<Admission> {
+        let admission = Arc::new(Admission {
+            connections: self.clone(),
+            place: OnceLock::new(),
+            peer,
+            accepted: Instant::now(),
+            displaced: CancellationToken::new(),
+        });
+        let mut pending = self.pending();
+        let of_peer = pending.iter().filter(|other| other.peer == peer).count();
+        let oldest_of_peer = pending.iter().position(|other| other.peer == peer).filter(|oldest| {
+            of_peer >= MAX_PENDING_PER_PEER && pending[*oldest].accepted.elapsed() > PENDING_GRACE
+        });
+        let oldest = oldest_of_peer.or_else(|| (pending.len() >= MAX_PENDING).then_some(0));
+        if let Some(oldest) = oldest.and_then(|oldest| pending.remove(oldest)) {
+            oldest.displaced.cancel();
+        }
+        pending.push_back(admission.clone());
+        admission
+    }
+
+    fn leave(&self, admission: &Arc<Admission>) {
+        self.pending().retain(|other| !Arc::ptr_eq(other, admission));
+    }
+
+    fn pending(&self) -> MutexGuard<'_, VecDeque<Arc<Admission>>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Admits the connection of a request with these extensions; false when there are too many.
+pub(crate) fn admit(extensions: &Extensions) -> bool {
+    let Some(admission) = extensions.get::<Arc<Admission>>() else { return true };
+    if admission.place.get().is_some() {
+        return true;
+    }
+    let Ok(place) = admission.connections.places.clone().try_acquire_owned() else { return false };
+    admission.connections.leave(admission);
+    // A connection has one request at a time.
+    let _ = admission.place.set(place);
+    true
+}
 
 /// Accepts connections until `stop`, serves each with `answer`, and returns when all have ended or `grace` is over.
 pub(crate) async fn run<A, F>(listener: TcpListener, stop: &CancellationToken, grace: Duration, answer: A)
@@ -43,7 +115,8 @@ where
     A: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    let places = Arc::new(Semaphore::new(places()));
+    let entered =
+        Arc::new(Connections { places: Arc::new(Semaphore::new(places())), pending: Mutex::default() });
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -60,19 +133,13 @@ where
             }
         };
         prepare(&stream);
-        match places.clone().try_acquire_owned() {
-            Ok(place) => {
-                let link = stream.local_addr().ok().map(|local| Arc::new(TcpConnection::new(local, remote)));
-                let connection = serve(stream, link, stop.clone(), answer.clone());
-                connections.spawn(async move {
-                    connection.await;
-                    drop(place);
-                });
-            }
-            Err(_) => {
-                let _ = turn_away(stream).await;
-            }
-        }
+        let link = stream.local_addr().ok().map(|local| Arc::new(TcpConnection::new(local, remote)));
+        let admission = entered.enter(remote.ip().to_canonical());
+        let connection = serve(stream, link, admission.clone(), stop.clone(), answer.clone());
+        connections.spawn(async move {
+            connection.await;
+            admission.connections.leave(&admission);
+        });
     }
     drop(listener);
     let ended = async { while connections.join_next().await.is_some() {} };
@@ -89,13 +156,20 @@ fn prepare(stream: &TcpStream) {
     }
 }
 
-async fn serve<A, F>(stream: TcpStream, link: Option<Arc<TcpConnection>>, stop: CancellationToken, answer: A)
-where
+async fn serve<A, F>(
+    stream: TcpStream,
+    link: Option<Arc<TcpConnection>>,
+    admission: Arc<Admission>,
+    stop: CancellationToken,
+    answer: A,
+) where
     A: Fn(Request<Incoming>) -> F + Send,
     F: Future<Output = Response<Body>> + Send,
 {
+    let displaced = admission.displaced.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
-        // Who is at the other end may have to be known; a request says nothing about that by itself.
+        request.extensions_mut().insert(admission.clone());
+        // The process at the other end may have to be known; a request says nothing about that by itself.
         if let Some(link) = &link {
             request.extensions_mut().insert(link.clone());
         }
@@ -110,6 +184,7 @@ where
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
+        () = displaced.cancelled() => return,
         () = stop.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -118,15 +193,6 @@ where
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
     }
-}
-
-/// Tells one connection too many; never waits for it.
-async fn turn_away(mut stream: TcpStream) -> io::Result<()> {
-    tokio::time::timeout(Duration::from_millis(100), async {
-        stream.write_all(BUSY).await?;
-        stream.shutdown().await
-    })
-    .await?
 }
 
 /// An accept that failed for want of files succeeds again when some are closed; one that the client broke off
@@ -139,22 +205,24 @@ async fn rest(error: &io::Error) {
     }
 }
 
+/// Lets this process open as many files as it may, and returns how many connections can be admitted.
 fn places() -> usize {
-    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
-    let places = CONNECTIONS.min(files.saturating_sub(OTHER_FILES)).max(16);
+    let mut files = getrlimit(Resource::Nofile);
+    let wanted = MAX_CONNECTIONS + MAX_PENDING as u64 + OTHER_FILES;
+    if files.current.is_some_and(|current| current < wanted) {
+        files.current = Some(files.maximum.map_or(wanted, |maximum| maximum.min(wanted)));
+        if let Err(error) = setrlimit(Resource::Nofile, files) {
+            tracing::debug!(%error, "the limit of open files stays as it is");
+        }
+    }
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(wanted);
+    let places = files.saturating_sub(MAX_PENDING as u64 + OTHER_FILES).clamp(16, MAX_CONNECTIONS);
     usize::try_from(places).unwrap_or(16)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_busy_answer_says_its_own_length() {
-        let text = std::str::from_utf8(BUSY).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains(&format!("content-length: {}", body.len())), "{}", body.len());
-    }
 
     #[tokio::test]
     async fn an_accepted_socket_does_not_wait_for_acknowledgements() {

@@ -26,6 +26,7 @@ use rmcp::{ErrorData, ServerHandler};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
+use crate::auth::TokenName;
 use crate::catch_panic::CatchPanic;
 use crate::responses;
 use crate::sessions::{Denied, MAX_IN_FLIGHT, Registry, Session, Sessions};
@@ -68,6 +69,8 @@ pub(crate) struct HandlerContext {
     pub link: Option<Arc<TcpConnection>>,
     /// What the address adds to the client's name, as `?client=…`.
     pub client: Option<String>,
+    /// The name of the agent's token; empty for the hub's own.
+    pub token: String,
     /// Of the subscription that is asked for.
     pub subscriber: Option<Arc<SubscriberState>>,
 }
@@ -84,6 +87,7 @@ impl HandlerContext {
             connected,
             link: extensions.get().cloned(),
             client: address.and_then(|Query(address)| address.client),
+            token: token_name(extensions).to_owned(),
             subscriber: None,
         }
     }
@@ -156,6 +160,10 @@ where
 impl<H: ServerHandler> Endpoint<H> {
     async fn answer(&self, request: Request) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
+        if parts.headers.get_all(REVISION).iter().nth(1).is_some() {
+            let message = "header MCP-Protocol-Version must not be repeated";
+            return responses::invalid(StatusCode::BAD_REQUEST, None, message);
+        }
         if parts.method != Method::POST {
             return self.other(parts).await;
         }
@@ -176,7 +184,7 @@ impl<H: ServerHandler> Endpoint<H> {
         if let Some(asked) = opened.as_ref().ok().and_then(StatelessRequest::read) {
             return self.handle_stateless(parts, text, asked).await;
         }
-        let session = match self.session(&parts.headers) {
+        let session = match self.session(&parts.headers, token_name(&parts.extensions)) {
             Named::Session(session) => Some(session),
             Named::Nothing => None,
             Named::Gone => {
@@ -241,14 +249,15 @@ impl<H: ServerHandler> Endpoint<H> {
         self.asks && (!switched || self.shared.app.toolsets.has(Toolset::Questions, ""))
     }
 
-    fn session(&self, headers: &HeaderMap) -> Named {
+    /// Finds the session that a request names. The session of another token is unknown.
+    fn session(&self, headers: &HeaderMap, token: &str) -> Named {
         let mut ids = headers.get_all(SESSION_ID).iter();
         let found = match (ids.next(), ids.next()) {
             (None, _) => return Named::Nothing,
             (Some(id), None) => id.to_str().ok().and_then(|id| self.shared.registry.find(self.name, id)),
             (Some(_), Some(_)) => None,
         };
-        found.map_or(Named::Gone, Named::Session)
+        found.filter(|session| session.token() == token).map_or(Named::Gone, Named::Session)
     }
 
     async fn message(
@@ -301,9 +310,11 @@ impl<H: ServerHandler> Endpoint<H> {
             let connected = self.shared.app.clients.register(ConnectionKind::HttpSession, self.name, None);
             let asks_as = self.shared.app.session_of(connected.id);
             let context = HandlerContext::new(Arc::new(connected), &parts.uri, &parts.extensions);
+            let token = context.token.clone();
             let response = CALLER.scope(context, self.sessions(parts, message)).await;
-            if let Named::Session(session) = self.session(response.headers()) {
-                session.asks_as(self.shared.app.questions.clone(), asks_as);
+            // A new session has no token yet.
+            if let Named::Session(session) = self.session(response.headers(), "") {
+                session.opened_by(self.shared.app.questions.clone(), asks_as, token);
             }
             response
         };
@@ -328,7 +339,7 @@ impl<H: ServerHandler> Endpoint<H> {
         if parts.method == Method::GET && any_kind(&parts.headers) {
             parts.headers.insert(ACCEPT, BOTH_KINDS);
         }
-        if matches!(self.session(&parts.headers), Named::Gone) {
+        if matches!(self.session(&parts.headers, token_name(&parts.extensions)), Named::Gone) {
             return responses::no_session(None);
         }
         let request = request::Request::from_parts(parts, Full::new(Bytes::new()));
@@ -378,6 +389,11 @@ fn refused(refusal: &Refusal) -> Response<Body> {
         _ => StatusCode::BAD_REQUEST,
     };
     responses::refuse(status, refusal)
+}
+
+/// The name of the token that a request carries; empty for the hub's own.
+fn token_name(extensions: &Extensions) -> &str {
+    extensions.get::<TokenName>().map_or("", |token| &token.0)
 }
 
 /// The revision of what a client sends: its session's, else what its header says.

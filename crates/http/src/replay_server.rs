@@ -70,6 +70,9 @@ impl Stage {
         if let Some(refusal) = self.names.refusal(&parts.method, &parts.uri, &parts.headers) {
             return responses::invalid(refusal.status(), None, refusal.message());
         }
+        if !listener::admit(&parts.extensions) {
+            return responses::invalid(StatusCode::SERVICE_UNAVAILABLE, None, listener::BUSY);
+        }
         let line = if parts.method == Method::POST {
             match body::read(&parts.headers, incoming, LONGEST).await {
                 Ok(bytes) => bytes.trim_ascii().to_vec(),

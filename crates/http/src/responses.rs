@@ -2,7 +2,7 @@
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
-use axum::http::{Response, StatusCode};
+use axum::http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt;
 use rmcp::model::RequestId;
 use serde_json::Value;
@@ -61,7 +61,7 @@ pub(crate) fn unauthorized() -> Response<Body> {
     let mut response = invalid(
         StatusCode::UNAUTHORIZED,
         None,
-        "a token is needed: send `Authorization: Bearer TOKEN` with the content of the file `token` in Adjutant's home",
+        "a token is needed: send `Authorization: Bearer TOKEN` with a token of `adjutant tokens add NAME`, or with the content of the file `token` in Adjutant's home",
     );
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response
@@ -101,6 +101,11 @@ async fn said(body: Body) -> String {
         .map_or(Bytes::new(), http_body_util::Collected::to_bytes);
     let text = String::from_utf8_lossy(&bytes);
     text.strip_prefix("Bad Request: ").unwrap_or(&text).to_owned()
+}
+
+/// Returns whether a response with these headers is an event stream.
+pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 fn with(status: StatusCode, kind: HeaderValue, text: String) -> Response<Body> {

@@ -54,10 +54,19 @@ pub(crate) struct Session {
     id: SessionId,
     endpoint: &'static str,
     state: Mutex<Use>,
-    /// The questions of the hub, and this session's name as an asker.
-    asks_as: OnceLock<(Arc<Questions>, String)>,
+    opened_by: OnceLock<Opener>,
     /// Takes what its client says and is told, from the handshake on.
     pub tape: OnceLock<Tape>,
+}
+
+/// The opener of a session.
+#[derive(Debug)]
+struct Opener {
+    /// The questions of the hub, and the name under which the session asks.
+    questions: Arc<Questions>,
+    asks_as: String,
+    /// The name of the token; requests with another one do not find the session.
+    token: String,
 }
 
 /// A session that can be found.
@@ -97,18 +106,24 @@ pub(crate) enum Denied {
 impl Session {
     fn new(id: SessionId, endpoint: &'static str) -> Self {
         let state = Use { in_flight: HashMap::new(), streams: 0, last: Instant::now(), revision: None };
-        Self { id, endpoint, state: Mutex::new(state), asks_as: OnceLock::new(), tape: OnceLock::new() }
+        Self { id, endpoint, state: Mutex::new(state), opened_by: OnceLock::new(), tape: OnceLock::new() }
     }
 
-    /// Sets the name under which this session asks, so that its end is recorded with its questions.
-    pub(crate) fn asks_as(&self, questions: Arc<Questions>, name: String) {
+    /// Sets who opened the session: the name under which it asks, so that its end is recorded with its questions, and
+    /// the name of its token.
+    pub(crate) fn opened_by(&self, questions: Arc<Questions>, asks_as: String, token: String) {
         // A session is opened once.
-        let _ = self.asks_as.set((questions, name));
+        let _ = self.opened_by.set(Opener { questions, asks_as, token });
+    }
+
+    /// Returns the name of the token that opened the session; empty for the hub's own.
+    pub(crate) fn token(&self) -> &str {
+        self.opened_by.get().map_or("", |opener| &opener.token)
     }
 
     async fn ended(&self) {
-        if let Some((questions, name)) = self.asks_as.get() {
-            questions.session_closed(name).await;
+        if let Some(opener) = self.opened_by.get() {
+            opener.questions.session_closed(&opener.asks_as).await;
         }
     }
 

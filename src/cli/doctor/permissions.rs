@@ -11,8 +11,16 @@ use adjutant_base::config::env;
 use adjutant_terminal::socket;
 
 /// What lies in the home and nobody else may read; what is not there is no fault.
-const PRIVATE_FILES: [&str; 6] =
-    ["adjutant.db", "adjutant.db-wal", "desk-passphrase", "hub.lock", "token", "trusted-agents"];
+const PRIVATE_FILES: [&str; 8] = [
+    "adjutant.db",
+    "adjutant.db-wal",
+    "agent-tokens",
+    "desk-passphrase",
+    "hub.lock",
+    "login-key",
+    "token",
+    "trusted-agents",
+];
 const PRIVATE_FOLDERS: [&str; 2] = ["logs", "spool"];
 
 /// Looks who may read the home and what lies in it.

@@ -2,12 +2,13 @@
 //!
 //! Without `--http` this is `connect questions`, which starts a hub if none runs, because a question that nobody sees
 //! is worse than none. With `--http` this process has an Inbox of its own: it serves the contract at that address and
-//! on stdin and stdout, serves a console, and prints the console's link on stderr when a question is pending.
+//! on stdin and stdout, and serves a console. Its client may read stderr, so no link that logs in is written there:
+//! `adjutant open ADDR` gets it over a socket, which asks the kernel for the process that connects.
 
 use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::FileType;
 use tracing::level_filters::LevelFilter;
@@ -15,7 +16,7 @@ use tracing::level_filters::LevelFilter;
 use super::stdio;
 use crate::cli::output::{self, Failure};
 use crate::cli::shutdown_signal::Stop;
-use crate::cli::{Common, connect};
+use crate::cli::{Common, connect, open};
 use adjutant_agents::{CommandVariant, Selector};
 use adjutant_app::App;
 use adjutant_app::client_registry::ConnectionKind;
@@ -23,11 +24,9 @@ use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::config::{Auth, Config, Database, Overrides, Roots, Switch};
 use adjutant_http as http;
 use adjutant_mcp as mcp;
+use adjutant_terminal::socket;
 
-/// A link logs in for two minutes; after that a new one is printed with the next question.
-const LINK: Duration = Duration::from_secs(110);
-
-/// How often the desk is looked at for something that waits.
+/// How often pending questions are looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Serves until the client closes stdin; with an address and no client there, until a signal.
@@ -60,24 +59,34 @@ pub(super) fn run(address: Option<&str>, common: Common) -> Result<ExitCode, Fai
 }
 
 async fn serve(app: Arc<App>, address: std::net::SocketAddr) -> Result<(), Failure> {
-    let door =
+    socket::private_folder(&app.config.home)?;
+    let listener =
         http::BoundListener::open(address, &app.config.http, &app.config.home).await.map_err(Failure::new)?;
-    let door = door.allow_unauthenticated_agents();
-    output::note(format!("questions on http://{}/mcp", door.address()));
-    let _ = app.listening.console.set(door.console().to_owned());
-    let links = door.links();
-    let mut stop = Stop::new()?;
-    let desk = {
-        let (questions, stop) = (app.questions.clone(), app.shutdown.clone());
-        tokio::spawn(async move { questions.run_timers(stop).await })
-    };
-    let listening = tokio::spawn(http::serve_questions(app.clone(), door));
-    let telling = tokio::spawn(app.shutdown.clone().run_until_cancelled_owned(tell(app.clone(), links)));
-    let (input, out) = stdio::open()?;
-    // A terminal, or nothing at all, is no client whose end would mean anything.
+    let listener = listener.allow_unauthenticated_agents();
+    let address = listener.address();
+    output::note(format!("questions on http://{address}/mcp"));
+    let _ = app.listening.console.set(listener.console().to_owned());
+    // A terminal, or nothing at all, is not a client whose end would mean anything.
     let client = rustix::fs::fstat(io::stdin()).is_ok_and(|found| {
         !matches!(FileType::from_raw_mode(found.st_mode), FileType::CharacterDevice | FileType::RegularFile)
     });
+    let path = open::console_socket(&app.config.home, address);
+    let logins = socket::serve(
+        app.clone(),
+        socket::listen(&path)?,
+        Arc::new(listener.links()),
+        client.then(std::process::id),
+    );
+    let mut stop = Stop::new()?;
+    let timers = {
+        let (questions, stop) = (app.questions.clone(), app.shutdown.clone());
+        tokio::spawn(async move { questions.run_timers(stop).await })
+    };
+    let logins = tokio::spawn(logins);
+    let listening = tokio::spawn(http::serve_questions(app.clone(), listener));
+    let noting =
+        tokio::spawn(app.shutdown.clone().run_until_cancelled_owned(note_pending(app.clone(), address)));
+    let (input, out) = stdio::open()?;
     let serving = mcp::serve_stream(
         app.clone(),
         mcp::ToolsetSelection::Questions,
@@ -97,22 +106,22 @@ async fn serve(app: Arc<App>, address: std::net::SocketAddr) -> Result<(), Failu
     }
     app.shutdown.cancel();
     // A task that panicked has ended too.
-    let _ = tokio::join!(desk, listening, telling);
+    let _ = tokio::join!(timers, logins, listening, noting);
+    let _ = std::fs::remove_file(path);
     Ok(())
 }
 
-/// Prints where to answer whenever something waits and the last link is used up.
-async fn tell(app: Arc<App>, links: impl Fn() -> Option<String>) {
-    let mut told: Option<Instant> = None;
+/// Notes on stderr where to answer, each time that a question is pending and none was before.
+async fn note_pending(app: Arc<App>, address: std::net::SocketAddr) {
+    let mut noted = false;
     loop {
-        let waits = app.questions.pending(None, 1).await.is_ok_and(|page| page.total > 0);
-        if waits
-            && told.is_none_or(|told| told.elapsed() > LINK)
-            && let Some(link) = links()
-        {
-            told = Some(Instant::now());
-            output::note(format!("a question is pending; answer it at {link}"));
+        let pending = app.questions.count_pending().await.is_ok_and(|pending| pending > 0);
+        if pending && !noted {
+            output::note(format!(
+                "a question is pending at http://{address}/questions; `adjutant open {address}` logs a browser in"
+            ));
         }
+        noted = pending;
         tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

@@ -117,7 +117,9 @@ pub(super) fn start(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failu
                 && let Some(link) = link
                 && let Err(error) = process::open_browser(&link)
             {
-                output::note(format!("cannot open a browser ({error}); open the link above"));
+                output::note(format!(
+                    "cannot open a browser ({error}); `adjutant open --print` prints a link"
+                ));
             }
             Ok(ExitCode::SUCCESS)
         }

@@ -54,10 +54,14 @@ impl Hub {
             vec![format!("adjutant {} serves (pid {})", env!("CARGO_PKG_VERSION"), std::process::id())];
         if let Some(address) = listening.http.get() {
             let token = self.app.config.http.auth == Auth::Token;
-            if let Some(link) = self.link() {
-                let once =
-                    if token { "   (logs in once, within two minutes; later: adjutant open)" } else { "" };
-                lines.push(format!("  console  {link}{once}"));
+            if let Some(console) = listening.console.get() {
+                // An agent may have started the hub, and read this.
+                let log_in = match (token, listening.socket.get()) {
+                    (false, _) => "",
+                    (true, Some(_)) => "   (adjutant open logs a browser in)",
+                    (true, None) => "   (only --open logs a browser in, because the socket is off)",
+                };
+                lines.push(format!("  console  {console}/{log_in}"));
             }
             let bearer = if token {
                 format!("   (bearer token: {})", self.app.config.home.join("token").display())
@@ -146,7 +150,7 @@ async fn live(
         let (app, links) = (app.clone(), hub.links.clone());
         doors.spawn(async move {
             taken_up(&app).await;
-            if let Err(error) = socket::serve(app, listener, links).await {
+            if let Err(error) = socket::serve(app, listener, links, None).await {
                 tracing::error!(error = %error, "the socket is no longer served");
             }
         });

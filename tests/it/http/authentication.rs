@@ -1,8 +1,14 @@
 //! Who may come in: the guard, the limits, the token and the login.
 
-use serde_json::{Value, json};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
 
-use super::client::{Answer, Hub};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::client::{Answer, Hub, initialize};
+use crate::questions::user_acts::Person;
 use crate::support::Home;
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
@@ -233,7 +239,6 @@ fn without_the_token_nothing_is_served() {
 
 #[test]
 fn the_token_file_belongs_to_its_owner_alone() {
-    use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     let own = "f".repeat(64);
     let path = home.write(".adjutant/token", &own);
@@ -257,7 +262,7 @@ fn a_link_logs_one_browser_in_once() {
     assert!(page.body.contains("adjutant open"), "{page:?}");
     is_careful(&page);
 
-    let path = hub.link.clone();
+    let path = hub.link();
     assert!(path.starts_with("/login/"), "{path}");
     let evil = hub.ask("GET", &path, &[("host", "evil.example")], "");
     assert_eq!(evil.status, 403, "the guard stands before the login");
@@ -275,6 +280,125 @@ fn a_link_logs_one_browser_in_once() {
     assert_eq!(post(&hub, &[("cookie", cookie)]).status, 401, "a login is not a token");
     let broken = cookie.replace('.', "0");
     assert_eq!(hub.ask("GET", "/", &[("cookie", &broken)], "").status, 401);
+}
+
+#[test]
+fn a_login_cannot_be_made_from_the_token() {
+    let hub = Hub::locked();
+    let cookie = hub.log_in();
+    // As the hub once sealed it: by a key that a hash of the token gave.
+    let hmac = |key: &str, parts: &[&str]| {
+        let text: Vec<u8> = parts.iter().flat_map(|part| [part.as_bytes(), &[0]].concat()).collect();
+        let mut openssl = Command::new("openssl");
+        openssl.args(["dgst", "-sha256", "-mac", "HMAC", "-macopt", &format!("hexkey:{key}"), "-r"]);
+        let mut openssl = openssl.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        openssl.stdin.take().unwrap().write_all(&text).unwrap();
+        let said = openssl.wait_with_output().unwrap();
+        String::from_utf8(said.stdout).unwrap().split_whitespace().next().unwrap().to_owned()
+    };
+    let digest = Sha256::digest(hub.token());
+    let token: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let key = hmac(&token, &["adjutant console"]);
+    let (until, number) = ("99999999999", "0".repeat(64));
+    for key in [&key, &token] {
+        let forged = format!("adjutant_login={until}.{number}.{}", hmac(key, &["login", until, &number]));
+        assert_eq!(hub.ask("GET", "/", &[("cookie", &forged)], "").status, 401);
+        assert_eq!(hub.ask("POST", "/questions/availability", &[("cookie", &forged)], "").status, 401);
+    }
+    assert_eq!(hub.ask("GET", "/", &[("cookie", &cookie)], "").status, 200);
+    let key = hub.home.path().join(".adjutant/login-key");
+    assert_eq!(std::fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn logout_and_a_new_token_end_every_login_at_once() {
+    let hub = Hub::locked();
+    for end in ["logout", "token"] {
+        let cookie = hub.log_in();
+        let headers = [("cookie", cookie.as_str()), ("accept", "text/event-stream")];
+        let link = hub.link();
+        let mut stream = hub.stream("GET", "/events", &headers, "");
+        assert_eq!(stream.status, 200);
+        if end == "logout" {
+            assert_eq!(hub.home.run(["logout"], "").status.code(), Some(0));
+        } else {
+            let right = format!("Bearer {}", hub.token());
+            hub.home.write(".adjutant/token", "e".repeat(64));
+            assert_eq!(post(&hub, &[("authorization", &right)]).status, 401, "the old token");
+            let right = format!("Bearer {}", hub.token());
+            assert_eq!(post(&hub, &[("authorization", &right)]).status, 200, "the new token");
+        }
+        assert_eq!(hub.ask("GET", "/", &headers[..1], "").status, 401, "{end}");
+        assert_eq!(hub.ask("GET", &link, &[], "").status, 401, "{end}: a link of before");
+        // Something changes, so that the stream has something to send.
+        hub.home.write(".adjutant/prompts/new.md", "Be new.\n");
+        stream.ended();
+        assert_eq!(hub.ask("GET", "/", &[("cookie", &hub.log_in())], "").status, 200, "{end}");
+    }
+}
+
+#[test]
+fn an_agents_own_token_asks_until_it_is_revoked() {
+    let hub = Hub::locked();
+    let tokens = |arguments: &[&str]| hub.home.run(["tokens"].iter().chain(arguments), "");
+    let added = tokens(&["add", "one"]).stdout.trim().to_owned();
+    assert_eq!(added.len(), 64, "{added}");
+    let one = format!("Bearer {added}");
+    let two = format!("Bearer {}", tokens(&["add", "two"]).stdout.trim());
+    assert_eq!(tokens(&["add", "one"]).status.code(), Some(1), "a name is taken once");
+    assert_eq!(tokens(&["add", "no good"]).status.code(), Some(2));
+    assert!(
+        !std::fs::read_to_string(hub.home.path().join(".adjutant/agent-tokens")).unwrap().contains(&added)
+    );
+
+    // It opens /mcp and nothing of the console; the one token stays good.
+    let own = format!("Bearer {}", hub.token());
+    for token in [&own, &one, &two] {
+        assert_eq!(post(&hub, &[("authorization", token)]).status, 200);
+        for path in ["/", "/questions", "/events"] {
+            assert_eq!(hub.ask("GET", path, &[("authorization", token)], "").status, 401, "{path}");
+        }
+    }
+    // A session is its token's alone.
+    let accept = ("accept", "application/json, text/event-stream");
+    let json = ("content-type", "application/json");
+    let opened = hub.ask(
+        "POST",
+        "/mcp",
+        &[accept, json, ("authorization", &one)],
+        &initialize("2025-06-18").to_string(),
+    );
+    let session = ("mcp-session-id", opened.header("mcp-session-id"));
+    for (token, status) in [(&one, 200), (&two, 404), (&own, 404)] {
+        let answer = hub.ask("POST", "/mcp", &[accept, json, session, ("authorization", token)], LIST);
+        assert_eq!(answer.status, status, "{answer:?}");
+    }
+    // So is a stream of the contract, also under the same `?client=`.
+    let ask = |token: &str| {
+        let question =
+            json!({"jsonrpc": "2.0", "id": "q", "method": "triggerPopup", "params": {"title": "T"}});
+        let answer =
+            hub.ask("POST", "/mcp?client=c", &[json, ("authorization", token)], &question.to_string());
+        assert_eq!(answer.status, 202, "{answer:?}");
+    };
+    ask(&one);
+    ask(&two);
+    let events = [("accept", "text/event-stream"), ("authorization", one.as_str())];
+    let mut first = hub.stream("GET", "/mcp?client=c", &events, "");
+    let second = hub.stream("GET", "/mcp?client=c", &[events[0], ("authorization", &two)], "");
+    assert_eq!((first.status, second.status), (200, 200));
+
+    assert!(tokens(&["list"]).stdout.lines().count() == 2);
+    assert_eq!(tokens(&["revoke", "one"]).status.code(), Some(0));
+    assert_eq!(tokens(&["revoke", "one"]).status.code(), Some(1));
+    assert_eq!(post(&hub, &[("authorization", &one)]).status, 401);
+    assert_eq!(post(&hub, &[("authorization", &two)]).status, 200);
+    let pending = Person::pending(&hub.home);
+    assert_eq!(pending.len(), 2, "each token asked a question of its own: {pending:?}");
+    for question in &pending {
+        Person::enter(&hub.home).act(json!({"dismiss": {"ticket": question["ticket"]}}));
+    }
+    first.ended();
 }
 
 #[test]

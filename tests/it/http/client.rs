@@ -14,8 +14,6 @@ use crate::support::{DEADLINE, Home, wait};
 pub(crate) struct Hub {
     pub(crate) home: Home,
     pub(super) address: SocketAddr,
-    /// The path of the console's link on the banner.
-    pub(super) link: String,
     child: Child,
     lines: Receiver<String>,
 }
@@ -26,9 +24,23 @@ impl Hub {
         Self::start(Home::new(), settings, &["--auth", "none"])
     }
 
-    /// A hub that asks for its token.
-    pub(super) fn locked() -> Self {
-        Self::start(Home::new(), "", &[])
+    /// A hub that asks for its token, and has its socket too.
+    pub(crate) fn locked() -> Self {
+        Self::begin(Home::new(), "", &[])
+    }
+
+    /// The path of a link that logs a browser in.
+    pub(super) fn link(&self) -> String {
+        let link = self.home.run(["open", "--print"], "").stdout;
+        link.trim().splitn(4, '/').nth(3).map(|path| format!("/{path}")).unwrap_or_default()
+    }
+
+    /// Logs a browser in and returns its cookie.
+    pub(super) fn log_in(&self) -> String {
+        let answer = self.ask("GET", &self.link(), &[], "");
+        let cookie = answer.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
+        assert!(cookie.contains('='), "{answer:?}");
+        cookie
     }
 
     pub(super) fn start(home: Home, settings: &str, arguments: &[&str]) -> Self {
@@ -62,21 +74,18 @@ impl Hub {
             }
         });
         let mut said = Vec::new();
-        let mut console = String::new();
         let address: SocketAddr = loop {
             let line =
                 lines.recv_timeout(DEADLINE).unwrap_or_else(|_| panic!("the hub does not serve: {said:?}"));
             let found =
                 line.split_whitespace().find_map(|word| word.strip_suffix("/mcp")?.strip_prefix("http://"));
-            if let Some(url) = line.split_whitespace().skip_while(|word| *word != "console").nth(1) {
-                console = url.splitn(4, '/').nth(3).map(|path| format!("/{path}")).unwrap_or_default();
-            }
+            assert!(!line.contains("/login/"), "a link that logs in is never printed: {line}");
             if let Some(address) = found {
                 break address.parse().unwrap();
             }
             said.push(line);
         };
-        Self { home, address, link: console, child, lines }
+        Self { home, address, child, lines }
     }
 
     /// The content of the token file.

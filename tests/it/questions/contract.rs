@@ -151,8 +151,15 @@ fn without_a_hub_the_desk_is_the_process_itself() {
     let first = said.find(|line| line.contains("/mcp")).unwrap();
     let root = first.split_whitespace().find_map(|word| word.strip_suffix("/mcp")).unwrap().to_owned();
     writeln!(stdin, "{}", request("req1", "Alone")).unwrap();
+    // The client that started this process reads its stderr, so the link is given to the user alone.
     let told = said.find(|line| line.contains("a question is pending")).unwrap();
-    assert!(told.contains(&format!("{root}/login/")), "where to answer is said: {told}");
+    assert!(told.contains(&format!("{root}/questions")) && !told.contains("/login/"), "{told}");
+    let address = root.strip_prefix("http://").unwrap().to_owned();
+    let refused = home.run(["open", "--print", &address], "");
+    assert!(
+        refused.status.code() == Some(1) && refused.stderr.contains("started by an agent"),
+        "{refused:?}"
+    );
     // No token is asked for, as the contract says; the console asks for a login all the same.
     let host = root.strip_prefix("http://").unwrap();
     let ask = |text: String| {

@@ -237,7 +237,7 @@ impl Person {
     }
 
     /// Does an act and returns its last answer.
-    pub(super) fn act(&mut self, act: Value) -> Value {
+    pub(crate) fn act(&mut self, act: Value) -> Value {
         let answer = self.say(&json!({"questions": act}));
         answer.get("last").unwrap_or_else(|| panic!("refused: {answer}")).clone()
     }

@@ -99,8 +99,8 @@ impl Desk {
         let address = address.and_then(|url| url.strip_prefix("http://")).unwrap().to_owned();
         // What follows is read so that the hub never waits for us.
         std::thread::spawn(move || while said.lines.recv().is_ok() {});
-        let link = banner.split_whitespace().find(|word| word.contains("/login/")).unwrap_or_default();
-        Self { home, hub, link: link.to_owned(), address }
+        let link = if auth == "token" { home.run(["open", "--print"], "").stdout } else { String::new() };
+        Self { home, hub, link: link.trim().to_owned(), address }
     }
 
     /// The address of a path.

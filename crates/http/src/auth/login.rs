@@ -1,6 +1,8 @@
 //! Logins of the user: one-time links and the cookie that a link is exchanged for.
 
 use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +10,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::token::{Secret, hex, random};
+use super::secret_file::{Secret, WatchedFile, hex, logged, random, read_or_make};
 
 /// How long a link may wait to be opened.
 const LINK_LIFE: Duration = Duration::from_mins(2);
@@ -22,13 +24,14 @@ const MAX_LINKS: usize = 16;
 /// The pending links and the key of the cookies. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Logins {
-    key: [u8; 32],
+    key: Arc<WatchedFile<Secret>>,
+    token: Arc<WatchedFile<Secret>>,
     links: Arc<Mutex<VecDeque<Link>>>,
 }
 
-/// A link, stored as a digest so that a memory dump does not reveal it.
+/// A link, stored as a keyed hash so that a memory dump does not reveal it, and so that it ends with the logins.
 struct Link {
-    digest: [u8; 32],
+    seal: [u8; 32],
     expires: Instant,
 }
 
@@ -39,16 +42,17 @@ impl std::fmt::Debug for Logins {
 }
 
 impl Logins {
-    pub(crate) fn new(secret: &Secret) -> Self {
-        let token: [u8; 32] = Sha256::digest(secret.as_str()).into();
-        Self { key: keyed(&token, &["adjutant console"]), links: Arc::default() }
+    /// Reads the key in `home`, making it where there is none. A change of `token` ends every login too.
+    pub(super) fn open(home: &Path, token: Arc<WatchedFile<Secret>>) -> io::Result<Self> {
+        let key = Arc::new(WatchedFile::new(key_path(home), read_or_make));
+        key.get()?;
+        Ok(Self { key, token, links: Arc::default() })
     }
 
     /// Makes a link that logs one browser in, once, within two minutes; returns its path on this listener.
-    pub(crate) fn issue(&self) -> std::io::Result<String> {
+    pub(crate) fn issue(&self) -> io::Result<String> {
         let nonce = random()?;
-        let link =
-            Link { digest: Sha256::digest(nonce.as_str()).into(), expires: Instant::now() + LINK_LIFE };
+        let link = Link { seal: self.seal(&["link", nonce.as_str()])?, expires: Instant::now() + LINK_LIFE };
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         while links.len() >= MAX_LINKS {
             links.pop_front();
@@ -59,33 +63,44 @@ impl Logins {
 
     /// Returns the cookie for a link's nonce, if the link is known, fresh and unspent; it is spent now.
     pub(crate) fn redeem(&self, nonce: &str) -> Option<String> {
-        let digest: [u8; 32] = Sha256::digest(nonce).into();
+        let seal = logged(self.seal(&["link", nonce]))?;
         let now = Instant::now();
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         links.retain(|link| link.expires > now);
-        let found = links.iter().position(|link| bool::from(link.digest.ct_eq(&digest)))?;
+        let found = links.iter().position(|link| bool::from(link.seal.ct_eq(&seal)))?;
         links.remove(found);
         drop(links);
         let number = random().ok()?;
         let until = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs() + COOKIE_LIFE.as_secs();
         let until = until.to_string();
-        let seal = hex(&keyed(&self.key, &["login", &until, number.as_str()]));
+        let seal = hex(&logged(self.seal(&["login", &until, number.as_str()]))?);
         Some(format!("{until}.{}.{seal}", number.as_str()))
     }
 
-    /// Says whether this token file sealed a cookie whose time is not over.
-    pub(crate) fn recognise(&self, cookie: &str) -> bool {
+    /// Returns whether the key sealed a cookie whose time is not over.
+    pub(crate) fn recognize(&self, cookie: &str) -> bool {
         let mut parts = cookie.split('.');
         let (Some(until), Some(number), Some(seal), None) =
             (parts.next(), parts.next(), parts.next(), parts.next())
         else {
             return false;
         };
-        let expected = hex(&keyed(&self.key, &["login", until, number]));
-        let sealed: bool = expected.as_bytes().ct_eq(seal.as_bytes()).into();
+        let Some(expected) = logged(self.seal(&["login", until, number])) else { return false };
+        let sealed: bool = hex(&expected).as_bytes().ct_eq(seal.as_bytes()).into();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(u64::MAX, |now| now.as_secs());
         sealed && until.parse::<u64>().is_ok_and(|until| until > now)
     }
+
+    /// Seals `parts`, for the present key and the present token.
+    fn seal(&self, parts: &[&str]) -> io::Result<[u8; 32]> {
+        let (key, token) = (self.key.get()?, self.token.get()?);
+        Ok(keyed(&Sha256::digest(key.as_str()).into(), &[&[token.as_str()], parts].concat()))
+    }
+}
+
+/// Returns the path of the key, which is made at random and never given to an agent.
+pub(super) fn key_path(home: &Path) -> PathBuf {
+    home.join("login-key")
 }
 
 /// HMAC-SHA-256 over the parts, each ended by a byte that none of them contains.
@@ -102,29 +117,47 @@ fn keyed(key: &[u8; 32], parts: &[&str]) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
+    fn logins(home: &Path) -> Logins {
+        Logins::open(home, Arc::new(WatchedFile::new(home.join("token"), read_or_make))).unwrap()
+    }
+
+    fn log_in(logins: &Logins) -> String {
+        logins.redeem(logins.issue().unwrap().strip_prefix("/login/").unwrap()).unwrap()
+    }
+
     #[test]
-    fn a_cookie_is_known_only_to_the_token_that_sealed_it() {
-        let secret = random().unwrap();
-        let logins = Logins::new(&secret);
-        let link = logins.issue().unwrap();
-        let cookie = logins.redeem(link.strip_prefix("/login/").unwrap()).unwrap();
-        assert!(logins.recognise(&cookie));
-        assert!(Logins::new(&secret).recognise(&cookie), "a restart keeps logins");
-        assert!(!Logins::new(&random().unwrap()).recognise(&cookie));
+    fn a_cookie_is_known_to_the_key_and_the_token_that_sealed_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path();
+        let logins = logins(home);
+        let cookie = log_in(&logins);
+        assert!(logins.recognize(&cookie));
+        assert!(self::logins(home).recognize(&cookie), "a restart keeps logins");
 
         let (until, rest) = cookie.split_once('.').unwrap();
         let longer = format!("{}.{rest}", until.parse::<u64>().unwrap() + 1);
-        assert!(!logins.recognise(&longer), "the end is part of the seal");
+        assert!(!logins.recognize(&longer), "the end is part of the seal");
         for broken in ["", ".", "..", "a.b.c", &cookie[1..], &format!("{cookie}.x")] {
-            assert!(!logins.recognise(broken), "{broken}");
+            assert!(!logins.recognize(broken), "{broken}");
+        }
+
+        for file in ["token", "login-key"] {
+            let cookie = log_in(&logins);
+            let link = logins.issue().unwrap();
+            fs::remove_file(home.join(file)).unwrap();
+            assert!(!logins.recognize(&cookie), "a new {file} ends every login");
+            assert!(logins.redeem(link.strip_prefix("/login/").unwrap()).is_none(), "and every link");
         }
     }
 
     #[test]
     fn links_are_bounded_and_single_use() {
-        let logins = Logins::new(&random().unwrap());
+        let home = tempfile::tempdir().unwrap();
+        let logins = logins(home.path());
         let first = logins.issue().unwrap();
         let rest: Vec<_> = (0..MAX_LINKS).map(|_| logins.issue().unwrap()).collect();
         assert!(logins.redeem(first.strip_prefix("/login/").unwrap()).is_none(), "the oldest made room");

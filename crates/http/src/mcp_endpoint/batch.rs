@@ -78,9 +78,9 @@ impl<H: ServerHandler> Endpoint<H> {
 
 /// The events of an answer: those it has, or its JSON as the only one.
 fn events(response: Response<Body>) -> BoxStream<'static, Result<Bytes, axum::Error>> {
-    let streams = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+    let is_stream = responses::is_event_stream(response.headers());
     let body = response.into_body();
-    if streams {
+    if is_stream {
         return StreamExt::boxed(body.into_data_stream());
     }
     let event = async move {

@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, Response};
 use http_body_util::BodyExt as _;
 use rmcp::ServerHandler;
 use sha2::{Digest, Sha256};
 
-use super::{Endpoint, Named, SESSION_ID};
+use super::{Endpoint, Named, SESSION_ID, token_name};
+use crate::responses;
 use adjutant_base::config::log::Edge;
 use adjutant_host::recorder::Tape;
 use adjutant_host::recorder::format::Direction;
@@ -29,7 +29,8 @@ impl<H: ServerHandler> Endpoint<H> {
         let (parts, body) = request.into_parts();
         // The body was read whole before; see `Endpoint::answer`.
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
-        let named = self.session(&parts.headers);
+        let token = token_name(&parts.extensions).to_owned();
+        let named = self.session(&parts.headers, &token);
         let tape = match &named {
             Named::Session(session) => self.tape(&session.tape),
             Named::Nothing | Named::Gone => self.tape(&self.tape),
@@ -46,7 +47,7 @@ impl<H: ServerHandler> Endpoint<H> {
             tape.whole(Direction::C2s, &bytes);
         }
         let response = self.answer(Request::from_parts(parts, Body::from(bytes))).await;
-        if opens && let Named::Session(session) = self.session(response.headers()) {
+        if opens && let Named::Session(session) = self.session(response.headers(), &token) {
             let _ = session.tape.set(begun);
         }
         self.record(response, tape).await
@@ -56,7 +57,7 @@ impl<H: ServerHandler> Endpoint<H> {
     async fn record(&self, response: Response<Body>, tape: Tape) -> Response<Body> {
         tape.note(&head(&format!("HTTP {}", response.status()), response.headers(), alias).to_string());
         let (parts, body) = response.into_parts();
-        if is_stream(&parts.headers) {
+        if responses::is_event_stream(&parts.headers) {
             let told = body.map_frame(move |frame| {
                 if let Some(bytes) = frame.data_ref() {
                     tape.bytes(Direction::S2c, bytes);
@@ -101,9 +102,4 @@ fn alias(session: &str) -> String {
     let digest = Sha256::digest(session);
     let digits = digest.iter().take(4).map(|byte| format!("{byte:02x}"));
     format!("session-{}", digits.collect::<String>())
-}
-
-fn is_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
-use axum::http::{HeaderMap, Method, Response, StatusCode, Uri, request};
+use axum::http::{HeaderMap, Method, Response, StatusCode, request};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::stream;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{REVISION, SESSION_ID, Shared, accepts, any_kind};
+use super::{REVISION, SESSION_ID, Shared, accepts, any_kind, token_name};
 use crate::responses;
 use crate::streams::{Streams, session_of};
 use adjutant_mcp::error::Refusal;
@@ -78,7 +78,7 @@ pub(super) async fn post(
         Ok(draft) => draft,
         Err(error) => return refuse(error),
     };
-    let (client, stream) = caller(&parts.uri);
+    let (client, stream) = caller(parts);
     let route = Route { stream: stream.clone(), request: id.clone().into_json_value().to_string() };
     let asker = Asker { key: stream.clone(), client, session: session_of(&stream), route: route.clone() };
     let timeout = preference(&parts.headers);
@@ -159,7 +159,7 @@ pub(super) async fn get(shared: &Shared, parts: &request::Parts) -> Response<Bod
             return responses::invalid(StatusCode::BAD_REQUEST, None, message);
         }
     };
-    let (_, stream) = caller(&parts.uri);
+    let (_, stream) = caller(parts);
     let open = Open {
         changes: shared.app.questions.stream_changes(&stream),
         replaced: shared.streams.replace(&stream),
@@ -222,12 +222,14 @@ impl Open {
     }
 }
 
-/// What a caller without a session calls itself, and the key of its stream.
-fn caller(uri: &Uri) -> (String, String) {
-    let pairs = uri.query().unwrap_or_default().split('&');
+/// Returns the name that a caller without a session gives itself, and the key of its stream. The token is the caller;
+/// the name only separates the streams of one token.
+fn caller(parts: &request::Parts) -> (String, String) {
+    let pairs = parts.uri.query().unwrap_or_default().split('&');
     let client = pairs.filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == "client");
     let client: String = client.map_or("", |(_, value)| value).chars().take(MAX_NAME_CHARS).collect();
-    let stream = format!("contract:{client}");
+    // The name of a token has no colon.
+    let stream = format!("contract:{}:{client}", token_name(&parts.extensions));
     (client, stream)
 }
 

@@ -36,8 +36,14 @@ const MAX_CONTROL_CLIENTS: usize = 64;
 /// Makes one-time login links for the console; `None` when there is no console.
 pub type Links = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
-/// Serves until `app.shutdown`, and then until the connections have ended.
-pub async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -> io::Result<()> {
+/// Serves until `app.shutdown`, and then until the connections have ended. `relay` is a process that serves a client
+/// itself, if there is one: like a relay's, its parent is an agent.
+pub async fn serve(
+    app: Arc<App>,
+    listener: UnixListener,
+    links: Links,
+    relay: Option<u32>,
+) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = tokio::net::UnixListener::from_std(listener)?;
     let server = Server {
@@ -47,6 +53,7 @@ pub async fn serve(app: Arc<App>, listener: UnixListener, links: Links) -> io::R
         control_slots: Arc::new(Semaphore::new(MAX_CONTROL_CLIENTS)),
         agent_processes: Arc::default(),
     };
+    let _entered = relay.and_then(|pid| server.agent_processes.register(pid));
     let connections = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
