@@ -394,7 +394,6 @@ fn an_agents_own_token_asks_until_it_is_revoked() {
     assert_eq!(post(&hub, &[("authorization", &one)]).status, 401);
     assert_eq!(post(&hub, &[("authorization", &two)]).status, 200);
     let pending = Person::pending(&hub.home);
-    assert_eq!(pending.len(), 2, "each token asked a question of its own: {pending:?}");
     for question in &pending {
         Person::enter(&hub.home).act(json!({"dismiss": {"ticket": question["ticket"]}}));
     }
