@@ -18,7 +18,7 @@ impl Outcome {
         match self.status {
             Ending::Succeeded => "The agent has finished.".to_owned(),
             Ending::Cancelled => "The task was cancelled; no process of it is left.".to_owned(),
-            Ending::Lost => format!("The task is lost {why}; the hub that ran it went away."),
+            Ending::Lost => format!("The task is lost {why}; the hub that ran it ended."),
             Ending::Failed => format!("The agent did not finish {why}."),
         }
     }
@@ -107,9 +107,9 @@ fn seconds(millis: u64) -> String {
     }
 }
 
-fn counted(number: usize, what: &str) -> String {
-    let plural = if what.ends_with('s') { "es" } else { "s" };
-    format!("{number} {what}{}", if number == 1 { "" } else { plural })
+fn counted(number: usize, noun: &str) -> String {
+    let plural = if noun.ends_with('s') { "es" } else { "s" };
+    format!("{number} {noun}{}", if number == 1 { "" } else { plural })
 }
 
 #[cfg(test)]

@@ -128,13 +128,14 @@ impl Assistant {
     ) -> Result<Option<i64>, Error> {
         let mut sends = FuturesUnordered::new();
         loop {
+            let mut has_ended = false;
             if !stop.is_cancelled() {
                 // The sends continue meanwhile, because each may hold a connection to the store.
                 let mut leasing = pin!(self.lease_due(owner, MAX_CONCURRENT_SENDS - sends.len(), clock()));
                 let leased = loop {
                     tokio::select! {
                         leased = &mut leasing => break leased,
-                        Some(()) = sends.next(), if !sends.is_empty() => {}
+                        Some(()) = sends.next(), if !sends.is_empty() => has_ended = true,
                     }
                 };
                 match leased {
@@ -150,7 +151,7 @@ impl Assistant {
                 }
             }
             // Once leased, each is carried to its record, also while the hub stops.
-            if sends.next().await.is_none() {
+            if sends.next().await.is_none() && !has_ended {
                 break;
             }
             while let Some(Some(())) = sends.next().now_or_never() {}

@@ -261,8 +261,8 @@ fn behind(event: Option<&Event>) -> (i64, String) {
 
 /// Returns a digest of all that a plan depends on, without the notes of the import.
 fn digest(title: &str, status: EventStatus, details: &EventDetails) -> String {
-    let told = EventDetails { notes: Vec::new(), ..details.clone() };
-    let text = json(&(title, status, told));
+    let content = EventDetails { notes: Vec::new(), ..details.clone() };
+    let text = json(&(title, status, content));
     hex(&Sha256::digest(text))
 }
 

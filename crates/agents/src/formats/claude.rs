@@ -9,7 +9,7 @@ const WRITING_TOOLS: [&str; 6] = ["bash", "edit", "multiedit", "notebookedit", "
 /// Keys without an effect here, each with the reason.
 const UNSUPPORTED: [(&str, &str); 11] = [
     ("disallowedTools", "single tools cannot be forbidden; the permission level decides"),
-    ("maxTurns", "turns are not counted; `timeout` in a file of ours bounds a run"),
+    ("maxTurns", "turns are not counted; `timeout` in a file of Adjutant bounds a run"),
     ("skills", "the runner's own configuration decides which skills it loads"),
     ("mcpServers", "the runner's own configuration decides which servers it uses"),
     ("hooks", "nothing that a definition of another program says is run"),
@@ -50,7 +50,7 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
             }
             Some("bypassPermissions") => {
                 agent.permission = Permission::WorkspaceWrite;
-                agent.report_mapped(key, "permission `workspace-write`; only a file of ours grants `full`");
+                agent.report_mapped(key, "permission `workspace-write`; only a file of Adjutant grants `full`");
             }
             _ => agent.report_unsupported(key, "nobody can be asked; the permission level decides"),
         }

@@ -12,7 +12,7 @@ const WRITING_TOOLS: [&str; 5] = ["*", "edit", "replace", "run_shell_command", "
 const UNSUPPORTED: [(&str, &str); 5] = [
     ("display_name", "the name is what lists show"),
     ("temperature", "the runner's own configuration decides"),
-    ("max_turns", "turns are not counted; `timeout` in a file of ours bounds a run"),
+    ("max_turns", "turns are not counted; `timeout` in a file of Adjutant bounds a run"),
     ("mcp_servers", "the runner's own configuration decides which servers it uses"),
     ("mcpServers", "the runner's own configuration decides which servers it uses"),
 ];

@@ -63,6 +63,6 @@ impl Agent {
     pub(super) fn set_permission(&mut self, key: &str, writes: bool) {
         self.permission = if writes { Permission::WorkspaceWrite } else { Permission::ReadOnly };
         let level = self.permission.name();
-        self.report_mapped(key, format!("permission `{level}`; single tools are not told apart"));
+        self.report_mapped(key, format!("permission `{level}`; single tools are not distinguished"));
     }
 }

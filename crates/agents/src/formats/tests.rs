@@ -113,7 +113,7 @@ fn claude_agents_are_understood() {
         [
             "name mapped: the name is `code-reviewer`",
             "description honoured",
-            "tools mapped: permission `workspace-write`; single tools are not told apart",
+            "tools mapped: permission `workspace-write`; single tools are not distinguished",
             "model mapped: `sonnet` in the words of claude: the runner is `claude`",
             "isolation honoured",
             "hooks cannot be: nothing that a definition of another program says is run",
@@ -151,7 +151,7 @@ fn codex_agents_are_understood() {
     assert_eq!((agent.name.as_str(), agent.persona.as_str()), ("pr_explorer", "Stay in exploration."));
     assert_eq!((agent.permission, agent.runner.as_deref()), (Permission::WorkspaceWrite, Some("codex")));
     assert!(support(&agent).contains(
-        &"sandbox_mode mapped: permission `workspace-write`; only a file of ours grants `full`".to_owned()
+        &"sandbox_mode mapped: permission `workspace-write`; only a file of Adjutant grants `full`".to_owned()
     ));
     assert_eq!(read(Program::Codex, "name = 3\n").unwrap_err(), "`name` cannot be `3`");
     assert!(read(Program::Codex, "a = 1\nname = \n").unwrap_err().ends_with("(line 2)"));

@@ -50,8 +50,8 @@ pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
     line.arg("exec");
     if documented {
         // These would be read as a command or a flag of `exec`.
-        let word = ["resume", "review", "fork", "help", "-"].contains(&spec.prompt);
-        if spec.fits_an_argument() && !word {
+        let is_subcommand = ["resume", "review", "fork", "help", "-"].contains(&spec.prompt);
+        if spec.fits_an_argument() && !is_subcommand {
             line.arg(spec.prompt);
         } else {
             line.arg("-").stdin(spec.prompt);

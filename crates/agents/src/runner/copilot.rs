@@ -131,7 +131,7 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind
             run.end = Some(match event["exitCode"].as_i64() {
                 Some(0) => Ok(()),
                 _ => Err(run.last_error.take().unwrap_or_else(|| {
-                    Failure::new(Class::Crashed, "it told of a failure without saying which")
+                    Failure::new(Class::Crashed, "it reported a failure without a reason")
                 })),
             });
             Vec::new()

@@ -154,7 +154,7 @@ impl RunAccumulator {
                 });
             }
             Cause::HubGone | Cause::Lost => {
-                return Some(Failure::new(Class::HubGone, "the hub went away while it ran"));
+                return Some(Failure::new(Class::HubGone, "the hub ended while it ran"));
             }
         }
         let code = match end.exit {

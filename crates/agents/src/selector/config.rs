@@ -233,8 +233,8 @@ mod tests {
             ("known, own keys", "runners:\n- name: codex\n  levels: [full]\n"),
             ("known, command", "runners:\n- name: codex\n  command: [codex]\n"),
         ];
-        let told: Vec<String> =
+        let results: Vec<String> =
             cases.iter().map(|(name, text)| format!("{name}: {}", is_set(text))).collect();
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(results.join("\n"));
     }
 }

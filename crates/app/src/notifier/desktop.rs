@@ -5,17 +5,17 @@ use tokio::sync::watch;
 use adjutant_net::channels::{Desktop, Notice};
 
 /// Shows the wanted notice as soon as the service takes it, until the sender is dropped. A notice that was wanted only
-/// while the service was busy is never shown.
+/// while the service was busy is never shown_key.
 pub(super) async fn show(desktop: Desktop, mut wanted_changes: watch::Receiver<Option<Notice>>) {
-    let mut shown: Option<String> = None;
+    let mut shown_key: Option<String> = None;
     // A machine without a desktop is logged once; later faults are logged at debug level.
     let mut has_warned = false;
     while wanted_changes.changed().await.is_ok() {
         let wanted = wanted_changes.borrow_and_update().clone();
-        let done = match (wanted, shown.take()) {
+        let done = match (wanted, shown_key.take()) {
             (Some(notice), _) => {
                 let done = desktop.show(&notice).await;
-                shown = Some(notice.key);
+                shown_key = Some(notice.key);
                 done
             }
             (None, Some(key)) => desktop.withdraw(&key).await,

@@ -170,9 +170,9 @@ impl<'a> Series<'a> {
         if civil == self.from || (recurrence.without.is_empty() && recurrence.without_days.is_empty()) {
             return Ok(false);
         }
-        let shown = resolve(civil, self.zone)?.0.datetime();
+        let resolved = resolve(civil, self.zone)?.0.datetime();
         Ok(recurrence.without.contains(&civil)
-            || recurrence.without.contains(&shown)
+            || recurrence.without.contains(&resolved)
             || recurrence.without_days.contains(&civil.date()))
     }
 

@@ -77,8 +77,8 @@ impl Overrides {
             return;
         };
         if let Some(own) = event.details.recurrence.take() {
-            let word = if own.rules.is_empty() { "RDATE" } else { "RRULE" };
-            event.remarks.push(Error::ChangeRepeats(word));
+            let property = if own.rules.is_empty() { "RDATE" } else { "RRULE" };
+            event.remarks.push(Error::ChangeRepeats(property));
         }
         if !event.rest {
             return;

@@ -43,8 +43,8 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
         at = end;
         let line = line.trim_end();
         let boundary = match line.split_once(':') {
-            Some((word, name)) if word.eq_ignore_ascii_case("BEGIN") => Some((true, name.trim())),
-            Some((word, name)) if word.eq_ignore_ascii_case("END") => Some((false, name.trim())),
+            Some((boundary, name)) if boundary.eq_ignore_ascii_case("BEGIN") => Some((true, name.trim())),
+            Some((boundary, name)) if boundary.eq_ignore_ascii_case("END") => Some((false, name.trim())),
             _ => None,
         };
         let Some((begins, name)) = boundary else { continue };

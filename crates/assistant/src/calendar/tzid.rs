@@ -120,7 +120,7 @@ mod tests {
         );
         assert!(zones.get("Moon base").is_none());
         let event = "BEGIN:VEVENT\r\nDTSTART;X=1;TZID=\"Berlin office\":20260101T100000\r\nSUMMARY:Berlin\r\n  office\r\nEND:VEVENT\r\n";
-        let told = zones.with_iana_names(event);
-        assert_eq!(told, event.replace("\"Berlin office\"", "Europe/Berlin"));
+        let named_by_iana = zones.with_iana_names(event);
+        assert_eq!(named_by_iana, event.replace("\"Berlin office\"", "Europe/Berlin"));
     }
 }

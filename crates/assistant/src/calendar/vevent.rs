@@ -57,7 +57,7 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
         value.unwrap_or_default().trim().to_owned()
     };
     let mut notes = Vec::new();
-    let mut attendees: Vec<_> = event.properties(&ICalendarProperty::Attendee).filter_map(person).collect();
+    let mut attendees: Vec<_> = event.properties(&ICalendarProperty::Attendee).filter_map(attendee).collect();
     if attendees.len() > MAX_ATTENDEES {
         notes.push(format!("{} people are invited; the first {MAX_ATTENDEES} are kept", attendees.len()));
         attendees.truncate(MAX_ATTENDEES);
@@ -80,8 +80,8 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
             .unwrap_or_default(),
         organizer: event
             .property(&ICalendarProperty::Organizer)
-            .and_then(person)
-            .map(|person| if person.email.is_empty() { person.name } else { person.email })
+            .and_then(attendee)
+            .map(|one| if one.email.is_empty() { one.name } else { one.email })
             .unwrap_or_default(),
         attendees,
         notes,
@@ -123,7 +123,7 @@ fn other(event: &ICalendarComponent, name: &str) -> String {
     value.unwrap_or_default().to_owned()
 }
 
-fn person(entry: &ICalendarEntry) -> Option<Attendee> {
+fn attendee(entry: &ICalendarEntry) -> Option<Attendee> {
     let value = entry.values.first()?.as_text()?;
     let email = match value.split_once(':') {
         Some((scheme, address)) if scheme.eq_ignore_ascii_case("mailto") => address,
@@ -156,15 +156,15 @@ fn not_a_time(property: &'static str, value: Option<&ICalendarValue>) -> Error {
 fn time(
     event: &ICalendarComponent,
     name: &ICalendarProperty,
-    word: &'static str,
+    property: &'static str,
     zones: &Zones,
 ) -> Result<Option<Stamp>, Error> {
     let Some(entry) = event.property(name) else { return Ok(None) };
     match entry.values.first() {
         Some(ICalendarValue::PartialDateTime(found)) => {
-            Stamp::read(found, zone_of(entry), zones, word).map(Some)
+            Stamp::read(found, zone_of(entry), zones, property).map(Some)
         }
-        other => Err(not_a_time(word, other)),
+        other => Err(not_a_time(property, other)),
     }
 }
 
@@ -223,9 +223,9 @@ fn recurrence(
 ) -> Result<Option<Recurrence>, Error> {
     let mut found = Recurrence::default();
     let clock = Clock::of(when);
-    let mut guessed = |stamp: &Stamp, word| {
-        if clock.guesses(stamp) && !remarks.contains(&Error::TimeForADay(word)) {
-            remarks.push(Error::TimeForADay(word));
+    let mut guessed = |stamp: &Stamp, property| {
+        if clock.guesses(stamp) && !remarks.contains(&Error::TimeForADay(property)) {
+            remarks.push(Error::TimeForADay(property));
         }
     };
     let mut days_with_a_length = false;
@@ -311,8 +311,12 @@ enum End<'a> {
     After(&'a ICalendarDuration),
 }
 
-fn dates<'a>(entry: &'a ICalendarEntry, word: &'static str, zones: &Zones) -> Result<Vec<Listed<'a>>, Error> {
-    let stamp = |found: &PartialDateTime| Stamp::read(found, zone_of(entry), zones, word);
+fn dates<'a>(
+    entry: &'a ICalendarEntry,
+    property: &'static str,
+    zones: &Zones,
+) -> Result<Vec<Listed<'a>>, Error> {
+    let stamp = |found: &PartialDateTime| Stamp::read(found, zone_of(entry), zones, property);
     let read = |value: &'a ICalendarValue| {
         Ok(match value {
             ICalendarValue::PartialDateTime(found) => Listed { at: stamp(found)?, end: None },
@@ -322,7 +326,7 @@ fn dates<'a>(entry: &'a ICalendarEntry, word: &'static str, zones: &Zones) -> Re
             ICalendarValue::Period(ICalendarPeriod::Duration { start, duration }) => {
                 Listed { at: stamp(start)?, end: Some(End::After(duration)) }
             }
-            other => return Err(not_a_time(word, Some(other))),
+            other => return Err(not_a_time(property, Some(other))),
         })
     };
     entry.values.iter().map(read).collect()

@@ -84,6 +84,6 @@ async fn speak(senders: &Senders, message: &OutgoingMessage<'_>, words: &str) ->
 
 /// A text within XML.
 fn escaped(text: &str) -> String {
-    let plain: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
-    plain.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let printable: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
+    printable.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -42,8 +42,8 @@ pub(crate) fn planner_prompt(situation: &Situation<'_>) -> PlannerPrompt {
     let rules: Vec<Value> =
         rules.iter().map(|rule| json!({"kind": rule.kind, "terms": rule.terms})).collect();
     // A planned or failed notification does not count as sent.
-    let told = history.iter().filter(|one| counts(one.status));
-    let told: Vec<Value> = told
+    let sent = history.iter().filter(|one| counts(one.status));
+    let sent: Vec<Value> = sent
         .map(|one| json!({"channel": one.channel, "status": one.status, "due": spoken(one.due_at, zone)}))
         .collect();
     let situation = json!({
@@ -68,7 +68,7 @@ pub(crate) fn planner_prompt(situation: &Situation<'_>) -> PlannerPrompt {
         },
         "possible_channels": ways,
         "rules": rules,
-        "told_already": told,
+        "sent_already": sent,
     });
     let user = serde_json::to_string_pretty(&situation).unwrap_or_default();
     PlannerPrompt { system: POLICY, user, schema: schema() }

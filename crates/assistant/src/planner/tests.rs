@@ -229,8 +229,8 @@ fn what_was_told_counts_and_is_not_told_again() {
     case.history = vec![sent.clone(), waits, cancelled];
     assert_eq!(told(&case, &case.plan()), ["Wed 25 13:45 call"]);
     let asked: Value = serde_json::from_str(&planner_prompt(&case.situation()).user).unwrap();
-    assert_eq!(asked["told_already"].as_array().map(Vec::len), Some(1), "{asked}");
-    assert_eq!(asked["told_already"][0]["status"], "sent");
+    assert_eq!(asked["sent_already"].as_array().map(Vec::len), Some(1), "{asked}");
+    assert_eq!(asked["sent_already"][0]["status"], "sent");
     case.history = vec![sent; 3];
     assert_eq!(by(&case.plan()).iter().filter(|by| **by == "limit").count(), 1);
     // A call that waits is one of those that may be made; a cancelled one is not.

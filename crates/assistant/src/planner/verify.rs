@@ -60,7 +60,7 @@ fn silence(situation: &Situation<'_>, proposal: &Proposal, effects: &RuleEffects
         Some(why) => Some(reason("event", why.to_owned())),
         None if effects.silent.is_some() => effects.silent.clone(),
         None if !proposal.notify || proposal.plan.is_empty() => {
-            Some(reason("proposal", "it proposes to tell nothing".to_owned()))
+            Some(reason("proposal", "it proposes no notification".to_owned()))
         }
         None => None,
     }
@@ -160,7 +160,7 @@ fn possible(
     };
     if unwanted {
         let instead = if prefers == ChannelPreference::Popup { Channel::Popup } else { Channel::Email };
-        let why = format!("{} wants to be told by {}, not by {}", user.name, instead.name(), channel.name());
+        let why = format!("{} wants notifications by {}, not by {}", user.name, instead.name(), channel.name());
         reasons.push(reason("channel", why));
         channel = instead;
     }
@@ -172,7 +172,7 @@ fn possible(
         Channel::Call => &[Channel::Email, Channel::Popup, Channel::Desktop],
         _ => &[Channel::Popup, Channel::Email, Channel::Desktop],
     };
-    let why = format!("{} cannot be told by {} here", user.name, channel.name());
+    let why = format!("{} cannot be reached by {} here", user.name, channel.name());
     let Some(other) = others.iter().copied().find(|other| reaches(situation, *other)) else {
         return Err(reason("channel", format!("{why}, nor by another way")));
     };
@@ -222,12 +222,12 @@ fn weekend(
 /// Chooses among the possible notifications: the urgent and the near first, at most three with those that were sent,
 /// apart from each other.
 fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<Reason>) -> Vec<Planned> {
-    let told: Vec<_> = situation.history.iter().filter(|one| counts(one.status)).collect();
-    let calls = told.iter().filter(|one| one.channel == Channel::Call).count();
+    let sent: Vec<_> = situation.history.iter().filter(|one| counts(one.status)).collect();
+    let calls = sent.iter().filter(|one| one.channel == Channel::Call).count();
     let mut calls_left = usize::try_from(situation.user.preferences.max_calls)
         .unwrap_or(MAX_NOTIFICATIONS)
         .saturating_sub(calls);
-    let mut left = MAX_NOTIFICATIONS.saturating_sub(told.len());
+    let mut left = MAX_NOTIFICATIONS.saturating_sub(sent.len());
     // One step may go two ways at once. Of steps that were moved to the same time the earliest one will do: what the
     // later ones were to say comes too soon.
     let first: Vec<(Timestamp, u32)> = found.iter().map(|one| (one.due_at, minutes(one.offset))).collect();
@@ -247,7 +247,7 @@ fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<
         let near = |at: Timestamp, channel: Channel| {
             at.duration_since(one.due_at).abs() < MIN_SPACING && (at != one.due_at || channel == one.channel)
         };
-        let why = if told.iter().any(|old| near(old.sent_at.unwrap_or(old.due_at), old.channel)) {
+        let why = if sent.iter().any(|old| near(old.sent_at.unwrap_or(old.due_at), old.channel)) {
             ("spacing", format!("another notification was sent around {when}"))
         } else if chosen.iter().any(|other| near(other.due_at, other.channel)) {
             ("spacing", format!("another notification is planned around {when}"))

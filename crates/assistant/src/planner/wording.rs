@@ -44,8 +44,8 @@ pub(super) fn wording(
     if let Some(unfit) = proposed.iter().find_map(|text| unfit(text)) {
         return (own, Some(unfit));
     }
-    let choose = |text: &str, most: usize, other: &str| {
-        let text: String = text.trim().chars().take(most).collect();
+    let choose = |text: &str, limit: usize, other: &str| {
+        let text: String = text.trim().chars().take(limit).collect();
         if text.is_empty() { other.to_owned() } else { text }
     };
     let subject = choose(&step.subject.replace('\n', " "), MAX_SUBJECT, &own.subject);
