@@ -73,7 +73,8 @@ fn a_service_that_refuses_is_asked_again_and_given_up_after_the_last_try() {
         (outcomes(&home, &one) == ["failed"]).then_some(())
     });
     drop(hub);
-    // As if the tries between had been made and had waited.
+    // As if the tries between had been made and had waited until the event began.
+    alter(&home, "UPDATE occurrences SET starts_at = 0");
     alter(
         &home,
         "INSERT INTO attempts (notification_id, attempt, started_at, ended_at, outcome) \
