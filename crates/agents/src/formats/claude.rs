@@ -50,7 +50,10 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
             }
             Some("bypassPermissions") => {
                 agent.permission = Permission::WorkspaceWrite;
-                agent.report_mapped(key, "permission `workspace-write`; only a file of Adjutant grants `full`");
+                agent.report_mapped(
+                    key,
+                    "permission `workspace-write`; only a file of Adjutant grants `full`",
+                );
             }
             _ => agent.report_unsupported(key, "nobody can be asked; the permission level decides"),
         }

@@ -46,7 +46,10 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
             }
             ("sandbox_mode", Some("danger-full-access")) => {
                 agent.permission = Permission::WorkspaceWrite;
-                agent.report_mapped(key, "permission `workspace-write`; only a file of Adjutant grants `full`");
+                agent.report_mapped(
+                    key,
+                    "permission `workspace-write`; only a file of Adjutant grants `full`",
+                );
             }
             ("name" | "description" | "developer_instructions" | "model" | "sandbox_mode", _) => {
                 return Err(format!("`{key}` cannot be {}", quoted(value)));

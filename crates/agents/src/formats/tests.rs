@@ -150,9 +150,12 @@ fn codex_agents_are_understood() {
     let agent = read(Program::Codex, text).unwrap();
     assert_eq!((agent.name.as_str(), agent.persona.as_str()), ("pr_explorer", "Stay in exploration."));
     assert_eq!((agent.permission, agent.runner.as_deref()), (Permission::WorkspaceWrite, Some("codex")));
-    assert!(support(&agent).contains(
-        &"sandbox_mode mapped: permission `workspace-write`; only a file of Adjutant grants `full`".to_owned()
-    ));
+    assert!(
+        support(&agent).contains(
+            &"sandbox_mode mapped: permission `workspace-write`; only a file of Adjutant grants `full`"
+                .to_owned()
+        )
+    );
     assert_eq!(read(Program::Codex, "name = 3\n").unwrap_err(), "`name` cannot be `3`");
     assert!(read(Program::Codex, "a = 1\nname = \n").unwrap_err().ends_with("(line 2)"));
     assert_eq!(read(Program::Codex, "description = \"a\"").unwrap_err(), "it has no persona");

@@ -160,7 +160,8 @@ fn possible(
     };
     if unwanted {
         let instead = if prefers == ChannelPreference::Popup { Channel::Popup } else { Channel::Email };
-        let why = format!("{} wants notifications by {}, not by {}", user.name, instead.name(), channel.name());
+        let why =
+            format!("{} wants notifications by {}, not by {}", user.name, instead.name(), channel.name());
         reasons.push(reason("channel", why));
         channel = instead;
     }
