@@ -7,4 +7,5 @@ mod resources;
 
 pub use contract::contract;
 pub use prompts::{get, list as prompts};
-pub use resources::{MAX_LISTED_USERS, digest, is_resource_uri, list as resources, read, serves, templates};
+pub(crate) use resources::{MAX_LISTED_USERS, is_resource_uri};
+pub use resources::{digest, list as resources, read, serves, templates};

@@ -41,7 +41,7 @@ impl Connection {
     }
 
     /// Whether a cancelled request gets a response, as in the assistant's contract.
-    pub fn answers_cancelled(&self) -> bool {
+    pub(crate) fn answers_cancelled(&self) -> bool {
         self.selection == Some(ToolsetSelection::Assistant)
             && self.revision().is_none_or(|revision| revision == Revision::V2024_11_05)
     }

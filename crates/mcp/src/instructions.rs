@@ -26,7 +26,7 @@ const UNDELIVERED: &str = "An answer may carry news of what you asked for earlie
 of finished tasks. Each is told once, so use it.";
 
 /// Returns the instructions of a server that has these toolsets.
-pub fn for_toolsets(has: impl Fn(Toolset) -> bool) -> String {
+pub(crate) fn for_toolsets(has: impl Fn(Toolset) -> bool) -> String {
     let mut parts: Vec<&str> = Toolset::ALL
         .into_iter()
         .filter(|toolset| has(*toolset))

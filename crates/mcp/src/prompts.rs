@@ -14,7 +14,7 @@ use crate::protocol_version::Revision;
 use crate::tools::prompts::{record_expansion, record_refusal};
 use adjutant_prompts as prompts;
 use adjutant_prompts::{Catalogue, Error, Inputs};
-pub use argument_form::missing_arguments;
+pub(crate) use argument_form::missing_arguments;
 
 /// Prompts on one page of `prompts/list`.
 const PAGE_SIZE: usize = 1000;

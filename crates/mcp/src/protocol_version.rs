@@ -79,7 +79,7 @@ pub(crate) fn is_stateless(meta: &RequestMetaObject) -> bool {
 const LIST_TTL_MS: u64 = 10_000;
 
 /// Returns the `ttlMs` of a list; revisions before 2026-07-28 have none. Every list is only for its client.
-pub fn list_ttl_ms(revision: Revision) -> Option<u64> {
+pub(crate) fn list_ttl_ms(revision: Revision) -> Option<u64> {
     (revision == Revision::V2026_07_28).then_some(LIST_TTL_MS)
 }
 

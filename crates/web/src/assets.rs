@@ -1,8 +1,8 @@
-//! The style sheet, the script and the icon: compiled in. Script and icon are named by their content, so that a
-//! browser may keep them for good.
+//! The style sheet, the script and the icon, which are compiled in. The names of script and icon contain a hash of their
+//! content, so that a browser may keep them for ever.
 //!
-//! The style sheet stands in each page: a browser paints nothing before it has it, and a second request through
-//! its processes cost half of the first paint (`docs/performance.md`).
+//! Each page contains the style sheet: a browser paints nothing without it, and a second request took half of the time to
+//! the first paint (`docs/performance.md`).
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -15,20 +15,20 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-/// Where they are served.
+/// The folder of the served files.
 pub(super) const FOLDER: &str = "/static/";
 
-/// One file that pages refer to.
+/// A file that pages refer to.
 pub(super) struct Asset {
-    /// The absolute path it is served at.
+    /// The absolute path of the served file.
     pub(super) path: String,
     kind: &'static str,
     text: &'static str,
 }
 
-/// The style sheet, as it stands in a page.
+/// The style sheet of every page.
 pub(super) const STYLE: &str = include_str!("../static/style.css");
-/// The source of style that a page's policy allows: this very sheet (Content Security Policy 3, section 2.3.1).
+/// The source of style that a page's policy allows: this sheet (Content Security Policy 3, section 2.3.1).
 pub(super) static STYLE_SOURCE: LazyLock<String> =
     LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(STYLE))));
 pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
@@ -59,7 +59,7 @@ fn respond(asset: &'static Asset) -> impl IntoResponse {
         (header::CONTENT_TYPE, asset.kind),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // An icon opened on its own is a document; it must not be able to do anything either.
+        // An icon that is opened directly is a document, which must not be able to act either.
         (header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"),
     ];
     (headers, asset.text)

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use adjutant_app::App;
 use adjutant_assistant::feed::digest;
 
-/// Under which all feeds lie.
+/// The folder of all feeds.
 pub(super) const FOLDER: &str = "/feeds/";
 
 pub(super) async fn show(
@@ -36,13 +36,13 @@ pub(super) async fn show(
         Err(error) => return failed(error),
     };
     let etag = format!("\"{}\"", digest(&text));
-    // What a program keeps is its own; it asks each time whether that still holds.
-    let kept = (CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    // A calendar program may keep the feed, but has to ask each time whether it is current.
+    let cache_control = (CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     if has(&headers, &etag) {
-        return (StatusCode::NOT_MODIFIED, [kept], [(ETAG, etag)]).into_response();
+        return (StatusCode::NOT_MODIFIED, [cache_control], [(ETAG, etag)]).into_response();
     }
     let kind = (CONTENT_TYPE, HeaderValue::from_static("text/calendar; charset=utf-8"));
-    ([kind, kept], [(ETAG, etag)], text).into_response()
+    ([kind, cache_control], [(ETAG, etag)], text).into_response()
 }
 
 /// Whether the reader has this version already (RFC 9110 13.1.2: compared weakly).

@@ -1,8 +1,8 @@
-//! The CSRF token of every form that changes something: a page of another site cannot read it.
+//! The CSRF token of every form that changes something. A page of another site cannot read it.
 //!
-//! The guard refuses foreign origins already, and the login cookie is `SameSite=Strict`; this is the lock behind
-//! those two. The token is a random number of this process: it says that the form came out of one of our pages,
-//! which only a logged-in browser gets to see. It says nothing about who sat at the keyboard.
+//! The guard rejects foreign origins already, and the login cookie is `SameSite=Strict`; the token is a third check. It
+//! is a random number of this process, so it proves that the form came from a page of this console, which only a
+//! logged-in browser receives. It does not prove which person sent the form.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -28,9 +28,8 @@ pub(super) fn token() -> Result<&'static str, Failure> {
     TOKEN.as_deref().map_err(Failure::internal)
 }
 
-/// Refuses a form that does not carry the token, or carries that of an earlier hub. The comparison takes the same
-/// time wherever they differ.
-pub(super) fn check(fields: &[(String, String)]) -> Result<(), Failure> {
-    let given = fields.iter().find(|(name, _)| name == FIELD).map_or("", |(_, value)| value);
-    if bool::from(given.as_bytes().ct_eq(token()?.as_bytes())) { Ok(()) } else { Err(Failure::Stale) }
+/// Rejects a form with another token, such as that of an earlier hub. The comparison takes the same time wherever the
+/// tokens differ.
+pub(super) fn check(sent: &str) -> Result<(), Failure> {
+    if bool::from(sent.as_bytes().ct_eq(token()?.as_bytes())) { Ok(()) } else { Err(Failure::Stale) }
 }

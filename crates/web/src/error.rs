@@ -5,52 +5,34 @@ use std::fmt::Display;
 /// A reason to ask a browser for a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Login {
-    /// It shows no login. One that has it keeps it to itself when it is sent here from elsewhere, so the page is
-    /// offered again.
+    /// The request has no login. A logged-in browser does not send its login if another site opens the address, so the
+    /// page offers to open it again.
     Missing,
-    /// The link that it opened is worth nothing any more.
+    /// The opened link has expired or was used before.
     Spent,
 }
 
 /// A request that gets no page.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// There is no prompt of this name; the names that are close to it.
-    NoPrompt {
+    /// There is no item of this kind (`prompt`, `agent`, `question`, `task`, `thread`) and name; `near` has similar names.
+    NotFound {
+        kind: &'static str,
         name: String,
         near: Vec<String>,
     },
-    /// The prompt's file is there, but it cannot be served.
-    BrokenPrompt {
+    /// The file of a prompt or an agent exists, but it cannot be served.
+    Broken {
+        kind: &'static str,
         name: String,
         reason: String,
     },
-    /// There is no agent of this name; the names that are close to it.
-    NoAgent {
-        name: String,
-        near: Vec<String>,
-    },
-    /// The agent's file is there, but it cannot be served.
-    BrokenAgent {
-        name: String,
-        reason: String,
-    },
-    /// There is no question of this name.
-    NoQuestion {
-        ticket: String,
-    },
-    /// There is no task of this name.
-    NoTask {
-        id: String,
-    },
-    /// There is no thread of this name.
-    NoThread {
-        id: String,
-    },
+    /// The name is an alias; the page has this path.
+    Moved(String),
     NoPage,
-    /// The form is not one of this hub's pages, or the page is older than the hub.
+    /// The form is not from one of this hub's pages, or the page is older than the hub.
     Stale,
-    /// The browser has not shown a login.
+    /// The browser is not logged in.
     LoginNeeded(Login),
     /// The request itself is wrong; the sentence says how.
     BadRequest(&'static str),
@@ -60,11 +42,16 @@ pub(super) enum Failure {
     TooLarge,
     /// Too many live streams at once.
     Busy,
-    /// Our fault; the log has the detail.
+    /// An internal error; the log has the detail.
     Internal,
 }
 
 impl Failure {
+    /// Returns the failure of a request for an unknown item.
+    pub(super) fn not_found(kind: &'static str, name: String) -> Self {
+        Self::NotFound { kind, name, near: Vec::new() }
+    }
+
     /// Logs an error that the reader cannot do anything about.
     pub(super) fn internal(error: impl Display) -> Self {
         tracing::error!(error = %error, "page failed");
@@ -72,12 +59,12 @@ impl Failure {
     }
 }
 
-/// Answers a path that no route has.
+/// Answers a path without a route.
 pub(super) async fn no_such_page() -> Failure {
     Failure::NoPage
 }
 
-/// Answers a route's path asked with another method.
+/// Answers a path that has a route for another method.
 pub(super) async fn wrong_method() -> Failure {
     Failure::WrongMethod
 }

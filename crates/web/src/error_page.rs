@@ -1,7 +1,7 @@
 //! The error page: the only place that maps failures to HTTP statuses.
 
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use minijinja::{Value, context};
 
 use super::error::{Failure, Login};
@@ -9,26 +9,23 @@ use super::page::{self, Place};
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
+        let (kind, name, near) = match &self {
+            Self::NotFound { kind, name, near } => (*kind, Some(name), near.as_slice()),
+            Self::Broken { kind, name, .. } => (*kind, Some(name), &[][..]),
+            _ => ("", None, &[][..]),
+        };
+        let [no_such, not_served] = [format!("No such {kind}"), format!("This {kind} cannot be served")];
+        let not_found = StatusCode::NOT_FOUND;
         let (status, title, text) = match &self {
-            Self::NoPrompt { .. } => (StatusCode::NOT_FOUND, "No such prompt", None),
-            Self::BrokenPrompt { reason, .. } => {
-                (StatusCode::NOT_FOUND, "This prompt cannot be served", Some(reason.as_str()))
-            }
-            Self::NoAgent { .. } => (StatusCode::NOT_FOUND, "No such agent", None),
-            Self::BrokenAgent { reason, .. } => {
-                (StatusCode::NOT_FOUND, "This agent cannot be served", Some(reason.as_str()))
-            }
-            Self::NoTask { .. } => (StatusCode::NOT_FOUND, "No such task", None),
-            Self::NoThread { .. } => (StatusCode::NOT_FOUND, "No such thread", None),
-            Self::NoQuestion { .. } => (StatusCode::NOT_FOUND, "No such question", None),
+            Self::Moved(path) => return (page::headers(), Redirect::temporary(path)).into_response(),
+            Self::NotFound { .. } => (not_found, no_such.as_str(), None),
+            Self::Broken { reason, .. } => (not_found, not_served.as_str(), Some(reason.as_str())),
+            Self::NoPage => (not_found, "No such page", Some("The console has no page at this address.")),
             Self::Stale => (
                 StatusCode::FORBIDDEN,
                 "Nothing was done",
                 Some("This form is older than the running hub. Go back, reload the page, and send it again."),
             ),
-            Self::NoPage => {
-                (StatusCode::NOT_FOUND, "No such page", Some("The console has no page at this address."))
-            }
             Self::LoginNeeded(login) => {
                 let text = match login {
                     Login::Missing => "This browser is not logged in.",
@@ -58,23 +55,14 @@ impl IntoResponse for Failure {
                 Some("The hub's log has the error."),
             ),
         };
-        let (kind, name, near): (_, _, &[String]) = match &self {
-            Self::NoPrompt { name, near } => ("prompt", Some(name), near),
-            Self::BrokenPrompt { name, .. } => ("prompt", Some(name), &[]),
-            Self::NoAgent { name, near } => ("agent", Some(name), near),
-            Self::BrokenAgent { name, .. } => ("agent", Some(name), &[]),
-            Self::NoTask { id } => ("task", Some(id), &[]),
-            Self::NoThread { id } => ("thread", Some(id), &[]),
-            Self::NoQuestion { ticket } => ("question", Some(ticket), &[]),
-            _ => ("", None, &[]),
-        };
         let near: Vec<Value> = near.iter().map(Value::from).collect();
         let login = matches!(self, Self::LoginNeeded(_));
         let again = matches!(self, Self::LoginNeeded(Login::Missing));
         let place = if login { Place::Outside } else { Place::Nowhere };
         let values = context! { login, again, status => status.as_u16(), title, text, kind, name, near };
-        // The error page itself may be what fails; then a line of text has to do.
-        page::bare(status, place, "error.html", values)
-            .unwrap_or_else(|_| (status, [(header::CACHE_CONTROL, "no-store")], title).into_response())
+        // The error page itself may have failed; then the response is a line of text.
+        page::bare(status, place, "error.html", values).unwrap_or_else(|_| {
+            (status, [(header::CACHE_CONTROL, "no-store")], title.to_owned()).into_response()
+        })
     }
 }

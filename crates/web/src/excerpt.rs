@@ -4,12 +4,12 @@ use minijinja::{Value, context};
 
 use adjutant_base::text::escape_invisible;
 
-/// Bytes that are shown of one text. A task may have a megabyte, and nobody reads it on a page.
-const SHOWN: usize = 64 * 1024;
+/// Maximum bytes of one text on a page, because a task may have a megabyte.
+const MAX_BYTES: usize = 64 * 1024;
 
 /// Returns the part of a text that is shown.
 pub(super) fn beginning(text: &str) -> &str {
-    &text[..text.floor_char_boundary(SHOWN)]
+    &text[..text.floor_char_boundary(MAX_BYTES)]
 }
 
 /// Returns a text for the template `sheet.html`.

@@ -1,7 +1,7 @@
 //! The browser console: pages rendered here, readable without script, live with it.
 //!
-//! One page is a query, a template and its posts. The `http` door mounts [`router`] behind its guard and login;
-//! nothing here decides who may look.
+//! One page is a query, a template and its posts. The `http` interface serves [`router`] to requests that passed its guard
+//! and its login; nothing here checks a login.
 
 mod assets;
 mod calendar_feed;
@@ -15,6 +15,7 @@ mod markdown;
 mod page;
 mod pages;
 mod prompt_form;
+mod request;
 mod sse;
 mod timefmt;
 
@@ -66,12 +67,12 @@ pub fn router(app: Arc<App>) -> Router {
         .layer(DefaultBodyLimit::max(body_limit))
 }
 
-/// Whether a path is a file that every page needs, also the one that asks for a login. They hold nothing private.
+/// Whether a path is a file that every page needs, even the page that asks for a login. Such files hold nothing private.
 pub fn is_asset(path: &str) -> bool {
     path.starts_with(assets::FOLDER)
 }
 
-/// Whether a path is a calendar for other programs, whose address is the secret that it asks for.
+/// Whether a path is a calendar feed for other programs. The address of a feed is its secret.
 pub fn is_feed(path: &str) -> bool {
     path.starts_with(calendar_feed::FOLDER)
 }

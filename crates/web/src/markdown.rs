@@ -1,8 +1,8 @@
 //! Markdown of agents as safe HTML: no raw HTML, no remote images, every link with its whole address.
 //!
-//! The text is a stranger's, and a person decides by it. So what Markdown would hide is shown: HTML stands there as
-//! text, an image as its words and its address, a link with where it leads. Headings are strong words, so that a
-//! message cannot pass for a part of the page.
+//! The text is untrusted, and a user decides by it. So everything that Markdown would hide is shown: HTML as text, an image
+//! as its text and its address, a link with its address. Headings are bold text, so that a message cannot imitate a part
+//! of the page.
 
 use std::fmt::Write as _;
 
@@ -10,24 +10,24 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::highlight::{diff, marked};
 
-/// Returns a message as HTML. A unified diff that stands in it, fenced or bare, is shown as a diff.
+/// Returns a message as HTML. A unified diff in the message, fenced or bare, is shown as a diff.
 pub(super) fn html(message: &str) -> String {
     let mut html = String::with_capacity(message.len() * 2);
     for part in parts(message) {
         match part {
-            Part::Words(text) => words(&mut html, text),
-            Part::Diff(text) => sheet(&mut html, text),
+            Part::Markdown(text) => markdown(&mut html, text),
+            Part::Diff(text) => diff_sheet(&mut html, text),
         }
     }
     html
 }
 
 enum Part<'a> {
-    Words(&'a str),
+    Markdown(&'a str),
     Diff(&'a str),
 }
 
-/// Parts a message where a bare diff begins and ends; within a fence nothing is bare.
+/// Splits a message where a bare diff begins and ends; within a fence nothing is bare.
 fn parts(message: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut begin, mut at, mut fenced, mut in_diff) = (0, 0, false, false);
@@ -39,21 +39,21 @@ fn parts(message: &str) -> Vec<Part<'_>> {
         }
         let opens = line.starts_with("diff --git ")
             || line.starts_with("--- ") && lines.peek().is_some_and(|next| next.starts_with("+++ "));
-        let turns = if in_diff { !opens && !continues(line) } else { opens && !fenced };
-        if turns {
+        let is_border = if in_diff { !opens && !continues(line) } else { opens && !fenced };
+        if is_border {
             let text = &message[begin..at];
-            parts.push(if in_diff { Part::Diff(text) } else { Part::Words(text) });
+            parts.push(if in_diff { Part::Diff(text) } else { Part::Markdown(text) });
             (begin, in_diff) = (at, !in_diff);
             fenced = !in_diff && fence;
         }
         at += line.len();
     }
     let text = &message[begin..];
-    parts.push(if in_diff { Part::Diff(text) } else { Part::Words(text) });
+    parts.push(if in_diff { Part::Diff(text) } else { Part::Markdown(text) });
     parts
 }
 
-/// Whether a line can stand in a diff.
+/// Whether a line can be part of a diff.
 fn continues(line: &str) -> bool {
     const HEADS: [&str; 10] = [
         "index ",
@@ -70,7 +70,7 @@ fn continues(line: &str) -> bool {
     line.starts_with([' ', '+', '-', '\\']) || HEADS.iter().any(|head| line.starts_with(head))
 }
 
-fn sheet(html: &mut String, text: &str) {
+fn diff_sheet(html: &mut String, text: &str) {
     html.push_str(
         "<pre class=\"sheet diff\" tabindex=\"0\" role=\"group\" aria-label=\"A change as a diff\">",
     );
@@ -78,7 +78,7 @@ fn sheet(html: &mut String, text: &str) {
     html.push_str("</pre>\n");
 }
 
-fn words(html: &mut String, text: &str) {
+fn markdown(html: &mut String, text: &str) {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     // The text of a code block, which may turn out to be a diff, and the addresses of the links that are open.
     let mut code: Option<(bool, String)> = None;
@@ -90,7 +90,7 @@ fn words(html: &mut String, text: &str) {
                 Some((_, code)) => code.push_str(&text),
                 None => html.push_str(&marked(&text)),
             },
-            // Markup is shown as what it is.
+            // HTML is shown as text.
             Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => {
                 let _ = write!(html, "<code>{}</code>", marked(&text));
             }
@@ -106,7 +106,7 @@ fn words(html: &mut String, text: &str) {
             Event::End(TagEnd::CodeBlock) => {
                 let (is_diff, text) = code.take().unwrap_or_default();
                 if is_diff {
-                    sheet(html, &text);
+                    diff_sheet(html, &text);
                 } else {
                     html.push_str("<pre class=\"sheet\" tabindex=\"0\" role=\"group\" aria-label=\"Code\">");
                     html.push_str(&marked(text.trim_end_matches('\n')));
@@ -118,9 +118,9 @@ fn words(html: &mut String, text: &str) {
             }
             Event::End(TagEnd::Link | TagEnd::Image) => {
                 let url = links.pop().unwrap_or_default();
-                // A link whose words are its address needs it once.
-                if let Some(words) = html.strip_suffix(&marked(&url)) {
-                    html.truncate(words.len());
+                // A link with its address as text needs the address once.
+                if let Some(before) = html.strip_suffix(&marked(&url)) {
+                    html.truncate(before.len());
                 }
                 html.push_str(&address(&url));
             }
@@ -132,7 +132,7 @@ fn words(html: &mut String, text: &str) {
                 html.push_str(closing(tag, in_head));
                 in_head &= tag != TagEnd::TableHead;
             }
-            // Not switched on.
+            // These extensions are off.
             Event::FootnoteReference(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 html.push_str(&marked(&text));
             }
@@ -140,12 +140,12 @@ fn words(html: &mut String, text: &str) {
     }
 }
 
-/// Returns where a link leads, in full. Only a plain web address can be followed: what holds other characters may
-/// look like what it is not.
+/// Returns the whole address of a link. Only a web address of ASCII characters can be opened, because other characters
+/// may imitate another address.
 fn address(url: &str) -> String {
     let shown = marked(url);
-    let plain = url.bytes().all(|byte| byte.is_ascii_graphic());
-    if plain && (url.starts_with("https://") || url.starts_with("http://")) {
+    let is_ascii = url.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_ascii && (url.starts_with("https://") || url.starts_with("http://")) {
         format!(
             " <a class=\"address\" href=\"{shown}\" target=\"_blank\" rel=\"noopener noreferrer\">{shown}</a>"
         )

@@ -2,10 +2,8 @@
 
 use std::sync::LazyLock;
 
-use axum::Form;
-use axum::extract::rejection::FormRejection;
 use axum::http::{HeaderName, StatusCode, header};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Output, State, UndefinedBehavior, Value, context};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -31,13 +29,13 @@ pub(super) const SECTIONS: [(&str, &str); 10] = [
     ("Settings", "/settings"),
 ];
 
-/// The room that wears the number of what waits for the person.
+/// The section that shows the number of pending questions.
 const QUESTIONS: &str = "/questions";
 
-/// What is encoded in a path: all but letters, digits, the marks of RFC 3986 (section 2.3) and `/`.
+/// The characters that a path encodes: all but letters, digits, the marks of RFC 3986 (section 2.3) and `/`.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
-/// Every page's policy: nothing but our own files and the one style sheet, and nobody may frame us.
+/// Every page's policy: only the hub's own files and the one style sheet, and no frames.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     format!(
         "default-src 'none'; style-src {}; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
@@ -85,16 +83,17 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
     Ok(templates)
 });
 
-/// Headers of everything that is not a file with a hashed name. A referrer of `no-referrer` would turn the
-/// `Origin` of our own forms into `null`, which the guard refuses.
+/// Headers of every response but the files with a hashed name. A referrer policy of `no-referrer` would turn the `Origin`
+/// of the console's forms into `null`, which the guard rejects.
 pub(super) fn headers() -> [(HeaderName, &'static str); 5] {
     [
         (header::CONTENT_SECURITY_POLICY, POLICY.as_str()),
         (header::CACHE_CONTROL, "no-store"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "same-origin"),
-        // A process for this origin, port included. An opener policy would make the browser begin another process
-        // at the first page, a third of the time to its paint; whoever holds our window can but lead it away.
+        // A separate process for this origin with its port. An opener policy would make the browser start another process
+        // at the first page, which costs a third of the time to its paint. A window that opened the console can only
+        // navigate it away.
         (HeaderName::from_static("origin-agent-cluster"), "?1"),
     ]
 }
@@ -106,7 +105,7 @@ pub(super) enum Place {
     Section(&'static str),
     /// In none of them.
     Nowhere,
-    /// Before the login: there is nowhere to go yet.
+    /// Before the login, where no section can be opened.
     Outside,
 }
 
@@ -117,19 +116,19 @@ pub(super) async fn page(
     template: &str,
     values: Value,
 ) -> Result<Response, Failure> {
-    // A store that does not answer takes away a number, not the page.
-    let waiting = app.questions.count_pending().await.unwrap_or_else(|error| {
-        tracing::error!(%error, "the waiting questions could not be counted");
+    // Without the store only this number is missing, not the page.
+    let pending = app.questions.count_pending().await.unwrap_or_else(|error| {
+        tracing::error!(%error, "the pending questions could not be counted");
         0
     });
     let hub = context! {
         home => env::abbreviate(&app.config.home),
         http => app.listening.http.get().map(ToString::to_string),
     };
-    fragment(template, context! { ..context! { layout => layout(place, &hub, waiting) }, ..values })
+    fragment(template, context! { ..context! { layout => layout(place, &hub, pending) }, ..values })
 }
 
-/// Renders a page that knows nothing of the hub, for errors.
+/// Renders a page without values of the hub, for errors.
 pub(super) fn bare(
     status: StatusCode,
     place: Place,
@@ -152,23 +151,33 @@ pub(super) fn text(template: &str, values: Value) -> Result<String, Failure> {
     templates.get_template(template).and_then(|found| found.render(values)).map_err(Failure::internal)
 }
 
-/// Returns the pairs of a submitted form.
-pub(super) fn fields(
-    form: Result<Form<Vec<(String, String)>>, FormRejection>,
-) -> Result<Vec<(String, String)>, Failure> {
-    form.map(|Form(pairs)| pairs).map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Failure::TooLarge,
-        _ => Failure::BadRequest("The form's fields are not readable text."),
-    })
+/// Returns a redirect to the path of a page.
+pub(super) fn redirect(path: &str) -> Response {
+    (headers(), Redirect::to(path)).into_response()
 }
 
-fn layout(place: Place, hub: &Value, waiting: u64) -> Value {
+/// Returns the choices of a filter: each value with its label, and whether it is chosen.
+pub(super) fn choices<T: PartialEq>(
+    all: impl IntoIterator<Item = (T, &'static str)>,
+    chosen: Option<&T>,
+    name: impl Fn(&T) -> &'static str,
+) -> Vec<Value> {
+    let choice = |(value, label)| context! { word => name(&value), label, here => chosen == Some(&value) };
+    all.into_iter().map(choice).collect()
+}
+
+/// Returns the last row of a full page, after which the next page begins.
+pub(super) fn last_of_full<T>(rows: &[T], page_size: u32) -> Option<&T> {
+    rows.last().filter(|_| u32::try_from(rows.len()).is_ok_and(|length| length == page_size))
+}
+
+fn layout(place: Place, hub: &Value, pending: u64) -> Value {
     let sections: Vec<Value> = match place {
         Place::Outside => Vec::new(),
         Place::Section(_) | Place::Nowhere => SECTIONS
             .into_iter()
             .map(|(label, path)| {
-                let badge = (path == QUESTIONS).then_some(waiting);
+                let badge = (path == QUESTIONS).then_some(pending);
                 context! { label, path, here => place == Place::Section(path), badge }
             })
             .collect(),
@@ -183,8 +192,8 @@ fn layout(place: Place, hub: &Value, waiting: u64) -> Value {
     }
 }
 
-/// Writes a value so that it can do nothing in a page: HTML is escaped, and characters that hide or reorder
-/// text stand there as their code.
+/// Writes a value without any effect on the page: HTML is escaped, and characters that hide or reorder text are written
+/// as their codes.
 fn inert(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), minijinja::Error> {
     match value.as_str() {
         Some(text) if !value.is_safe() && text.contains(is_hidden) => {

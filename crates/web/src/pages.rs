@@ -19,12 +19,15 @@ pub(super) mod timeline;
 
 use std::sync::Arc;
 
+use minijinja::{Value, context};
+
 use crate::error::Failure;
 use adjutant_agents::catalogue::Catalogue as AgentCatalogue;
 use adjutant_app::App;
+use adjutant_host::files::Problem;
 use adjutant_prompts::Catalogue;
 
-/// Returns a fresh catalogue. Reading the folders blocks, so it happens off the runtime's own threads.
+/// Returns a fresh catalogue. The folders are read outside the event loop.
 async fn catalogue(app: &Arc<App>) -> Result<Arc<Catalogue>, Failure> {
     if let Some(ready) = app.prompts.ready() {
         return Ok(ready);
@@ -40,4 +43,9 @@ async fn definitions(app: &Arc<App>) -> Result<Arc<AgentCatalogue>, Failure> {
     }
     let app = Arc::clone(app);
     tokio::task::spawn_blocking(move || app.agents.registry().load()).await.map_err(Failure::internal)
+}
+
+/// Returns a file that a catalogue could not read, for the list of problems.
+fn problem_row(problem: &Problem) -> Value {
+    context! { root => &problem.source.root, relative => &problem.source.relative, message => &problem.message }
 }

@@ -1,36 +1,36 @@
 //! The form of a prompt's declared arguments, and its submitted values as typed values.
 
-use minijinja::{Value as Shown, context};
+use minijinja::{Value as TemplateValue, context};
 use serde_json::{Map, Number, Value};
 
+use super::request::Fields;
 use adjutant_prompts::{Argument, ArgumentType, Prompt};
 
-/// Declared arguments are sent under this prefix, so that none can be taken for a field of the page itself.
+/// The prefix of declared arguments, so that they differ from the page's own fields.
 const PREFIX: &str = "arg.";
 
-/// What a person filled in.
+/// The submitted values of the form.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    /// The text behind the command.
+    /// The text after the command.
     pub(super) text: String,
-    /// Values by argument name, as text; a box that was not ticked is absent.
-    fields: Vec<(String, String)>,
-    /// The whole expansion is wanted as a file.
+    /// Values by argument name, as text; an unchecked box is absent.
+    arguments: Fields,
+    /// Whether to send the whole expansion as a file.
     pub(super) download: bool,
 }
 
 impl Answers {
-    /// Takes the pairs of a submitted form. A browser sends a line break as CR LF; a prompt has LF.
-    pub(super) fn new(pairs: Vec<(String, String)>) -> Self {
+    /// Takes the fields of a submitted form.
+    pub(super) fn new(fields: Fields) -> Self {
         let mut answers = Self::default();
-        for (name, value) in pairs {
-            let value = value.replace("\r\n", "\n");
+        for (name, value) in fields.0 {
             match name.as_str() {
                 "input" => answers.text = value,
                 "download" => answers.download = true,
                 other => {
                     if let Some(argument) = other.strip_prefix(PREFIX) {
-                        answers.fields.push((argument.to_owned(), value));
+                        answers.arguments.0.push((argument.to_owned(), value));
                     }
                 }
             }
@@ -39,18 +39,18 @@ impl Answers {
     }
 
     fn get(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
+        self.arguments.all(name).next()
     }
 
-    /// Returns the values for the room. What does not read as its declared type goes on as text, so that the
-    /// room's own check names the fault; an empty field is an argument left out.
+    /// Returns the values of the arguments. A value that does not parse as its type stays text, so that the domain rejects
+    /// it; an empty field is a missing argument.
     pub(super) fn values(&self, arguments: &[Argument]) -> Map<String, Value> {
         let mut values = Map::new();
         for argument in arguments {
-            let given = self.get(&argument.name);
+            let value = self.get(&argument.name);
             if argument.kind == ArgumentType::Boolean && argument.choices.is_empty() {
-                values.insert(argument.name.clone(), Value::Bool(given.is_some()));
-            } else if let Some(text) = given.filter(|text| !text.is_empty()) {
+                values.insert(argument.name.clone(), Value::Bool(value.is_some()));
+            } else if let Some(text) = value.filter(|text| !text.is_empty()) {
                 values.insert(argument.name.clone(), typed(argument, text));
             }
         }
@@ -70,32 +70,41 @@ fn typed(argument: &Argument, text: &str) -> Value {
     number.map_or_else(|| Value::String(text.to_owned()), Value::Number)
 }
 
-/// A fault of the answers, and the argument it belongs to, if it belongs to one.
-pub(super) struct Fault {
+/// The error of an answer, and its argument, if it is about one.
+pub(super) struct InvalidAnswer {
     pub(super) argument: Option<String>,
     pub(super) message: String,
 }
 
-/// Returns the fields for the template, filled with `answers`, or with the defaults while there are none.
-pub(super) fn fields(prompt: &Prompt, answers: Option<&Answers>, fault: Option<&Fault>) -> Vec<Shown> {
+/// Returns the fields for the template, with the values of `answers`, or the defaults without any.
+pub(super) fn fields(
+    prompt: &Prompt,
+    answers: Option<&Answers>,
+    invalid: Option<&InvalidAnswer>,
+) -> Vec<TemplateValue> {
     prompt
         .arguments
         .iter()
         .enumerate()
-        .map(|(position, argument)| field(position, argument, answers, fault))
+        .map(|(position, argument)| field(position, argument, answers, invalid))
         .collect()
 }
 
-fn field(position: usize, argument: &Argument, answers: Option<&Answers>, fault: Option<&Fault>) -> Shown {
+fn field(
+    position: usize,
+    argument: &Argument,
+    answers: Option<&Answers>,
+    invalid: Option<&InvalidAnswer>,
+) -> TemplateValue {
     let default = argument.default.as_ref().map(label).unwrap_or_default();
     let (value, checked) = match answers {
         Some(answers) => {
-            let given = answers.get(&argument.name);
-            (given.unwrap_or_default().to_owned(), given.is_some())
+            let value = answers.get(&argument.name);
+            (value.unwrap_or_default().to_owned(), value.is_some())
         }
         None => (default.clone(), argument.default == Some(Value::Bool(true))),
     };
-    let choices: Vec<Shown> = argument
+    let choices: Vec<TemplateValue> = argument
         .choices
         .iter()
         .map(|choice| {
@@ -105,16 +114,16 @@ fn field(position: usize, argument: &Argument, answers: Option<&Answers>, fault:
         .collect();
     let kind = match argument.kind {
         _ if !choices.is_empty() => "choice",
-        // The text behind the command is seldom one line.
+        // The text after the command often has several lines.
         ArgumentType::String if argument.name == "input" => "lines",
         ArgumentType::String => "text",
         ArgumentType::Integer => "integer",
         ArgumentType::Number => "number",
         ArgumentType::Boolean => "flag",
     };
-    let error = fault
-        .filter(|fault| fault.argument.as_ref() == Some(&argument.name))
-        .map(|fault| fault.message.as_str());
+    let error = invalid
+        .filter(|invalid| invalid.argument.as_ref() == Some(&argument.name))
+        .map(|invalid| invalid.message.as_str());
     context! {
         id => format!("field-{position}"),
         field => format!("{PREFIX}{}", argument.name),

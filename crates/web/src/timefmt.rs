@@ -23,7 +23,7 @@ pub(super) fn clock(at: SystemTime) -> Value {
     context! { stamp, clock }
 }
 
-/// Returns a length of time; one under ten seconds to a tenth of one.
+/// Returns a length of time; under ten seconds with tenths.
 pub(super) fn length(length: Duration) -> String {
     match length.as_millis() {
         millis @ 0..10_000 => format!("{}.{} s", millis / 1000, millis / 100 % 10),

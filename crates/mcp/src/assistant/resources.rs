@@ -30,7 +30,7 @@ const KINDS: [(&str, &str, &str); 3] = [
 ];
 
 /// Maximum users whose resources are listed; the templates cover all users.
-pub const MAX_LISTED_USERS: u32 = 200;
+pub(crate) const MAX_LISTED_USERS: u32 = 200;
 
 /// A part of a resource's text, counted in characters.
 struct Part {
@@ -55,7 +55,7 @@ pub fn serves(client: &ClientContext, uri: &str) -> bool {
 }
 
 /// Whether a URI has the form of a resource here; the resource need not exist.
-pub fn is_resource_uri(uri: &str) -> bool {
+pub(crate) fn is_resource_uri(uri: &str) -> bool {
     parse_uri(uri).is_some()
 }
 

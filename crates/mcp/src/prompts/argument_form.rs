@@ -14,7 +14,7 @@ const FORM: &str = "arguments";
 
 /// Adds the values of a filled form to the request, and returns the form for the arguments that are still missing, if
 /// the client shows forms.
-pub async fn missing_arguments(
+pub(crate) async fn missing_arguments(
     call: &CallContext<'_>,
     request: &mut GetPromptRequestParams,
 ) -> Option<InputRequiredResult> {

@@ -35,7 +35,7 @@ use adjutant_codex::thread::TurnOutcome;
 use adjutant_codex::thread_options::ThreadOptions;
 use events::Events;
 use names::{REPLY, START};
-pub use restrictions::restrict;
+pub(crate) use restrictions::restrict;
 use result::{failed_call, turn_result};
 pub use schemas::tools;
 pub(crate) use tasks::is_turn;

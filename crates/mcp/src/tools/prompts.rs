@@ -170,7 +170,7 @@ fn read(arguments: &Map<String, Value>, revision: Revision) -> Result<(&str, Inp
 }
 
 /// Records that a command was expanded, and publishes it.
-pub fn record_expansion(client: &ClientContext, prompt: &str, bytes: usize) {
+pub(crate) fn record_expansion(client: &ClientContext, prompt: &str, bytes: usize) {
     let app = &client.app;
     app.activity
         .record(client.connected.label(), ActivityKind::Expanded { prompt: prompt.to_owned(), bytes });
@@ -178,7 +178,7 @@ pub fn record_expansion(client: &ClientContext, prompt: &str, bytes: usize) {
 }
 
 /// Records that an expansion was refused, and publishes it.
-pub fn record_refusal(client: &ClientContext, prompt: &str, error: &Error) {
+pub(crate) fn record_refusal(client: &ClientContext, prompt: &str, error: &Error) {
     let app = &client.app;
     let prompt = prompt.chars().take(64).collect();
     app.activity

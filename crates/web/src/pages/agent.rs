@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
 use axum::response::Response;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
 use crate::error::Failure;
 use crate::page::{self, Place};
+use crate::request::Address;
 use crate::{highlight, timefmt};
 use adjutant_agents::catalogue::Missing;
 use adjutant_agents::definition::{Agent, FieldSupport, Program};
@@ -21,13 +22,13 @@ use adjutant_base::text::escape_invisible;
 
 #[derive(Deserialize)]
 pub(crate) struct Scope {
-    /// The folder of the project whose agents come first; the hub's own without it.
+    /// The folder of a project, for its own agents.
     #[serde(rename = "in")]
     workspace: Option<String>,
 }
 
-/// What is read from the disk about one agent.
-struct Known {
+/// An agent as it is on disk.
+struct AgentDetails {
     agent: Arc<Agent>,
     hidden: Vec<Arc<Agent>>,
     trusted: bool,
@@ -38,35 +39,34 @@ struct Known {
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     name: Result<Path<String>, PathRejection>,
-    scope: Result<Query<Scope>, QueryRejection>,
+    Address(Scope { workspace }): Address<Scope>,
 ) -> Result<Response, Failure> {
-    let unreadable = "The agent's name in the address is not readable text.";
-    let Path(name) = name.map_err(|_| Failure::BadRequest(unreadable))?;
-    let Query(Scope { workspace }) = scope.map_err(|_| Failure::BadRequest(unreadable))?;
+    let Path(name) =
+        name.map_err(|_| Failure::BadRequest("The agent's name in the address is not readable text."))?;
     let scope = match workspace {
         None => app.clone(),
-        // Only a folder that a client works in: an address must not make the hub read any other.
+        // Only the folder of a connected client, because an address must not make the hub read other folders.
         Some(folder) => app
             .workspaces()
             .into_iter()
             .find(|known| known.workspace.as_ref().is_some_and(|known| known.to_string_lossy() == folder))
             .ok_or(Failure::NoPage)?,
     };
-    let place = scope.clone();
-    let known =
-        tokio::task::spawn_blocking(move || known(&place, &name)).await.map_err(Failure::internal)??;
-    page::page(&app, Place::Section("/agents"), "agent.html", values(&known, &scope)).await
+    let read_scope = scope.clone();
+    let read = tokio::task::spawn_blocking(move || read(&read_scope, &name));
+    let details = read.await.map_err(Failure::internal)??;
+    page::page(&app, Place::Section("/agents"), "agent.html", values(&details, &scope)).await
 }
 
-fn known(app: &App, name: &str) -> Result<Known, Failure> {
+fn read(app: &App, name: &str) -> Result<AgentDetails, Failure> {
     let definitions = app.agents.registry();
     let catalogue = definitions.load();
     let agent = catalogue.find(name).map_err(|missing| match missing {
-        Missing::Unknown { name, near } => Failure::NoAgent { name, near },
-        Missing::Broken { name, reason } => Failure::BrokenAgent { name, reason },
+        Missing::Unknown { name, near } => Failure::NotFound { kind: "agent", name, near },
+        Missing::Broken { name, reason } => Failure::Broken { kind: "agent", name, reason },
     })?;
     let (report, plan) = app.agents.examine(agent, &app.config.home, app.config.agents.limits().file);
-    Ok(Known {
+    Ok(AgentDetails {
         agent: agent.clone(),
         hidden: catalogue.overridden.iter().filter(|hidden| hidden.name == agent.name).cloned().collect(),
         trusted: definitions.trusted(agent),
@@ -75,9 +75,9 @@ fn known(app: &App, name: &str) -> Result<Known, Failure> {
     })
 }
 
-fn values(known: &Known, app: &App) -> Value {
-    let Known { agent, hidden, trusted, report, plan } = known;
-    let refusals = report.agents.first().map_or(&[][..], |told| &told.runners);
+fn values(details: &AgentDetails, app: &App) -> Value {
+    let AgentDetails { agent, hidden, trusted, report, plan } = details;
+    let refusals = report.agents.first().map_or(&[][..], |report| &report.runners);
     let checks = agent.checks.iter().map(|words| Value::from(words.join(" ")));
     context! {
         name => &agent.name,
@@ -105,11 +105,11 @@ fn values(known: &Known, app: &App) -> Value {
             context! { root => &other.source.root, relative => &other.source.relative }
         }).collect::<Vec<_>>(),
         fields => agent.fields.iter().map(|field| {
-            let what = match &field.support {
-                FieldSupport::Mapped(what) | FieldSupport::Unsupported(what) => Some(what),
+            let detail = match &field.support {
+                FieldSupport::Mapped(detail) | FieldSupport::Unsupported(detail) => Some(detail),
                 FieldSupport::Supported | FieldSupport::Unknown => None,
             };
-            context! { key => &field.key, fate => field.support.name(), what }
+            context! { key => &field.key, support => field.support.name(), detail }
         }).collect::<Vec<_>>(),
         findings => report.findings.iter().map(finding).collect::<Vec<_>>(),
         runners => plan.considered.iter().map(|considered| runner(considered, refusals)).collect::<Vec<_>>(),
@@ -126,7 +126,7 @@ fn finding(finding: &Finding) -> Value {
     }
 }
 
-/// Returns a runner with why it is tried or not: what it cannot do for this agent weighs more than its turn.
+/// Returns a runner with the reason for which it is tried or not. A refusal for this agent comes before the order.
 fn runner(considered: &Considered, refusals: &[(String, Option<String>)]) -> Value {
     let refusal =
         refusals.iter().find(|(name, _)| *name == considered.runner).and_then(|(_, why)| why.as_ref());

@@ -2,45 +2,36 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use minijinja::{Value, context};
-use serde::Deserialize;
 
+use super::problem_row;
 use crate::error::Failure;
 use crate::page::{self, Place};
+use crate::request::{Address, Search};
 use adjutant_agents::catalogue::Catalogue;
 use adjutant_agents::definition::{Agent, Program};
 use adjutant_app::App;
 use adjutant_base::config::env;
-use adjutant_host::files::Problem;
 
-/// Rows of one group: the search finds the rest.
-const ROWS: usize = 300;
+/// Maximum rows of one group. The search finds the rest.
+const MAX_ROWS: usize = 300;
 
-#[derive(Deserialize)]
-pub(crate) struct Search {
-    #[serde(default)]
-    q: String,
-}
-
-/// The agents of one place: the hub's own, or those of a project that has a client now.
+/// The agents of one scope: the hub's own, or those of a project with a connected client.
 struct Scope {
     app: Arc<App>,
     catalogue: Arc<Catalogue>,
-    /// Names of those that a person has not trusted yet.
+    /// Names of the agents that the user has not trusted.
     untrusted: Vec<String>,
 }
 
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    search: Result<Query<Search>, QueryRejection>,
+    Address(Search { q }): Address<Search>,
 ) -> Result<Response, Failure> {
-    let Query(Search { q }) =
-        search.map_err(|_| Failure::BadRequest("The search in the address is not readable text."))?;
     let words: Vec<String> = q.split_whitespace().map(str::to_lowercase).collect();
-    let fits = |agent: &&Arc<Agent>| {
+    let matches = |agent: &&Arc<Agent>| {
         let text = format!("{} {}", agent.name, agent.description).to_lowercase();
         words.iter().all(|word| text.contains(word))
     };
@@ -48,16 +39,16 @@ pub(crate) async fn list(
     let (mut groups, mut problems, mut overridden) = (Vec::new(), Vec::new(), Vec::new());
     let (mut total, mut found) = (0, 0);
     for Scope { app, catalogue, untrusted } in &scopes {
-        // What a workspace shares with the hub stands among the hub's own.
+        // The hub's agents that a workspace uses too are listed among the hub's own.
         let own = |agent: &&Arc<Agent>| app.workspace.is_none() || agent.needs_trust;
         let all: Vec<&Arc<Agent>> = catalogue.agents.values().filter(own).collect();
         total += all.len();
-        let fitting: Vec<&Arc<Agent>> = all.into_iter().filter(fits).collect();
-        found += fitting.len();
+        let matching: Vec<&Arc<Agent>> = all.into_iter().filter(matches).collect();
+        found += matching.len();
         for root in app.config.agents.roots.iter().map(|root| &root.root.label) {
-            let of_root: Vec<_> = fitting.iter().filter(|agent| agent.source.root == *root).collect();
+            let of_root: Vec<_> = matching.iter().filter(|agent| agent.source.root == *root).collect();
             let rows =
-                of_root.iter().take(ROWS).map(|agent| row(agent, app, !untrusted.contains(&agent.name)));
+                of_root.iter().take(MAX_ROWS).map(|agent| row(agent, app, !untrusted.contains(&agent.name)));
             if !of_root.is_empty() {
                 groups.push(context! {
                     root,
@@ -71,8 +62,9 @@ pub(crate) async fn list(
             let labels: Vec<&str> =
                 scopes[0].app.config.agents.roots.iter().map(|root| root.root.label.as_str()).collect();
             let own = |root: &str| app.workspace.is_none() || !labels.contains(&root);
-            problems
-                .extend(catalogue.problems.iter().filter(|problem| own(&problem.source.root)).map(problem));
+            problems.extend(
+                catalogue.problems.iter().filter(|problem| own(&problem.source.root)).map(problem_row),
+            );
             let hidden = catalogue.overridden.iter().filter(|agent| own(&agent.source.root));
             overridden.extend(hidden.map(|agent| row(agent, app, true)));
         }
@@ -83,9 +75,9 @@ pub(crate) async fn list(
         found,
         groups,
         problems_count => problems.len(),
-        problems => problems.into_iter().take(ROWS).collect::<Vec<_>>(),
+        problems => problems.into_iter().take(MAX_ROWS).collect::<Vec<_>>(),
         overridden_count => overridden.len(),
-        overridden => overridden.into_iter().take(ROWS).collect::<Vec<_>>(),
+        overridden => overridden.into_iter().take(MAX_ROWS).collect::<Vec<_>>(),
     };
     page::page(&scopes[0].app, Place::Section("/agents"), "agents.html", values).await
 }
@@ -116,10 +108,6 @@ fn row(agent: &Agent, app: &App, trusted: bool) -> Value {
         root => &agent.source.root,
         relative => &agent.source.relative,
     }
-}
-
-fn problem(problem: &Problem) -> Value {
-    context! { root => &problem.source.root, relative => &problem.source.relative, message => &problem.message }
 }
 
 /// Returns the path of an agent's page.

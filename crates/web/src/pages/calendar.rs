@@ -6,10 +6,8 @@ mod week_chart;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use axum::Form;
-use axum::extract::rejection::{FormRejection, QueryRejection};
-use axum::extract::{Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::extract::State;
+use axum::response::Response;
 use jiff::civil::{Date, Time};
 use jiff::{Timestamp, ToSpan as _};
 use minijinja::{Value, context};
@@ -18,6 +16,7 @@ use serde::Deserialize;
 use crate::csrf;
 use crate::error::Failure;
 use crate::page::{self, Place};
+use crate::request::{Address, SignedForm};
 use adjutant_app::App;
 use adjutant_app::proposals::Client;
 use adjutant_assistant::events::{EventOccurrence, Span};
@@ -27,27 +26,26 @@ use adjutant_assistant::{Error, Notification, NotificationId, Reason, User, User
 
 /// Days on one page.
 const DAYS: i32 = 7;
-/// Events, and notifications, of one page at most.
-const MOST: u32 = 500;
-/// Users to choose from.
-const USERS: u32 = 200;
-/// Who acts, for the audit.
+/// Maximum events of one page.
+const MAX_EVENTS: u32 = 500;
+/// Maximum users to choose from.
+const MAX_USERS: u32 = 200;
+/// The actor in the audit.
 const ACTOR: &str = "user at the console";
 
 #[derive(Default, Deserialize)]
 pub(crate) struct Week {
-    /// Whose week; the first user's where nobody is named.
+    /// The user; without one the first user.
     user: Option<String>,
-    /// The first day; today where there is none.
+    /// The first day; without one today.
     from: Option<Date>,
 }
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
-    week: Result<Query<Week>, QueryRejection>,
+    Address(week): Address<Week>,
 ) -> Result<Response, Failure> {
-    let Query(week) = week.map_err(|_| Failure::BadRequest("The day in the address cannot be read."))?;
-    let users = app.assistant.users(None, USERS).await.map_err(Failure::internal)?;
+    let users = app.assistant.users(None, MAX_USERS).await.map_err(Failure::internal)?;
     let user = match &week.user {
         Some(name) => Some(find(&app, name).await?),
         None => users.first().cloned(),
@@ -55,60 +53,50 @@ pub(crate) async fn show(
     render(&app, &users, user.as_ref(), week.from, None).await
 }
 
-/// Changes how somebody wants to be told, and shows the week with it.
+/// Changes a user's preferences, and shows the week with them.
 pub(crate) async fn change(
     State(app): State<Arc<App>>,
-    form: Result<Form<Vec<(String, String)>>, FormRejection>,
+    SignedForm(fields): SignedForm,
 ) -> Result<Response, Failure> {
-    let fields = page::fields(form)?;
-    csrf::check(&fields)?;
-    let name = fields.iter().find(|(name, _)| name == "user").map_or("", |(_, value)| value);
-    let mut user = find(&app, name).await?;
-    let refused = match preferences::apply(&mut user, &fields) {
+    let mut user = find(&app, fields.get("user")).await?;
+    let error = match preferences::apply(&mut user, &fields) {
         Ok(()) => {
             app.assistant.put_user(&user, ACTOR, Timestamp::now()).await.err().map(|error| error.to_string())
         }
-        Err(why) => Some(why),
+        Err(error) => Some(error),
     };
-    if let Some(why) = refused {
-        let users = app.assistant.users(None, USERS).await.map_err(Failure::internal)?;
-        return render(&app, &users, Some(&user), None, Some(why)).await;
+    if error.is_some() {
+        let users = app.assistant.users(None, MAX_USERS).await.map_err(Failure::internal)?;
+        return render(&app, &users, Some(&user), None, error).await;
     }
     Ok(back(&user))
 }
 
-/// Plans what somebody is told about the coming days.
+/// Plans the notifications of the coming days.
 pub(crate) async fn plan(
     State(app): State<Arc<App>>,
-    form: Result<Form<Vec<(String, String)>>, FormRejection>,
+    SignedForm(fields): SignedForm,
 ) -> Result<Response, Failure> {
-    let fields = page::fields(form)?;
-    csrf::check(&fields)?;
-    let name = fields.iter().find(|(name, _)| name == "user").map_or("", |(_, value)| value);
-    let user = find(&app, name).await?;
+    let user = find(&app, fields.get("user")).await?;
     let nobody = Client::default();
     app.plan(&nobody, &app.shutdown, (&user.id, None), false).await.map_err(Failure::internal)?;
     Ok(back(&user))
 }
 
-/// What a person says about one notification: seen, or how it goes on with one that was not sent.
+/// Acknowledges, retries or resolves one notification.
 pub(crate) async fn notification(
     State(app): State<Arc<App>>,
-    form: Result<Form<Vec<(String, String)>>, FormRejection>,
+    SignedForm(fields): SignedForm,
 ) -> Result<Response, Failure> {
-    let fields = page::fields(form)?;
-    csrf::check(&fields)?;
-    let field =
-        |name: &str| fields.iter().find(|(field, _)| field == name).map_or("", |(_, value)| value.as_str());
-    let user = find(&app, field("user")).await?;
+    let user = find(&app, fields.get("user")).await?;
     let unknown = || Failure::BadRequest("There is no such notification.");
-    let id = NotificationId::parse(field("id")).ok_or_else(unknown)?;
-    let (room, now) = (&app.assistant, Timestamp::now());
-    let done = match field("act") {
-        "acknowledge" => room.acknowledge(&id, ACTOR, now).await.map(drop),
-        "retry" => room.retry(&id, ACTOR, now).await.map(drop),
-        "sent" => room.resolve(&id, ResolvedAs::Sent, ACTOR, now).await.map(drop),
-        "cancelled" => room.resolve(&id, ResolvedAs::Cancelled, ACTOR, now).await.map(drop),
+    let id = NotificationId::parse(fields.get("id")).ok_or_else(unknown)?;
+    let (assistant, now) = (&app.assistant, Timestamp::now());
+    let done = match fields.get("act") {
+        "acknowledge" => assistant.acknowledge(&id, ACTOR, now).await.map(drop),
+        "retry" => assistant.retry(&id, ACTOR, now).await.map(drop),
+        "sent" => assistant.resolve(&id, ResolvedAs::Sent, ACTOR, now).await.map(drop),
+        "cancelled" => assistant.resolve(&id, ResolvedAs::Cancelled, ACTOR, now).await.map(drop),
         _ => return Err(Failure::BadRequest("The form names an unknown action.")),
     };
     match done {
@@ -121,19 +109,19 @@ pub(crate) async fn notification(
     }
 }
 
-/// What a person may say about a notification, as the form's words.
-fn acts(one: &Notification) -> Vec<Value> {
-    let act = |word: &'static str, label: &'static str| context! { word, label };
-    let (again, unwanted) = (act("retry", "Send it again"), act("cancelled", "Not wanted any more"));
-    match one.status {
-        Status::Failed | Status::Dead => vec![again, unwanted],
-        Status::Unknown => vec![act("sent", "It arrived"), again, unwanted],
+/// Returns the possible actions on a notification, by the form's words.
+fn actions(notification: &Notification) -> Vec<Value> {
+    let action = |word: &'static str, label: &'static str| context! { word, label };
+    let (retry, cancel) = (action("retry", "Send it again"), action("cancelled", "Not wanted any more"));
+    match notification.status {
+        Status::Failed | Status::Dead => vec![retry, cancel],
+        Status::Unknown => vec![action("sent", "It arrived"), retry, cancel],
         Status::Sent | Status::Simulated
-            if one.acknowledged_at.is_none() && one.urgency == Urgency::Urgent =>
+            if notification.acknowledged_at.is_none() && notification.urgency == Urgency::Urgent =>
         {
-            vec![act("acknowledge", "I have seen it")]
+            vec![action("acknowledge", "I have seen it")]
         }
-        Status::Planned => vec![unwanted],
+        Status::Planned => vec![cancel],
         Status::Sent
         | Status::Simulated
         | Status::Sending
@@ -144,8 +132,7 @@ fn acts(one: &Notification) -> Vec<Value> {
 }
 
 fn back(user: &User) -> Response {
-    let place = format!("/calendar?user={}", page::path(user.id.as_str()));
-    (page::headers(), Redirect::to(&place)).into_response()
+    page::redirect(&format!("/calendar?user={}", page::path(user.id.as_str())))
 }
 
 async fn find(app: &App, name: &str) -> Result<User, Failure> {
@@ -159,7 +146,7 @@ async fn render(
     users: &[User],
     user: Option<&User>,
     from: Option<Date>,
-    fault: Option<String>,
+    error: Option<String>,
 ) -> Result<Response, Failure> {
     let Some(user) = user else {
         return page::page(app, Place::Section("/calendar"), "calendar.html", context! { user => false })
@@ -177,14 +164,15 @@ async fn render(
     let (start, end) = (midnight(first)?, midnight(after)?);
     let span = Span { user: Some(user.id.clone()), from: start, until: end };
     let (event_occurrences, more) =
-        app.assistant.event_occurrences(&span, MOST).await.map_err(Failure::internal)?;
-    // What is told about these events may be due before the first of the days.
+        app.assistant.event_occurrences(&span, MAX_EVENTS).await.map_err(Failure::internal)?;
+    // Notifications of these events may be due before the first day.
     let early = start.saturating_sub((14 * 24).hours()).map_err(Failure::internal)?;
     let due = Due { user: Some(user.id.clone()), status: None, from: early, until: end };
-    let (notifications, _) = app.assistant.notifications(&due, 4 * MOST).await.map_err(Failure::internal)?;
-    let mut told: HashMap<(&str, &str), Vec<&Notification>> = HashMap::new();
+    let (notifications, _) =
+        app.assistant.notifications(&due, 4 * MAX_EVENTS).await.map_err(Failure::internal)?;
+    let mut by_occurrence: HashMap<(&str, &str), Vec<&Notification>> = HashMap::new();
     for one in &notifications {
-        told.entry((one.event.as_str(), one.occurrence.as_str())).or_default().push(one);
+        by_occurrence.entry((one.event.as_str(), one.occurrence.as_str())).or_default().push(one);
     }
     let mut list: Vec<Value> = Vec::new();
     for date in &days {
@@ -193,8 +181,8 @@ async fn render(
             event_occurrences.iter().filter(|one| zone.civil(one.occurrence.starts_at).date() == *date)
         {
             let key = (event_occurrence.event.id.as_str(), event_occurrence.occurrence.key.as_str());
-            let told = told.get(&key).map(Vec::as_slice).unwrap_or_default();
-            rows.push(event(app, event_occurrence, told, zone).await?);
+            let notifications = by_occurrence.get(&key).map(Vec::as_slice).unwrap_or_default();
+            rows.push(event(app, event_occurrence, notifications, zone).await?);
         }
         list.push(context! { name => date.strftime("%A, %-d %B").to_string(), rows });
     }
@@ -210,16 +198,16 @@ async fn render(
         before => before.to_string(),
         after => after.to_string(),
         picture => week_chart::draw(&days, &event_occurrences, &shown, user, now),
-        counts => context! { events => event_occurrences.len(), told => shown.len() },
+        counts => context! { events => event_occurrences.len(), notifications => shown.len() },
         more,
         days => list,
-        wishes => preferences::values(user),
-        fault,
+        preferences => preferences::values(user),
+        fault => error,
     };
     page::page(app, Place::Section("/calendar"), "calendar.html", values).await
 }
 
-/// Whether a notification is, or was, to be told; one that a newer plan replaced is not.
+/// Whether a page shows a notification. It leaves out cancelled ones and those that a newer plan replaced.
 fn is_shown(status: Status) -> bool {
     !matches!(status, Status::Superseded | Status::Cancelled)
 }
@@ -227,17 +215,17 @@ fn is_shown(status: Status) -> bool {
 async fn event(
     app: &App,
     event_occurrence: &EventOccurrence,
-    told: &[&Notification],
+    notifications: &[&Notification],
     zone: &Zone,
 ) -> Result<Value, Failure> {
     let EventOccurrence { event, occurrence } = event_occurrence;
     let clock = |at: Timestamp| zone.civil(at).strftime("%H:%M").to_string();
-    let told: Vec<Value> =
-        told.iter().filter(|one| is_shown(one.status)).map(|one| told_as(one, zone)).collect();
-    let mut silence = Vec::new();
-    if told.is_empty() {
+    let shown = notifications.iter().filter(|one| is_shown(one.status));
+    let notifications: Vec<Value> = shown.map(|one| notification_row(one, zone)).collect();
+    let mut no_notification = Vec::new();
+    if notifications.is_empty() {
         let plan = app.assistant.plan_of(&event.id, &occurrence.key).await.map_err(Failure::internal)?;
-        silence = plan.map(|plan| reasons(&plan.reasons)).unwrap_or_default();
+        no_notification = plan.map(|plan| reasons(&plan.reasons)).unwrap_or_default();
     }
     Ok(context! {
         title => if event.title.is_empty() { "An event" } else { event.title.as_str() },
@@ -251,12 +239,12 @@ async fn event(
         status => event.status.name(),
         adjusted => occurrence.adjusted,
         notes => &event.details.notes,
-        told,
-        silence,
+        notifications,
+        no_notification,
     })
 }
 
-fn told_as(one: &Notification, zone: &Zone) -> Value {
+fn notification_row(one: &Notification, zone: &Zone) -> Value {
     let shape = week_chart::Shape::of(one.status);
     context! {
         id => one.id.as_str(),
@@ -270,7 +258,7 @@ fn told_as(one: &Notification, zone: &Zone) -> Value {
         error => &one.error,
         seen => one.acknowledged_at.is_some(),
         reasons => reasons(&one.reasons),
-        acts => acts(one),
+        actions => actions(one),
     }
 }
 

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use axum::body::{Body, Bytes};
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures::stream;
@@ -16,38 +15,39 @@ use serde_json::json;
 use super::question::view;
 use crate::error::Failure;
 use crate::page::{self, Place};
+use crate::request::Address;
 use adjutant_app::App;
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_questions::{Error, FieldValue, Filter, Outcome, OutcomeKind, Question};
 
 /// Rows of one page.
-const ROWS: u32 = 50;
+const PAGE_SIZE: u32 = 50;
 
-/// Rows that an export reads at once.
-const BATCH: u32 = 200;
+/// Rows of one read of an export.
+const BATCH_SIZE: u32 = 200;
 
 /// The columns of an export as CSV.
 const COLUMNS: &str =
     "ticket,asked_at,decided_at,client,workspace,level,title,outcome,by,through,answer,note,seen_ms\r\n";
 
-/// The words of a person for the six ends.
-const KINDS: [(OutcomeKind, &str); 6] = [
-    (OutcomeKind::Answered, "Answered"),
-    (OutcomeKind::Declined, "Declined"),
-    (OutcomeKind::Dismissed, "Dismissed"),
-    (OutcomeKind::TimedOut, "Timed out"),
-    (OutcomeKind::Cancelled, "Withdrawn"),
-    (OutcomeKind::ClientGone, "Client disconnected"),
+/// The kinds of outcomes in the order of the filter.
+const KINDS: [OutcomeKind; 6] = [
+    OutcomeKind::Answered,
+    OutcomeKind::Declined,
+    OutcomeKind::Dismissed,
+    OutcomeKind::TimedOut,
+    OutcomeKind::Cancelled,
+    OutcomeKind::ClientGone,
 ];
 
 #[derive(Deserialize)]
 pub(crate) struct Search {
     #[serde(default)]
     q: String,
-    /// One of the kinds' words; empty is all.
+    /// The name of a kind; empty for all.
     #[serde(default)]
     kind: String,
-    /// The page begins below this question's number.
+    /// The page begins before this question's number.
     before: Option<i64>,
 }
 
@@ -55,8 +55,8 @@ impl Search {
     fn filter(&self) -> Result<Filter, Failure> {
         let kind = match self.kind.as_str() {
             "" => None,
-            word => {
-                Some(OutcomeKind::from_name(word).ok_or(Failure::BadRequest("There is no such outcome."))?)
+            name => {
+                Some(OutcomeKind::from_name(name).ok_or(Failure::BadRequest("There is no such outcome."))?)
             }
         };
         let text = self.q.trim();
@@ -66,20 +66,16 @@ impl Search {
 
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    search: Result<Query<Search>, QueryRejection>,
+    Address(search): Address<Search>,
 ) -> Result<Response, Failure> {
-    let Query(search) =
-        search.map_err(|_| Failure::BadRequest("The search in the address is not readable text."))?;
     let filter = search.filter()?;
-    let found = app.questions.history(&filter, search.before, ROWS).await.map_err(Failure::internal)?;
+    let found = app.questions.history(&filter, search.before, PAGE_SIZE).await.map_err(Failure::internal)?;
     let now = SystemTime::now();
-    let kinds = KINDS.into_iter().map(|(kind, label)| {
-        context! { word => kind.as_str(), label, here => filter.kind == Some(kind) }
-    });
+    let kinds = KINDS.map(|kind| (kind, view::kind_label(kind)));
     let values = context! {
         query => search.q.trim(),
         kind => &search.kind,
-        kinds => kinds.collect::<Vec<_>>(),
+        kinds => page::choices(kinds, filter.kind.as_ref(), |kind| kind.as_str()),
         total => found.total,
         questions => found.questions.iter().map(|question| view::row(question, None, now)).collect::<Vec<Value>>(),
         next => found.next,
@@ -88,37 +84,35 @@ pub(crate) async fn list(
     page::page(&app, Place::Section("/history"), "history.html", values).await
 }
 
-/// How an export is written.
+/// The format of an export.
 #[derive(Clone, Copy)]
-enum Form {
+enum Format {
     Csv,
     Jsonl,
 }
 
-/// Sends what the search finds, all pages of it, as a file. It is read as it is sent, so it may be of any length.
+/// Sends all pages of a search as a file. The rows are read while they are sent, so the file may have any length.
 pub(crate) async fn export(
     State(app): State<Arc<App>>,
     Path(file): Path<String>,
-    search: Result<Query<Search>, QueryRejection>,
+    Address(search): Address<Search>,
 ) -> Result<Response, Failure> {
-    let Query(search) =
-        search.map_err(|_| Failure::BadRequest("The search in the address is not readable text."))?;
-    let (form, kind) = match file.as_str() {
-        "questions.csv" => (Form::Csv, "text/csv; charset=utf-8; header=present"),
-        "questions.jsonl" => (Form::Jsonl, "application/jsonl; charset=utf-8"),
+    let (format, kind) = match file.as_str() {
+        "questions.csv" => (Format::Csv, "text/csv; charset=utf-8; header=present"),
+        "questions.jsonl" => (Format::Jsonl, "application/jsonl; charset=utf-8"),
         _ => return Err(Failure::NoPage),
     };
     let filter = search.filter()?;
-    let head = match form {
-        Form::Csv => COLUMNS,
-        Form::Jsonl => "",
+    let head = match format {
+        Format::Csv => COLUMNS,
+        Format::Jsonl => "",
     };
     let rows = stream::try_unfold(Some(i64::MAX), move |before| {
         let (app, filter) = (app.clone(), filter.clone());
         async move {
             let Some(before) = before else { return Ok::<_, Error>(None) };
-            let page = app.questions.history(&filter, Some(before), BATCH).await?;
-            let text: String = page.questions.iter().map(|question| line(form, question)).collect();
+            let page = app.questions.history(&filter, Some(before), BATCH_SIZE).await?;
+            let text: String = page.questions.iter().map(|question| line(format, question)).collect();
             Ok(Some((Bytes::from(text), page.next)))
         }
     });
@@ -131,11 +125,11 @@ pub(crate) async fn export(
     Ok((page::headers(), headers, body).into_response())
 }
 
-fn line(form: Form, question: &Question) -> String {
+fn line(format: Format, question: &Question) -> String {
     let Some(outcome) = question.state.outcome() else { return String::new() };
-    match form {
-        Form::Csv => csv(question, outcome),
-        Form::Jsonl => format!("{}\n", object(question, outcome)),
+    match format {
+        Format::Csv => csv(question, outcome),
+        Format::Jsonl => format!("{}\n", object(question, outcome)),
     }
 }
 
@@ -163,8 +157,8 @@ fn object(question: &Question, outcome: &Outcome) -> serde_json::Value {
 /// Returns an answer as an object of its fields.
 fn answer(outcome: &Outcome) -> serde_json::Value {
     let Some(answer) = &outcome.answer else { return serde_json::Value::Null };
-    let given = answer.0.iter().map(|(name, given)| {
-        let value = match given {
+    let values = answer.0.iter().map(|(name, value)| {
+        let value = match value {
             FieldValue::Choices(values) => json!(values),
             FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text) => json!(text),
             FieldValue::Number(number) => json!(number),
@@ -172,7 +166,7 @@ fn answer(outcome: &Outcome) -> serde_json::Value {
         };
         (name.clone(), value)
     });
-    serde_json::Value::Object(given.collect())
+    serde_json::Value::Object(values.collect())
 }
 
 fn csv(question: &Question, outcome: &Outcome) -> String {
@@ -198,8 +192,7 @@ fn csv(question: &Question, outcome: &Outcome) -> String {
     cells.map(|text| cell(&text)).join(",") + "\r\n"
 }
 
-/// Returns a cell. What a spreadsheet would take for a formula begins with an apostrophe instead: the text is an
-/// agent's.
+/// Returns a cell. The text is an agent's, so a text that a spreadsheet would take for a formula gets an apostrophe.
 fn cell(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     format!("\"{}{}\"", if formula { "'" } else { "" }, text.replace('"', "\"\""))

@@ -17,8 +17,8 @@ use adjutant_assistant::Notification;
 use adjutant_assistant::notification::Status;
 use adjutant_base::config::{Auth, env};
 
-/// Notifications of each kind that are named.
-const UNTOLD: u32 = 5;
+/// Maximum failed notifications of each kind.
+const MAX_FAILED: u32 = 5;
 
 pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failure> {
     let catalogue = catalogue(&app).await?;
@@ -26,16 +26,16 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
     let all = app.clients.all();
     let clients: Vec<Value> = all.iter().map(|client| client_row(client, now)).collect();
     let lines = timeline::recent(&app, now).await?;
-    let untold = untold(&app, now).await?;
+    let failed = failed_notifications(&app, now).await?;
     let threads = threads::running(&app, now).await?;
     let agents = definitions(&app).await?;
-    let (waiting, waiting_count) = questions::waiting(&app, now).await?;
+    let (pending, pending_count) = questions::pending(&app, now).await?;
     let (running, running_count) = tasks::running(&app, now).await?;
     let values = context! {
         agents => agents.agents.len(),
         agent_problems => agents.problems.len(),
-        waiting,
-        waiting_count,
+        pending,
+        pending_count,
         running,
         running_count,
         version => env!("CARGO_PKG_VERSION"),
@@ -48,7 +48,7 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
         clients,
         clients_count => all.iter().filter(|client| !client.is_check()).count(),
         lines,
-        untold,
+        failed,
         threads,
         prompts => catalogue.prompts.len(),
         problems => catalogue.problems.len(),
@@ -57,15 +57,15 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
     page::page(&app, Place::Section("/"), "overview.html", values).await
 }
 
-/// Returns the notifications that somebody has not got and nobody settled, latest first.
-async fn untold(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
-    let found = app.failed_notifications(now, UNTOLD).await.map_err(Failure::internal)?;
+/// Returns the failed notifications that no user has resolved, latest first.
+async fn failed_notifications(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
+    let found = app.failed_notifications(now, MAX_FAILED).await.map_err(Failure::internal)?;
     let row = |notification: &Notification| {
         context! {
             user => notification.user.as_str(),
             subject => &notification.wording.subject,
             channel => notification.channel.name(),
-            why => match notification.status {
+            reason => match notification.status {
                 Status::Unknown => "Its delivery is unknown.",
                 _ => notification.error.as_deref().unwrap_or("It could not be sent."),
             },

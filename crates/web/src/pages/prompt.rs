@@ -2,26 +2,23 @@
 
 use std::sync::Arc;
 
-use axum::Form;
-use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
 use axum::http::header;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use minijinja::{Value, context};
 use serde::Deserialize;
 
 use super::{catalogue, prompts};
 use crate::error::Failure;
-use crate::highlight::source as shown_source;
+use crate::highlight::source as highlighted_source;
 use crate::page::{self, Place};
-use crate::prompt_form;
-use crate::prompt_form::{Answers, Fault};
+use crate::prompt_form::{Answers, InvalidAnswer};
+use crate::request::{Address, Fields};
+use crate::{excerpt, prompt_form};
 use adjutant_app::App;
 use adjutant_base::text::escape_invisible;
 use adjutant_prompts::{Catalogue, Engine, Error, Inputs, Prompt};
-
-/// Bytes of an expansion that are shown; the rest is in the download.
-const SHOWN: usize = 64 * 1024;
 
 #[derive(Deserialize)]
 pub(crate) struct Part {
@@ -33,124 +30,104 @@ pub(crate) async fn show(
     State(app): State<Arc<App>>,
     name: Result<Path<String>, PathRejection>,
 ) -> Result<Response, Failure> {
-    let (catalogue, found) = find(&app, name).await?;
-    let prompt = match found {
-        Found::Prompt(prompt) => prompt,
-        Found::Alias(name) => return Ok(moved(&name)),
-    };
-    let trial = trial(&app, &catalogue, &prompt, None);
-    whole(&app, &prompt, trial.values).await
+    let (catalogue, prompt) = find(&app, name).await?;
+    let preview = preview(&app, &catalogue, &prompt, None);
+    whole_page(&app, &prompt, preview.values).await
 }
 
 pub(crate) async fn expand(
     State(app): State<Arc<App>>,
     name: Result<Path<String>, PathRejection>,
-    part: Result<Query<Part>, QueryRejection>,
-    answers: Result<Form<Vec<(String, String)>>, FormRejection>,
+    Address(Part { part }): Address<Part>,
+    fields: Fields,
 ) -> Result<Response, Failure> {
-    let Query(Part { part }) = part.map_err(|_| Failure::BadRequest("The address is not readable text."))?;
-    let pairs = page::fields(answers)?;
-    let (catalogue, found) = find(&app, name).await?;
-    let prompt = match found {
-        Found::Prompt(prompt) => prompt,
-        Found::Alias(name) => return Ok(moved(&name)),
-    };
-    let answers = Answers::new(pairs);
-    let trial = trial(&app, &catalogue, &prompt, Some(&answers));
-    match (trial.text, part.as_deref()) {
+    let (catalogue, prompt) = find(&app, name).await?;
+    let answers = Answers::new(fields);
+    let preview = preview(&app, &catalogue, &prompt, Some(&answers));
+    match (preview.text, part.as_deref()) {
         (Some(text), _) if answers.download => Ok(file(&prompt.name, text)),
-        (_, Some("try")) => page::fragment("prompt_preview.html", trial.values),
-        _ => whole(&app, &prompt, trial.values).await,
+        (_, Some("try")) => page::fragment("prompt_preview.html", preview.values),
+        _ => whole_page(&app, &prompt, preview.values).await,
     }
 }
 
-enum Found {
-    Prompt(Arc<Prompt>),
-    /// The name that an alias stands for.
-    Alias(String),
-}
-
+/// Returns the prompt of this name. An alias is a failure that leads to the prompt's own page.
 async fn find(
     app: &Arc<App>,
     name: Result<Path<String>, PathRejection>,
-) -> Result<(Arc<Catalogue>, Found), Failure> {
+) -> Result<(Arc<Catalogue>, Arc<Prompt>), Failure> {
     let Path(name) =
         name.map_err(|_| Failure::BadRequest("The prompt's name in the address is not readable text."))?;
     let catalogue = catalogue(app).await?;
     if let Some(prompt) = catalogue.prompts.get(&name) {
         let prompt = Arc::clone(prompt);
-        return Ok((catalogue, Found::Prompt(prompt)));
+        return Ok((catalogue, prompt));
     }
-    if let Some(meant) = catalogue.aliases.get(&name) {
-        let meant = meant.clone();
-        return Ok((catalogue, Found::Alias(meant)));
+    if let Some(prompt) = catalogue.aliases.get(&name) {
+        return Err(Failure::Moved(format!("/prompts/{}", page::path(prompt))));
     }
-    // The room knows the names that are close to this one, and whether a file of this name is faulty.
+    // The domain knows similar names, and whether a file of this name is invalid.
     Err(match app.prompts.expand(&catalogue, &name, Inputs::default()) {
-        Err(Error::Broken { name, reason }) => Failure::BrokenPrompt { name, reason },
-        Err(Error::Unknown { name, near }) => Failure::NoPrompt { name, near },
-        _ => Failure::NoPrompt { name, near: Vec::new() },
+        Err(Error::Broken { name, reason }) => Failure::Broken { kind: "prompt", name, reason },
+        Err(Error::Unknown { name, near }) => Failure::NotFound { kind: "prompt", name, near },
+        _ => Failure::not_found("prompt", name),
     })
 }
 
-fn moved(name: &str) -> Response {
-    (page::headers(), Redirect::temporary(&format!("/prompts/{}", page::path(name)))).into_response()
-}
-
-/// A try at an expansion: what the template shows, and the whole text if there is one.
-struct Trial {
+/// The preview of an expansion: the values of its template, and the whole text if there is one.
+struct Preview {
     values: Value,
     text: Option<String>,
 }
 
-/// Expands with `answers`, or with what is declared while nobody has answered yet. Nothing is recorded: a
-/// person looks at a prompt here, no agent gets it.
-fn trial(app: &App, catalogue: &Catalogue, prompt: &Prompt, answers: Option<&Answers>) -> Trial {
+/// Expands with `answers`, or with the defaults before the form is sent. Nothing is recorded, because no agent gets the
+/// text.
+fn preview(app: &App, catalogue: &Catalogue, prompt: &Prompt, answers: Option<&Answers>) -> Preview {
     let named = answers.map(|answers| answers.values(&prompt.arguments)).unwrap_or_default();
     let inputs = Inputs {
         text: answers.map(|answers| answers.text.as_str()).unwrap_or_default(),
         named: (!named.is_empty()).then_some(&named),
     };
-    let (text, fault, waiting) = match app.prompts.expand(catalogue, &prompt.name, inputs) {
+    let (text, invalid, waiting) = match app.prompts.expand(catalogue, &prompt.name, inputs) {
         Ok(expansion) => (Some(expansion.text), None, false),
-        // Nobody has answered yet, so nothing is wrong yet.
+        // Before the form is sent, a missing argument is not an error.
         Err(Error::Argument { .. }) if answers.is_none() => (None, None, true),
-        Err(error) => (None, Some(fault(prompt, &error)), false),
+        Err(error) => (None, Some(invalid_answer(prompt, &error)), false),
     };
-    let shown = text.as_deref().map(|text| &text[..text.floor_char_boundary(SHOWN)]);
+    let shown = text.as_deref().map(excerpt::beginning);
     let values = context! {
         name => &prompt.name,
-        fields => prompt_form::fields(prompt, answers, fault.as_ref()),
+        fields => prompt_form::fields(prompt, answers, invalid.as_ref()),
         input => answers.map(|answers| answers.text.as_str()).unwrap_or_default(),
         input_declared => prompt.argument("input").is_some(),
         takes_input => prompt.takes_input(),
-        fault => fault.as_ref().map(|fault| fault.message.as_str()),
-        fault_elsewhere => fault.as_ref().is_some_and(|fault| fault.argument.is_none()),
+        fault => invalid.as_ref().map(|invalid| invalid.message.as_str()),
+        fault_elsewhere => invalid.as_ref().is_some_and(|invalid| invalid.argument.is_none()),
         waiting,
         shown,
         bytes => text.as_ref().map(String::len),
         lines => text.as_ref().map(|text| text.lines().count()),
-        clipped => text.as_ref().is_some_and(|text| text.len() > SHOWN),
+        clipped => text.as_ref().map(String::len) > shown.map(str::len),
         hidden_characters => text.as_deref().map_or(0, escape_invisible::count),
     };
-    Trial { values, text }
+    Preview { values, text }
 }
 
-fn fault(prompt: &Prompt, error: &Error) -> Fault {
+fn invalid_answer(prompt: &Prompt, error: &Error) -> InvalidAnswer {
     let argument = match error {
         Error::Argument { path, .. } => path
             .iter()
             .rev()
-            .find_map(|step| prompt.arguments.iter().find(|argument| &argument.name == step))
+            .find_map(|name| prompt.arguments.iter().find(|argument| &argument.name == name))
             .map(|argument| argument.name.clone()),
         Error::Unknown { .. } | Error::TooLarge { .. } | Error::Template { .. } | Error::Broken { .. } => {
             None
         }
     };
-    Fault { argument, message: error.to_string() }
+    InvalidAnswer { argument, message: error.to_string() }
 }
 
-async fn whole(app: &Arc<App>, prompt: &Prompt, trial: Value) -> Result<Response, Failure> {
+async fn whole_page(app: &Arc<App>, prompt: &Prompt, preview: Value) -> Result<Response, Failure> {
     let text = match prompt.front_matter.as_str() {
         "" => format!("{}\n", prompt.body),
         front => format!("---\n{}\n---\n\n{}\n", front.trim_end(), prompt.body),
@@ -165,10 +142,10 @@ async fn whole(app: &Arc<App>, prompt: &Prompt, trial: Value) -> Result<Response
         root => &prompt.source.root,
         relative => &prompt.source.relative,
         warnings => prompt.warnings.iter().map(Value::from).collect::<Vec<_>>(),
-        source => Value::from_safe_string(shown_source(&text, |rest| placeholder(engine, rest))),
+        source => Value::from_safe_string(highlighted_source(&text, |rest| placeholder(engine, rest))),
         source_hidden => escape_invisible::count(&text),
     };
-    page::page(app, Place::Section("/prompts"), "prompt.html", context! { ..values, ..trial }).await
+    page::page(app, Place::Section("/prompts"), "prompt.html", context! { ..values, ..preview }).await
 }
 
 /// Returns the length of the placeholder that `rest` begins with.

@@ -1,8 +1,7 @@
 //! `/questions/{ticket}`: one question of an agent, and the form that answers it.
 //!
-//! The form works without script. Against a slip there are two bars, and the hub holds both: an answer that comes
-//! within a moment of the page's making is shown again instead of taken, and one that is taken can be taken back
-//! until its undo window is over.
+//! The form works without script. Two checks of the hub prevent mistakes: an answer that comes right after the page was
+//! rendered is shown again, and an accepted answer can be undone until its undo window is over.
 
 mod form;
 mod repo_status;
@@ -11,22 +10,20 @@ pub(super) mod view;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use axum::Form;
-use axum::extract::rejection::FormRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use minijinja::{Value, context};
 
 use crate::error::Failure;
 use crate::page::{self, Place};
+use crate::request::SignedForm;
 use crate::{csrf, early_submit, markdown, timefmt};
 use adjutant_app::App;
+use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt::{instant, stamp};
-use adjutant_questions::{Channel, Error, Level, Outcome, Proof, Question, State as Standing, Ticket};
-use form::{Fault, Filled};
-
-type Fields = Result<Form<Vec<(String, String)>>, FormRejection>;
+use adjutant_questions::{Channel, Error, Level, Outcome, Proof, Question, State as QuestionState, Ticket};
+use form::{Filled, InvalidAnswer};
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
@@ -34,38 +31,36 @@ pub(crate) async fn show(
 ) -> Result<Response, Failure> {
     let question = find(&app, ticket).await?;
     let filled = match &question.state {
-        Standing::Pending => Filled::default(),
-        Standing::Held { outcome, .. } | Standing::Decided(outcome) => given(outcome, &question),
+        QuestionState::Pending => Filled::default(),
+        QuestionState::Held { outcome, .. } | QuestionState::Decided(outcome) => filled(outcome, &question),
     };
     page(&app, &question, &filled, None).await
 }
 
-/// Does what the pressed button says.
+/// Does the action of the pressed button.
 pub(crate) async fn act(
     State(app): State<Arc<App>>,
     Path(ticket): Path<String>,
-    form: Fields,
+    SignedForm(fields): SignedForm,
 ) -> Result<Response, Failure> {
-    let pairs = page::fields(form)?;
-    csrf::check(&pairs)?;
-    let filled = Filled::new(pairs);
+    let filled = Filled(fields);
     let question = find(&app, ticket).await?;
     let ticket = &question.ticket;
     if early_submit::is_too_early(filled.get("made")) {
-        let fault = Fault { field: None, message: early_submit::TOO_EARLY.to_owned() };
-        return page(&app, &question, &filled, Some(fault)).await;
+        let error = InvalidAnswer { field: None, message: early_submit::TOO_EARLY.to_owned() };
+        return page(&app, &question, &filled, Some(error)).await;
     }
     let note = filled.get("note").to_owned();
-    // Whoever acts on a page has seen it, also where no script could say so.
+    // A user who acts on a page has seen it, even if no script reported that.
     let _ = app.questions.mark_seen(ticket, Channel::Browser).await;
     let done = match filled.get("act") {
         "answer" => {
             let proof = match question.level {
                 Level::Normal => Proof::Interface,
-                // Nothing is no guess.
+                // An empty field does not count as a wrong passphrase.
                 Level::High => match filled.get("passphrase") {
                     "" => Proof::Interface,
-                    given => Proof::Passphrase(given.to_owned()),
+                    text => Proof::Passphrase(text.to_owned()),
                 },
             };
             let answer = filled.answer(&question.fields);
@@ -81,73 +76,70 @@ pub(crate) async fn act(
         _ => return Err(Failure::BadRequest("The form names no action.")),
     };
     match done {
-        // Somebody was first: the page says who.
+        // The question was decided before; the page shows by whom.
         Ok(()) | Err(Error::AlreadyDecided { .. } | Error::Final) => Ok(back(ticket)),
-        Err(Error::Unknown { ticket }) => Err(Failure::NoQuestion { ticket }),
-        Err(error @ (Error::Store(_) | Error::Random | Error::Passphrase(_))) => {
-            Err(Failure::internal(error))
+        Err(error @ (Error::Unknown { .. } | Error::Store(_) | Error::Random | Error::Passphrase(_))) => {
+            Err(missing(error))
         }
         Err(error) => {
-            let fault = match error {
-                Error::Answer { field, reason } => Fault { field: Some(field), message: reason },
-                other => Fault { field: None, message: other.to_string() },
+            let error = match error {
+                Error::Answer { field, reason } => InvalidAnswer { field: Some(field), message: reason },
+                other => InvalidAnswer { field: None, message: other.to_string() },
             };
-            page(&app, &question, &filled, Some(fault)).await
+            page(&app, &question, &filled, Some(error)).await
         }
     }
 }
 
-/// Takes an answer back within its window, and shows the form as it was filled in.
+/// Undoes an answer within its window, and shows the form with its values.
 pub(crate) async fn undo(
     State(app): State<Arc<App>>,
     Path(ticket): Path<String>,
-    form: Fields,
+    _: SignedForm,
 ) -> Result<Response, Failure> {
-    csrf::check(&page::fields(form)?)?;
     let before = find(&app, ticket).await?;
-    let Standing::Held { outcome, .. } = &before.state else { return Ok(back(&before.ticket)) };
+    let QuestionState::Held { outcome, .. } = &before.state else { return Ok(back(&before.ticket)) };
     match app.questions.take_back(&before.ticket, Channel::Browser).await {
         Ok(()) => {
             let question = app.questions.get(&before.ticket).await.map_err(missing)?;
-            page(&app, &question, &given(outcome, &before), None).await
+            page(&app, &question, &filled(outcome, &before), None).await
         }
         Err(Error::Final) => Ok(back(&before.ticket)),
         Err(error) => Err(missing(error)),
     }
 }
 
-/// Notes that the page is in front of somebody now; the script says so every few seconds while it is.
+/// Records that the page is visible now; the script reports that every few seconds.
 pub(crate) async fn seen(
     State(app): State<Arc<App>>,
     Path(ticket): Path<String>,
-    form: Fields,
+    _: SignedForm,
 ) -> Result<Response, Failure> {
-    csrf::check(&page::fields(form)?)?;
-    let ticket = named(ticket)?;
+    let ticket = parse_ticket(ticket)?;
     app.questions.mark_seen(&ticket, Channel::Browser).await.map_err(missing)?;
     Ok((StatusCode::NO_CONTENT, page::headers()).into_response())
 }
 
 fn back(ticket: &Ticket) -> Response {
-    (page::headers(), Redirect::to(&format!("/questions/{ticket}"))).into_response()
+    page::redirect(&format!("/questions/{ticket}"))
 }
 
-fn named(ticket: String) -> Result<Ticket, Failure> {
-    Ticket::parse(&ticket).ok_or(Failure::NoQuestion { ticket })
+fn parse_ticket(ticket: String) -> Result<Ticket, Failure> {
+    Ticket::parse(&ticket).ok_or_else(|| Failure::not_found("question", ticket))
 }
 
 async fn find(app: &App, ticket: String) -> Result<Question, Failure> {
-    app.questions.get(&named(ticket)?).await.map_err(missing)
+    app.questions.get(&parse_ticket(ticket)?).await.map_err(missing)
 }
 
 fn missing(error: Error) -> Failure {
     match error {
-        Error::Unknown { ticket } => Failure::NoQuestion { ticket },
+        Error::Unknown { ticket } => Failure::not_found("question", ticket),
         other => Failure::internal(other),
     }
 }
 
-fn given(outcome: &Outcome, question: &Question) -> Filled {
+fn filled(outcome: &Outcome, question: &Question) -> Filled {
     let answer = outcome.answer.clone().unwrap_or_default();
     Filled::of(&answer, &question.fields, outcome.note.as_deref())
 }
@@ -156,18 +148,18 @@ async fn page(
     app: &Arc<App>,
     question: &Question,
     filled: &Filled,
-    fault: Option<Fault>,
+    error: Option<InvalidAnswer>,
 ) -> Result<Response, Failure> {
     let now = SystemTime::now();
     let queue = app.questions.queue(question.seq).await.map_err(Failure::internal)?;
-    let pending = matches!(question.state, Standing::Pending);
+    let pending = matches!(question.state, QuestionState::Pending);
     let (held, outcome) = match &question.state {
-        Standing::Pending => (None, None),
-        Standing::Held { until, outcome } => {
+        QuestionState::Pending => (None, None),
+        QuestionState::Held { until, outcome } => {
             let left = instant(*until).duration_since(now).unwrap_or_default();
             (Some(u64::try_from(left.as_millis()).unwrap_or(0)), Some(outcome))
         }
-        Standing::Decided(outcome) => (None, Some(outcome)),
+        QuestionState::Decided(outcome) => (None, Some(outcome)),
     };
     let snoozed = question.snoozed_until.map(instant).filter(|until| pending && *until > now);
     let default = question.default.as_ref().filter(|_| pending).map(|default| {
@@ -179,22 +171,22 @@ async fn page(
             after => timefmt::length(default.after),
         }
     });
-    let happened = app.questions.audit(&question.ticket).await.map_err(Failure::internal)?;
+    let audit = app.questions.audit(&question.ticket).await.map_err(Failure::internal)?;
     let values = context! {
         csrf => csrf::token()?,
-        happened => view::happened(&happened, now),
+        audit => view::audit(&audit, now),
         made => early_submit::render_time(now),
         ticket => question.ticket.as_str(),
         title => &question.title,
         message => Value::from_safe_string(markdown::html(&question.message)),
-        hidden_characters => adjutant_base::text::escape_invisible::count(&question.message) + adjutant_base::text::escape_invisible::count(&question.title),
-        who => view::who(question, None),
-        facts => repo_status::of(app, &question.workspace, now),
+        hidden_characters => escape_invisible::count(&question.message) + escape_invisible::count(&question.title),
+        asker => view::asker(question, None),
+        repo => repo_status::of(app, &question.workspace, now),
         asked => timefmt::time(instant(question.asked_at), now),
         deadline => stamp(instant(question.deadline)),
-        waits => pending.then(|| timefmt::span(now, instant(question.deadline))),
+        expires_in => pending.then(|| timefmt::span(now, instant(question.deadline))),
         deliveries => question.deliveries,
-        waits_no_more => question.presence.absence_reason().filter(|_| pending),
+        absence => question.presence.absence_reason().filter(|_| pending),
         high => question.level == Level::High,
         passphrase_is_set => app.questions.has_passphrase(),
         pending,
@@ -202,9 +194,9 @@ async fn page(
         snoozed => snoozed.map(|until| timefmt::span(now, until)),
         outcome => outcome.map(|outcome| view::outcome(outcome, &question.fields, now)),
         default,
-        fields => form::fields(&question.fields, filled, fault.as_ref()),
+        fields => form::fields(&question.fields, filled, error.as_ref()),
         note => filled.get("note"),
-        fault => fault.filter(|fault| fault.field.is_none()).map(|fault| fault.message),
+        fault => error.filter(|error| error.field.is_none()).map(|error| error.message),
         place => queue.place,
         total => queue.total,
         next => queue.next.map(|ticket| ticket.to_string()),

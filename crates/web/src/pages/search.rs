@@ -2,39 +2,32 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use minijinja::{Value, context};
-use serde::Deserialize;
 
-use super::{catalogue, definitions};
+use super::{catalogue, definitions, prompts};
 use crate::error::Failure;
 use crate::page::{self, Place};
+use crate::request::{Address, Search};
 use adjutant_agents::Viewer;
 use adjutant_agents::task::Filter;
 use adjutant_app::App;
 use adjutant_base::config::effective;
 use adjutant_codex as codex;
-use adjutant_prompts as prompts;
+use adjutant_prompts::Prompt;
 use adjutant_questions as questions;
 
-/// Hits of each kind: a palette is for what one half knows; the pages have searches of their own.
-const EACH: usize = 5;
+/// Hits of each kind. The pages have searches of their own for more.
+const MAX_HITS: usize = 5;
 
-/// The same for the store.
-const ROWS: u32 = 5;
+/// Rows of the store for each kind.
+const MAX_ROWS: u32 = 5;
 
-/// Waiting questions that are looked through.
-const WAITING: u32 = 200;
+/// Maximum pending questions that are searched.
+const MAX_PENDING: u32 = 200;
 
-#[derive(Deserialize)]
-pub(crate) struct Search {
-    #[serde(default)]
-    q: String,
-}
-
-/// One thing that was found.
+/// A page that matches the query.
 struct Hit {
     label: String,
     note: String,
@@ -49,10 +42,8 @@ impl Hit {
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
-    search: Result<Query<Search>, QueryRejection>,
+    Address(Search { q }): Address<Search>,
 ) -> Result<Response, Failure> {
-    let unreadable = "The search in the address is not readable text.";
-    let Query(Search { q }) = search.map_err(|_| Failure::BadRequest(unreadable))?;
     let query = q.trim();
     let mut groups = vec![("Pages", pages(query))];
     if !query.is_empty() {
@@ -76,56 +67,53 @@ pub(crate) async fn show(
     page::page(&app, Place::Nowhere, "search.html", context! { query, groups }).await
 }
 
-/// Whether every word of the query stands somewhere in one of these.
-fn fits(query: &str, parts: &[&str]) -> bool {
-    let parts: Vec<String> = parts.iter().map(|part| part.to_lowercase()).collect();
-    query.to_lowercase().split_whitespace().all(|word| parts.iter().any(|part| part.contains(word)))
+/// Whether each word of the query occurs in one of these texts.
+fn matches(query: &str, texts: &[&str]) -> bool {
+    let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
+    query.to_lowercase().split_whitespace().all(|word| texts.iter().any(|text| text.contains(word)))
 }
 
 fn pages(query: &str) -> Vec<Hit> {
-    let sections = page::SECTIONS.into_iter().filter(|(label, _)| fits(query, &[label]));
+    let sections = page::SECTIONS.into_iter().filter(|(label, _)| matches(query, &[label]));
     sections.map(|(label, path)| Hit::new(label, "", path.to_owned())).collect()
 }
 
 async fn of_prompts(app: &Arc<App>, query: &str) -> Result<Vec<Hit>, Failure> {
-    let search = prompts::Search::new(query);
     let catalogue = catalogue(app).await?;
-    let mut found: Vec<_> =
-        catalogue.prompts.values().filter_map(|prompt| Some((search.rank(prompt)?, prompt))).collect();
-    found.sort_by_key(|(rank, _)| *rank);
-    let hit = |prompt: &prompts::Prompt| {
+    let hit = |prompt: &Arc<Prompt>| {
         let path = format!("/prompts/{}", page::path(&prompt.name));
         Hit::new(&format!(":{}", prompt.name), &prompt.description, path)
     };
-    Ok(found.into_iter().take(EACH).map(|(_, prompt)| hit(prompt)).collect())
+    Ok(prompts::search(&catalogue, query).into_iter().take(MAX_HITS).map(hit).collect())
 }
 
 async fn of_agents(app: &Arc<App>, query: &str) -> Result<Vec<Hit>, Failure> {
     let catalogue = definitions(app).await?;
-    let found = catalogue.agents.values().filter(|agent| fits(query, &[&agent.name, &agent.description]));
+    let found = catalogue.agents.values().filter(|agent| matches(query, &[&agent.name, &agent.description]));
     let hit = |agent: &Arc<adjutant_agents::definition::Agent>| {
         Hit::new(&agent.name, &agent.description, format!("/agents/{}", page::path(&agent.name)))
     };
-    Ok(found.take(EACH).map(hit).collect())
+    Ok(found.take(MAX_HITS).map(hit).collect())
 }
 
 async fn of_questions(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
-    let waiting = app.questions.pending(None, WAITING).await.map_err(Failure::internal)?;
+    let pending = app.questions.pending(None, MAX_PENDING).await.map_err(Failure::internal)?;
     let filter = questions::Filter { text: Some(query.to_owned()), ..questions::Filter::default() };
-    let decided = app.questions.history(&filter, None, ROWS).await.map_err(Failure::internal)?;
+    let decided = app.questions.history(&filter, None, MAX_ROWS).await.map_err(Failure::internal)?;
     let hit = |question: &questions::Question, note: &str| {
         Hit::new(&question.title, note, format!("/questions/{}", page::path(question.ticket.as_str())))
     };
-    let open = waiting.questions.iter().filter(|one| fits(query, &[&one.title, &one.client, &one.workspace]));
+    let open =
+        pending.questions.iter().filter(|one| matches(query, &[&one.title, &one.client, &one.workspace]));
     let mut hits: Vec<Hit> = open.map(|question| hit(question, "pending")).collect();
     hits.extend(decided.questions.iter().map(|question| hit(question, "decided")));
-    hits.truncate(EACH);
+    hits.truncate(MAX_HITS);
     Ok(hits)
 }
 
 async fn of_tasks(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
     let filter = Filter { text: Some(query.to_owned()), ..Filter::default() };
-    let found = app.agents.list(&Viewer::User, filter, None, ROWS).await.map_err(Failure::internal)?;
+    let found = app.agents.list(&Viewer::User, filter, None, MAX_ROWS).await.map_err(Failure::internal)?;
     let hits = found.tasks.iter().map(|task| {
         let note = format!("{}, {}", task.agent, task.state.as_str());
         Hit::new(&task.text, &note, format!("/tasks/{}", page::path(task.id.as_str())))
@@ -134,7 +122,7 @@ async fn of_tasks(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
 }
 
 async fn of_threads(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
-    let query = codex::Query { text: query.to_owned(), limit: ROWS };
+    let query = codex::Query { text: query.to_owned(), limit: MAX_ROWS };
     let found = app.codex.threads(&query, None).await.map_err(Failure::internal)?;
     let hits = found.iter().map(|thread| {
         Hit::new(&thread.row.title, thread.state.as_str(), format!("/codex/{}", page::path(&thread.row.id)))
@@ -144,9 +132,9 @@ async fn of_threads(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
 
 fn of_settings(app: &App, query: &str) -> Vec<Hit> {
     let found = effective::list(&app.config, &app.toolsets.current());
-    let found = found.iter().filter(|setting| fits(query, &[&setting.key, setting.about]));
+    let found = found.iter().filter(|setting| matches(query, &[&setting.key, setting.about]));
     let hit = |setting: &effective::Setting| {
         Hit::new(&setting.key, setting.about, format!("/settings#{}", page::path(&setting.key)))
     };
-    found.take(EACH).map(hit).collect()
+    found.take(MAX_HITS).map(hit).collect()
 }

@@ -25,18 +25,18 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
             rows.push(row(&setting, key));
         }
     }
-    let set = |section: &(String, Vec<Value>)| context! { name => &section.0, rows => &section.1 };
+    let section_values = |section: &(String, Vec<Value>)| context! { name => &section.0, rows => &section.1 };
     let changed = app.toolsets.pending_changes();
     let values = context! {
-        waiting => changed.settings,
+        pending => changed.settings,
         fault => changed.fault.is_some(),
-        sections => sections.iter().map(set).collect::<Vec<_>>(),
+        sections => sections.iter().map(section_values).collect::<Vec<_>>(),
         file => env::abbreviate(&app.config.home.join("config.toml")),
     };
     page::page(&app, Place::Section("/settings"), "settings.html", values).await
 }
 
-/// Returns the section of a key, empty for the file's beginning, and its name there.
+/// Returns the section of a key, empty for the start of the file, and the key's name in it.
 fn split(key: &str) -> (&str, &str) {
     key.split_once('.').unwrap_or(("", key))
 }

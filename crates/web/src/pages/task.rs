@@ -5,16 +5,15 @@ mod run_report;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use axum::Form;
-use axum::extract::rejection::{FormRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::extract::{Path, State};
+use axum::response::Response;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
 use super::tasks;
 use crate::error::Failure;
 use crate::page::{self, Place};
+use crate::request::{Address, SignedForm};
 use crate::{csrf, excerpt, timefmt};
 use adjutant_agents::TaskEvent;
 use adjutant_agents::task::TaskEventKind;
@@ -23,68 +22,65 @@ use adjutant_app::App;
 use adjutant_base::text::timefmt::instant;
 
 /// Lines of a run on one page.
-const LINES: u32 = 200;
+const PAGE_SIZE: u32 = 200;
 
 #[derive(Deserialize)]
 pub(crate) struct Part {
-    /// The lines before the one of this number, instead of the last ones.
+    /// The page ends before this line's number; without it the page has the last lines.
     before: Option<i64>,
 }
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    part: Result<Query<Part>, QueryRejection>,
+    Address(Part { before }): Address<Part>,
 ) -> Result<Response, Failure> {
-    let Query(Part { before }) =
-        part.map_err(|_| Failure::BadRequest("The address is not readable text."))?;
-    let id = named(id)?;
+    let id = parse_id(id)?;
     let task = app.agents.get(&Viewer::User, &id).await.map_err(missing)?;
-    let lately = app.agents.events_before(&Viewer::User, &id, before, LINES).await.map_err(missing)?;
+    let lines = app.agents.events_before(&Viewer::User, &id, before, PAGE_SIZE).await.map_err(missing)?;
     let now = SystemTime::now();
     let values = context! {
         csrf => csrf::token()?,
         task => tasks::row(&task, now),
         text => excerpt::of(&task.text),
-        lines => lately.iter().map(line).collect::<Vec<_>>(),
+        lines => lines.iter().map(line).collect::<Vec<_>>(),
         // Lines are numbered from 1, without a gap.
-        earlier => lately.first().map(|first| first.seq).filter(|seq| *seq > 1),
-        last => lately.last().map_or(0, |last| last.seq),
+        earlier => lines.first().map(|first| first.seq).filter(|seq| *seq > 1),
+        last => lines.last().map_or(0, |last| last.seq),
         latest => before.is_none(),
         outcome => task.outcome.as_deref().map(run_report::outcome),
     };
     page::page(&app, Place::Section("/tasks"), "task.html", values).await
 }
 
-/// Ends a task, and shows it again.
+/// Cancels a task, and shows it again.
 pub(crate) async fn cancel(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    form: Result<Form<Vec<(String, String)>>, FormRejection>,
+    _: SignedForm,
 ) -> Result<Response, Failure> {
-    csrf::check(&page::fields(form)?)?;
-    let id = named(id)?;
+    let id = parse_id(id)?;
     app.agents.cancel(&Viewer::User, &id).await.map_err(missing)?;
-    Ok((page::headers(), Redirect::to(&format!("/tasks/{id}"))).into_response())
+    Ok(page::redirect(&format!("/tasks/{id}")))
 }
 
-fn named(id: String) -> Result<TaskId, Failure> {
-    TaskId::parse(&id).ok_or(Failure::NoTask { id })
+fn parse_id(id: String) -> Result<TaskId, Failure> {
+    TaskId::parse(&id).ok_or_else(|| Failure::not_found("task", id))
 }
 
 fn missing(error: Error) -> Failure {
     match error {
-        Error::UnknownTask { id } => Failure::NoTask { id },
+        Error::UnknownTask { id } => Failure::not_found("task", id),
         other => Failure::internal(other),
     }
 }
 
-/// Returns lines as the items of a list, as the page itself has them.
+/// Returns lines as items of the page's list.
 pub(crate) fn items(lines: &[TaskEvent]) -> Result<String, Failure> {
     page::text("task_lines.html", context! { lines => lines.iter().map(line).collect::<Vec<_>>() })
 }
 
-/// Returns a line: its kind for the style, a word for what cannot be seen by its style alone, and the text.
+/// Returns a line: its kind for the style, a word that is readable without the style, and the text.
 fn line(event: &TaskEvent) -> Value {
     let (kind, word, text) = match &event.kind {
         TaskEventKind::Started { runner, .. } => ("start", "starts", runner.clone()),

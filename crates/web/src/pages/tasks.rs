@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
 use crate::error::Failure;
 use crate::page::{self, Place};
+use crate::request::Address;
 use crate::timefmt;
 use adjutant_agents::task::{self, Ending, Filter};
 use adjutant_agents::{Task, Viewer};
@@ -18,12 +18,12 @@ use adjutant_app::App;
 use adjutant_base::text::timefmt::instant;
 
 /// Rows of one page.
-const ROWS: u32 = 50;
+const PAGE_SIZE: u32 = 50;
 
 /// Rows on the overview.
-const RUNNING: u32 = 8;
+const OVERVIEW_ROWS: u32 = 8;
 
-/// What a person may ask to see: the word in the address and the word on the page.
+/// The states of the filter with their labels.
 const STATES: [(task::State, &str); 6] = [
     (task::State::Queued, "Queued"),
     (task::State::Running, "Running"),
@@ -37,22 +37,20 @@ const STATES: [(task::State, &str); 6] = [
 pub(crate) struct Search {
     #[serde(default)]
     q: String,
-    /// One of the states' words; empty is all.
+    /// The name of a state; empty for all.
     #[serde(default)]
     state: String,
-    /// The page begins below this task's number.
+    /// The page begins before this task's number.
     before: Option<i64>,
 }
 
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    search: Result<Query<Search>, QueryRejection>,
+    Address(Search { q, state, before }): Address<Search>,
 ) -> Result<Response, Failure> {
-    let unreadable = "The search in the address is not readable text.";
-    let Query(Search { q, state, before }) = search.map_err(|_| Failure::BadRequest(unreadable))?;
     let wanted = match state.as_str() {
         "" => None,
-        word => Some(task::State::from_name(word).ok_or(Failure::BadRequest("There is no such state."))?),
+        name => Some(task::State::from_name(name).ok_or(Failure::BadRequest("There is no such state."))?),
     };
     let query = q.trim();
     let filter = Filter {
@@ -60,16 +58,12 @@ pub(crate) async fn list(
         text: (!query.is_empty()).then(|| query.to_owned()),
         ..Filter::default()
     };
-    let found = app.agents.list(&Viewer::User, filter, before, ROWS).await.map_err(Failure::internal)?;
+    let found = app.agents.list(&Viewer::User, filter, before, PAGE_SIZE).await.map_err(Failure::internal)?;
     let now = SystemTime::now();
-    let states: Vec<Value> = STATES
-        .into_iter()
-        .map(|(state, label)| context! { word => state.as_str(), label, here => wanted == Some(state) })
-        .collect();
     let values = context! {
         query,
         state,
-        states,
+        states => page::choices(STATES, wanted.as_ref(), |state| state.as_str()),
         total => found.total,
         tasks => found.tasks.iter().map(|task| row(task, now)).collect::<Vec<_>>(),
         next => found.next,
@@ -78,14 +72,15 @@ pub(crate) async fn list(
     page::page(&app, Place::Section("/tasks"), "tasks.html", values).await
 }
 
-/// Returns the tasks that wait or run for the overview: the rows that fit there, and how many there are.
+/// Returns the first queued and running tasks for the overview, and the number of all.
 pub(super) async fn running(app: &App, now: SystemTime) -> Result<(Vec<Value>, u64), Failure> {
     let filter = Filter { states: vec![task::State::Queued, task::State::Running], ..Filter::default() };
-    let found = app.agents.list(&Viewer::User, filter, None, RUNNING).await.map_err(Failure::internal)?;
+    let found =
+        app.agents.list(&Viewer::User, filter, None, OVERVIEW_ROWS).await.map_err(Failure::internal)?;
     Ok((found.tasks.iter().map(|task| row(task, now)).collect(), found.total))
 }
 
-/// Returns what every page shows of a task: who, what, where it stands, since when.
+/// Returns the values of a task that every page shows.
 pub(super) fn row(task: &Task, now: SystemTime) -> Value {
     let started = task.started_at.map(instant);
     let ended = task.ended_at.map(instant);
@@ -103,7 +98,7 @@ pub(super) fn row(task: &Task, now: SystemTime) -> Value {
         created => timefmt::time(instant(task.created_at), now),
         started => started.map(|at| timefmt::time(at, now)),
         finished => ended.map(|at| timefmt::time(at, now)),
-        // How long it runs, or ran.
+        // The time since its start, or until its end.
         took => started.map(|at| timefmt::length(ended.unwrap_or(now).duration_since(at).unwrap_or_default())),
     }
 }

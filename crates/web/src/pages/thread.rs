@@ -3,16 +3,15 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use axum::Form;
-use axum::extract::rejection::{FormRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::extract::{Path, State};
+use axum::response::Response;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
 use super::threads;
 use crate::error::Failure;
 use crate::page::{self, Place};
+use crate::request::{Address, SignedForm};
 use crate::{csrf, early_submit, excerpt, highlight, markdown, timefmt};
 use adjutant_app::App;
 use adjutant_base::text::timefmt::instant;
@@ -24,66 +23,60 @@ use adjutant_codex::patch::FileChange;
 use adjutant_codex::thread_options::Backend;
 
 /// Items of one page.
-const ITEMS: u32 = 100;
+const PAGE_SIZE: u32 = 100;
 
 #[derive(Deserialize)]
 pub(crate) struct Part {
-    /// The items before the one of this number, instead of the last ones.
+    /// The page ends before this item's number; without it the page has the last items.
     before: Option<i64>,
 }
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    part: Result<Query<Part>, QueryRejection>,
+    Address(Part { before }): Address<Part>,
 ) -> Result<Response, Failure> {
-    let Query(Part { before }) =
-        part.map_err(|_| Failure::BadRequest("The address is not readable text."))?;
     render(&app, &id, before, None).await
 }
 
-/// What went wrong with a form, and what was typed in it.
-struct Fault {
-    told: String,
-    typed: String,
+/// The error of a form, and its prompt, which stays in the form.
+struct FormError {
+    message: String,
+    prompt: String,
 }
 
-/// Does what a button says, and shows the thread again.
+/// Does the action of the pressed button, and shows the thread again.
 pub(crate) async fn act(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    form: Result<Form<Vec<(String, String)>>, FormRejection>,
+    SignedForm(fields): SignedForm,
 ) -> Result<Response, Failure> {
-    let fields = page::fields(form)?;
-    csrf::check(&fields)?;
-    let given = |name: &str| {
-        fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.trim()).unwrap_or_default()
-    };
-    let decide = async |decision| app.codex.decide(&id, given("approval"), decision, Decider::Person).await;
-    let note = Some(given("note").to_owned()).filter(|note| !note.is_empty());
-    if matches!(given("act"), "approve" | "session" | "deny" | "abort")
-        && early_submit::is_too_early(given("made"))
+    let field = |name: &str| fields.get(name).trim();
+    let prompt = field("prompt");
+    let decide = async |decision| app.codex.decide(&id, field("approval"), decision, Decider::Person).await;
+    if matches!(field("act"), "approve" | "session" | "deny" | "abort")
+        && early_submit::is_too_early(field("made"))
     {
-        let fault = Fault { told: early_submit::TOO_EARLY.to_owned(), typed: String::new() };
-        return render(&app, &id, None, Some(fault)).await;
+        let error = FormError { message: early_submit::TOO_EARLY.to_owned(), prompt: String::new() };
+        return render(&app, &id, None, Some(error)).await;
     }
-    let done = match given("act") {
-        "reply" | "steer" if given("prompt").is_empty() => Ok(()),
-        "reply" => app.codex.reply(&id, given("prompt").to_owned()).await.map(drop),
-        "steer" => app.codex.steer(&id, given("prompt").to_owned()).await,
+    let done = match field("act") {
+        "reply" | "steer" if prompt.is_empty() => Ok(()),
+        "reply" => app.codex.reply(&id, prompt.to_owned()).await.map(drop),
+        "steer" => app.codex.steer(&id, prompt.to_owned()).await,
         "interrupt" => app.codex.interrupt(&id).await,
         "approve" => decide(Decision::Approve).await,
         "session" => decide(Decision::ApproveForSession).await,
-        "deny" => decide(Decision::Deny { note }).await,
+        "deny" => decide(Decision::Deny { note: fields.filled("note") }).await,
         "abort" => decide(Decision::Abort).await,
         _ => return Err(Failure::BadRequest("The form names an unknown action.")),
     };
     match done {
-        Ok(()) => Ok((page::headers(), Redirect::to(&format!("/codex/{}", page::path(&id)))).into_response()),
-        Err(Error::UnknownThread(id)) => Err(Failure::NoThread { id }),
+        Ok(()) => Ok(page::redirect(&format!("/codex/{}", page::path(&id)))),
+        Err(Error::UnknownThread(id)) => Err(Failure::not_found("thread", id)),
         Err(error) => {
-            let fault = Fault { told: threads::told(&error), typed: given("prompt").to_owned() };
-            render(&app, &id, None, Some(fault)).await
+            let error = FormError { message: threads::error_text(&error), prompt: prompt.to_owned() };
+            render(&app, &id, None, Some(error)).await
         }
     }
 }
@@ -92,13 +85,13 @@ async fn render(
     app: &Arc<App>,
     id: &str,
     before: Option<i64>,
-    fault: Option<Fault>,
+    error: Option<FormError>,
 ) -> Result<Response, Failure> {
     let missing = |error| match error {
-        Error::UnknownThread(id) => Failure::NoThread { id },
+        Error::UnknownThread(id) => Failure::not_found("thread", id),
         other => Failure::internal(other),
     };
-    // Looked at before the store, so that an item that ends meanwhile is in one of the two.
+    // Read before the store, so that an item that ends meanwhile is in one of the two.
     let session = match app.codex.session(id) {
         Some(session) => {
             Some(session.snapshot().await.map_or_else(|| session.thread(), |(_, thread)| thread))
@@ -106,10 +99,8 @@ async fn render(
         None => None,
     };
     let listed = app.codex.thread(id).await.map_err(missing)?;
-    let wanted = codex::Query { text: String::new(), limit: ITEMS };
+    let wanted = codex::Query { text: String::new(), limit: PAGE_SIZE };
     let ended = app.codex.items(id, &wanted, before).await.map_err(missing)?;
-    let full = ended.len() == usize::try_from(ITEMS).unwrap_or(usize::MAX);
-    let oldest = ended.last().map(|(row, _)| row.seq).filter(|_| full);
     let running = session.iter().filter(|_| before.is_none()).flat_map(|thread| thread.running.values());
     let running = running.filter(|running| !ended.iter().any(|(row, _)| row.id == running.id));
     let now = SystemTime::now();
@@ -117,23 +108,23 @@ async fn render(
         csrf => csrf::token()?,
         made => early_submit::render_time(now),
         thread => threads::row(&listed, now),
-        fault => fault.as_ref().map(|fault| &fault.told),
-        typed => fault.as_ref().map_or("", |fault| &fault.typed),
+        fault => error.as_ref().map(|error| &error.message),
+        typed => error.as_ref().map_or("", |error| &error.prompt),
         steers => listed.row.backend == Backend::AppServer.as_str(),
         busy => session.as_ref().is_some_and(|thread| thread.turn.is_some()),
-        asked => session.iter().flat_map(|thread| &thread.asked).map(approval).collect::<Vec<_>>(),
+        approvals => session.iter().flat_map(|thread| &thread.asked).map(approval).collect::<Vec<_>>(),
         running => running.map(|running| item(running, None)).collect::<Vec<_>>(),
         items => ended.iter().map(|(row, known)| {
             let unknown = || context! { id => &row.id, kind => "other", word => &row.kind, state => "done" };
             known.as_ref().map_or_else(unknown, |known| item(known, Some(row.at)))
         }).collect::<Vec<_>>(),
-        older => oldest,
+        older => page::last_of_full(&ended, PAGE_SIZE).map(|(row, _)| row.seq),
         latest => before.is_none(),
     };
     page::page(app, Place::Section("/codex"), "thread.html", values).await
 }
 
-/// Returns an item: a word for its kind, its text or its files, and how it ended.
+/// Returns an item: a word for its kind, its text or its files, and its state.
 fn item(item: &Item, at: Option<i64>) -> Value {
     let state = match item.state {
         ItemState::Running => "running",
@@ -162,15 +153,15 @@ fn item(item: &Item, at: Option<i64>) -> Value {
     context! { ..own, ..common }
 }
 
-/// Returns a decision; anything else by its name alone.
+/// Returns a decision; of another item only the name.
 fn other(name: &str, content: &serde_json::Value) -> Value {
-    let Some(settled) = ResolvedApproval::read(content) else {
+    let Some(resolved) = ResolvedApproval::read(content) else {
         return context! { word => "Also", line => name };
     };
-    context! { word => "Decision", line => settled.line(), note => settled.outcome() }
+    context! { word => "Decision", line => resolved.line(), note => resolved.outcome() }
 }
 
-/// Returns what a model wrote; models write Markdown.
+/// Returns a text of the model, which is Markdown.
 fn prose(word: &str, text: &str) -> Value {
     let part = excerpt::beginning(text);
     let prose = Value::from_safe_string(markdown::html(part));
@@ -190,7 +181,7 @@ fn files(changes: &[FileChange]) -> Vec<Value> {
     changes.iter().map(file).collect()
 }
 
-/// Returns what Codex waits for, exactly.
+/// Returns a pending approval.
 fn approval(approval: &Approval) -> Value {
     let own = match &approval.kind {
         ApprovalKind::Command { cwd, .. } => {

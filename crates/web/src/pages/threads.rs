@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use axum::Form;
-use axum::extract::rejection::{FormRejection, QueryRejection};
-use axum::extract::{Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::extract::State;
+use axum::response::Response;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
 use crate::error::Failure;
 use crate::page::{self, Place};
+use crate::request::{Address, SignedForm};
 use crate::{csrf, timefmt};
 use adjutant_app::App;
 use adjutant_base::text::timefmt::instant;
@@ -21,75 +20,63 @@ use adjutant_codex::thread::ThreadState;
 use adjutant_codex::thread_options::ThreadOptions;
 
 /// Rows of one page.
-const ROWS: u32 = 50;
+const PAGE_SIZE: u32 = 50;
 
 #[derive(Deserialize)]
 pub(crate) struct Search {
     #[serde(default)]
     q: String,
-    /// The page begins behind this thread: when it was used, and its name.
+    /// The page begins after the thread with this time of use and this name.
     at: Option<i64>,
     id: Option<String>,
 }
 
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    search: Result<Query<Search>, QueryRejection>,
+    Address(Search { q, at, id }): Address<Search>,
 ) -> Result<Response, Failure> {
-    let unreadable = "The search in the address is not readable text.";
-    let Query(Search { q, at, id }) = search.map_err(|_| Failure::BadRequest(unreadable))?;
     render(&app, q.trim(), at.zip(id.as_deref()), None).await
 }
 
-/// Begins a thread, and shows it.
+/// Starts a thread, and shows it.
 pub(crate) async fn start(
     State(app): State<Arc<App>>,
-    form: Result<Form<Vec<(String, String)>>, FormRejection>,
+    SignedForm(fields): SignedForm,
 ) -> Result<Response, Failure> {
-    let fields = page::fields(form)?;
-    csrf::check(&fields)?;
-    let given = |name: &str| {
-        let value = fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.trim());
-        value.filter(|value| !value.is_empty()).map(ToOwned::to_owned)
-    };
-    let start = ThreadOptions {
-        prompt: given("prompt").unwrap_or_default(),
-        cwd: given("cwd"),
-        sandbox: given("sandbox"),
-        approval_policy: given("approval-policy"),
+    let options = ThreadOptions {
+        prompt: fields.filled("prompt").unwrap_or_default(),
+        cwd: fields.filled("cwd"),
+        sandbox: fields.filled("sandbox"),
+        approval_policy: fields.filled("approval-policy"),
         ..ThreadOptions::default()
     };
-    let begun = if start.prompt.is_empty() {
+    let started = if options.prompt.is_empty() {
         Err("Say what Codex is to do.".to_owned())
     } else {
-        app.codex.start(start.clone()).await.map_err(|error| told(&error))
+        app.codex.start(options.clone()).await.map_err(|error| error_text(&error))
     };
-    match begun {
-        Ok(begun) => {
-            Ok((page::headers(), Redirect::to(&format!("/codex/{}", page::path(&begun.thread))))
-                .into_response())
-        }
-        Err(fault) => render(&app, "", None, Some((fault, start))).await,
+    match started {
+        Ok(started) => Ok(page::redirect(&format!("/codex/{}", page::path(&started.thread)))),
+        Err(error) => render(&app, "", None, Some((error, options))).await,
     }
 }
 
-/// Shows the list. A thread that was not begun is `refused`: why, and what was typed, which stays in the form.
+/// Shows the list. `refused` has the error of a thread that was not started, and its options, which stay in the form.
 async fn render(
     app: &Arc<App>,
     query: &str,
     before: Option<(i64, &str)>,
     refused: Option<(String, ThreadOptions)>,
 ) -> Result<Response, Failure> {
-    let wanted = codex::Query { text: query.to_owned(), limit: ROWS };
+    let wanted = codex::Query { text: query.to_owned(), limit: PAGE_SIZE };
     let found = app.codex.threads(&wanted, before).await.map_err(Failure::internal)?;
     let now = SystemTime::now();
-    let (fault, typed) = refused.map_or_else(Default::default, |(fault, start)| (Some(fault), start));
-    let full = found.len() == usize::try_from(ROWS).unwrap_or(usize::MAX);
-    let last = found.last().filter(|_| full);
+    let (error, typed) = refused.map_or_else(Default::default, |(error, options)| (Some(error), options));
+    let last = page::last_of_full(&found, PAGE_SIZE);
     let values = context! {
         csrf => csrf::token()?,
         query,
-        fault,
+        fault => error,
         typed => context! {
             prompt => typed.prompt,
             cwd => typed.cwd.unwrap_or_default(),
@@ -103,9 +90,9 @@ async fn render(
     page::page(app, Place::Section("/codex"), "threads.html", values).await
 }
 
-/// Returns the threads that have a process now, for the overview.
+/// Returns the threads with a running session, for the overview.
 pub(super) async fn running(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
-    let latest = codex::Query { text: String::new(), limit: ROWS };
+    let latest = codex::Query { text: String::new(), limit: PAGE_SIZE };
     let found = app.codex.threads(&latest, None).await.map_err(Failure::internal)?;
     Ok(found
         .iter()
@@ -114,7 +101,7 @@ pub(super) async fn running(app: &App, now: SystemTime) -> Result<Vec<Value>, Fa
         .collect())
 }
 
-/// Returns what every page shows of a thread.
+/// Returns the values of a thread that every page shows.
 pub(super) fn row(listed: &ListedThread, now: SystemTime) -> Value {
     let ListedThread { row, state } = listed;
     context! {
@@ -131,8 +118,8 @@ pub(super) fn row(listed: &ListedThread, now: SystemTime) -> Value {
     }
 }
 
-/// Says why Codex did not do it, and what to do.
-pub(super) fn told(error: &codex::Error) -> String {
+/// Returns an error of Codex with its hint.
+pub(super) fn error_text(error: &codex::Error) -> String {
     match error.hint() {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),

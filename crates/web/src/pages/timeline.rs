@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
 use crate::error::Failure;
 use crate::page::{self, Place};
+use crate::request::Address;
 use crate::timefmt;
 use adjutant_app::App;
 use adjutant_app::timeline::{EntryKind, TimelineEntry, TimelineFilter};
@@ -18,63 +18,57 @@ use adjutant_base::config::toolsets::Toolset;
 use adjutant_base::text::timefmt::instant;
 
 /// Rows of one page.
-const ROWS: u32 = 60;
+const PAGE_SIZE: u32 = 60;
 
 /// Rows on the overview.
-const LATELY: u32 = 15;
+const OVERVIEW_ROWS: u32 = 15;
 
 #[derive(Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct Search {
     #[serde(default)]
     q: String,
-    /// A toolset's word, or `clients`; empty is all.
+    /// The name of a toolset, or `clients`; empty for all.
     #[serde(default)]
     of: String,
-    /// The page begins behind this line: its instant and its place.
+    /// The page begins after the entry with this instant and place.
     at: Option<i64>,
     place: Option<String>,
 }
 
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    asked: Result<Query<Asked>, QueryRejection>,
+    Address(Search { q, of, at, place }): Address<Search>,
 ) -> Result<Response, Failure> {
-    let unreadable = "The search in the address is not readable text.";
-    let Query(Asked { q, of, at, place }) = asked.map_err(|_| Failure::BadRequest(unreadable))?;
-    let wanted = match of.as_str() {
+    let kind = match of.as_str() {
         "" => None,
-        word => {
-            let found = EntryKind::ALL.into_iter().find(|of| of.name() == word);
-            Some(found.ok_or(Failure::BadRequest("There is no such toolset."))?)
+        name => {
+            let kind = EntryKind::ALL.into_iter().find(|kind| kind.name() == name);
+            Some(kind.ok_or(Failure::BadRequest("There is no such toolset."))?)
         }
     };
-    let search = TimelineFilter { text: q.trim().to_owned(), kind: wanted, before: at.zip(place) };
-    let lines = app.timeline(&search, ROWS).await.map_err(Failure::internal)?;
+    let filter = TimelineFilter { text: q.trim().to_owned(), kind, before: at.zip(place) };
+    let lines = app.timeline(&filter, PAGE_SIZE).await.map_err(Failure::internal)?;
     let now = SystemTime::now();
-    let full = lines.len() == usize::try_from(ROWS).unwrap_or(usize::MAX);
-    let last = lines.last().filter(|_| full);
-    let toolsets = EntryKind::ALL
-        .into_iter()
-        .map(|of| context! { word => of.name(), label => label(of), here => wanted == Some(of) });
+    let kinds = EntryKind::ALL.map(|kind| (kind, label(kind)));
     let values = context! {
-        query => &search.text,
-        of => of,
-        toolsets => toolsets.collect::<Vec<_>>(),
+        query => &filter.text,
+        of,
+        toolsets => page::choices(kinds, kind.as_ref(), |kind| kind.name()),
         lines => lines.iter().map(|line| row(line, now)).collect::<Vec<_>>(),
-        next => last.map(|line| context! { at => line.at, place => &line.place }),
-        first => search.before.is_none(),
+        next => page::last_of_full(&lines, PAGE_SIZE).map(|line| context! { at => line.at, place => &line.place }),
+        first => filter.before.is_none(),
     };
     page::page(&app, Place::Section("/timeline"), "timeline.html", values).await
 }
 
-/// Returns what happened last, for the overview.
+/// Returns the latest entries for the overview.
 pub(super) async fn recent(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
-    let lines = app.timeline(&TimelineFilter::default(), LATELY).await.map_err(Failure::internal)?;
+    let lines = app.timeline(&TimelineFilter::default(), OVERVIEW_ROWS).await.map_err(Failure::internal)?;
     Ok(lines.iter().map(|line| row(line, now)).collect())
 }
 
-fn label(of: EntryKind) -> &'static str {
-    match of {
+fn label(kind: EntryKind) -> &'static str {
+    match kind {
         EntryKind::Toolset(Toolset::Agents) => "Tasks",
         EntryKind::Toolset(Toolset::Assistant) => "Calendar",
         EntryKind::Toolset(Toolset::Codex) => "Codex",
@@ -84,27 +78,21 @@ fn label(of: EntryKind) -> &'static str {
     }
 }
 
-/// Returns a line in words: who, what they did, and what it was about with the page that shows it.
+/// Returns an entry as text: the actor, the action, and the item with its page.
 fn row(line: &TimelineEntry, now: SystemTime) -> Value {
-    let (did, path) = match line.kind {
-        EntryKind::Clients => (client(&line.action), None),
-        EntryKind::Toolset(Toolset::Prompts) => {
-            let known = (line.action == "expanded").then(|| format!("/prompts/{}", page::path(&line.id)));
-            (prompt(&line.action), known)
-        }
-        EntryKind::Toolset(Toolset::Agents) => {
-            (task(&line.action), Some(format!("/tasks/{}", page::path(&line.id))))
-        }
-        EntryKind::Toolset(Toolset::Questions) => {
-            (question(&line.action), Some(format!("/questions/{}", page::path(&line.id))))
-        }
-        EntryKind::Toolset(Toolset::Assistant) => (notification(&line.action), Some("/calendar".to_owned())),
+    let item_page = |section: &str, id: &str| Some(format!("/{section}/{}", page::path(id)));
+    let path = match line.kind {
+        EntryKind::Clients => None,
+        EntryKind::Toolset(Toolset::Prompts) if line.action != "expanded" => None,
+        EntryKind::Toolset(Toolset::Prompts) => item_page("prompts", &line.id),
+        EntryKind::Toolset(Toolset::Agents) => item_page("tasks", &line.id),
+        EntryKind::Toolset(Toolset::Questions) => item_page("questions", &line.id),
+        EntryKind::Toolset(Toolset::Assistant) => Some("/calendar".to_owned()),
         EntryKind::Toolset(Toolset::Codex) => {
-            let thread = line.id.rsplit_once('/').map_or(line.id.as_str(), |(thread, _)| thread);
-            (turn(&line.action), Some(format!("/codex/{}", page::path(thread))))
+            item_page("codex", line.id.rsplit_once('/').map_or(line.id.as_str(), |(thread, _)| thread))
         }
     };
-    let who = match line.kind {
+    let actor = match line.kind {
         EntryKind::Toolset(Toolset::Codex) => "Codex",
         _ if line.who.is_empty() => "An agent without a name",
         _ => line.who.as_str(),
@@ -113,8 +101,8 @@ fn row(line: &TimelineEntry, now: SystemTime) -> Value {
         of => line.kind.name(),
         toolset => label(line.kind),
         kind => &line.action,
-        who => (line.action != "changed").then_some(who),
-        did => did.unwrap_or(line.action.as_str()),
+        actor => (line.action != "changed").then_some(actor),
+        action => action(line.kind, &line.action),
         prompt => (line.kind == EntryKind::Toolset(Toolset::Prompts) && !line.id.is_empty()).then_some(&line.id),
         text => line.text.trim(),
         path,
@@ -122,73 +110,38 @@ fn row(line: &TimelineEntry, now: SystemTime) -> Value {
     }
 }
 
-fn client(kind: &str) -> Option<&'static str> {
-    match kind {
-        "connected" => Some("connected"),
-        "left" => Some("left"),
-        _ => None,
-    }
-}
-
-fn prompt(kind: &str) -> Option<&'static str> {
-    match kind {
-        "expanded" => Some("expanded"),
-        "refused" => Some("was refused"),
-        "changed" => Some("Prompt files changed on disk"),
-        _ => None,
-    }
-}
-
-fn task(kind: &str) -> Option<&'static str> {
-    match kind {
-        "delegated" => Some("was given a task"),
-        "succeeded" => Some("finished"),
-        "failed" => Some("failed"),
-        "cancelled" => Some("was cancelled"),
-        "lost" => Some("was lost"),
-        _ => None,
-    }
-}
-
-fn question(kind: &str) -> Option<&'static str> {
-    match kind {
-        "asked" => Some("asked"),
-        "answered" => Some("was answered"),
-        "declined" => Some("was declined"),
-        "dismissed" => Some("was dismissed"),
-        "timed_out" => Some("got no answer in time"),
-        "cancelled" => Some("cancelled its question"),
-        "client_gone" => Some("disconnected without an answer"),
-        _ => None,
-    }
-}
-
-fn notification(kind: &str) -> Option<&'static str> {
-    match kind {
-        "sent" => Some("was notified"),
-        "simulated" => Some("would have been notified"),
-        "failed" => Some("could not be notified yet"),
-        "unknown" => Some("may have been notified"),
-        "dead" => Some("could not be notified"),
-        // What somebody did, as the audit calls it.
-        "put user" => Some("saved a user"),
-        "remove user" => Some("removed a user"),
-        "cancel event" => Some("cancelled an event"),
-        "retry" => Some("had a notification sent again"),
-        "resolve" => Some("resolved a notification"),
-        "acknowledge" => Some("acknowledged a notification"),
-        "make feed" => Some("made a calendar's address"),
-        "end feed" => Some("ended a calendar's address"),
-        _ => None,
-    }
-}
-
-fn turn(kind: &str) -> Option<&'static str> {
-    match kind {
-        "prompted" => Some("was given a prompt"),
-        "completed" => Some("finished a turn"),
-        "interrupted" => Some("was interrupted"),
-        "failed" => Some("failed"),
-        _ => None,
+/// Returns the text of an action, and the name of an action of a later version as it is.
+fn action(kind: EntryKind, action: &str) -> &str {
+    match (kind, action) {
+        (EntryKind::Toolset(Toolset::Prompts), "refused") => "was refused",
+        (EntryKind::Toolset(Toolset::Prompts), "changed") => "Prompt files changed on disk",
+        (EntryKind::Toolset(Toolset::Agents), "delegated") => "was given a task",
+        (EntryKind::Toolset(Toolset::Agents), "succeeded") => "finished",
+        (EntryKind::Toolset(Toolset::Agents), "cancelled") => "was cancelled",
+        (EntryKind::Toolset(Toolset::Agents), "lost") => "was lost",
+        (EntryKind::Toolset(Toolset::Questions), "answered") => "was answered",
+        (EntryKind::Toolset(Toolset::Questions), "declined") => "was declined",
+        (EntryKind::Toolset(Toolset::Questions), "dismissed") => "was dismissed",
+        (EntryKind::Toolset(Toolset::Questions), "timed_out") => "got no answer in time",
+        (EntryKind::Toolset(Toolset::Questions), "cancelled") => "cancelled its question",
+        (EntryKind::Toolset(Toolset::Questions), "client_gone") => "disconnected without an answer",
+        (EntryKind::Toolset(Toolset::Assistant), "sent") => "was notified",
+        (EntryKind::Toolset(Toolset::Assistant), "simulated") => "would have been notified",
+        (EntryKind::Toolset(Toolset::Assistant), "failed") => "could not be notified yet",
+        (EntryKind::Toolset(Toolset::Assistant), "unknown") => "may have been notified",
+        (EntryKind::Toolset(Toolset::Assistant), "dead") => "could not be notified",
+        // Actions of a user, as the audit names them.
+        (EntryKind::Toolset(Toolset::Assistant), "put user") => "saved a user",
+        (EntryKind::Toolset(Toolset::Assistant), "remove user") => "removed a user",
+        (EntryKind::Toolset(Toolset::Assistant), "cancel event") => "cancelled an event",
+        (EntryKind::Toolset(Toolset::Assistant), "retry") => "had a notification sent again",
+        (EntryKind::Toolset(Toolset::Assistant), "resolve") => "resolved a notification",
+        (EntryKind::Toolset(Toolset::Assistant), "acknowledge") => "acknowledged a notification",
+        (EntryKind::Toolset(Toolset::Assistant), "make feed") => "made a calendar's address",
+        (EntryKind::Toolset(Toolset::Assistant), "end feed") => "ended a calendar's address",
+        (EntryKind::Toolset(Toolset::Codex), "prompted") => "was given a prompt",
+        (EntryKind::Toolset(Toolset::Codex), "completed") => "finished a turn",
+        (EntryKind::Toolset(Toolset::Codex), "interrupted") => "was interrupted",
+        (_, other) => other,
     }
 }

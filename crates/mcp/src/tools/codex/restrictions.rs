@@ -15,7 +15,7 @@ const FORBIDDEN: [&str; 4] = ["base-instructions", "compact-prompt", "config", "
 const SANDBOXES: [&str; 2] = ["read-only", "workspace-write"];
 
 /// Removes from the tools what [`check`] rejects, and an argument that only older clients use.
-pub fn restrict(tools: Vec<Tool>) -> Vec<Tool> {
+pub(crate) fn restrict(tools: Vec<Tool>) -> Vec<Tool> {
     let restrict = |mut tool: Tool| {
         let mut schema = (*tool.input_schema).clone();
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {

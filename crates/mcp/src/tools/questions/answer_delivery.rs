@@ -1,10 +1,9 @@
 //! Delivery of an answer to the client that asked. The way is chosen once, and each way has a file.
 
-mod block;
 mod input_required;
 mod link;
 mod task;
-mod ticket;
+mod waiting_call;
 
 use std::time::Duration;
 
@@ -33,10 +32,8 @@ enum AnswerDelivery {
     InputRequired { question: Box<Question>, requests: InputRequests, rounds: Rounds },
     /// The error that makes the client open the question's page and call again.
     Link { question: Box<Question>, params: Value },
-    /// The result of this call, which has no time limit.
-    Block,
     /// The result of this call if the answer comes within the limit, else of `await_answer` with the ticket.
-    Ticket(Duration),
+    WaitingCall(Option<Duration>),
 }
 
 impl AnswerDelivery {
@@ -79,7 +76,7 @@ impl AnswerDelivery {
     }
 
     fn by_waiting(call: &CallContext<'_>) -> Self {
-        wait_limit(call).map_or(Self::Block, Self::Ticket)
+        Self::WaitingCall(wait_limit(call))
     }
 
     async fn deliver(self, call: &CallContext<'_>, ticket: &Ticket) -> Result<CallToolResponse, ErrorData> {
@@ -89,8 +86,7 @@ impl AnswerDelivery {
                 Ok(input_required::answer(call, &question, requests, &rounds).await)
             }
             Self::Link { question, params } => Err(link::answer(call.client, &question, params)),
-            Self::Block => Ok(block::answer(call, ticket).await.into()),
-            Self::Ticket(limit) => Ok(ticket::answer(call, ticket, limit).await.into()),
+            Self::WaitingCall(limit) => Ok(waiting_call::answer(call, ticket, limit).await.into()),
         }
     }
 }
@@ -150,6 +146,5 @@ pub(super) async fn await_answer(
     ticket: &Ticket,
     limit: Option<Duration>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let delivery = limit.map_or_else(|| AnswerDelivery::by_waiting(call), AnswerDelivery::Ticket);
-    delivery.deliver(call, ticket).await
+    AnswerDelivery::WaitingCall(limit.or_else(|| wait_limit(call))).deliver(call, ticket).await
 }

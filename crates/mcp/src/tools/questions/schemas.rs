@@ -1,13 +1,12 @@
 //! Descriptions and schemas of the tools of the questions toolset.
 
-use std::sync::Arc;
-
 use rmcp::model::{Tool, ToolAnnotations};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::await_answer::MAX_WAIT;
 use super::names::{AWAIT, FORM, TRIGGER};
 use crate::protocol_version::Revision;
+use crate::tools::definition::{object, tool};
 
 const TRIGGER_DESCRIPTION: &str = "Ask the user a question, with options to choose from or, without any, for a few \
 words, and return the answer. When the user has not answered in time, the answer is `pending` with a ticket: call \
@@ -52,18 +51,14 @@ pub fn tools(revision: Revision) -> Vec<Tool> {
         "seconds": {"type": "integer", "minimum": 1, "maximum": MAX_WAIT.as_secs(), "description": "How long to wait"},
     });
     let asks = ToolAnnotations::new().read_only(false).destructive(false).idempotent(true).open_world(false);
-    let looks = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
-    let tool = |name, title: &str, description, properties, required: &[&str], annotations| {
-        let input = json!({"type": "object", "properties": properties, "required": required});
-        let mut tool = Tool::new(name, description, schema(input));
-        if revision.has_annotations() {
-            tool.annotations = Some(annotations);
-        }
-        if revision.has_titles() {
-            tool.title = Some(title.to_owned());
-            tool.output_schema = Some(schema(output()));
-        }
-        tool
+    let reads = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
+    let tool = |name: &'static str,
+                title: &str,
+                description: &'static str,
+                properties,
+                required: &[&str],
+                annotations| {
+        tool(revision, (name, title), description, (object(properties, required), output()), annotations)
     };
     vec![
         tool(TRIGGER, "Ask the user", TRIGGER_DESCRIPTION, trigger, &["title", "message"], asks.clone()),
@@ -75,7 +70,7 @@ pub fn tools(revision: Revision) -> Vec<Tool> {
             &["title", "requestedSchema"],
             asks,
         ),
-        tool(AWAIT, "Wait for the user's answer", AWAIT_DESCRIPTION, wait, &["ticket"], looks),
+        tool(AWAIT, "Wait for the user's answer", AWAIT_DESCRIPTION, wait, &["ticket"], reads),
     ]
 }
 
@@ -114,12 +109,5 @@ fn output() -> Value {
             "validator": {"type": "string"},
             "validator_value": {},
         },
-    })
-}
-
-fn schema(value: Value) -> Arc<Map<String, Value>> {
-    Arc::new(match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
     })
 }

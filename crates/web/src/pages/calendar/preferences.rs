@@ -3,6 +3,7 @@
 use jiff::civil::Time;
 use minijinja::{Value, context};
 
+use crate::request::Fields;
 use adjutant_assistant::notification::Channel;
 use adjutant_assistant::user::{ChannelPreference, QuietHours, WeekendPolicy};
 use adjutant_assistant::{User, Zone};
@@ -50,16 +51,14 @@ pub(super) fn values(user: &User) -> Value {
     }
 }
 
-/// Takes a form's answers over. The room checks the values again.
+/// Applies a form to a user. The domain validates the values again.
 ///
 /// # Errors
-/// Says which answer cannot be taken, as a sentence.
-pub(super) fn apply(user: &mut User, fields: &[(String, String)]) -> Result<(), String> {
-    let field =
-        |name: &str| fields.iter().find(|(field, _)| field == name).map_or("", |(_, value)| value.trim());
-    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    user.email = some(field("email"));
-    user.phone = some(field("phone"));
+/// A sentence about the invalid value.
+pub(super) fn apply(user: &mut User, fields: &Fields) -> Result<(), String> {
+    let field = |name: &str| fields.get(name).trim();
+    user.email = fields.filled("email");
+    user.phone = fields.filled("phone");
     let preferences = &mut user.preferences;
     preferences.zone = Zone::named(field("zone")).map_err(|error| format!("Zone: {error}."))?;
     preferences.channels =
@@ -74,20 +73,19 @@ pub(super) fn apply(user: &mut User, fields: &[(String, String)]) -> Result<(), 
     if preferences.quiet.is_some_and(|quiet| quiet.start == quiet.end) {
         return Err("Quiet hours: the start and the end are the same; leave both empty for none.".to_owned());
     }
-    let number =
-        |name: &str, most: u32| field(name).parse().ok().filter(|number| (1..=most).contains(number));
+    let number = |name: &str, max: u32| field(name).parse().ok().filter(|number| (1..=max).contains(number));
     preferences.escalation_minutes =
         number("escalation", 1440).ok_or("Minutes before the start: from 1 to 1440.")?;
     preferences.max_calls = number("most_calls", 10).ok_or("Maximum calls: from 1 to 10.")?;
     preferences.ladder_minutes = number("ladder_minutes", 1440).ok_or("Minutes to wait: from 1 to 1440.")?;
-    let ways = field("ladder").split(',').map(str::trim).filter(|way| !way.is_empty());
-    let way = |way: &str| {
-        Channel::from_name(way).ok_or_else(|| format!("Escalation channels: `{way}` is not a channel."))
+    let names = field("ladder").split(',').map(str::trim).filter(|name| !name.is_empty());
+    let channel = |name: &str| {
+        Channel::from_name(name).ok_or_else(|| format!("Escalation channels: `{name}` is not a channel."))
     };
-    preferences.ladder = ways.map(way).collect::<Result<_, _>>()?;
+    preferences.ladder = names.map(channel).collect::<Result<_, _>>()?;
     field("locale").clone_into(&mut preferences.locale);
     field("voice").clone_into(&mut preferences.voice);
-    preferences.ntfy_topic = some(field("ntfy"));
-    preferences.webhook_url = some(field("webhook"));
+    preferences.ntfy_topic = fields.filled("ntfy");
+    preferences.webhook_url = fields.filled("webhook");
     Ok(())
 }

@@ -13,16 +13,16 @@ const LEFT: f64 = 104.0;
 const HOUR: f64 = 36.0;
 const TOP: f64 = 26.0;
 const ROW: f64 = 66.0;
-/// Events that overlap lie below each other in so many lanes; more share the last one.
+/// Lanes for overlapping events; further events share the last lane.
 const LANES: usize = 2;
 const LANE: f64 = 20.0;
-/// A title has this room, also behind a short event.
+/// The width of a title, even after a short event.
 const TITLE: f64 = 110.0;
-/// About what a letter of a title takes, and what is left free beside it.
+/// The approximate width of a letter, and the gap around a title.
 const LETTER: f64 = 7.4;
 const GAP: f64 = 6.0;
 
-/// How a notification is marked, so that it is told without colours too.
+/// The mark of a notification, which is readable without colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A ring.
@@ -97,7 +97,7 @@ pub(super) fn draw(
         })
         .collect();
 
-    // Where each lane of each day is free again.
+    // The end of the last title in each lane of each day.
     let mut free = vec![[begin; LANES]; days.len()];
     let mut bars = Vec::new();
     for EventOccurrence { event, occurrence } in event_occurrences {
@@ -109,11 +109,11 @@ pub(super) fn draw(
         };
         let to = to.max(from + 10.0).min(end);
         let lane = free[row].iter().position(|free| *free <= from).unwrap_or(LANES - 1);
-        let title = titled(&event.title, to - from, end - from);
-        free[row][lane] = from + title.room;
+        let title = place_title(&event.title, to - from, end - from);
+        free[row][lane] = from + title.end;
         let lane = f64::from(u32::try_from(lane).unwrap_or(0));
         bars.push(context! {
-            x => from, y => y(row) + 4.0 + lane * LANE, width => to - from, room => title.room,
+            x => from, y => y(row) + 4.0 + lane * LANE, width => to - from, room => title.end,
             title => &event.title, shown => title.text, at => title.x,
             when => zone.civil(occurrence.starts_at).strftime("%a %H:%M").to_string(),
             status => event.status.name(),
@@ -149,48 +149,48 @@ pub(super) fn draw(
     }
 }
 
-/// Where the title of a bar stands.
-struct Titled {
+/// The title of a bar, and its place.
+struct PlacedTitle {
     text: String,
     x: f64,
-    /// What bar and title take together.
-    room: f64,
+    /// The width of bar and title together.
+    end: f64,
 }
 
-/// Puts a title into its bar of this `width` where it fits, else behind it, and cuts what `room` does not hold.
-fn titled(title: &str, width: f64, room: f64) -> Titled {
+/// Puts a title into its bar of this `width` if it fits, else after it, and cuts it at `max_end`.
+fn place_title(title: &str, width: f64, max_end: f64) -> PlacedTitle {
     let long = |text: &str| f64::from(u32::try_from(text.chars().count()).unwrap_or(u32::MAX)) * LETTER;
-    let behind = width + GAP;
-    let (x, room) = if long(title) + 2.0 * GAP <= width || room < behind + TITLE / 2.0 {
-        (GAP, width.max(TITLE).min(room))
+    let after = width + GAP;
+    let (x, end) = if long(title) + 2.0 * GAP <= width || max_end < after + TITLE / 2.0 {
+        (GAP, width.max(TITLE).min(max_end))
     } else {
-        (behind, (behind + long(title).min(TITLE)).min(room))
+        (after, (after + long(title).min(TITLE)).min(max_end))
     };
     let mut text = title.to_owned();
-    while x + long(&text) > room && text.pop().is_some() {}
+    while x + long(&text) > end && text.pop().is_some() {}
     if text.len() < title.len() {
         text.pop();
         text = format!("{}…", text.trim_end());
     }
-    Titled { text, x, room }
+    PlacedTitle { text, x, end }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::titled;
+    use super::place_title;
 
     #[test]
-    fn a_title_stands_in_its_bar_or_behind_it_and_is_cut_by_whole_letters() {
-        let told = |title: &str, width: f64, room: f64| {
-            let titled = titled(title, width, room);
-            assert!(titled.room <= room, "{title}");
-            (titled.text, titled.x < width)
+    fn a_title_is_in_its_bar_or_after_it_and_is_cut_by_whole_letters() {
+        let placed = |title: &str, width: f64, max_end: f64| {
+            let placed = place_title(title, width, max_end);
+            assert!(placed.end <= max_end, "{title}");
+            (placed.text, placed.x < width)
         };
-        assert_eq!(told("Budget", 100.0, 900.0), ("Budget".to_owned(), true));
-        assert_eq!(told("Stand-up", 30.0, 900.0), ("Stand-up".to_owned(), false));
-        let (cut, inside) = told("A very long breakfast with everybody who ever was here", 30.0, 900.0);
+        assert_eq!(placed("Budget", 100.0, 900.0), ("Budget".to_owned(), true));
+        assert_eq!(placed("Stand-up", 30.0, 900.0), ("Stand-up".to_owned(), false));
+        let (cut, inside) = placed("A very long breakfast with everybody who ever was here", 30.0, 900.0);
         assert!(cut.ends_with('…') && cut.starts_with("A very") && !inside, "{cut}");
-        let (cut, inside) = told("Late supper", 30.0, 60.0);
-        assert!(cut.ends_with('…') && inside, "at the end of a day there is nothing behind it: {cut}");
+        let (cut, inside) = placed("Late supper", 30.0, 60.0);
+        assert!(cut.ends_with('…') && inside, "at the end of a day nothing follows it: {cut}");
     }
 }

@@ -2,23 +2,19 @@
 
 use minijinja::{Value, context};
 
+use crate::request::Fields;
 use adjutant_questions::{Answer, Choice, Field, FieldValue, Input};
 
-/// What was filled in: fields of the form by name. The fields of a question are `f0`, `f1`, …, their options are
-/// known by number, so nothing that an agent wrote is a name here.
+/// The fields of the form. The fields of a question are `f0`, `f1`, … and their options have numbers, so no text of an
+/// agent is a name here.
 #[derive(Debug, Default)]
-pub(super) struct Filled(Vec<(String, String)>);
+pub(super) struct Filled(pub(super) Fields);
 
-/// The number that stands for the person's own words.
+/// The value of the option for the user's own text.
 const OTHER: &str = "other";
 
 impl Filled {
-    /// Takes the pairs of a submitted form. A browser sends a line break as CR LF.
-    pub(super) fn new(pairs: Vec<(String, String)>) -> Self {
-        Self(pairs.into_iter().map(|(name, value)| (name, value.replace("\r\n", "\n"))).collect())
-    }
-
-    /// Returns what a form would hold that gives this answer.
+    /// Returns the fields of a form with this answer.
     pub(super) fn of(answer: &Answer, fields: &[Field], note: Option<&str>) -> Self {
         let mut pairs = Vec::new();
         for (number, field) in fields.iter().enumerate() {
@@ -44,31 +40,27 @@ impl Filled {
             }
         }
         pairs.extend(note.map(|note| ("note".to_owned(), note.to_owned())));
-        Self(pairs)
+        Self(Fields(pairs))
     }
 
-    /// Returns the value of a field of the form; empty where there is none.
+    /// Returns the value of a field of the form; empty if there is none.
     pub(super) fn get(&self, name: &str) -> &str {
-        self.0.iter().find(|(field, _)| field == name).map_or("", |(_, value)| value)
+        self.0.get(name)
     }
 
-    fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
-    }
-
-    /// Returns the answer; a value that is not readable goes to the desk as text, whose own check names the fault.
+    /// Returns the answer. A value that does not parse stays text, so that the domain rejects it.
     pub(super) fn answer(&self, fields: &[Field]) -> Answer {
-        let given = fields.iter().enumerate().filter_map(|(number, field)| {
-            Some((field.name.clone(), self.given(&format!("f{number}"), field)?))
+        let values = fields.iter().enumerate().filter_map(|(number, field)| {
+            Some((field.name.clone(), self.value(&format!("f{number}"), field)?))
         });
-        Answer(given.collect())
+        Answer(values.collect())
     }
 
-    fn given(&self, name: &str, field: &Field) -> Option<FieldValue> {
+    fn value(&self, name: &str, field: &Field) -> Option<FieldValue> {
         let text = self.get(name);
         match &field.input {
             Input::Choice { options, .. } => {
-                let chosen: Vec<&str> = self.all(name).collect();
+                let chosen: Vec<&str> = self.0.all(name).collect();
                 let other = self.get(&format!("{name}.{OTHER}"));
                 if chosen.contains(&OTHER) {
                     return Some(FieldValue::Other(other.to_owned()));
@@ -76,7 +68,7 @@ impl Filled {
                 let value = |number: &&str| Some(options.get(number.parse::<usize>().ok()?)?.value.clone());
                 let values: Vec<String> = chosen.iter().filter_map(value).collect();
                 match (values.is_empty(), other.trim().is_empty()) {
-                    // Words of one's own need no tick beside them.
+                    // The user's own text counts without its option.
                     (true, false) => Some(FieldValue::Other(other.to_owned())),
                     (true, true) => None,
                     (false, _) => Some(FieldValue::Choices(values)),
@@ -99,19 +91,19 @@ impl Filled {
     }
 }
 
-/// A fault of what was filled in: the name of the question's field, or none, and a sentence fragment.
-pub(super) struct Fault {
+/// The error of a form: a sentence fragment, and the name of the question's field, if it is about one.
+pub(super) struct InvalidAnswer {
     pub(super) field: Option<String>,
     pub(super) message: String,
 }
 
-/// Returns the fields for the template. `digits` are given to the options of the first choice only: a key must mean
-/// one thing.
-pub(super) fn fields(fields: &[Field], filled: &Filled, fault: Option<&Fault>) -> Vec<Value> {
+/// Returns the fields for the template. Only the options of the first choice have digits, because a key must have one
+/// meaning.
+pub(super) fn fields(fields: &[Field], filled: &Filled, error: Option<&InvalidAnswer>) -> Vec<Value> {
     let first = fields.iter().position(|field| matches!(field.input, Input::Choice { .. } | Input::YesNo));
     let shown = fields.iter().enumerate().map(|(number, field)| {
         let name = format!("f{number}");
-        let error = fault.filter(|fault| fault.field.as_ref() == Some(&field.name));
+        let error = error.filter(|error| error.field.as_ref() == Some(&field.name));
         let digits = first == Some(number);
         let about = about(field);
         context! {
@@ -119,7 +111,7 @@ pub(super) fn fields(fields: &[Field], filled: &Filled, fault: Option<&Fault>) -
             label => &field.label,
             description => &field.description,
             required => field.required,
-            error => error.map(|fault| fault.message.as_str()),
+            error => error.map(|error| error.message.as_str()),
             about,
             ..kind(&name, field, filled, digits),
         }
@@ -129,7 +121,7 @@ pub(super) fn fields(fields: &[Field], filled: &Filled, fault: Option<&Fault>) -
 
 fn kind(name: &str, field: &Field, filled: &Filled, digits: bool) -> Value {
     let value = filled.get(name);
-    let chosen: Vec<&str> = filled.all(name).collect();
+    let chosen: Vec<&str> = filled.0.all(name).collect();
     let option = |number: usize, value: &str, label: &str| {
         let digit = (digits && number < 9).then_some(number + 1);
         context! { id => format!("{name}-{number}"), value, label, digit, checked => chosen.contains(&value) }
@@ -160,7 +152,7 @@ fn kind(name: &str, field: &Field, filled: &Filled, digits: bool) -> Value {
     }
 }
 
-/// Says what is asked for, where it is not plain.
+/// Returns a hint about the expected value; empty if it is obvious.
 fn about(field: &Field) -> String {
     match &field.input {
         Input::Choice { min, max, .. } if *max > 1 => match (min, max) {

@@ -12,30 +12,30 @@ use adjutant_questions::{
     Answer, AuditEntry, Channel, DecidedBy, Field, FieldValue, Input, Level, Outcome, OutcomeKind, Question,
 };
 
-/// Events of one question that its page shows.
-const HAPPENED: usize = 40;
+/// Maximum events of one question on its page.
+const MAX_EVENTS: usize = 40;
 
-/// Colours of identity; `static/style.css` has as many.
+/// Number of colours for askers; `static/style.css` has as many.
 const HUES: u8 = 12;
 
-/// Returns what a list shows of a question, with the branch that its folder is on where that is known.
+/// Returns a question for a list, with the branch of its folder if that is known.
 pub(in crate::pages) fn row(question: &Question, branch: Option<&str>, now: SystemTime) -> Value {
     let snoozed = question.snoozed_until.map(instant).filter(|until| *until > now);
     context! {
         ticket => question.ticket.as_str(),
         title => &question.title,
-        who => who(question, branch),
+        asker => asker(question, branch),
         asked => timefmt::time(instant(question.asked_at), now),
         snoozed => snoozed.map(|until| timefmt::span(now, until)),
         high => question.level == Level::High,
-        waits_no_more => question.presence.absence_reason(),
+        absence => question.presence.absence_reason(),
         outcome => question.state.outcome().map(|decided| outcome(decided, &question.fields, now)),
     }
 }
 
-/// Returns who asks: the client's name, its workspace with the branch that the hub sees there, and the colour that name
-/// and workspace always have together.
-pub(in crate::pages) fn who(question: &Question, branch: Option<&str>) -> Value {
+/// Returns the asker of a question: the client's name, the workspace with its branch, and a colour that depends only on
+/// name and workspace.
+pub(in crate::pages) fn asker(question: &Question, branch: Option<&str>) -> Value {
     let digest = Sha256::digest(format!("{}\0{}", question.client, question.workspace));
     context! {
         client => if question.client.is_empty() { "an agent without a name" } else { &question.client },
@@ -45,17 +45,9 @@ pub(in crate::pages) fn who(question: &Question, branch: Option<&str>) -> Value 
     }
 }
 
-/// Returns an outcome: how it ended, where, by whom, and what was answered.
+/// Returns an outcome: its kind, the channel, the decider and the answer.
 pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field], now: SystemTime) -> Value {
-    let kind = match outcome.kind {
-        OutcomeKind::Answered => "Answered",
-        OutcomeKind::Declined if outcome.ask_differently => "Sent back",
-        OutcomeKind::Declined => "Declined",
-        OutcomeKind::Dismissed => "Dismissed",
-        OutcomeKind::TimedOut => "Timed out",
-        OutcomeKind::Cancelled => "Withdrawn",
-        OutcomeKind::ClientGone => "Client disconnected",
-    };
+    let kind = if outcome.ask_differently { "Sent back" } else { kind_label(outcome.kind) };
     let how = match (outcome.by, outcome.through) {
         (DecidedBy::Default, _) => "by default, because it was seen and not answered",
         (DecidedBy::Nobody, _) => match outcome.kind {
@@ -85,11 +77,23 @@ pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field], now: System
     }
 }
 
-/// Returns what happened to a question, the latest of it, in the words of a person.
-pub(in crate::pages) fn happened(events: &[AuditEntry], now: SystemTime) -> Vec<Value> {
-    let shown = &events[events.len().saturating_sub(HAPPENED)..];
+/// Returns the label of an outcome's kind.
+pub(in crate::pages) fn kind_label(kind: OutcomeKind) -> &'static str {
+    match kind {
+        OutcomeKind::Answered => "Answered",
+        OutcomeKind::Declined => "Declined",
+        OutcomeKind::Dismissed => "Dismissed",
+        OutcomeKind::TimedOut => "Timed out",
+        OutcomeKind::Cancelled => "Withdrawn",
+        OutcomeKind::ClientGone => "Client disconnected",
+    }
+}
+
+/// Returns the latest events of a question as text.
+pub(in crate::pages) fn audit(events: &[AuditEntry], now: SystemTime) -> Vec<Value> {
+    let shown = &events[events.len().saturating_sub(MAX_EVENTS)..];
     let event = |event: &AuditEntry| {
-        let what = match event.kind.as_str() {
+        let text = match event.kind.as_str() {
             "asked" => "Asked",
             "asked_again" => "Asked again",
             "rung" => "Rang",
@@ -120,15 +124,15 @@ pub(in crate::pages) fn happened(events: &[AuditEntry], now: SystemTime) -> Vec<
             "terminal" => " in the terminal",
             "notification" => " through a notification",
             "phone" => " on the phone",
-            // Of its form it is said already, and an asker's name stands above.
+            // The text names the client's form already, and the page the asker.
             _ => "",
         };
-        context! { what => format!("{what}{place}"), at => timefmt::time(instant(event.at), now) }
+        context! { text => format!("{text}{place}"), at => timefmt::time(instant(event.at), now) }
     };
     shown.iter().map(event).collect()
 }
 
-/// Returns an answer as pairs of a field's label and what was given, in the person's words and not the program's.
+/// Returns an answer as pairs of a field's label and its value as the user saw it.
 pub(in crate::pages) fn answers(answer: &Answer, fields: &[Field]) -> Vec<Value> {
     let given = fields.iter().filter_map(|field| {
         let given = match answer.get(&field.name)? {

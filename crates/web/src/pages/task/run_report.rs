@@ -8,8 +8,8 @@ use crate::{excerpt, highlight, timefmt};
 use adjutant_agents::run_report::{Attempt, Check, Outcome, Repository, RunReport, Usage, Verification};
 use adjutant_agents::task::Ending;
 
-/// Commands and files that are listed; a run may have thousands.
-const LISTED: usize = 200;
+/// Maximum commands and files of one list, because a run may have thousands.
+const MAX_LISTED: usize = 200;
 
 /// Returns the outcome for the template.
 pub(super) fn outcome(outcome: &Outcome) -> Value {
@@ -26,11 +26,11 @@ pub(super) fn outcome(outcome: &Outcome) -> Value {
         failed_checks => failed,
         message => outcome.message.as_deref().map(excerpt::of),
         structured => outcome.structured.as_ref().map(|value| excerpt::of(&format!("{value:#}"))),
-        report => shown(report),
+        report => run_report(report),
     }
 }
 
-fn shown(report: &RunReport) -> Value {
+fn run_report(report: &RunReport) -> Value {
     context! {
         instead => report.instead.as_deref(),
         attempts => report.attempts.iter().map(attempt).collect::<Vec<_>>(),
@@ -40,12 +40,12 @@ fn shown(report: &RunReport) -> Value {
         memory => (report.peak_rss_bytes > 0).then(|| timefmt::size(report.peak_rss_bytes)),
         processes_left => report.processes_left,
         usage => usage(report.usage),
-        commands => report.commands.iter().take(LISTED).map(|ran| {
-            context! { line => &ran.command, exit => ran.exit, failed => ran.exit.is_some_and(|exit| exit != 0) }
+        commands => report.commands.iter().take(MAX_LISTED).map(|command| {
+            context! { line => &command.command, exit => command.exit, failed => command.exit.is_some_and(|exit| exit != 0) }
         }).collect::<Vec<_>>(),
-        more_commands => report.commands.len().saturating_sub(LISTED),
+        more_commands => report.commands.len().saturating_sub(MAX_LISTED),
         command_count => report.commands.len(),
-        said_files => report.files.iter().take(LISTED).map(Value::from).collect::<Vec<_>>(),
+        said_files => report.files.iter().take(MAX_LISTED).map(Value::from).collect::<Vec<_>>(),
         repository => report.repository.as_ref().map(repository),
         checks => report.checks.iter().map(check).collect::<Vec<_>>(),
         stderr => (!report.stderr_tail.is_empty()).then(|| excerpt::of(&report.stderr_tail)),
@@ -61,12 +61,12 @@ fn attempt(attempt: &Attempt) -> Value {
         session => attempt.session.as_deref(),
         wall => length(attempt.wall_ms),
         exit => attempt.exit,
-        failure => failure.map(|fault| context! { class => &fault.class, detail => &fault.detail }),
+        failure => failure.map(|failure| context! { class => &failure.class, detail => &failure.detail }),
     }
 }
 
 fn repository(repository: &Repository) -> Value {
-    let files = repository.files.iter().take(LISTED).map(|file| {
+    let files = repository.files.iter().take(MAX_LISTED).map(|file| {
         context! { path => &file.path, insertions => file.insertions, deletions => file.deletions }
     });
     let short = |head: &Option<String>| head.as_deref().map(|head| head.chars().take(12).collect::<String>());
@@ -78,7 +78,7 @@ fn repository(repository: &Repository) -> Value {
         kept => repository.kept.as_deref(),
         files => files.collect::<Vec<_>>(),
         file_count => repository.files.len() as u64 + repository.more_files,
-        more_files => repository.files.len().saturating_sub(LISTED) as u64 + repository.more_files,
+        more_files => repository.files.len().saturating_sub(MAX_LISTED) as u64 + repository.more_files,
         insertions => repository.insertions,
         deletions => repository.deletions,
         patch => repository.patch.as_deref().map(|patch| {
@@ -100,7 +100,7 @@ fn check(check: &Check) -> Value {
     }
 }
 
-/// Returns what was used, as facts with a name each; empty where no runner told.
+/// Returns the usage as text; empty if no runner reported any.
 fn usage(usage: Usage) -> Vec<Value> {
     let tokens = [
         ("read", usage.input_tokens),

@@ -1,4 +1,4 @@
-//! Delivery by a ticket: a call that waits for a limited time, and `await_answer` after it.
+//! Delivery as the result of a waiting call. After its limit the call returns a ticket for `await_answer`.
 
 use std::time::Duration;
 
@@ -13,9 +13,13 @@ use adjutant_questions::{Question, Ticket};
 const MAX_MISSED_POLLS: u32 = 5;
 
 /// Waits until the question is decided, `limit` is over, or the call is cancelled.
-pub(super) async fn answer(call: &CallContext<'_>, id: &Ticket, limit: Duration) -> CallToolResult {
-    let _waiting = call.client.app.waiters.register([id.as_str().to_owned()]);
-    match wait_for(call, id, Some(limit)).await {
+pub(super) async fn answer(
+    call: &CallContext<'_>,
+    ticket: &Ticket,
+    limit: Option<Duration>,
+) -> CallToolResult {
+    let _waiting = call.client.app.waiters.register([ticket.as_str().to_owned()]);
+    match wait_for(call, ticket, limit).await {
         Ok(question) if question.state.outcome().is_some() => decided(call, &question).await,
         Ok(question) => pending(call, &question).await,
         Err(refusal) => result::refused(&refusal, call.revision),
@@ -23,7 +27,7 @@ pub(super) async fn answer(call: &CallContext<'_>, id: &Ticket, limit: Duration)
 }
 
 /// Returns the result about an open question: its ticket, and how often a client without a connection should poll.
-pub(super) async fn pending(call: &CallContext<'_>, question: &Question) -> CallToolResult {
+async fn pending(call: &CallContext<'_>, question: &Question) -> CallToolResult {
     if !call.client.asker().is_unseen() {
         return result::question_result(question, call.revision);
     }
