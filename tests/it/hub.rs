@@ -3,13 +3,15 @@
 //! That another user's connection is turned away cannot be tested by one user; the modes of folder and socket are.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde_json::{Value, json};
 
 use crate::support::processes::Frozen;
@@ -629,6 +631,38 @@ fn a_hub_stops_in_order_on_every_usual_signal() {
         assert!(!desk.socket().exists());
         assert!(desk.status().is_none());
     }
+}
+
+#[test]
+fn a_hub_whose_home_is_deleted_moved_or_replaced_ends_by_itself() {
+    let ended = |hub: &OwnedFd| {
+        let deadline = DEADLINE.try_into().unwrap();
+        let ready = rustix::event::poll(&mut [PollFd::new(hub, PollFlags::IN)], Some(&deadline)).unwrap();
+        assert_eq!(ready, 1, "the hub still runs");
+    };
+    let hub_of = |desk: &Desk| {
+        desk.connect().initialize("2025-06-18");
+        pidfd_open(desk.pid().unwrap(), PidfdFlags::empty()).unwrap()
+    };
+
+    let desk = Desk::new();
+    let hub = hub_of(&desk);
+    std::fs::remove_dir_all(desk.folder()).unwrap();
+    ended(&hub);
+    assert!(!desk.folder().exists(), "the hub wrote its home again");
+
+    let desk = Desk::new();
+    let hub = hub_of(&desk);
+    std::fs::rename(desk.folder(), desk.home.path().join("moved")).unwrap();
+    ended(&hub);
+
+    let desk = Desk::new();
+    let hub = hub_of(&desk);
+    std::fs::rename(desk.folder(), desk.home.path().join("moved")).unwrap();
+    desk.home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
+    let next = desk.start();
+    ended(&hub);
+    assert_eq!(desk.pid(), Some(next), "the next hub keeps its home and its socket");
 }
 
 #[test]

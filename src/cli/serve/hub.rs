@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +34,9 @@ const RESUME_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a look at who took our port may take.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Interval of the check that the home is still there, which is one `stat`.
+const HOME_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A hub that serves.
 pub(super) struct Hub {
@@ -80,7 +84,7 @@ impl Hub {
     }
 }
 
-/// Runs a hub until SIGTERM, SIGINT or SIGHUP. `serving` is called once, when all doors are open.
+/// Runs a hub until SIGTERM, SIGINT or SIGHUP, or until its home is gone. `serving` is called once, when all doors are open.
 pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) -> Result<ExitCode, Failure> {
     socket::private_folder(&config.home)?;
     let claim = Claim::take(&config.home)?;
@@ -178,7 +182,13 @@ async fn live(
     serving(&hub);
     socket::ready();
 
-    stop.asked().await;
+    let home_is_lost = tokio::select! {
+        _ = stop.asked() => false,
+        () = home_lost(&claim, &app.config.home) => {
+            tracing::warn!("the home folder was deleted, moved or replaced: the hub stops");
+            true
+        }
+    };
     tracing::info!("stopping: what is in flight may end");
     app.shutdown.cancel();
     let code = tokio::select! {
@@ -190,12 +200,22 @@ async fn live(
         }
         signal = stop.asked() => ExitCode::from(128 + signal),
     };
-    if let Some(path) = ours {
+    // At the path of a lost home the next hub may listen already.
+    if let Some(path) = ours
+        && !(home_is_lost && socket::is_listening(&path))
+    {
         let _ = std::fs::remove_file(path);
     }
     app.recorder.flush();
     drop(claim);
     Ok(code)
+}
+
+/// Waits until `home` no longer has the lock file that this hub holds.
+async fn home_lost(claim: &Claim, home: &Path) {
+    while claim.is_current(home) {
+        tokio::time::sleep(HOME_CHECK_INTERVAL).await;
+    }
 }
 
 /// Waits until the runs that the last hub left are known; a database that hangs keeps nobody out for ever.

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -57,6 +57,16 @@ impl Claim {
         self.0.set_len(0)?;
         self.0.rewind()?;
         self.0.write_all(&serde_json::to_vec(holder)?)
+    }
+
+    /// Whether the lock file in `home` is still the one that is locked. It is not when the folder was deleted, moved
+    /// or replaced; a second hub can start there then.
+    pub fn is_current(&self, home: &Path) -> bool {
+        match (std::fs::metadata(home.join("hub.lock")), self.0.metadata()) {
+            (Ok(found), Ok(locked)) => (found.dev(), found.ino()) == (locked.dev(), locked.ino()),
+            (Err(error), _) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+            (_, Err(_)) => true,
+        }
     }
 }
 
