@@ -102,7 +102,7 @@ impl Common {
     /// Starts logging warnings for a program that has hardly ever one: at once where somebody says how to log, else by what
     /// is returned, before the first line. The machinery of a log would be a sixth of what a relay weighs.
     fn start_log_late(&self) -> Result<fn(), Failure> {
-        if self.log_format.is_some() || self.filter().is_some() || logging::is_asked() {
+        if self.log_format.is_some() || self.filter().is_some() || logging::is_configured() {
             self.start_log(LevelFilter::WARN)?;
             return Ok(|| {});
         }

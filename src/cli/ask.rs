@@ -167,7 +167,7 @@ fn told(result: &Value, as_json: bool) -> Result<ExitCode, Failure> {
     if as_json {
         output::json(outcome)?;
     }
-    let note = |text: &str| output::note(adjutant_base::text::escape_invisible::plain(text));
+    let note = |text: &str| output::note(adjutant_base::text::escape_invisible::escape(text));
     let code = match word("status").unwrap_or_default() {
         "answered" => {
             if !as_json {

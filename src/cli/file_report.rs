@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::output::{self, Failure};
-use adjutant_base::text::escape_invisible::plain;
+use adjutant_base::text::escape_invisible::escape;
 use adjutant_host::files::atomic_write;
 use adjutant_host::files::atomic_write::Change;
 
@@ -101,9 +101,9 @@ fn as_text(rows: &[Row], handling: Handling) -> Result<(), Failure> {
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).min(40);
     for row in rows {
         let to = row.to.as_deref().map_or_else(|| row.from.clone(), |to| format!("{} -> {to}", row.from));
-        output::data(&plain(&format!("{:9}  {:width$}  {to}", row.done.word(), row.name)))?;
+        output::data(&escape(&format!("{:9}  {:width$}  {to}", row.done.word(), row.name)))?;
         for line in row.reason.iter().chain(&row.notes) {
-            output::data(&plain(&format!("{:9}  {line}", "")))?;
+            output::data(&escape(&format!("{:9}  {line}", "")))?;
         }
     }
     let all = [Done::Created, Done::Replaced, Done::Unchanged, Done::Differs, Done::LeftOut, Done::Failed];

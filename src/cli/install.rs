@@ -18,7 +18,7 @@ use crate::install;
 use crate::install::{Backups, Change, Client, DesiredState, Kind, Launch, deep_link};
 use adjutant_base::config::client_dirs::ClientFolders;
 use adjutant_base::config::{self, Roots, env};
-use adjutant_base::text::escape_invisible::plain;
+use adjutant_base::text::escape_invisible::escape;
 use adjutant_base::text::timefmt;
 
 /// Arguments of `adjutant install`.
@@ -169,7 +169,7 @@ fn one(
     }
     if write && !handling.json {
         for copy in copies.iter().flatten() {
-            output::note(format!("kept what was there as {}", plain(&env::abbreviate(copy))));
+            output::note(format!("kept what was there as {}", escape(&env::abbreviate(copy))));
         }
         if matches!(desired, DesiredState::Installed { .. }) {
             output::note(format!("{}: {}", client.title(), install::advice(client)));
@@ -250,6 +250,6 @@ fn stamp() -> String {
 
 impl From<install::Error> for Failure {
     fn from(error: install::Error) -> Self {
-        Self::new(plain(&error.to_string())).hint(error.hint())
+        Self::new(escape(&error.to_string())).hint(error.hint())
     }
 }

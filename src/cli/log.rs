@@ -17,7 +17,7 @@ use tracing::level_filters::LevelFilter;
 use super::Common;
 use super::output::{Failure, clipped};
 use adjutant_base::config::Roots;
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::recorder::format::{Direction, Entry};
 use adjutant_host::recorder::redact;
 
@@ -126,10 +126,10 @@ impl<'a> Filter<'a> {
 
 /// Returns what an entry is called: its method and id.
 fn title(message: &Value) -> String {
-    let id = message.get("id").map(|id| format!("#{}", line(&id.to_string()))).unwrap_or_default();
+    let id = message.get("id").map(|id| format!("#{}", escape_line(&id.to_string()))).unwrap_or_default();
     let method = message.get("method").and_then(Value::as_str);
     let word = match method {
-        Some(method) => line(method),
+        Some(method) => escape_line(method),
         None if message.get("error").is_some() => "error".to_owned(),
         None if message.get("result").is_some() => "result".to_owned(),
         None => String::new(),
@@ -166,9 +166,9 @@ fn content(entry: &Entry<'_>) -> String {
         Some(message) => {
             words.push(title(&message));
             let body = ["params", "result", "error"].iter().find_map(|member| message.get(*member));
-            words.push(line(&body.map_or_else(|| message.to_string(), Value::to_string)));
+            words.push(escape_line(&body.map_or_else(|| message.to_string(), Value::to_string)));
         }
-        None => words.extend(entry.line.as_deref().map(line)),
+        None => words.extend(entry.line.as_deref().map(escape_line)),
     }
     words.retain(|word| !word.is_empty());
     words.join(" ")

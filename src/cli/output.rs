@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use adjutant_base::config::{self, env};
-use adjutant_base::text::escape_invisible::plain;
+use adjutant_base::text::escape_invisible::escape;
 use adjutant_host::recorder;
 use adjutant_terminal::relay;
 use adjutant_terminal::socket;
@@ -115,8 +115,8 @@ impl From<socket::control::Error> for Failure {
         match error {
             socket::control::Error::Hub(error) => error.into(),
             socket::control::Error::Refused(refusal) => {
-                let hints = refusal.hints.iter().map(|hint| plain(hint).into_owned()).collect();
-                Self { hints, ..Self::new(plain(&refusal.message)) }
+                let hints = refusal.hints.iter().map(|hint| escape(hint).into_owned()).collect();
+                Self { hints, ..Self::new(escape(&refusal.message)) }
             }
         }
     }
@@ -215,7 +215,7 @@ pub(crate) fn wrapped(text: &str, indent: usize) -> String {
 
 /// Writes somebody else's text to stdout: for a person with what is hidden in it shown, for a program as it is.
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
-    if io::stdout().is_terminal() { data(&plain(text)) } else { data(text) }
+    if io::stdout().is_terminal() { data(&escape(text)) } else { data(text) }
 }
 
 /// Returns a text of at most `most` characters, with a mark where it was cut.

@@ -50,8 +50,8 @@ pub(super) struct ServeArgs {
 }
 
 fn auth() -> impl TypedValueParser<Value = Auth> {
-    PossibleValuesParser::new(["token", "none"])
-        .map(|name| if name == "none" { Auth::None } else { Auth::Token })
+    PossibleValuesParser::new(Auth::ALL.iter().map(|auth| auth.name()))
+        .map(|name| Auth::from_name(&name).unwrap_or(Auth::Token))
 }
 
 /// Runs the hub until it is told to stop, or starts one and returns.
@@ -137,7 +137,7 @@ impl ServeArgs {
             push("--database", database.url());
         }
         if let Some(auth) = self.auth {
-            push("--auth", if auth == Auth::None { "none" } else { "token" }.into());
+            push("--auth", auth.name().into());
         }
         if let Some(filter) = common.filter() {
             push("--log-level", filter.into());

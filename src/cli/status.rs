@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Common;
 use super::output::{self, Failure};
 use adjutant_base::config::{self, Config, Roots};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt;
 use adjutant_terminal::socket::{self, ConfigStatus, HelloReply, Query, Status, WaitingStatus};
 
@@ -57,7 +57,7 @@ pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure
         let version = client.version.as_deref().unwrap_or_default();
         let pid = client.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
         let text = format!("{name} {version} on {}, {}{pid}", client.toolset, many(client.calls, "call"));
-        output::data(&format!("{kind:<7}  {}", line(&text)))?;
+        output::data(&format!("{kind:<7}  {}", escape_line(&text)))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,18 +1,17 @@
 //! Backups of changed files, with a record of each change, so that `uninstall` can restore the original bytes. Both live in the home and not beside the file, because clients read whole
 //! folders, and what is copied may hold their secrets.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::Error;
 use super::client::Client;
 use super::config_file::FileSnapshot;
+use adjutant_base::text::hex;
 
 /// The folder of copies and change records.
 #[derive(Clone, Debug)]
@@ -71,7 +70,7 @@ impl Backups {
             }
         };
         let before = before.as_ref().and_then(|copy| copy.file_name()).map(|name| name.to_string_lossy());
-        let record = json!({"file": seen.path, "before": before, "after": digest(after)});
+        let record = json!({"file": seen.path, "before": before, "after": hex::sha256(after)});
         let file = self.record_file(client, &seen.path);
         let mut file = private().create(true).truncate(true).open(file).map_err(failed)?;
         file.write_all(format!("{record:#}\n").as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
@@ -109,7 +108,7 @@ impl Backups {
 
     /// One for each file: a client that keeps its files in several folders has several of one name.
     fn record_file(&self, client: Client, file: &Path) -> PathBuf {
-        let place = digest(&file.to_string_lossy());
+        let place = hex::sha256(file.as_os_str().as_encoded_bytes());
         self.folder.join(format!("{}-{}.{}.change.json", client.name(), file_name(file), &place[..8]))
     }
 }
@@ -117,19 +116,12 @@ impl Backups {
 impl ChangeRecord {
     /// Whether nobody has changed the file since.
     pub(super) fn is_of(&self, seen: &FileSnapshot) -> bool {
-        seen.text.as_ref().is_some_and(|text| digest(text) == self.after)
+        seen.text.as_ref().is_some_and(|text| hex::sha256(text) == self.after)
     }
 }
 
 fn file_name(file: &Path) -> String {
     file.file_name().unwrap_or_default().to_string_lossy().trim_start_matches('.').to_owned()
-}
-
-fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
 }
 
 /// How a file for its owner alone is opened for writing.

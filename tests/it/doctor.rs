@@ -571,7 +571,7 @@ fn settings_that_wait_for_a_restart_are_named() {
     let home = Home::new();
     home.write(
         ".adjutant/config.toml",
-        "[questions]\nkeep_days = 5\n[phone]\nserver = \"https://ntfy.example\"\ntopic = \"a\"\n",
+        "[questions]\nkeep_days = 5\n[ntfy]\nserver = \"https://ntfy.example\"\ntopic = \"a\"\n",
     );
     let hub = Serving::open_hub(&home);
     let clinic = Clinic { home };
@@ -597,7 +597,7 @@ fn settings_that_wait_for_a_restart_are_named() {
     }
     clinic.home.write(
         ".adjutant/config.toml",
-        "[questions]\nkeep_days = 5\n[phone]\nserver = \"https://ntfy.example\"\ntopic = \"a\"\n",
+        "[questions]\nkeep_days = 5\n[ntfy]\nserver = \"https://ntfy.example\"\ntopic = \"a\"\n",
     );
     while page().contains("Pending restart") {
         assert!(Instant::now() < end, "{}", page());

@@ -343,7 +343,7 @@ fn an_agent_answers_no_question_with_the_command_line() {
 fn with_phone(ntfy: &Ntfy, more: &str) -> Home {
     let home = Home::new();
     let phone =
-        format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\nreply_topic = \"back\"\n{more}", ntfy.url());
+        format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\nreply_topic = \"back\"\n{more}", ntfy.url());
     home.write(".adjutant/config.toml", phone);
     home
 }
@@ -398,7 +398,7 @@ fn what_is_marked_high_has_no_buttons_and_long_choices_neither() {
 #[test]
 fn a_phone_is_not_rung_over_clear_text() {
     let home = Home::new();
-    home.write(".adjutant/config.toml", "[phone]\nserver = \"http://ntfy.example\"\ntopic = \"bell\"\n");
+    home.write(".adjutant/config.toml", "[ntfy]\nserver = \"http://ntfy.example\"\ntopic = \"bell\"\n");
     let refused = home.run(["serve", "--http", "off"], "");
     assert_eq!(refused.status.code(), Some(1));
     assert!(refused.stderr.contains("`server` must begin with https://"), "{}", refused.stderr);

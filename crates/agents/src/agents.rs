@@ -68,7 +68,7 @@ impl Agents {
     pub fn origin(&self, pid: u32) -> Origin {
         let line = match process::ancestry(pid) {
             Ancestry::Unknown => return Origin::Outside,
-            Ancestry::Gone => return Origin::Exited,
+            Ancestry::NoProcess => return Origin::Exited,
             Ancestry::Above(line) => line,
         };
         let active = self.context.active();

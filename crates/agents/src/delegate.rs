@@ -24,7 +24,7 @@ impl Agents {
     /// has its position in the queue.
     pub async fn delegate(&self, request: Request) -> Result<Task, Error> {
         let context = &*self.context;
-        validate_text(&request.task, context.settings.largest_task)?;
+        validate_text(&request.task, context.settings.max_task_bytes)?;
         let (registry, name, workdir) =
             (self.registry.clone(), request.agent.clone(), request.workdir.clone());
         let read = tokio::task::spawn_blocking(move || {
@@ -52,8 +52,8 @@ impl Agents {
     pub(crate) async fn enqueue(&self, request: ValidatedRequest) -> Result<Task, Error> {
         let context = &*self.context;
         let limits = tasks::QueueLimits {
-            each_caller: context.settings.max_waiting_per_caller,
-            total: context.settings.max_waiting,
+            each_caller: context.settings.max_queued_per_client,
+            total: context.settings.max_queued,
         };
         let id = TaskId::new().map_err(|_| Error::Stopping)?;
         let row = tasks::enqueue(&context.store, rows::new_task(&id, request, now()), limits).await?;
@@ -149,7 +149,7 @@ fn validate(
     depth: u32,
 ) -> Result<ValidatedRequest, Error> {
     let settings = &context.settings;
-    let max_timeout = settings.longest_timeout;
+    let max_timeout = settings.max_timeout;
     let timeout = request.timeout.or(agent.timeout).unwrap_or(settings.timeout);
     if timeout > max_timeout || timeout < Duration::from_secs(1) {
         return Err(Error::Timeout { limit: max_timeout.as_secs() });

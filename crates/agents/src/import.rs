@@ -12,7 +12,7 @@ use super::registry::Registry;
 use adjutant_base::config::agents::{AgentRoot, AgentsConfig};
 use adjutant_base::config::folders::Limits;
 use adjutant_base::text::front_matter;
-use adjutant_base::text::suggest::own_name;
+use adjutant_base::text::suggest::to_valid_name;
 use adjutant_host::files::atomic_write;
 use adjutant_host::files::atomic_write::Change;
 use adjutant_host::files::{Problem, Source, read_text};
@@ -92,8 +92,8 @@ pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) ->
     }
     let config = AgentsConfig {
         roots,
-        largest_file: limits.file,
-        most_files: limits.files,
+        max_file_bytes: limits.file,
+        max_files: limits.files,
         ..AgentsConfig::default()
     };
     let catalogue = Registry::new(&config).load();
@@ -111,7 +111,7 @@ pub fn plan(found: Definitions, into: &Path) -> Vec<PlannedImport> {
     let mut planned = Vec::new();
     for agent in &found.agents {
         let from = agent.source.file.clone().unwrap_or_default();
-        let name = own_name(&agent.name);
+        let name = to_valid_name(&agent.name);
         let text = formats::write(agent);
         let to = into.join(format!("{name}.yaml"));
         let mut notes = notes(agent);

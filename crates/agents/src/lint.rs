@@ -13,7 +13,7 @@ use super::import::Definitions;
 use super::runner::environment::RunnerEnv;
 use super::runner::{AttemptSpec, CommandVariant};
 use super::selector::Candidate;
-use adjutant_base::text::suggest::{near_names, own_name};
+use adjutant_base::text::suggest::{near_names, to_valid_name};
 use adjutant_host::files::{Problem, Severity, read_text};
 
 /// A rule with its id, its name and its severity.
@@ -108,7 +108,7 @@ pub fn lint(
         for warning in &agent.warnings {
             add(&FAULT, "", warning.clone(), None);
         }
-        let better = own_name(&agent.name);
+        let better = to_valid_name(&agent.name);
         if better != agent.name {
             let hint = (!better.is_empty()).then(|| format!("`{better}` would do"));
             let message = format!(

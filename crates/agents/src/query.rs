@@ -59,7 +59,7 @@ impl Agents {
             agent: Arc::new(agent(name, persona, runner, model)),
             text: text.to_owned(),
             workdir,
-            timeout: timeout.min(context.settings.longest_timeout),
+            timeout: timeout.min(context.settings.max_timeout),
             schema: Some(schema.clone()),
             checks: Vec::new(),
             isolation: Isolation::None,

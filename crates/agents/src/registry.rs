@@ -20,7 +20,7 @@ pub struct Registry {
 impl Registry {
     /// Does no I/O: the first call of [`Self::load`] reads the files.
     pub fn new(config: &AgentsConfig) -> Self {
-        let kind = AgentFiles::new(&config.roots, config.most_files);
+        let kind = AgentFiles::new(&config.roots, config.max_files);
         let roots = config.roots.iter().map(|root| root.root.clone()).collect();
         Self { folders: FileCatalogue::new(kind, roots, config.limits()), trust: config.trust.clone() }
     }

@@ -13,7 +13,6 @@ use adjutant_store::tasks::Ending;
 /// How a task ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    #[serde(with = "ending")]
     pub status: Ending,
     /// The result of the hub's own checks.
     #[serde(default)]
@@ -53,29 +52,6 @@ impl Outcome {
             structured: None,
             failure: None,
             report: RunReport::default(),
-        }
-    }
-}
-
-/// The word of an ending in JSON.
-mod ending {
-    use serde::de::Error as _;
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    use adjutant_store::tasks::{Ending, State};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
-    pub(super) fn serialize<S: Serializer>(ending: &Ending, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(ending.as_str())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ending, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        match State::from_name(&name) {
-            Some(State::Ended(ending)) => Ok(ending),
-            Some(State::Queued | State::Running) | None => {
-                Err(D::Error::custom(format!("`{name}` is not the end of a task")))
-            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::run_report::Outcome;
+use adjutant_base::text::random_id::{is_random_id, random_id};
 use adjutant_store::Millis;
 pub use adjutant_store::tasks::{Ending, Filter, State};
 
@@ -10,24 +11,19 @@ pub use adjutant_store::tasks::{Ending, Filter, State};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskId(String);
 
-/// Letters and digits that are not mistaken for each other.
-const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-
 /// Characters of an id: 100 random bits.
 const LENGTH: usize = 20;
 
 impl TaskId {
     /// Returns a new id from the system's randomness.
-    pub fn new() -> Result<Self, getrandom::Error> {
-        let mut bytes = [0_u8; LENGTH];
-        getrandom::fill(&mut bytes)?;
-        Ok(Self(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()))
+    pub fn new() -> std::io::Result<Self> {
+        random_id::<LENGTH>().map(Self)
     }
 
     /// Parses an id; `None` if no task can have it.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_lowercase();
-        (text.len() == LENGTH && text.bytes().all(|byte| LETTERS.contains(&byte))).then_some(Self(text))
+        is_random_id(&text, LENGTH).then_some(Self(text))
     }
 
     /// Returns the id as it is shown.

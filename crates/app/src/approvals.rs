@@ -58,7 +58,7 @@ impl App {
     /// Turns what was filled in into a decision, if it fits.
     pub fn approval_filled(&self, approval: &Approval, answer: Answer) -> Result<Decision, questions::Error> {
         let fields = mapping::fields(approval);
-        let answer = answer.fit(&fields, self.questions.settings().largest_answer)?;
+        let answer = answer.fit(&fields, self.questions.settings().max_answer_bytes)?;
         Ok(mapping::decision_of_answer(approval, &fields, &answer, None))
     }
 

@@ -12,7 +12,7 @@ use adjutant_assistant::ids::CalendarId;
 use adjutant_assistant::import::{Origin, UnreadableEvents, horizon};
 use adjutant_assistant::{Assistant, Calendar, Error as AssistantError, EventId, User};
 use adjutant_net::http_client;
-use adjutant_net::http_client::{Call, Login};
+use adjutant_net::http_client::{HttpRequest, Login};
 
 /// The largest answer, in bytes; the reader refuses a calendar a little smaller, and says so to people.
 const MAX_RESPONSE_BYTES: usize = 41 * 1024 * 1024;
@@ -98,7 +98,7 @@ async fn feed(
     if answer.status == 304 {
         return Ok(PullReport { unchanged: true, ..PullReport::default() });
     }
-    if !answer.is_good() {
+    if !answer.is_success() {
         return Err(Error::Refused { status: answer.status });
     }
     let name = last_part(&place.url);
@@ -130,7 +130,7 @@ async fn collection(
         let headers =
             vec![("depth", "1".to_owned()), ("content-type", "application/xml; charset=utf-8".to_owned())];
         let answer = http_client::send(call(place, method, headers, body)).await?;
-        if !answer.is_good() {
+        if !answer.is_success() {
             return Err(Error::Refused { status: answer.status });
         }
         caldav::parse(&answer.text()).ok_or(Error::NotCalDav)
@@ -214,17 +214,17 @@ fn call<'a>(
     method: &'static str,
     headers: Vec<(&'static str, String)>,
     body: String,
-) -> Call<'a> {
+) -> HttpRequest<'a> {
     let login = place.login.as_ref();
-    Call {
+    HttpRequest {
         method,
         url: &place.url,
         headers,
         login,
         token: None,
         body,
-        largest: MAX_RESPONSE_BYTES,
-        patience: HTTP_TIMEOUT,
+        max_bytes: MAX_RESPONSE_BYTES,
+        timeout: HTTP_TIMEOUT,
     }
 }
 

@@ -11,8 +11,8 @@ use super::App;
 use adjutant_assistant::dispatch::{PresentFn, Presented, SendOutcome};
 use adjutant_assistant::notification::{Channel, Urgency};
 use adjutant_assistant::{Notification, NotificationId};
-use adjutant_base::config::channels::Phone;
-use adjutant_net::channels::{self, Desktop, Notice, Ntfy};
+use adjutant_base::config::channels::NtfyConfig;
+use adjutant_net::channels::{self, Desktop, Message, Ntfy};
 use adjutant_questions::{Asker, Choice, DecidedBy, Draft, Field, Input, Question, Ticket};
 
 /// How long one wait for the user's answer lasts; then it is waited again.
@@ -47,7 +47,7 @@ impl App {
 
 async fn present(app: Arc<App>, desktop: Desktop, waiting: TaskTracker, presented: Presented) -> SendOutcome {
     let Presented { notification, topic } = presented;
-    let notice = Notice {
+    let notice = Message {
         key: notification.id.as_str().to_owned(),
         title: notification.wording.subject.clone(),
         body: notification.wording.text.clone(),
@@ -62,11 +62,11 @@ async fn present(app: Arc<App>, desktop: Desktop, waiting: TaskTracker, presente
         }
         Channel::Desktop => notice_outcome(desktop.show(&notice).await),
         Channel::Ntfy => {
-            let Some(phone) = channels.phone.clone() else {
+            let Some(phone) = channels.ntfy.clone() else {
                 return SendOutcome::Simulated("no phone is configured".to_owned());
             };
             let topic = topic.unwrap_or_else(|| phone.topic.clone());
-            match Ntfy::new(Phone { topic, ..phone }) {
+            match Ntfy::new(NtfyConfig { topic, ..phone }) {
                 Ok(ntfy) => notice_outcome(ntfy.show(&notice).await),
                 Err(error) => SendOutcome::Rejected(error.to_string()),
             }
@@ -82,15 +82,15 @@ fn notice_outcome(result: Result<(), channels::Error>) -> SendOutcome {
     match result {
         Ok(()) => SendOutcome::Sent("shown".to_owned()),
         Err(
-            error @ (channels::Error::Slow
-            | channels::Error::Stuck
-            | channels::Error::NotTaken(_)
+            error @ (channels::Error::TimedOut
+            | channels::Error::Busy
+            | channels::Error::Rejected(_)
             | channels::Error::Unreachable(_)),
         ) => SendOutcome::Failed(error.to_string()),
-        Err(error @ channels::Error::Refused(status)) if status == 429 || status >= 500 => {
+        Err(error @ channels::Error::Status(status)) if status == 429 || status >= 500 => {
             SendOutcome::Failed(error.to_string())
         }
-        Err(error @ (channels::Error::NoService(_) | channels::Error::Refused(_))) => {
+        Err(error @ (channels::Error::NoService(_) | channels::Error::Status(_))) => {
             SendOutcome::Rejected(error.to_string())
         }
     }

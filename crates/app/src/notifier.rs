@@ -11,7 +11,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sha2::{Digest as _, Sha256};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -19,9 +18,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::App;
 use adjutant_base::events::Event;
-use adjutant_base::text::escape_invisible;
-use adjutant_base::trace_context::within;
-use adjutant_net::channels::{self, Action, Desktop, MOST_ACTIONS, Notice, Ntfy};
+use adjutant_base::text::{escape_invisible, hex};
+use adjutant_base::trace_context::scope;
+use adjutant_net::channels::{self, Action, Desktop, MAX_ACTIONS, Message, Ntfy};
 use adjutant_questions::{
     Answer, Availability, Channel, Field, FieldValue, Input, Level, Proof, Question, Questions, State, Ticket,
 };
@@ -48,7 +47,7 @@ const NOTICE_KEY: &str = "questions";
 struct Notifier {
     questions: Arc<Questions>,
     /// The desktop's notice as it should be; `None` without a desktop.
-    desktop: Option<watch::Sender<Option<Notice>>>,
+    desktop: Option<watch::Sender<Option<Message>>>,
     phone: Option<Phone>,
     /// Questions that have rung.
     notified: HashSet<Ticket>,
@@ -81,7 +80,7 @@ impl App {
             snoozed: HashSet::new(),
             named: None,
         };
-        if let Some(phone) = channels.phone.clone() {
+        if let Some(phone) = channels.ntfy.clone() {
             notifier.phone = Phone::new(phone, &self.questions).await;
         }
         let showing = channels.desktop.then(|| {
@@ -205,9 +204,9 @@ impl Notifier {
         };
         let body = format!(
             "{}\nAnswer in the console, or with: adjutant inbox",
-            escape_invisible::line(&newest.title)
+            escape_invisible::escape_line(&newest.title)
         );
-        desktop.send_replace(Some(Notice {
+        desktop.send_replace(Some(Message {
             key: NOTICE_KEY.to_owned(),
             title,
             body,
@@ -241,7 +240,10 @@ impl Notifier {
 
 impl Phone {
     /// Returns a phone with the buttons that an earlier hub gave it; `None` where it cannot be used.
-    async fn new(settings: adjutant_base::config::channels::Phone, questions: &Questions) -> Option<Self> {
+    async fn new(
+        settings: adjutant_base::config::channels::NtfyConfig,
+        questions: &Questions,
+    ) -> Option<Self> {
         let unusable = |error: &dyn std::fmt::Display| tracing::warn!(%error, "there is no phone");
         let ntfy = Ntfy::new(settings).inspect_err(|error| unusable(error)).ok()?;
         let key = questions.phone_key().await.inspect_err(|error| unusable(error)).ok()?;
@@ -295,19 +297,23 @@ impl Phone {
         if new.len() > MAX_SINGLE_NOTICES {
             let title = format!("{} questions wait for you", new.len());
             log_failure(
-                self.ntfy.show(&Notice { key: NOTICE_KEY.to_owned(), title, ..Notice::default() }).await,
+                self.ntfy.show(&Message { key: NOTICE_KEY.to_owned(), title, ..Message::default() }).await,
             );
             return;
         }
         for question in new {
-            let notice = Notice {
+            let notice = Message {
                 key: question.ticket.to_string(),
-                title: format!("{} asks: {}", asker(question), escape_invisible::line(&question.title)),
+                title: format!(
+                    "{} asks: {}",
+                    asker(question),
+                    escape_invisible::escape_line(&question.title)
+                ),
                 body: if self.ntfy.takes_bodies() { question.message.clone() } else { String::new() },
                 urgent: question.level == Level::High,
                 actions: self.make_buttons(question),
             };
-            log_failure(within(questions.trace_of(&question.ticket), self.ntfy.show(&notice)).await);
+            log_failure(scope(questions.trace_of(&question.ticket), self.ntfy.show(&notice)).await);
         }
     }
 }
@@ -319,7 +325,7 @@ fn log_failure(result: Result<(), channels::Error>) {
 }
 
 fn asker(question: &Question) -> String {
-    let name = escape_invisible::line(&question.client);
+    let name = escape_invisible::escape_line(&question.client);
     if name.is_empty() { "an agent".to_owned() } else { name }
 }
 
@@ -330,7 +336,7 @@ fn buttons(question: &Question) -> Vec<(String, FieldValue)> {
         return Vec::new();
     }
     match input {
-        Input::Choice { options, max: 1, .. } if options.len() <= MOST_ACTIONS => {
+        Input::Choice { options, max: 1, .. } if options.len() <= MAX_ACTIONS => {
             let button = |option: &adjutant_questions::Choice| {
                 (option.label.clone(), FieldValue::Choices(vec![option.value.clone()]))
             };
@@ -345,7 +351,5 @@ fn buttons(question: &Question) -> Vec<(String, FieldValue)> {
 
 /// Returns 128 bits as text that nobody can guess without the key, one for each button of a question.
 fn nonce(key: &str, ticket: &Ticket, button: usize) -> String {
-    let digest = Sha256::digest(format!("adjutant phone button\n{key}\n{ticket}\n{button}"));
-    let first = digest.iter().take(16);
-    first.fold(String::new(), |nonce, byte| format!("{nonce}{byte:02x}"))
+    hex::sha256(format!("adjutant phone button\n{key}\n{ticket}\n{button}"))[..32].to_owned()
 }

@@ -91,7 +91,7 @@ pub async fn plan(
         return Ok(Some(PlanResult { planning, ..PlanResult::default() }));
     }
     let started = Instant::now();
-    let (model_queries, unasked) = input.model_queries(config.questions);
+    let (model_queries, unasked) = input.model_queries(config.max_events_asked);
     let chain = ProviderChain::new(providers);
     let asked: Vec<_> = model_queries.iter().map(|model_query| chain.about(&model_query.prompt)).collect();
     let results: Vec<_> = futures::stream::iter(asked).buffered(MAX_CONCURRENT_QUERIES).collect().await;

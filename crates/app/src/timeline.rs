@@ -67,7 +67,7 @@ impl App {
         let stored_entries = match filter.kind {
             Some(EntryKind::Clients | EntryKind::Toolset(Toolset::Prompts)) => Vec::new(),
             Some(EntryKind::Toolset(_)) | None => {
-                let stored = timeline::Search {
+                let stored = timeline::Filter {
                     text: filter.text.clone(),
                     toolset: filter.kind.map(EntryKind::name).unwrap_or_default().to_owned(),
                     before: filter.before.clone(),
@@ -87,9 +87,9 @@ impl App {
     }
 }
 
-fn of_row(row: timeline::Moment) -> Option<TimelineEntry> {
-    let toolset = Toolset::ALL.into_iter().find(|toolset| toolset.name() == row.toolset)?;
-    let timeline::Moment { happened_at, place, kind: action, id, who, text, .. } = row;
+fn of_row(row: timeline::Entry) -> Option<TimelineEntry> {
+    let toolset = Toolset::from_name(&row.toolset)?;
+    let timeline::Entry { happened_at, place, kind: action, id, who, text, .. } = row;
     Some(TimelineEntry { at: happened_at, place, kind: EntryKind::Toolset(toolset), action, id, who, text })
 }
 

@@ -29,7 +29,7 @@ use crate::rows::{self, millis};
 use crate::{Assistant, Error};
 use adjutant_base::config::delivery::Delivery;
 use adjutant_base::events::Event as HubEvent;
-use adjutant_base::trace_context::within;
+use adjutant_base::trace_context::scope;
 use adjutant_store::assistant::notifications::NotificationRow;
 use adjutant_store::assistant::{events, outbox};
 pub use message::{PresentFn, Presented, SendOutcome};
@@ -187,7 +187,7 @@ impl Assistant {
         let outcome = match rows::notification(row.clone()) {
             Ok(notification) => {
                 let call = notification.channel == Channel::Call;
-                let work = within(self.traces.of(&id), self.send(senders, notification, clock()));
+                let work = scope(self.traces.get(&id), self.send(senders, notification, clock()));
                 match tokio::time::timeout(SEND_TIMEOUT, work).await {
                     Ok(Ok(outcome)) => outcome,
                     Ok(Err(error)) => SendOutcome::Failed(error.to_string()),
@@ -220,7 +220,7 @@ impl Assistant {
         now: Timestamp,
     ) -> Result<(), Error> {
         let retry_at = self.retry_at(row, outcome, now).await?;
-        outbox::settle(&self.store, settlement(row, retry_at, outcome, now)).await?;
+        outbox::record_attempt(&self.store, settlement(row, retry_at, outcome, now)).await?;
         Ok(())
     }
 
@@ -232,7 +232,7 @@ impl Assistant {
         now: Timestamp,
     ) -> Result<Option<i64>, Error> {
         let SendOutcome::Failed(_) = outcome else { return Ok(None) };
-        let tries = outbox::tries(&self.store, &row.id).await?;
+        let tries = outbox::attempt_count(&self.store, &row.id).await?;
         let occurrence = events::occurrence(&self.store, &row.event_id, &row.occurrence).await?;
         let left = occurrence.map_or(0, |occurrence| occurrence.starts_at - millis(now));
         let wait = backoff(tries);
@@ -246,7 +246,7 @@ impl Assistant {
 
     /// Records the sends whose lease ended before `ended`. Their hub has ended, and how far each send came is unknown.
     async fn resolve_expired_leases(&self, ended: Timestamp, now: Timestamp) -> Result<(), Error> {
-        for row in outbox::lost(&self.store, millis(ended), BATCH_SIZE).await? {
+        for row in outbox::expired_sendings(&self.store, millis(ended), BATCH_SIZE).await? {
             let why = "the hub that sent it ended before it recorded the outcome".to_owned();
             let outcome = match Channel::from_name(&row.channel) {
                 // Nobody wants a phone that rings twice: the user resolves it.
@@ -259,7 +259,7 @@ impl Assistant {
             let retry_at = self.retry_at(&row, &outcome, now).await?.map(|_| millis(now));
             let mut settlement = settlement(&row, retry_at, &outcome, now);
             "unknown".clone_into(&mut settlement.outcome);
-            outbox::settle(&self.store, settlement).await?;
+            outbox::record_attempt(&self.store, settlement).await?;
         }
         Ok(())
     }
@@ -271,7 +271,7 @@ fn settlement(
     retry_at: Option<i64>,
     outcome: &SendOutcome,
     now: Timestamp,
-) -> outbox::Settlement {
+) -> outbox::AttemptResult {
     let at = millis(now);
     let quiet = "it is quiet now, and it goes out afterwards".to_owned();
     let (name, status, detail) = match outcome {
@@ -286,7 +286,7 @@ fn settlement(
     };
     let held_until = if let SendOutcome::Held(until) = outcome { Some(millis(*until)) } else { None };
     let is_sent = matches!(status, Status::Sent | Status::Simulated);
-    outbox::Settlement {
+    outbox::AttemptResult {
         id: row.id.clone(),
         attempt: row.attempts,
         outcome: name.to_owned(),

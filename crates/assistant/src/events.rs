@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use sha2::{Digest as _, Sha256};
 
 use super::event::{Draft, EventDetails, EventStatus};
 use super::rows::{self, json, millis, occurrence_row, recurrence_id};
 use super::users::audit;
 use super::{Assistant, Calendar, Error, Event, EventId, Occurrence, UserId};
 use adjutant_base::events::Event as HubEvent;
+use adjutant_base::text::hex;
 use adjutant_store::assistant::events::{self, Changed, EventChange, EventRow, Window};
 
 /// Events in one transaction.
@@ -263,15 +263,5 @@ fn behind(event: Option<&Event>) -> (i64, String) {
 fn digest(title: &str, status: EventStatus, details: &EventDetails) -> String {
     let content = EventDetails { notes: Vec::new(), ..details.clone() };
     let text = json(&(title, status, content));
-    hex(&Sha256::digest(text))
-}
-
-/// Bytes as hex digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        // Writing into a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex::sha256(text)
 }

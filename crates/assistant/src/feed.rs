@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
-use sha2::{Digest as _, Sha256};
 
 use super::calendar::{self, CalendarDocument, Entry, Reminder, TriggerOffset};
-use super::events::hex;
 use super::ids;
 use super::notification::{Notification, Offset};
 use super::rows::{self, instant, millis};
 use super::users::audit;
 use super::{Assistant, Error, Event, UserId};
+use adjutant_base::text::hex;
 use adjutant_store::assistant::feeds::{self, NewFeed};
 use adjutant_store::assistant::notifications;
 
@@ -31,7 +30,7 @@ impl Assistant {
         let user = self.user(user).await?;
         let mut coming: HashMap<String, Vec<(Notification, Timestamp)>> = HashMap::new();
         for (row, start) in
-            notifications::coming(&self.store, user.id.as_str(), millis(now), MAX_REMINDERS).await?
+            notifications::upcoming(&self.store, user.id.as_str(), millis(now), MAX_REMINDERS).await?
         {
             let planned = (rows::notification(row)?, instant(start));
             coming.entry(planned.0.event.as_str().to_owned()).or_default().push(planned);
@@ -76,7 +75,7 @@ impl Assistant {
         let secret = ids::random_letters::<SECRET_LEN>()?;
         let feed = NewFeed {
             user: user.id.as_str().to_owned(),
-            digest: digest(&secret),
+            digest: hex::sha256(&secret),
             secret: secret.clone(),
             at: millis(now),
             audit: audit(actor, "make feed", user.id.as_str(), "", now)?,
@@ -94,13 +93,8 @@ impl Assistant {
 
     /// Returns the user of the feed with this secret.
     pub async fn user_for_secret(&self, secret: &str) -> Result<Option<UserId>, Error> {
-        Ok(feeds::owner(&self.store, &digest(secret)).await?.map(UserId::from_row))
+        Ok(feeds::owner(&self.store, &hex::sha256(secret)).await?.map(UserId::from_row))
     }
-}
-
-/// Returns the SHA-256 of a text in hex: a calendar's version, and what a secret is looked for by.
-pub fn digest(text: &str) -> String {
-    hex(&Sha256::digest(text))
 }
 
 /// The reminders of an event, each distance once: the occurrences of a series share them.

@@ -3,9 +3,7 @@
 use std::fmt;
 
 use crate::error::Error;
-
-/// Letters and digits that are not mistaken for each other.
-const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+use adjutant_base::text::random_id::random_id;
 
 /// Random characters of an id: 80 bits.
 const ID_LEN: usize = 16;
@@ -90,9 +88,7 @@ fn random() -> Result<String, Error> {
     random_letters::<ID_LEN>()
 }
 
-/// Returns so many random letters of five bits each.
+/// Returns a random text of this many characters.
 pub(super) fn random_letters<const COUNT: usize>() -> Result<String, Error> {
-    let mut bytes = [0_u8; COUNT];
-    getrandom::fill(&mut bytes).map_err(|_| Error::Randomness)?;
-    Ok(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect())
+    random_id::<COUNT>().map_err(|_| Error::Randomness)
 }

@@ -101,7 +101,7 @@ impl Assistant {
         }
         if !new_plans.is_empty() {
             for notification in new_plans.iter().flat_map(|plan| &plan.notifications) {
-                self.traces.keep(&notification.id);
+                self.traces.remember(&notification.id);
             }
             for applied in plans::apply(&self.store, new_plans).await? {
                 report.planned += applied.planned;

@@ -49,7 +49,7 @@ pub use switch::Switch;
 use table::{Notation, Seconds};
 use toolsets::ToolsetsConfig;
 
-/// How long requests in flight may take after end of input or a stop signal, if `config.toml` does not set it.
+/// Default time for requests in flight after end of input or a stop signal.
 pub const GRACE: Duration = Duration::from_secs(5);
 
 /// The notation of the hub's socket: a path, or `off`.
@@ -79,7 +79,7 @@ table::settings! {
         database: Database = Database::Memory, database as DatabaseUrl;
     }
     others {
-        /// `$ADJUTANT_HOME`, else `~/.adjutant`. Empty for a process that was given all it needs otherwise.
+        /// `$ADJUTANT_HOME`, else `~/.adjutant`. Empty for a process that needs none.
         home: PathBuf = PathBuf::new();
         prompts: PromptsConfig = PromptsConfig::default();
         agents: AgentsConfig = AgentsConfig::default();
@@ -126,12 +126,12 @@ table::settings! {
         notifications: delivery::File;
         #[serde(default)]
         notify: channels::File;
-        phone: Option<channels::Phone>;
+        ntfy: Option<channels::NtfyConfig>;
     }
 }
 
 impl File {
-    /// Puts what all sections say into `config`; relative paths are below `config.home`.
+    /// Applies all sections to `config`; relative paths are below `config.home`.
     fn apply_all(mut self, config: &mut Config) -> Result<(), Error> {
         let home = config.home.clone();
         let invalid = |reason| Error::invalid(&home, reason);
@@ -146,22 +146,22 @@ impl File {
         std::mem::take(&mut self.log).apply(&mut config.log, &home)?;
         std::mem::take(&mut self.notifications).apply(&mut config.delivery, &home)?;
         std::mem::take(&mut self.notify).apply(&mut config.channels, &home)?;
-        if let Some(reason) = self.phone.as_ref().and_then(channels::Phone::fault) {
+        if let Some(reason) = self.ntfy.as_ref().and_then(channels::NtfyConfig::invalid_reason) {
             return Err(invalid(reason));
         }
-        config.channels.phone = self.phone.take();
+        config.channels.ntfy = self.ntfy.take();
         config.toolsets = toolsets::read(&self.toolsets, std::mem::take(&mut self.clients));
         config.runners = RunnersConfig {
             runners: std::mem::take(&mut self.runners),
             runner_cooldown_minutes: self.runner_cooldown_minutes,
         };
-        // A server without a hub keeps its rows in memory, although the file names the hub's database.
+        // A server without a hub keeps its rows in memory, although the file names the database of the hub.
         let hub = !matches!(config.database, Database::Memory);
         Self { database: self.database.filter(|_| hub), ..self }.apply(config, &home)
     }
 }
 
-/// What the command line says; it wins over the file.
+/// Values of the command line; they win over the file.
 #[derive(Debug, Default)]
 pub struct Overrides {
     pub home: Option<PathBuf>,
@@ -171,25 +171,25 @@ pub struct Overrides {
     pub database: Option<Database>,
 }
 
-/// Where prompts and agents come from.
+/// The folders of prompts and agents.
 #[derive(Debug)]
 pub enum Roots {
-    /// The user's and the bundled ones: a hub belongs to no workspace.
+    /// Those of the user and the bundled ones, because a hub belongs to no workspace.
     User,
-    /// Those of the workspace around the current folder, then the user's and the bundled ones.
+    /// Those of the workspace around the current folder, then those of the user and the bundled ones.
     Workspace,
-    /// These folders alone, for whichever of the two is served.
+    /// Only these folders, for the one of the two that is served.
     Exactly(Vec<PathBuf>),
 }
 
 impl Config {
-    /// Puts command line, `config.toml` and defaults together. Reads that one file, and looks for the
-    /// workspace's folder when `roots` asks for it.
+    /// Combines command line, `config.toml` and defaults. Reads that one file, and searches for the workspace if `roots`
+    /// asks for it.
     pub fn load(overrides: Overrides, roots: Roots) -> Result<Self, Error> {
         let mut sources = SettingSources { home: env::home_variable(), ..SettingSources::default() };
         sources.flags.extend(overrides.home.is_some().then_some(("home", "--home")));
         let home = match (overrides.home, &roots) {
-            // A server that was given its folders needs no home.
+            // A server with named folders needs no home.
             (None, Roots::Exactly(_)) => env::home(),
             (named, _) => Some(home(named)?),
         };
@@ -205,7 +205,7 @@ impl Config {
                 config.codex.spool = Some(home.join("spool"));
             }
             config.log.folder = Some(home.join("logs").join("recordings"));
-            config.questions.passphrase = Some(home.join("desk-passphrase"));
+            config.questions.passphrase = Some(home.join("approval-passphrase"));
             config.home = home;
             let file = read(&config.home)?;
             sources.file = file.keys;
@@ -235,14 +235,14 @@ impl Config {
         config.http.auth = overrides.auth.unwrap_or(config.http.auth);
         config.prompts.roots = match roots {
             Roots::Exactly(folders) => {
-                let own = |folder: &PathBuf| AgentRoot::named(folder.clone(), Program::Adjutant);
-                config.agents.roots = folders.iter().map(own).collect();
+                let root = |folder: &PathBuf| AgentRoot::named(folder.clone(), Program::Adjutant);
+                config.agents.roots = folders.iter().map(root).collect();
                 folders.into_iter().map(Root::named).collect()
             }
             Roots::User | Roots::Workspace => {
                 config.agents.add_user_roots(&config.home, env::user_home().as_deref());
                 config.agents.trust = Some(config.home.join("trusted-agents"));
-                let user = Root::standing("user", config.home.join("prompts"));
+                let user = Root::optional("user", config.home.join("prompts"));
                 let configured = std::mem::take(&mut config.prompts.roots);
                 [user].into_iter().chain(configured).chain([Root::bundled()]).collect()
             }
@@ -255,7 +255,7 @@ impl Config {
     }
 }
 
-/// Returns the home: the folder that was named, else `$ADJUTANT_HOME`, else `~/.adjutant`.
+/// Returns the home: the named folder, else `$ADJUTANT_HOME`, else `~/.adjutant`.
 pub fn home(named: Option<PathBuf>) -> Result<PathBuf, Error> {
     match named {
         Some(folder) => std::path::absolute(folder).map_err(|_| Error::NoHome),
@@ -282,17 +282,16 @@ pub fn default_socket(home: &Path) -> PathBuf {
     home.join("hub.sock")
 }
 
-/// The settings that a relay needs.
+/// Settings of a relay.
 #[derive(Debug)]
 pub struct Hub {
     /// The hub's socket; `None` if it is switched off.
     pub socket: Option<PathBuf>,
-    /// How long requests in flight may take after end of input.
+    /// Time for requests in flight after end of input.
     pub grace: Duration,
 }
 
-/// Reads the settings that a relay needs from the `config.toml` of `home`. Other keys are left to the hub, which
-/// reports what is wrong with them.
+/// Reads the settings of a relay from the `config.toml` of `home`. The hub validates the other keys.
 pub fn hub(home: &Path) -> Result<Hub, Error> {
     #[derive(Default, serde::Deserialize)]
     struct Keys {
@@ -307,12 +306,12 @@ pub fn hub(home: &Path) -> Result<Hub, Error> {
     Ok(Hub { socket: config.socket, grace: config.grace })
 }
 
-/// What a changed `config.toml` sets.
+/// The settings of a changed `config.toml`.
 #[derive(Debug)]
 pub struct Reloaded {
-    /// The switches, which count at once.
+    /// The switches, which take effect at once.
     pub toolsets: ToolsetsConfig,
-    /// The keys of settings that were changed since the start and count from the next start on.
+    /// Keys of settings that were changed since the start and take effect at the next start.
     pub pending_restart: Vec<String>,
 }
 
@@ -325,34 +324,38 @@ pub fn reload(config: &Config) -> Result<Reloaded, Error> {
     Ok(Reloaded { toolsets: fresh.toolsets, pending_restart })
 }
 
-/// Says which version of `config.toml` lies in `home`, by its time and length; `None` where there is none.
+/// Returns the version of the `config.toml` in `home` by its time and length; `None` if there is none.
 pub fn version(home: &Path) -> Option<(SystemTime, u64)> {
     let found = std::fs::metadata(home.join("config.toml")).ok()?;
     Some((found.modified().ok()?, found.len()))
 }
 
-/// Whether that is the home that a process finds without being told.
+/// Whether `home` is the default home.
 pub fn is_default_home(home: &Path) -> bool {
-    env::user_home().is_some_and(|person| person.join(".adjutant") == home)
+    env::user_home().is_some_and(|user_home| user_home.join(".adjutant") == home)
 }
 
-/// Returns the nearest folder with `.adjutant/prompts` or `.adjutant/agents`, else with agents of another program, from the current one up to the repository's. Outside a
-/// repository only the current one counts: what lies above may be anybody's.
+/// Returns the nearest folder with `.adjutant/prompts` or `.adjutant/agents`, else with agents of another program, from
+/// the current folder up to the repository's root. Outside a repository only the current folder counts, because folders
+/// above it may belong to other users.
 ///
-/// `home` is the user's own folder, which is no project's.
+/// `home` is the folder of the user and not of a project.
 pub fn workspace(home: &Path) -> Option<PathBuf> {
     let current = std::env::current_dir().ok()?;
     let depth = current.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
     let folders = || current.ancestors().take(depth + 1);
-    folders().find(|folder| is_own(folder, home)).or_else(|| folders().find(is_foreign)).map(Path::to_owned)
+    folders()
+        .find(|folder| is_native(folder, home))
+        .or_else(|| folders().find(is_foreign))
+        .map(Path::to_owned)
 }
 
-fn is_own(folder: &Path, home: &Path) -> bool {
-    let own = folder.join(".adjutant");
-    own != home && ["prompts", "agents"].iter().any(|folder| own.join(folder).is_dir())
+fn is_native(folder: &Path, home: &Path) -> bool {
+    let configuration = folder.join(".adjutant");
+    configuration != home && ["prompts", "agents"].iter().any(|name| configuration.join(name).is_dir())
 }
 
 fn is_foreign(folder: &&Path) -> bool {
-    let mut places = Program::FOREIGN.into_iter().flat_map(Program::folders);
-    env::user_home().as_deref() != Some(folder) && places.any(|place| folder.join(place).is_dir())
+    let mut folders = Program::FOREIGN.into_iter().flat_map(Program::folders);
+    env::user_home().as_deref() != Some(folder) && folders.any(|name| folder.join(name).is_dir())
 }

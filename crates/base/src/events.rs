@@ -1,43 +1,42 @@
 //! Events of the hub, as one closed enum on one broadcast channel.
 //!
-//! Rooms and doors send; doors that show something live subscribe. A receiver that lags loses the oldest
-//! events and is told so by the channel; it then reads the state again.
+//! Domains and interfaces send; interfaces with a live view subscribe. A receiver that lags loses the oldest events and
+//! gets an error from the channel; it then reads the state again.
 
 use tokio::sync::broadcast;
 
-/// How many events a slow subscriber may lag behind before it loses the oldest.
+/// Events that a subscriber may lag before it loses the oldest.
 const BACKLOG: usize = 256;
 
-/// One thing that happened. What it was about is read where it is kept: among the application's clients
-/// and in its activity.
+/// A change of the hub's state. It carries no data: subscribers read the state where it is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A client opened a connection or an HTTP session.
     ClientConnected,
-    /// A client said who it is (or changed what it says).
+    /// A client sent or changed its name.
     ClientIdentified,
     /// A client's connection ended.
     ClientLeft,
     PromptExpanded,
-    /// An expansion was refused.
+    /// An expansion was rejected.
     PromptRefused,
     /// The set of prompts, or the text of one, changed on disk.
     PromptsChanged,
     /// A user, a calendar or an event changed.
     CalendarChanged,
-    /// A notification was planned, sent, acknowledged or taken back.
+    /// A notification was planned, sent, acknowledged or cancelled.
     NotificationsChanged,
     /// The set of agents, or the text of one, changed on disk.
     AgentsChanged,
-    /// A delegated task came in, went on, or ended; sent at most a few times a second.
+    /// A task was delegated, made progress, or ended; sent at most a few times a second.
     TasksChanged,
-    /// A question came, was seen first, put off, answered or taken back, or ended; or whether the person takes any.
+    /// A question was asked, seen first, snoozed, answered, withdrawn or ended; or the availability of the user changed.
     QuestionsChanged,
-    /// The hub sees something else than before of a folder that a question is about.
+    /// The status of a repository that a question is about changed.
     FolderSeen,
-    /// A room was switched on or off for some client, or `config.toml` says something else than it did.
+    /// A toolset was switched on or off for a client, or another setting of `config.toml` changed.
     ToolsetsChanged,
-    /// A Codex session went on, asked, or ended; sent at most a few times a second for each.
+    /// A Codex session made progress, asked, or ended; sent at most a few times a second for each session.
     CodexChanged,
 }
 
@@ -46,12 +45,12 @@ pub enum Event {
 pub struct Events(broadcast::Sender<Event>);
 
 impl Events {
-    /// Makes a broadcast without subscribers.
+    /// Creates a broadcast without subscribers.
     pub fn new() -> Self {
         Self(broadcast::Sender::new(BACKLOG))
     }
 
-    /// Sends to whoever listens; that nobody does is no error.
+    /// Sends an event to all subscribers; having none is not an error.
     pub fn send(&self, event: Event) {
         let _ = self.0.send(event);
     }

@@ -8,24 +8,15 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::env;
 
-/// How a log line looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Text,
-    Json,
-}
-
-impl Format {
-    /// Returns the name that the command line knows.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        }
+crate::named_enum! {
+    /// The format of log lines.
+    Format {
+        Text = "text",
+        Json = "json",
     }
 }
 
-/// A part of a filter that is no filter.
+/// A part of a filter that cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is neither a level nor like adjutant::relay=debug")]
 pub struct BadFilter(String);
@@ -33,29 +24,29 @@ pub struct BadFilter(String);
 /// Starts logging to stderr.
 ///
 /// `filter` is a level or a list like `info,adjutant::prompts=debug`; without one `ADJUTANT_LOG` counts, then
-/// `usual`. Fails when the filter cannot be read.
-pub fn start(format: Format, filter: Option<&str>, usual: LevelFilter) -> Result<(), BadFilter> {
-    let asked = filter.map(str::to_owned).or_else(env::log_filter);
-    let targets = match asked {
+/// `default`. Fails when the filter cannot be parsed.
+pub fn start(format: Format, filter: Option<&str>, default: LevelFilter) -> Result<(), BadFilter> {
+    let filter = filter.map(str::to_owned).or_else(env::log_filter);
+    let targets = match filter {
         Some(text) => targets(&text)?,
-        None => Targets::new().with_default(usual),
+        None => Targets::new().with_default(default),
     };
-    // The SDK logs whole messages at its lower levels, and those are the user's data.
+    // The SDK logs whole messages at its lower levels, and messages are user data.
     let targets =
         targets.with_target("rmcp", LevelFilter::ERROR).with_target("rmcp::service", LevelFilter::OFF);
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let subscriber = tracing_subscriber::registry();
-    // A second start in one process would be a bug of ours, and no reason to stop.
+    // A second start in one process would be a bug, but no reason to stop.
     let _ = match format {
         Format::Json => subscriber.with(layer.json().flatten_event(true).with_filter(targets)).try_init(),
-        // Plain on a terminal, too: what strangers wrote stands in these lines.
+        // Without colours also on a terminal, because these lines hold untrusted text.
         Format::Text => subscriber.with(layer.with_ansi(false).with_filter(targets)).try_init(),
     };
     Ok(())
 }
 
-/// Tells whether the environment says what is to be logged.
-pub fn is_asked() -> bool {
+/// Whether the environment has a log filter.
+pub fn is_configured() -> bool {
     env::log_filter().is_some()
 }
 

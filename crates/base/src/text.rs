@@ -1,8 +1,11 @@
-//! Text that modules share: instants and spans, escapes of untrusted text, near names, YAML and front matter.
+//! Text that crates share: escapes of untrusted text, digests and ids, times, suggestions, YAML and front matter.
 
+pub mod clip;
 pub mod escape_invisible;
 pub mod front_matter;
+pub mod hex;
 pub mod named_enum;
+pub mod random_id;
 pub mod suggest;
 pub mod timefmt;
 pub mod yaml;

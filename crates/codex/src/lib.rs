@@ -345,7 +345,7 @@ impl Codex {
         let live = self.live_sessions().clone();
         let threads =
             live.into_iter().filter(|(_, session)| runs(session.thread().state())).map(|(id, _)| id);
-        rows::alive(store, threads.collect(), self.0.handles.names(), now()).await?;
+        rows::heartbeat(store, threads.collect(), self.0.handles.names(), now()).await?;
         let timeout = i64::try_from(HEARTBEAT_TIMEOUT.as_millis()).unwrap_or(i64::MAX);
         orphaned_turns::end(store, &self.0.events, now() - timeout).await
     }

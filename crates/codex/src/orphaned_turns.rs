@@ -10,13 +10,13 @@ use super::event::{Item, ItemKind, ItemState};
 use adjutant_base::events::{Event, Events};
 use adjutant_base::text::timefmt::millis;
 use adjutant_store::Store;
-use adjutant_store::codex::{self as rows, Cut, NewItem};
+use adjutant_store::codex::{self as rows, NewItem, OrphanedTurn};
 
 const WHY: &str = "the hub ended during this turn; a reply continues the thread";
 
 /// Ends the turns without a heartbeat since the instant `since`, in milliseconds since 1970.
 pub(super) async fn end(store: &Store, events: &Events, since: i64) -> Result<(), Error> {
-    let silent = rows::silent(store, since).await?;
+    let silent = rows::without_heartbeat(store, since).await?;
     if silent.is_empty() {
         return Ok(());
     }
@@ -27,9 +27,12 @@ pub(super) async fn end(store: &Store, events: &Events, since: i64) -> Result<()
         let (kind_name, text) = (kind.name().to_owned(), kind.text());
         let item = Item { id: id.clone(), turn: Some(turn.clone()), state: ItemState::Done, kind };
         let body = serde_json::to_string(&item).unwrap_or_default();
-        Cut { failure: WHY.to_owned(), item: NewItem { thread, id, turn, kind: kind_name, text, body, at } }
+        OrphanedTurn {
+            failure: WHY.to_owned(),
+            item: NewItem { thread, id, turn, kind: kind_name, text, body, at },
+        }
     });
-    rows::cut_off(store, cut.collect()).await?;
+    rows::end_orphaned(store, cut.collect()).await?;
     events.send(Event::CodexChanged);
     Ok(())
 }

@@ -4,30 +4,30 @@
 //! lines have the order of the wire, and each is available as soon as its notification is, whether or not a call waits.
 
 use super::event::{CodexEvent, End, EventBatch, ItemKind, Level};
-use adjutant_base::text::escape_invisible::{line, plain};
+use adjutant_base::text::escape_invisible::{escape, escape_line};
 
 /// Returns the lines of one entry, with invisible characters of untrusted text escaped.
 pub fn lines(batch: &EventBatch) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(notified) = &batch.notification {
-        lines.push(format!("[mcp {}] {}", line(&notified.method), line(&notified.summary)));
+        lines.push(format!("[mcp {}] {}", escape_line(&notified.method), escape_line(&notified.summary)));
     }
     for event in &batch.events {
         match event {
             CodexEvent::ItemEnded { item } => {
                 if let ItemKind::Agent { text } = &item.kind {
-                    lines.extend(text.lines().map(|line| plain(line).into_owned()));
+                    lines.extend(text.lines().map(|line| escape(line).into_owned()));
                 }
             }
             CodexEvent::ApprovalRequested { approval } => {
-                lines.push(format!("[approval {}] {}", approval.id, line(&approval.line())));
+                lines.push(format!("[approval {}] {}", approval.id, escape_line(&approval.line())));
             }
             CodexEvent::ApprovalResolved { approval, decision, by } => {
                 let decision = serde_json::to_string(decision).unwrap_or_default();
-                lines.push(format!("[approval {approval}] {} by {by:?}", line(&decision)));
+                lines.push(format!("[approval {approval}] {} by {by:?}", escape_line(&decision)));
             }
             CodexEvent::TurnEnded { end, message, .. } if *end != End::Completed => {
-                let why = message.as_deref().map(|why| format!(": {}", line(why))).unwrap_or_default();
+                let why = message.as_deref().map(|why| format!(": {}", escape_line(why))).unwrap_or_default();
                 lines.push(format!("[turn {}{why}]", end.as_str()));
             }
             // A notice that came as a notification is in the log already.
@@ -37,10 +37,10 @@ pub fn lines(batch: &EventBatch) -> Vec<String> {
                     Level::Warning => "warning",
                     Level::Error => "error",
                 };
-                lines.push(format!("[{level}] {}", line(message)));
+                lines.push(format!("[{level}] {}", escape_line(message)));
             }
             CodexEvent::Closed { message: Some(message) } => {
-                lines.push(format!("[closed] {}", line(message)));
+                lines.push(format!("[closed] {}", escape_line(message)));
             }
             _ => {}
         }

@@ -1,12 +1,12 @@
 //! The only place that starts other processes.
 //!
-//! `again` starts this program a second time, `browser` opens a link. Everything else is a *run*: a command below a
-//! supervisor of its own, which is this program re-executed as `adjutant supervise`.
+//! `reexec` starts this program again, `browser` opens a link, `output` runs short commands, and `tied_child` a command
+//! that dies with this process. Everything else is a *run*: a command below a supervisor, which is this program
+//! re-executed as `adjutant supervise`.
 
 mod ancestry;
 mod browser;
 mod descendants;
-mod orphan_cleanup;
 mod orphans;
 mod output;
 mod protocol;
@@ -23,9 +23,9 @@ use std::ffi::OsStr;
 
 pub use ancestry::{Ancestry, ancestry, is_marked, leads_session, parent, program, supervisors_above};
 pub use browser::open_browser;
-pub use orphans::{Orphan, end_orphans, has_runs, orphans};
+pub use orphans::{Orphan, end_orphans, has_runs, orphans, supervisor_of};
 pub use output::{CommandOutput, output, output_with_input};
-pub use reattach::{Resumed, resume, supervisor_of};
+pub use reattach::{Resumed, resume};
 pub use reexec::{run_self, spawn_detached_self};
 pub use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts};
 pub use run_handle::{Canceller, Running, start, start_known, start_live};
@@ -33,7 +33,7 @@ pub use supervisor::{enter, read_command, supervise};
 pub use tcp_peer::peer_below;
 pub use tied_child::{become_child, spawn_tied};
 
-/// The variable that every process of a run carries.
+/// The environment variable of every process of a run.
 pub const MARK: &str = "ADJUTANT_RUN";
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts children")]

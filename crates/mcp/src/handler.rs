@@ -26,7 +26,7 @@ use crate::{
     trigger_popup,
 };
 use adjutant_base::config::toolsets::Toolset;
-use adjutant_base::trace_context::within;
+use adjutant_base::trace_context::scope;
 
 /// Answers the requests of one connection, of one HTTP session, or one stateless HTTP request.
 #[derive(Clone, Debug)]
@@ -381,7 +381,7 @@ impl ServerHandler for Handler {
         if self.client.has(Toolset::Questions) && request.method == trigger_popup::METHOD {
             let call = self.admit(&context);
             let work = trigger_popup::trigger(&call, request.params);
-            return within(trace_meta::of(&context.meta), work).await.map(CustomResult);
+            return scope(trace_meta::of(&context.meta), work).await.map(CustomResult);
         }
         // On a stream nothing is wrapped, so only a client can have sent this there.
         if request.method == http_wrapping::METHOD && self.client.connection.is_none() {

@@ -28,7 +28,8 @@ of finished tasks. Each is told once, so use it.";
 /// Returns the instructions of a server that has these toolsets.
 pub(crate) fn for_toolsets(has: impl Fn(Toolset) -> bool) -> String {
     let mut parts: Vec<&str> = Toolset::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|toolset| has(*toolset))
         .map(|toolset| match toolset {
             Toolset::Agents => AGENTS,

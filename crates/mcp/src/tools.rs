@@ -18,7 +18,7 @@ use crate::protocol_version::Revision;
 use crate::toolset::ToolsetSelection;
 use crate::{trace_meta, undelivered};
 use adjutant_base::config::toolsets::Toolset;
-use adjutant_base::trace_context::within;
+use adjutant_base::trace_context::scope;
 
 /// Returns the tools of a client as `revision` shows them.
 pub async fn list(client: &ClientContext, revision: Revision) -> Vec<Tool> {
@@ -49,7 +49,7 @@ pub async fn call(
 ) -> Result<CallToolResponse, ErrorData> {
     let name = request.name.clone();
     let work = dispatch(call, request);
-    let answer = within(trace_meta::of(&call.request.meta), work).await?;
+    let answer = scope(trace_meta::of(&call.request.meta), work).await?;
     Ok(undelivered::append_undelivered(call, &name, answer).await)
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn wait_limit(call: &CallContext<'_>) -> Option<Duration> {
     if call.revision == Revision::V2024_11_05 {
         return None;
     }
-    (!waits_indefinitely(call)).then_some(call.client.app.config.delegation.patience)
+    (!waits_indefinitely(call)).then_some(call.client.app.config.delegation.wait_timeout)
 }
 
 /// Whether the client of a call waits without a limit: it wants progress notifications, or is known to wait.

@@ -1,7 +1,7 @@
 //! Channels outside the hub: desktop notifications, and a phone through ntfy.
 //!
-//! A channel carries [`Notice`]s and knows nothing of what they are about. It is a doorbell, never the only way: it
-//! may be slow, broken or absent, so nothing waits for it longer than it says here.
+//! A channel sends [`Message`]s. It may be slow, broken or absent, so it is never the only way to reach the user, and
+//! every call has a timeout.
 
 mod desktop;
 mod ntfy;
@@ -9,18 +9,18 @@ mod ntfy;
 pub use desktop::Desktop;
 pub use ntfy::Ntfy;
 
-/// Buttons on one notice: as many as ntfy shows.
-pub const MOST_ACTIONS: usize = 3;
+/// Maximum buttons of one message, which is the maximum of ntfy.
+pub const MAX_ACTIONS: usize = 3;
 
-/// What a person is told.
+/// A message to the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Notice {
-    /// A new notice takes the place of the one with the same key, where the channel can do that.
+pub struct Message {
+    /// A new message replaces the one with the same key, if the channel supports that.
     pub key: String,
     pub title: String,
     pub body: String,
     pub urgent: bool,
-    /// At most [`MOST_ACTIONS`]; a channel without buttons leaves them out.
+    /// At most [`MAX_ACTIONS`]; a channel without buttons leaves them out.
     pub actions: Vec<Action>,
 }
 
@@ -28,7 +28,7 @@ pub struct Notice {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Action {
     pub label: String,
-    /// What comes back when it is pressed: unguessable, and good for one press.
+    /// Text that the channel returns when the button is pressed: unguessable, and valid once.
     pub nonce: String,
 }
 
@@ -38,19 +38,19 @@ impl std::fmt::Debug for Action {
     }
 }
 
-/// Why a notice was not delivered.
+/// The reason why a message was not delivered.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("there is no notification service: {0}")]
     NoService(String),
-    #[error("the notification service did not take it: {0}")]
-    NotTaken(String),
+    #[error("the notification service rejected it: {0}")]
+    Rejected(String),
     #[error("it did not answer in time")]
-    Slow,
+    TimedOut,
     #[error("earlier notifications are still waiting for it")]
-    Stuck,
+    Busy,
     #[error("the server cannot be reached: {0}")]
     Unreachable(String),
     #[error("the server refused: status {0}")]
-    Refused(u16),
+    Status(u16),
 }

@@ -1,7 +1,7 @@
 //! HTTP requests to other servers. The only place that opens an outgoing HTTP connection.
 //!
-//! Every request has a deadline and every answer a size; a redirect never takes a password to another host. Proxies of
-//! the environment are not used: what this program speaks to is what its configuration names.
+//! Every request has a timeout and every response a maximum size, and a redirect never sends a password to another host.
+//! Proxies of the environment are not used, so that only hosts of the configuration are contacted.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use reqwest::{Client, Method, Url, redirect};
 use adjutant_base::trace_context;
 use adjutant_base::trace_context::Trace;
 
-/// How long a server may take to be reached.
-const CONNECT: Duration = Duration::from_secs(10);
-/// A server that sends its readers on more often than this sends them in circles.
-const MOST_REDIRECTS: usize = 5;
+/// Time to connect to a server.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum redirects of one request; more are a loop.
+const MAX_REDIRECTS: usize = 5;
 
 /// A request.
 #[derive(Debug)]
-pub struct Call<'a> {
+pub struct HttpRequest<'a> {
     /// `GET`, `POST`, `PROPFIND` …
     pub method: &'a str,
     /// `http` or `https`.
@@ -32,13 +32,13 @@ pub struct Call<'a> {
     /// Sent as HTTP's Bearer authentication.
     pub token: Option<&'a Token>,
     pub body: String,
-    /// Bytes of the answer's body at most.
-    pub largest: usize,
-    /// From the first byte sent to the last one received.
-    pub patience: Duration,
+    /// Maximum bytes of the response's body.
+    pub max_bytes: usize,
+    /// For the whole exchange, from connecting to the last byte.
+    pub timeout: Duration,
 }
 
-/// A name and a password. The password is never shown.
+/// A name and a password. `Debug` leaves the password out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
     pub name: String,
@@ -51,7 +51,7 @@ impl std::fmt::Debug for Login {
     }
 }
 
-/// A secret that a server gave out. It is never shown.
+/// A bearer token. `Debug` leaves it out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(pub String);
 
@@ -61,81 +61,81 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// What a server answered, whatever the status.
+/// A response with any status.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpResponse {
     pub status: u16,
-    /// The server's name of this version of the resource.
+    /// The server's tag of this version of the resource.
     pub etag: Option<String>,
     pub body: Vec<u8>,
 }
 
-impl Answer {
-    /// Tells whether the server did what it was asked.
-    pub fn is_good(&self) -> bool {
+impl HttpResponse {
+    /// Whether the status is one of success.
+    pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
-    /// The body as text; bytes that are none are replaced.
+    /// Returns the body as text; invalid UTF-8 is replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
 
-/// Why there is no answer. `host` is all that is said of the address: the rest may hold a secret.
+/// The reason why there is no response. Of the address only `host` is named, because the rest may hold a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    #[error("the address is not one of a web server (http:// or https://)")]
+    #[error("the address must start with http:// or https://")]
     Address,
     #[error("{host} cannot be reached")]
     Unreachable { host: String },
-    #[error("{host} did not answer within {} s", patience.as_millis().div_ceil(1000))]
-    Late { host: String, patience: Duration },
-    #[error("{host} answers with more than {largest} bytes")]
-    TooLarge { host: String, largest: usize },
-    #[error("{host} broke off its answer")]
-    Broken { host: String },
-    #[error("no connection can be made from here: TLS is not set up")]
+    #[error("{host} did not answer within {} s", timeout.as_millis().div_ceil(1000))]
+    TimedOut { host: String, timeout: Duration },
+    #[error("{host} answers with more than {max_bytes} bytes")]
+    TooLarge { host: String, max_bytes: usize },
+    #[error("{host} closed the connection before the end of its response")]
+    Incomplete { host: String },
+    #[error("TLS cannot be set up on this machine")]
     Tls,
 }
 
-/// Sends a request and reads the whole answer.
+/// Sends a request and reads the whole response.
 ///
 /// # Errors
-/// Fails where there is no whole answer in time; a status that says no is an answer.
-pub async fn send(call: Call<'_>) -> Result<Answer, Error> {
-    let Begun { status, headers, mut body } = begin(call).await?;
+/// Fails without a whole response in time. A response with an error status is not a failure.
+pub async fn send(request: HttpRequest<'_>) -> Result<HttpResponse, Error> {
+    let StreamingResponse { status, headers, mut body } = send_streaming(request).await?;
     let etag = headers.into_iter().find(|(name, _)| name == "etag").map(|(_, value)| value);
-    let mut answer = Answer { status, etag, body: Vec::new() };
+    let mut response = HttpResponse { status, etag, body: Vec::new() };
     while let Some(bytes) = body.next().await {
-        answer.body.extend_from_slice(&bytes?);
+        response.body.extend_from_slice(&bytes?);
     }
-    Ok(answer)
+    Ok(response)
 }
 
-/// An answer whose body is on its way.
-pub struct Begun {
+/// A response whose body is still to be read.
+pub struct StreamingResponse {
     pub status: u16,
-    /// By their names in small letters, those that are text.
+    /// Headers with text values, by their names in lower case.
     pub headers: Vec<(String, String)>,
-    /// As it comes; an error is its end.
+    /// The parts of the body; an error is the last item.
     pub body: BoxStream<'static, Result<Vec<u8>, Error>>,
 }
 
-/// Sends a request and reads the head of the answer.
+/// Sends a request and reads the head of the response.
 ///
 /// # Errors
-/// Fails where there is no head in time; a status that says no is an answer.
-pub async fn begin(call: Call<'_>) -> Result<Begun, Error> {
-    let Call { method, url, headers, login, token, body, largest, patience } = call;
+/// Fails without a head in time. A response with an error status is not a failure.
+pub async fn send_streaming(request: HttpRequest<'_>) -> Result<StreamingResponse, Error> {
+    let HttpRequest { method, url, headers, login, token, body, max_bytes, timeout } = request;
     let url = Url::parse(url).map_err(|_| Error::Address)?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Error::Address);
     }
     let host = url.host_str().ok_or(Error::Address)?.to_owned();
-    let large = host.clone();
+    let host_of_body = host.clone();
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| Error::Address)?;
-    let mut request = client().ok_or(Error::Tls)?.request(method, url).timeout(patience);
+    let mut request = client().ok_or(Error::Tls)?.request(method, url).timeout(timeout);
     for (name, value) in headers {
         request = request.header(name, value);
     }
@@ -151,12 +151,12 @@ pub async fn begin(call: Call<'_>) -> Result<Begun, Error> {
     if !body.is_empty() {
         request = request.body(body);
     }
-    let fault = move |error: &reqwest::Error| match error {
-        late if late.is_timeout() => Error::Late { host: host.clone(), patience },
-        away if away.is_connect() || away.is_request() => Error::Unreachable { host: host.clone() },
-        _ => Error::Broken { host: host.clone() },
+    let failed = move |error: &reqwest::Error| match error {
+        error if error.is_timeout() => Error::TimedOut { host: host.clone(), timeout },
+        error if error.is_connect() || error.is_request() => Error::Unreachable { host: host.clone() },
+        _ => Error::Incomplete { host: host.clone() },
     };
-    let response = request.send().await.map_err(|error| fault(&error))?;
+    let response = request.send().await.map_err(|error| failed(&error))?;
     let text = |(name, value): (&HeaderName, &HeaderValue)| {
         Some((name.to_string(), value.to_str().ok()?.to_owned()))
     };
@@ -164,33 +164,33 @@ pub async fn begin(call: Call<'_>) -> Result<Begun, Error> {
     let status = response.status().as_u16();
     let mut bytes = 0;
     let body = response.bytes_stream().map(move |chunk| {
-        let chunk = chunk.map_err(|error| fault(&error))?;
+        let chunk = chunk.map_err(|error| failed(&error))?;
         bytes += chunk.len();
-        if bytes > largest {
-            Err(Error::TooLarge { host: large.clone(), largest })
+        if bytes > max_bytes {
+            Err(Error::TooLarge { host: host_of_body.clone(), max_bytes })
         } else {
             Ok(chunk.to_vec())
         }
     });
-    Ok(Begun { status, headers, body: body.boxed() })
+    Ok(StreamingResponse { status, headers, body: body.boxed() })
 }
 
-/// The one client; its connections are used again.
+/// Returns the shared client, which reuses its connections.
 fn client() -> Option<&'static Client> {
     static CLIENT: OnceLock<Option<Client>> = OnceLock::new();
-    let made = CLIENT.get_or_init(|| {
-        // Whoever was first has set up the same one.
+    let client = CLIENT.get_or_init(|| {
+        // It fails only if the same provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Client::builder()
-            .connect_timeout(CONNECT)
-            .redirect(redirect::Policy::limited(MOST_REDIRECTS))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .redirect(redirect::Policy::limited(MAX_REDIRECTS))
             .referer(false)
             .no_proxy()
             .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION")))
             .build()
             .ok()
     });
-    made.as_ref()
+    client.as_ref()
 }
 
 #[cfg(test)]
@@ -200,65 +200,65 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
-    use super::{Call, Error, Login, Token, send};
+    use super::{Error, HttpRequest, Login, Token, send};
 
-    /// Answers one connection with these bytes and returns what it was asked.
-    async fn server(answer: &'static str) -> (String, tokio::task::JoinHandle<String>) {
+    /// Answers one connection with `response`; the task returns the request.
+    async fn server(response: &'static str) -> (String, tokio::task::JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/feed", listener.local_addr().unwrap());
-        let asked = tokio::spawn(async move {
+        let request = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
-            let mut asked = vec![0; 4096];
-            let length = stream.read(&mut asked).await.unwrap();
-            stream.write_all(answer.as_bytes()).await.unwrap();
-            String::from_utf8_lossy(&asked[..length]).into_owned()
+            let mut request = vec![0; 4096];
+            let length = stream.read(&mut request).await.unwrap();
+            stream.write_all(response.as_bytes()).await.unwrap();
+            String::from_utf8_lossy(&request[..length]).into_owned()
         });
-        (url, asked)
+        (url, request)
     }
 
-    fn call(url: &str) -> Call<'_> {
-        Call {
+    fn request(url: &str) -> HttpRequest<'_> {
+        HttpRequest {
             method: "PROPFIND",
             url,
             headers: vec![("depth", "1".to_owned())],
             login: None,
             token: None,
             body: String::new(),
-            largest: 100,
-            patience: Duration::from_secs(20),
+            max_bytes: 100,
+            timeout: Duration::from_secs(20),
         }
     }
 
     #[tokio::test]
-    async fn a_request_is_sent_and_its_answer_read() {
-        let (url, asked) = server("HTTP/1.1 429 No\r\nETag: \"a\"\r\nContent-Length: 2\r\n\r\nno").await;
+    async fn a_request_is_sent_and_its_response_read() {
+        let (url, sent) = server("HTTP/1.1 429 No\r\nETag: \"a\"\r\nContent-Length: 2\r\n\r\nno").await;
         let login = Login { name: "ann".to_owned(), password: "secret".to_owned() };
-        let answer = send(Call { login: Some(&login), ..call(&url) }).await.unwrap();
+        let response = send(HttpRequest { login: Some(&login), ..request(&url) }).await.unwrap();
         assert_eq!(
-            (answer.status, answer.text().as_str(), answer.etag.as_deref()),
+            (response.status, response.text().as_str(), response.etag.as_deref()),
             (429, "no", Some("\"a\""))
         );
-        let asked = asked.await.unwrap().to_lowercase();
-        assert!(asked.starts_with("propfind /feed http/1.1\r\n"), "{asked}");
+        let sent = sent.await.unwrap().to_lowercase();
+        assert!(sent.starts_with("propfind /feed http/1.1\r\n"), "{sent}");
         assert!(
-            asked.contains("depth: 1\r\n") && asked.contains("authorization: basic yw5uonnly3jlda=="),
-            "{asked}"
+            sent.contains("depth: 1\r\n") && sent.contains("authorization: basic yw5uonnly3jlda=="),
+            "{sent}"
         );
         assert!(!format!("{login:?} {:?}", Token("secret".to_owned())).contains("secret"));
     }
 
     #[tokio::test]
-    async fn answers_are_bounded_and_faults_are_named() {
-        let (url, _asked) = server("HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n.....................................................................................................").await;
-        assert!(matches!(send(call(&url)).await, Err(Error::TooLarge { largest: 100, .. })));
+    async fn responses_are_bounded_and_failures_are_named() {
+        let (url, _sent) = server("HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n.....................................................................................................").await;
+        assert!(matches!(send(request(&url)).await, Err(Error::TooLarge { max_bytes: 100, .. })));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let silent = format!("http://{}/", listener.local_addr().unwrap());
-        let late = send(Call { patience: Duration::from_millis(50), ..call(&silent) }).await;
-        assert!(matches!(late, Err(Error::Late { .. })), "{late:?}");
+        let late = send(HttpRequest { timeout: Duration::from_millis(50), ..request(&silent) }).await;
+        assert!(matches!(late, Err(Error::TimedOut { .. })), "{late:?}");
         drop(listener);
-        assert!(matches!(send(call(&silent)).await, Err(Error::Unreachable { .. })));
+        assert!(matches!(send(request(&silent)).await, Err(Error::Unreachable { .. })));
         for address in ["file:///etc/passwd", "ftp://x/", "nonsense", "http://"] {
-            assert!(matches!(send(call(address)).await, Err(Error::Address)), "{address}");
+            assert!(matches!(send(request(address)).await, Err(Error::Address)), "{address}");
         }
     }
 }

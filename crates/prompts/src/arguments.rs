@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use serde_json::{Number, Value};
 
 use super::{Argument, ArgumentType, Error};
+use adjutant_base::text::clip;
 
 /// Letters of a caller's value that an error repeats.
 const SHOWN: usize = 60;
@@ -112,9 +113,7 @@ pub(super) fn text_of(value: &Value) -> Cow<'_, str> {
 
 /// Returns a text short enough for an error message, without control characters.
 pub(super) fn clipped(text: &str) -> String {
-    let mut letters = text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter });
-    let shown: String = letters.by_ref().take(SHOWN).collect();
-    if letters.next().is_some() { shown + "…" } else { shown }
+    clip::chars(text, SHOWN).replace(char::is_control, "\u{fffd}")
 }
 
 #[cfg(test)]

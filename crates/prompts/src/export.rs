@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::formats::{self, Format};
 use super::{Prompt, skills};
-use adjutant_base::text::suggest::own_name;
+use adjutant_base::text::suggest::to_valid_name;
 use adjutant_host::files::atomic_write;
 use adjutant_host::files::atomic_write::Change;
 
@@ -70,7 +70,7 @@ fn folder(to: &Path, format: Format) -> PathBuf {
 /// called, so it may be anything; a name here becomes part of a path.
 fn names(prompts: &[Arc<Prompt>], format: Format) -> Vec<String> {
     let names = prompts.iter().map(|prompt| prompt.name.as_str());
-    let safe = |name: &str| match own_name(name) {
+    let safe = |name: &str| match to_valid_name(name) {
         name if name.is_empty() => "prompt".to_owned(),
         name => name,
     };

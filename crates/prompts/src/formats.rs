@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::{Argument, ArgumentType, Engine, Prompt};
 use adjutant_base::text::front_matter;
-use adjutant_base::text::suggest::own_name;
+use adjutant_base::text::suggest::to_valid_name;
 
 /// A kind of foreign prompt file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,7 +134,7 @@ pub struct Exported {
 
 /// Reads a foreign file into a draft. The error is a sentence fragment that says why there is none.
 pub fn read(format: Format, foreign: &Foreign) -> Result<Draft, String> {
-    let name = own_name(&foreign.name);
+    let name = to_valid_name(&foreign.name);
     if name.is_empty() {
         return Err(format!("its name `{}` has no letter or digit to make a prompt name of", foreign.name));
     }

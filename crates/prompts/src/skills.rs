@@ -5,10 +5,9 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use sha2::{Digest, Sha256};
-
 use super::formats::placeholders::{self, Slot};
 use super::{Argument, Catalogue, Engine, Prompt};
+use adjutant_base::text::hex;
 
 /// Most characters of a skill's name (Agent Skills specification).
 pub(crate) const LONGEST_NAME: usize = 64;
@@ -48,8 +47,7 @@ fn skill(prompt: &Prompt, name: String) -> Skill {
     };
     let mut text = super::formats::skill_document(&name, &description, &prompt.body);
     text.push_str(&inputs(prompt));
-    let hash = Sha256::digest(text.as_bytes());
-    let digest = hash.iter().fold(String::from("sha256:"), |digest, byte| format!("{digest}{byte:02x}"));
+    let digest = format!("sha256:{}", hex::sha256(&text));
     Skill { uri: format!("{BASE}{name}/SKILL.md"), size: text.len(), name, description, text, digest }
 }
 

@@ -17,7 +17,7 @@ impl Questions {
         let draft = validate::check(draft, &self.settings)?;
         let now = self.clock.now();
         let timeout = draft.timeout.unwrap_or(self.settings.timeout);
-        let timeout = timeout.clamp(Duration::from_secs(1), self.settings.longest_timeout);
+        let timeout = timeout.clamp(Duration::from_secs(1), self.settings.max_timeout);
         let ticket = Ticket::new().map_err(|_| Error::Random)?;
         let not_now = match self.availability().await? {
             Availability::Here => None,
@@ -48,14 +48,14 @@ impl Questions {
         };
         let entered = questions::ask(&self.store, new, limits).await?;
         let (id, merged) = match entered {
-            questions::Entered::New { id } => {
-                self.traces.keep(&id);
+            questions::Asked::New { id } => {
+                self.traces.remember(&id);
                 (id, false)
             }
-            questions::Entered::Joined { id } => (id, true),
-            questions::Entered::Closed => return Err(Error::NotNow(not_now.unwrap_or_default())),
-            questions::Entered::Full { pending, own } => return Err(Error::TooMany { pending, own }),
-            questions::Entered::SameRequest => return Err(Error::SameRequest { request }),
+            questions::Asked::Joined { id } => (id, true),
+            questions::Asked::Closed => return Err(Error::NotNow(not_now.unwrap_or_default())),
+            questions::Asked::Full { pending, own } => return Err(Error::TooMany { pending, own }),
+            questions::Asked::SameRequest => return Err(Error::SameRequest { request }),
         };
         self.notify_changed(&id);
         self.wake.notify_one();

@@ -23,7 +23,7 @@ impl Questions {
     ) -> Result<Outcome, Error> {
         let question = self.undecided(ticket).await?;
         let note = self.note(note)?;
-        let answer = answer.fit(&question.fields, self.settings.largest_answer)?;
+        let answer = answer.fit(&question.fields, self.settings.max_answer_bytes)?;
         if question.level == Level::High {
             self.prove(ticket, proof, channel).await?;
         }
@@ -136,7 +136,7 @@ impl Questions {
     /// Takes an answer back within its undo window; the question is pending again.
     pub async fn take_back(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
         let now = self.clock.now();
-        if questions::take_back(&self.store, ticket.as_str(), channel.as_str(), now).await? {
+        if questions::undo(&self.store, ticket.as_str(), channel.as_str(), now).await? {
             self.notify_changed(ticket.as_str());
             self.wake.notify_one();
             return Ok(());
@@ -184,14 +184,14 @@ impl Questions {
         let checked = tokio::task::spawn_blocking(move || passphrase.check(&given, now)).await;
         let checked = checked.map_err(|_| Error::Passphrase("it was not checked".to_owned()))?;
         if let Err(Error::WrongPassphrase) = &checked {
-            questions::note(&self.store, ticket.as_str(), "refused", channel.as_str(), now).await?;
+            questions::append_event(&self.store, ticket.as_str(), "refused", channel.as_str(), now).await?;
         }
         checked
     }
 
     fn note(&self, note: Option<String>) -> Result<Option<String>, Error> {
         let note = note.map(|note| note.trim().to_owned()).filter(|note| !note.is_empty());
-        let limit = self.settings.largest_answer;
+        let limit = self.settings.max_answer_bytes;
         match note {
             Some(note) if note.len() > limit || note.contains('\0') => {
                 Err(Error::Note { bytes: note.len(), limit })

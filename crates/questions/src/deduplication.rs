@@ -1,11 +1,10 @@
 //! The fingerprint that identical questions share: the same agent, the same workspace, the same words.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest as _, Sha256};
 
 use super::question::{Asker, Draft};
 use super::rows;
+use adjutant_base::text::hex;
 
 /// Returns the fingerprint of a question. White space counts once, and not at all at the ends; case counts.
 pub(super) fn fingerprint(asker: &Asker, draft: &Draft) -> String {
@@ -26,12 +25,7 @@ pub(super) fn fingerprint(asker: &Asker, draft: &Draft) -> String {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    let (mut print, digest) = (String::new(), hash.finalize());
-    for byte in digest.iter().take(16) {
-        // Writing into a string does not fail.
-        let _ = write!(print, "{byte:02x}");
-    }
-    print
+    hex::encode(&hash.finalize()[..16])
 }
 
 fn plain(text: &str) -> String {

@@ -19,14 +19,14 @@ impl Questions {
         ticket: &Ticket,
         lease: Option<Duration>,
     ) -> Result<(), Error> {
-        let here = questions::Here {
+        let here = questions::WaitingAsker {
             question: ticket.to_string(),
             asker: asker.key.clone(),
             session: asker.session.clone(),
             now: self.clock.now(),
             lease: lease.map(rows::millis),
         };
-        if questions::here(&self.store, here).await? {
+        if questions::mark_waiting(&self.store, here).await? {
             self.events.send(Event::QuestionsChanged);
         }
         if lease.is_some() {
@@ -39,7 +39,9 @@ impl Questions {
     /// within `lease`. When it stays silent the person is shown that; the question stays.
     pub async fn start_lease(&self, asker: &Asker, ticket: &Ticket, lease: Duration) {
         let until = self.clock.now().saturating_add(rows::millis(lease));
-        match questions::lets_go(&self.store, ticket.as_str(), &asker.key, &asker.route.stream, until).await {
+        match questions::start_lease(&self.store, ticket.as_str(), &asker.key, &asker.route.stream, until)
+            .await
+        {
             Ok(()) => self.wake.notify_one(),
             Err(error) => {
                 tracing::warn!(%error, %ticket, "when a caller is expected again could not be noted");
@@ -50,7 +52,7 @@ impl Questions {
     /// Notes that `asker` (by its key) took back the call that waited. The question stays for a grace, as after
     /// [`Self::session_closed`]: clients take calls back because of their own clocks, and come again.
     pub async fn abandon(&self, asker: &str, ticket: &Ticket) {
-        match questions::left(&self.store, ticket.as_str(), asker, self.clock.now()).await {
+        match questions::abandon(&self.store, ticket.as_str(), asker, self.clock.now()).await {
             Ok(()) => {
                 self.events.send(Event::QuestionsChanged);
                 self.wake.notify_one();
@@ -77,7 +79,7 @@ impl Questions {
         if session.is_empty() {
             return;
         }
-        match questions::gone(&self.store, session, self.clock.now()).await {
+        match questions::session_closed(&self.store, session, self.clock.now()).await {
             Ok(0) => {}
             Ok(_) => {
                 self.events.send(Event::QuestionsChanged);
@@ -90,7 +92,7 @@ impl Questions {
     /// Withdraws everything that a session asked and was not told, for one that nobody comes back for.
     pub async fn withdraw(&self, session: &str) {
         let withdrawn = async {
-            for (ticket, asker) in questions::asked_in(&self.store, session).await? {
+            for (ticket, asker) in questions::questions_of_session(&self.store, session).await? {
                 if let Some(ticket) = Ticket::parse(&ticket) {
                     self.cancel(&asker, &ticket).await?;
                 }
@@ -105,7 +107,7 @@ impl Questions {
 
     /// Notes that a client is there again, under the name that its session had when it went.
     pub async fn session_resumed(&self, session: &str) {
-        match questions::back(&self.store, session).await {
+        match questions::session_resumed(&self.store, session).await {
             Ok(0) => {}
             Ok(_) => self.events.send(Event::QuestionsChanged),
             Err(error) => tracing::warn!(%error, "a client's return could not be noted beside its questions"),
@@ -133,7 +135,7 @@ impl Questions {
 
     /// Notes that the outcome reached `asker`; call it once the answer is on its way. False when it had before.
     pub async fn mark_delivered(&self, asker: &str, ticket: &Ticket) -> bool {
-        match questions::delivered(&self.store, ticket.as_str(), asker, self.clock.now()).await {
+        match questions::mark_delivered(&self.store, ticket.as_str(), asker, self.clock.now()).await {
             Ok(first) => first,
             Err(error) => {
                 tracing::warn!(%error, %ticket, "a fetched outcome could not be noted as fetched");
@@ -145,7 +147,7 @@ impl Questions {
     /// Returns the deliveries of an event stream in their order. With `after`, all behind that event, also those that
     /// were sent before; without, those that were not.
     pub async fn stream_deliveries(&self, stream: &str, after: Option<i64>) -> Result<Vec<Delivery>, Error> {
-        let due = questions::due(&self.store, stream, after).await?;
+        let due = questions::due_events(&self.store, stream, after).await?;
         due.into_iter()
             .map(|(event, request, row)| Ok(Delivery { event, request, question: rows::question(row)? }))
             .collect()
@@ -153,7 +155,7 @@ impl Questions {
 
     /// Notes that an event of a stream was written to its client.
     pub async fn mark_sent(&self, stream: &str, event: i64) {
-        if let Err(error) = questions::sent(&self.store, stream, event, self.clock.now()).await {
+        if let Err(error) = questions::mark_sent(&self.store, stream, event, self.clock.now()).await {
             tracing::warn!(%error, "an event that was written could not be noted as written");
         }
     }

@@ -16,7 +16,7 @@ impl Questions {
 
     /// Returns a question if `asker` (by its key) is among those who get the outcome.
     pub async fn get_as(&self, asker: &str, ticket: &Ticket) -> Result<Question, Error> {
-        if !questions::is_delivery(&self.store, ticket.as_str(), asker).await? {
+        if !questions::is_asker(&self.store, ticket.as_str(), asker).await? {
             return Err(Error::Unknown { ticket: ticket.to_string() });
         }
         self.get(ticket).await
@@ -44,7 +44,7 @@ impl Questions {
     pub async fn queue(&self, seq: i64) -> Result<Queue, Error> {
         let next = questions::next(&self.store, seq, self.clock.now()).await?;
         Ok(Queue {
-            place: questions::place(&self.store, seq).await?,
+            place: questions::position(&self.store, seq).await?,
             total: questions::count_pending(&self.store).await?,
             next: next.and_then(|id| Ticket::parse(&id)),
         })
@@ -71,7 +71,7 @@ impl Questions {
     /// Returns the trace context of the call that asked a question, if this process handled that call and the call
     /// carried one.
     pub fn trace_of(&self, ticket: &Ticket) -> Option<Trace> {
-        self.traces.of(ticket.as_str())
+        self.traces.get(ticket.as_str())
     }
 }
 

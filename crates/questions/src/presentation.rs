@@ -15,8 +15,8 @@ impl Questions {
     pub async fn mark_seen(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
         let now = self.clock.now();
         let seen =
-            questions::Seen { id: ticket.to_string(), now, gap: SEEN_GAP, who: channel.as_str().to_owned() };
-        let first = questions::seen(&self.store, seen).await?;
+            questions::View { id: ticket.to_string(), now, gap: SEEN_GAP, who: channel.as_str().to_owned() };
+        let first = questions::mark_seen(&self.store, seen).await?;
         if first {
             self.notify_changed(ticket.as_str());
         }
@@ -35,7 +35,7 @@ impl Questions {
         if since.any(|event| event.kind == "rung" && event.who == who) {
             return Ok(false);
         }
-        questions::note(&self.store, ticket.as_str(), "rung", who, self.clock.now()).await?;
+        questions::append_event(&self.store, ticket.as_str(), "rung", who, self.clock.now()).await?;
         Ok(true)
     }
 
@@ -46,7 +46,7 @@ impl Questions {
         how: ElicitationFailure,
     ) -> Result<(), Error> {
         let who = Channel::Client.as_str();
-        questions::note(&self.store, ticket.as_str(), how.as_str(), who, self.clock.now()).await?;
+        questions::append_event(&self.store, ticket.as_str(), how.as_str(), who, self.clock.now()).await?;
         self.notify_changed(ticket.as_str());
         Ok(())
     }

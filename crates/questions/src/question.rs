@@ -7,32 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use super::outcome::State;
+use adjutant_base::text::random_id::{is_random_id, random_id};
 use adjutant_store::Millis;
 
 /// The name of a question: unguessable, short enough to be typed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(String);
 
-/// Letters and digits that are not mistaken for each other.
-const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-
 /// Characters of a ticket behind its `q`: 100 random bits.
 const LENGTH: usize = 20;
 
 impl Ticket {
     /// Makes a new one from the system's randomness.
-    pub fn new() -> Result<Self, getrandom::Error> {
-        let mut bytes = [0_u8; LENGTH];
-        getrandom::fill(&mut bytes)?;
-        let name = bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)]));
-        Ok(Self(std::iter::once('q').chain(name).collect()))
+    pub fn new() -> std::io::Result<Self> {
+        Ok(Self(format!("q{}", random_id::<LENGTH>()?)))
     }
 
     /// Takes what somebody wrote; `None` when no question can have that name.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_lowercase();
-        let name = text.strip_prefix('q')?;
-        (name.len() == LENGTH && name.bytes().all(|byte| LETTERS.contains(&byte))).then_some(Self(text))
+        is_random_id(text.strip_prefix('q')?, LENGTH).then_some(Self(text))
     }
 
     /// Returns it as text.

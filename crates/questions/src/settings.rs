@@ -5,19 +5,20 @@ use super::availability::Availability;
 use super::error::Error;
 use super::rows;
 use adjutant_base::events::Event;
+use adjutant_base::text::hex;
 use adjutant_store::questions;
 
 impl Questions {
     /// Returns whether the person takes questions now.
     pub async fn availability(&self) -> Result<Availability, Error> {
-        let text = questions::desk(&self.store, "availability").await?;
+        let text = questions::setting(&self.store, "availability").await?;
         let set: Availability = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         Ok(set.at(self.clock.now()))
     }
 
     /// Sets whether the person takes questions.
     pub async fn set_availability(&self, availability: Availability) -> Result<(), Error> {
-        questions::set_desk(&self.store, "availability", &rows::json(&availability)).await?;
+        questions::set_setting(&self.store, "availability", &rows::json(&availability)).await?;
         self.events.send(Event::QuestionsChanged);
         Ok(())
     }
@@ -47,13 +48,11 @@ impl Questions {
 
     /// Returns a secret of 32 bytes in hexadecimal digits by its name: made once, and kept in the store.
     async fn key(&self, name: &str) -> Result<String, Error> {
-        if let Some(key) = questions::desk(&self.store, name).await? {
+        if let Some(key) = questions::setting(&self.store, name).await? {
             return Ok(key);
         }
-        let mut bytes = [0_u8; 32];
-        getrandom::fill(&mut bytes).map_err(|_| Error::Random)?;
-        let key = bytes.iter().fold(String::new(), |key, byte| format!("{key}{byte:02x}"));
-        questions::set_desk(&self.store, name, &key).await?;
+        let key = hex::random::<32>().map_err(|_| Error::Random)?;
+        questions::set_setting(&self.store, name, &key).await?;
         Ok(key)
     }
 }

@@ -58,8 +58,8 @@ impl Questions {
 
     async fn disconnect_all(&self) -> Result<(), Error> {
         let now = self.clock.now();
-        let leased = now.saturating_add(rows::millis(self.settings.silent));
-        Ok(questions::all_gone(&self.store, now, leased).await?)
+        let leased = now.saturating_add(rows::millis(self.settings.silence_timeout));
+        Ok(questions::disconnect_all(&self.store, now, leased).await?)
     }
 
     /// Removes what was decided longer ago than the settings keep it.
@@ -72,7 +72,7 @@ impl Questions {
     /// Does what is due now; returns how long nothing else is.
     pub(super) async fn run_due(&self) -> Result<Duration, Error> {
         let now = self.clock.now();
-        let grace = rows::millis(self.settings.gone_grace);
+        let grace = rows::millis(self.settings.disconnect_grace);
         let before = now.saturating_sub(grace);
         let due = questions::due_now(&self.store, now, before, BATCH_SIZE).await?;
         let more = due.is_full(BATCH_SIZE);
@@ -83,7 +83,7 @@ impl Questions {
             }
         }
         for id in &due.snoozed {
-            if questions::wake(&self.store, id, now).await? {
+            if questions::end_snooze(&self.store, id, now).await? {
                 self.notify_changed(id);
             }
         }
@@ -103,12 +103,12 @@ impl Questions {
         }
         for (id, seen_ms) in &due.gone {
             let outcome = nobody(OutcomeKind::ClientGone, now, *seen_ms);
-            if questions::leave(&self.store, id, &rows::outcome(&outcome), before, now).await? {
+            if questions::end_abandoned(&self.store, id, &rows::outcome(&outcome), before, now).await? {
                 self.notify_changed(id);
             }
         }
         for id in &due.silent {
-            if questions::silent(&self.store, id, now).await? {
+            if questions::mark_silent(&self.store, id, now).await? {
                 self.notify_changed(id);
             }
         }

@@ -10,18 +10,18 @@ use adjutant_base::config::questions::QuestionsConfig;
 
 /// Checks a draft; its default, if it has one, comes back in the order of the fields.
 pub(super) fn check(draft: Draft, settings: &QuestionsConfig) -> Result<Draft, Error> {
-    text(&draft.title, &["title"], settings.largest_title)?;
+    text(&draft.title, &["title"], settings.max_title_bytes)?;
     if draft.title.trim().is_empty() {
         return Err(fault("the title is empty", &["title"], "minLength", 1));
     }
-    text(&draft.message, &["message"], settings.largest_message)?;
+    text(&draft.message, &["message"], settings.max_message_bytes)?;
     text(&draft.workspace, &["workspacePath"], 4096)?;
     if draft.fields.is_empty() {
         return Err(fault("the question has no field", &["fields"], "minItems", 1));
     }
-    if draft.fields.len() > settings.most_fields {
-        let message = format!("{} fields are more than {}", draft.fields.len(), settings.most_fields);
-        return Err(fault(&message, &["fields"], "maxItems", settings.most_fields));
+    if draft.fields.len() > settings.max_fields {
+        let message = format!("{} fields are more than {}", draft.fields.len(), settings.max_fields);
+        return Err(fault(&message, &["fields"], "maxItems", settings.max_fields));
     }
     for (at, field) in draft.fields.iter().enumerate() {
         check_field(field, settings)?;
@@ -40,7 +40,7 @@ pub(super) fn check(draft: Draft, settings: &QuestionsConfig) -> Result<Draft, E
         let message = "a question marked high has no default: only the user can answer it";
         return Err(fault(message, &["default"], "not", "high"));
     }
-    let fitting = default.answer.fit(&draft.fields, settings.largest_answer);
+    let fitting = default.answer.fit(&draft.fields, settings.max_answer_bytes);
     default.answer = fitting.map_err(|reason| {
         fault(&format!("the default does not fit: {reason}"), &["default"], "schema", Value::Null)
     })?;
@@ -56,8 +56,8 @@ fn check_field(field: &Field, settings: &QuestionsConfig) -> Result<(), Error> {
     if field.name.is_empty() {
         return Err(fault("a field has no name", &["fields"], "minLength", 1));
     }
-    text(&field.label, &here, settings.largest_option)?;
-    text(&field.description, &here, settings.largest_message)?;
+    text(&field.label, &here, settings.max_option_bytes)?;
+    text(&field.description, &here, settings.max_message_bytes)?;
     match &field.input {
         Input::Choice { options, min, max, .. } => {
             check_options(options, settings)?;
@@ -84,14 +84,14 @@ fn check_options(options: &[Choice], settings: &QuestionsConfig) -> Result<(), E
     if options.is_empty() {
         return Err(fault("a choice has no options", &["options"], "minItems", 1));
     }
-    if options.len() > settings.most_options {
-        let message = format!("{} options are more than {}", options.len(), settings.most_options);
-        return Err(fault(&message, &["options"], "maxItems", settings.most_options));
+    if options.len() > settings.max_options {
+        let message = format!("{} options are more than {}", options.len(), settings.max_options);
+        return Err(fault(&message, &["options"], "maxItems", settings.max_options));
     }
     for (at, option) in options.iter().enumerate() {
         let number = at.to_string();
-        text(&option.label, &["options", &number, "label"], settings.largest_option)?;
-        text(&option.value, &["options", &number, "value"], settings.largest_option)?;
+        text(&option.label, &["options", &number, "label"], settings.max_option_bytes)?;
+        text(&option.value, &["options", &number, "value"], settings.max_option_bytes)?;
         if option.label.trim().is_empty() {
             return Err(fault(
                 "an option has an empty label",

@@ -15,25 +15,6 @@ pub mod plans;
 pub mod rules;
 pub mod users;
 
-/// Defines a row: its struct, how it is read by position, and a macro that starts the statements which read it.
-macro_rules! row {
-    ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $field:ident: $kind:ty),* $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq)]
-        pub struct $name { $($(#[$of])* pub $field: $kind),* }
-
-        impl<'r> sqlx::FromRow<'r, sqlx::any::AnyRow> for $name {
-            fn from_row(row: &'r sqlx::any::AnyRow) -> Result<Self, sqlx::Error> {
-                let mut column = 0..;
-                let mut next = || column.next().unwrap_or_default();
-                Ok(Self { $($field: sqlx::Row::try_get(row, next())?),* })
-            }
-        }
-    };
-}
-
-pub(crate) use row;
-
 /// Every statement of this folder, for the test that has both engines read them.
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&[&str]] = &[

@@ -5,12 +5,9 @@ mod orphaned_turns;
 mod read;
 pub mod turn_handles;
 
-use sqlx::any::AnyRow;
-use sqlx::{FromRow, Row as _};
-
-use super::Millis;
+use super::{Millis, row};
 pub use append::record;
-pub use orphaned_turns::{Cut, alive, cut_off, silent};
+pub use orphaned_turns::{OrphanedTurn, end_orphaned, heartbeat, without_heartbeat};
 pub use read::{Query, items, thread, threads};
 
 /// A thread that begins, or that a new process took up.
@@ -28,22 +25,23 @@ pub struct NewThread {
     pub at: Millis,
 }
 
-/// One row of `codex_threads`, and how its last turn ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thread {
-    pub id: String,
-    pub backend: String,
-    pub version: String,
-    pub cwd: String,
-    pub model: String,
-    pub title: String,
-    pub settings: String,
-    pub tokens: i64,
-    pub created_at: Millis,
-    pub updated_at: Millis,
-    /// `completed`, `interrupted` or `failed`; nothing while it runs, or where nobody saw its end.
-    pub last_end: Option<String>,
-    pub last_failure: Option<String>,
+row! {
+    /// One row of `codex_threads`, and how its last turn ended.
+    Thread {
+        id: String,
+        backend: String,
+        version: String,
+        cwd: String,
+        model: String,
+        title: String,
+        settings: String,
+        tokens: i64,
+        created_at: Millis,
+        updated_at: Millis,
+        /// `completed`, `interrupted` or `failed`; nothing while it runs, or where nobody saw its end.
+        last_end: Option<String>,
+        last_failure: Option<String>,
+    }
 }
 
 /// An item that has ended.
@@ -58,46 +56,15 @@ pub struct NewItem {
     pub at: Millis,
 }
 
-/// One row of `codex_items`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
-    pub seq: i64,
-    pub id: String,
-    pub turn: String,
-    pub kind: String,
-    pub body: String,
-    pub at: Millis,
-}
-
-impl FromRow<'_, AnyRow> for Thread {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            id: row.try_get("id")?,
-            backend: row.try_get("backend")?,
-            version: row.try_get("version")?,
-            cwd: row.try_get("cwd")?,
-            model: row.try_get("model")?,
-            title: row.try_get("title")?,
-            settings: row.try_get("settings")?,
-            tokens: row.try_get("tokens")?,
-            created_at: row.try_get("created_at")?,
-            updated_at: row.try_get("updated_at")?,
-            last_end: row.try_get("last_end")?,
-            last_failure: row.try_get("last_failure")?,
-        })
-    }
-}
-
-impl FromRow<'_, AnyRow> for Item {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            seq: row.try_get("seq")?,
-            id: row.try_get("id")?,
-            turn: row.try_get("turn")?,
-            kind: row.try_get("kind")?,
-            body: row.try_get("body")?,
-            at: row.try_get("at")?,
-        })
+row! {
+    /// One row of `codex_items`.
+    Item {
+        seq: i64,
+        id: String,
+        turn: String,
+        kind: String,
+        body: String,
+        at: Millis,
     }
 }
 

@@ -154,6 +154,43 @@ macro_rules! verb {
 }
 use verb;
 
+/// Defines a row: its struct, and the mapping of its columns by position.
+macro_rules! row {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $kind:ty),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $kind),* }
+
+        impl<'r> sqlx::FromRow<'r, sqlx::any::AnyRow> for $name {
+            fn from_row(row: &'r sqlx::any::AnyRow) -> Result<Self, sqlx::Error> {
+                let mut column = 0..;
+                let mut next = || column.next().unwrap_or_default();
+                Ok(Self { $($field: sqlx::Row::try_get(row, next())?),* })
+            }
+        }
+    };
+}
+use row;
+
+/// Decodes an enum with `from_name` from a text column.
+macro_rules! text_column {
+    ($name:ident) => {
+        impl sqlx::Type<sqlx::Any> for $name {
+            fn type_info() -> sqlx::any::AnyTypeInfo {
+                <String as sqlx::Type<sqlx::Any>>::type_info()
+            }
+        }
+
+        impl<'r> sqlx::Decode<'r, sqlx::Any> for $name {
+            fn decode(value: sqlx::any::AnyValueRef<'r>) -> Result<Self, sqlx::error::BoxDynError> {
+                let name = <String as sqlx::Decode<'r, sqlx::Any>>::decode(value)?;
+                Self::from_name(&name).ok_or_else(|| format!("unknown state `{name}`").into())
+            }
+        }
+    };
+}
+use text_column;
+
 /// Returns the pattern for `LIKE … ESCAPE '!'` that finds `text` as it is in what was put in lower case, and nothing for
 /// no text. Beyond ASCII it is found as written, for engines differ there.
 fn pattern(text: &str) -> String {

@@ -29,90 +29,60 @@ mod read;
 mod settings;
 mod views;
 
-pub use audit::{events, note};
-pub use decide::{Decision, decide, leave, make_final, take_back, withdraw};
+pub use audit::{append_event, events};
+pub use decide::{Decision, decide, end_abandoned, make_final, undo, withdraw};
 pub use deliveries::{
-    Here, all_gone, asked_in, askers, back, delivered, due, gone, here, is_delivery, left, lets_go, sent,
-    silent, undelivered,
+    WaitingAsker, abandon, askers, disconnect_all, due_events, is_asker, mark_delivered, mark_sent,
+    mark_silent, mark_waiting, questions_of_session, session_closed, session_resumed, start_lease,
+    undelivered,
 };
 pub use due::{due_now, next_due};
-pub use insert::{Entered, Limits, NewQuestion, ask};
+pub use insert::{Asked, Limits, NewQuestion, ask};
 pub use prune::prune;
-pub use read::{count_history, count_pending, get, history, next, pending, place};
-pub use settings::{desk, set_desk};
-pub use views::{Seen, seen, snooze, wake};
+pub use read::{count_history, count_pending, get, history, next, pending, position};
+pub use settings::{set_setting, setting};
+pub use views::{View, end_snooze, mark_seen, snooze};
 
-use sqlx::any::AnyRow;
-use sqlx::{FromRow, Row as _};
+use adjutant_base::named_enum;
 
-use super::Millis;
+use super::{Millis, row, text_column};
 
-/// Where a question stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    Pending,
-    Held,
-    Decided,
+named_enum! {
+    /// The state of a question.
+    State {
+        Pending = "pending",
+        Held = "held",
+        Decided = "decided",
+    }
 }
+text_column!(State);
 
-/// One row of `questions`, with its body and its deliveries counted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    pub id: String,
-    pub seq: i64,
-    pub client: String,
-    pub workspace: String,
-    pub title: String,
-    pub level: String,
-    pub state: State,
-    pub asked_at: Millis,
-    pub deadline: Millis,
-    pub seen_at: Option<Millis>,
-    pub seen_ms: Millis,
-    pub snoozed_until: Option<Millis>,
-    pub held_until: Option<Millis>,
-    /// JSON of the room's own.
-    pub outcome: Option<String>,
-    pub message: String,
-    /// JSON of the room's own.
-    pub form: String,
-    pub deliveries: i64,
-    /// Those of them whose client has not gone.
-    pub present: i64,
-    /// Those of them that did not fall silent either.
-    pub heard: i64,
-}
-
-impl<'r> FromRow<'r, AnyRow> for Question {
-    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
-        let state: String = row.try_get(6)?;
-        let state = match state.as_str() {
-            "pending" => State::Pending,
-            "held" => State::Held,
-            "decided" => State::Decided,
-            other => return Err(sqlx::Error::Decode(format!("`{other}` is no state of a question").into())),
-        };
-        Ok(Self {
-            id: row.try_get(0)?,
-            seq: row.try_get(1)?,
-            client: row.try_get(2)?,
-            workspace: row.try_get(3)?,
-            title: row.try_get(4)?,
-            level: row.try_get(5)?,
-            state,
-            asked_at: row.try_get(7)?,
-            deadline: row.try_get(8)?,
-            seen_at: row.try_get(9)?,
-            seen_ms: row.try_get(10)?,
-            snoozed_until: row.try_get(11)?,
-            held_until: row.try_get(12)?,
-            outcome: row.try_get(13)?,
-            message: row.try_get(14)?,
-            form: row.try_get(15)?,
-            deliveries: row.try_get(16)?,
-            present: row.try_get(17)?,
-            heard: row.try_get(18)?,
-        })
+row! {
+    /// One row of `questions`, with its body and its deliveries counted.
+    Question {
+        id: String,
+        seq: i64,
+        client: String,
+        workspace: String,
+        title: String,
+        level: String,
+        state: State,
+        asked_at: Millis,
+        deadline: Millis,
+        seen_at: Option<Millis>,
+        seen_ms: Millis,
+        snoozed_until: Option<Millis>,
+        held_until: Option<Millis>,
+        /// JSON of the room's own.
+        outcome: Option<String>,
+        message: String,
+        /// JSON of the room's own.
+        form: String,
+        deliveries: i64,
+        /// Those of them whose client has not gone.
+        present: i64,
+        /// Those of them that did not fall silent either.
+        heard: i64,
     }
 }
 

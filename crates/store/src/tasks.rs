@@ -36,10 +36,9 @@ pub use outcomes::{mark_delivered, outcome, undelivered};
 pub use prune::{Keep, prune};
 pub use read::{Filter, count, get, ids, list, position};
 
-use sqlx::any::AnyRow;
-use sqlx::{FromRow, Row as _};
+use adjutant_base::named_enum;
 
-use super::Millis;
+use super::{Millis, row, text_column};
 
 /// Where a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,15 +48,17 @@ pub enum State {
     Ended(Ending),
 }
 
-/// How a task ended; it stays so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Ending {
-    Succeeded,
-    Failed,
-    Cancelled,
-    /// The hub that ran it is gone, and nobody knows how far it came.
-    Lost,
+named_enum! {
+    /// The final state of a task.
+    Ending {
+        Succeeded = "succeeded",
+        Failed = "failed",
+        Cancelled = "cancelled",
+        /// The hub that ran it has gone, and its progress is unknown.
+        Lost = "lost",
+    }
 }
+text_column!(State);
 
 /// A task that somebody asks for.
 #[derive(Clone, Debug)]
@@ -84,40 +85,41 @@ pub struct NewTask {
     pub created_at: Millis,
 }
 
-/// One row of `tasks`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Task {
-    pub id: String,
-    /// Grows with every task of the store: the age, and the key of pages.
-    pub seq: i64,
-    pub caller: String,
-    pub agent: String,
-    /// The runner it waits for, then the one it runs on.
-    pub runner: String,
-    pub text: String,
-    pub workdir: String,
-    pub priority: i64,
-    pub parent: Option<String>,
-    pub root: String,
-    pub depth: i64,
-    pub options: String,
-    pub state: State,
-    /// 0 while queued; 1 from the claim on, one more for each runner after the first.
-    pub attempt: i64,
-    /// Grows with each claim and take-over; a verb with an older one is refused.
-    pub fence: i64,
-    /// The hub that holds or held it.
-    pub hub: Option<String>,
-    pub lease_until: Option<Millis>,
-    /// The folder of its run, for the hub that takes it up again and for who removes it.
-    pub spool: Option<String>,
-    /// When somebody asked to cancel it while it ran.
-    pub cancel_requested_at: Option<Millis>,
-    /// The class of its failure, as the room names it.
-    pub failure: Option<String>,
-    pub created_at: Millis,
-    pub started_at: Option<Millis>,
-    pub ended_at: Option<Millis>,
+row! {
+    /// One row of `tasks`.
+    Task {
+        id: String,
+        /// Grows with every task of the store: the age, and the key of pages.
+        seq: i64,
+        caller: String,
+        agent: String,
+        /// The runner it waits for, then the one it runs on.
+        runner: String,
+        text: String,
+        workdir: String,
+        priority: i64,
+        parent: Option<String>,
+        root: String,
+        depth: i64,
+        options: String,
+        state: State,
+        /// 0 while queued; 1 from the claim on, one more for each runner after the first.
+        attempt: i64,
+        /// Grows with each claim and take-over; a verb with an older one is refused.
+        fence: i64,
+        /// The hub that holds or held it.
+        hub: Option<String>,
+        lease_until: Option<Millis>,
+        /// The folder of its run, for the hub that takes it up again and for who removes it.
+        spool: Option<String>,
+        /// When somebody asked to cancel it while it ran.
+        cancel_requested_at: Option<Millis>,
+        /// The class of its failure, as the room names it.
+        failure: Option<String>,
+        created_at: Millis,
+        started_at: Option<Millis>,
+        ended_at: Option<Millis>,
+    }
 }
 
 impl Task {
@@ -143,45 +145,13 @@ pub struct NewEvent {
     pub data: String,
 }
 
-/// One row of `task_events`; `seq` counts from 1 in each task, without a gap.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskEvent {
-    pub seq: i64,
-    pub at: Millis,
-    pub kind: String,
-    pub data: String,
-}
-
-impl<'r> FromRow<'r, AnyRow> for Task {
-    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
-        let state: String = row.try_get(12)?;
-        let state = State::from_name(&state)
-            .ok_or_else(|| sqlx::Error::Decode(format!("`{state}` is no state of a task").into()))?;
-        Ok(Self {
-            id: row.try_get(0)?,
-            seq: row.try_get(1)?,
-            caller: row.try_get(2)?,
-            agent: row.try_get(3)?,
-            runner: row.try_get(4)?,
-            text: row.try_get(5)?,
-            workdir: row.try_get(6)?,
-            priority: row.try_get(7)?,
-            parent: row.try_get(8)?,
-            root: row.try_get(9)?,
-            depth: row.try_get(10)?,
-            options: row.try_get(11)?,
-            state,
-            attempt: row.try_get(13)?,
-            fence: row.try_get(14)?,
-            hub: row.try_get(15)?,
-            lease_until: row.try_get(16)?,
-            spool: row.try_get(17)?,
-            cancel_requested_at: row.try_get(18)?,
-            failure: row.try_get(19)?,
-            created_at: row.try_get(20)?,
-            started_at: row.try_get(21)?,
-            ended_at: row.try_get(22)?,
-        })
+row! {
+    /// One row of `task_events`; `seq` counts from 1 in each task, without a gap.
+    TaskEvent {
+        seq: i64,
+        at: Millis,
+        kind: String,
+        data: String,
     }
 }
 
@@ -196,35 +166,23 @@ impl State {
         Self::Ended(Ending::Lost),
     ];
 
-    /// Returns the word that stands in the row.
+    /// Returns the name in the row.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
             Self::Running => "running",
-            Self::Ended(ending) => ending.as_str(),
+            Self::Ended(ending) => ending.name(),
         }
     }
 
-    /// Reads the word of a row; nothing for a word that is none.
+    /// Returns the state of a name; `None` for an unknown name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == name)
     }
 
-    /// Tells whether nothing can happen to it any more.
+    /// Whether the state is final.
     pub fn is_ended(self) -> bool {
         matches!(self, Self::Ended(_))
-    }
-}
-
-impl Ending {
-    /// Returns the word that stands in the row.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Lost => "lost",
-        }
     }
 }
 

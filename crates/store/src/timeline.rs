@@ -1,45 +1,29 @@
 //! The timeline of all toolsets, newest first: one query over the tables of each.
 
-use sqlx::any::AnyRow;
-use sqlx::{FromRow, Row as _};
+use super::{Error, Millis, Store, pattern, row};
 
-use super::{Error, Millis, Store, pattern};
-
-/// One thing that happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moment {
-    pub happened_at: Millis,
-    /// Among those of one instant, the key of pages.
-    pub place: String,
-    /// The toolset's name, as in `config.toml`.
-    pub toolset: String,
-    /// What it was, in the words of the toolset's rows.
-    pub kind: String,
-    /// The task, question, notification, thread or subject that it was about.
-    pub id: String,
-    /// An agent, a client, a user or whoever acted; may be empty.
-    pub who: String,
-    /// The beginning of its text.
-    pub text: String,
-}
-
-impl FromRow<'_, AnyRow> for Moment {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            happened_at: row.try_get(0)?,
-            place: row.try_get(1)?,
-            toolset: row.try_get(2)?,
-            kind: row.try_get(3)?,
-            id: row.try_get(4)?,
-            who: row.try_get(5)?,
-            text: row.try_get(6)?,
-        })
+row! {
+    /// One thing that happened.
+    Entry {
+        happened_at: Millis,
+        /// Among those of one instant, the key of pages.
+        place: String,
+        /// The toolset's name, as in `config.toml`.
+        toolset: String,
+        /// What it was, in the words of the toolset's rows.
+        kind: String,
+        /// The task, question, notification, thread or subject that it was about.
+        id: String,
+        /// An agent, a client, a user or whoever acted; may be empty.
+        who: String,
+        /// The beginning of its text.
+        text: String,
     }
 }
 
-/// Which moments are asked for.
+/// Which entries are asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Search {
+pub struct Filter {
     /// Stands in the text, in who or what it was, in any case (beyond ASCII, as written); empty means all.
     pub text: String,
     /// One toolset; empty means all.
@@ -48,7 +32,7 @@ pub struct Search {
     pub before: Option<(Millis, String)>,
 }
 
-/// The moments of one kind: when, which, how named, of whom, and where they stand. Each part is cut by itself, so that
+/// The entries of one kind: when, which, how named, of whom, and where they stand. Each part is cut by itself, so that
 /// no more rows are put in order than can be shown.
 macro_rules! part {
     ($toolset:literal, $mark:literal, $at:literal, $kind:literal, $id:literal, $who:literal, $text:literal, $from:literal) => {
@@ -126,8 +110,8 @@ const READ: &str = concat!(
     " ORDER BY happened_at DESC, place DESC LIMIT $5",
 );
 
-/// Returns at most `limit` moments, the newest first.
-pub async fn read(store: &Store, search: &Search, limit: u32) -> Result<Vec<Moment>, Error> {
+/// Returns at most `limit` entries, the newest first.
+pub async fn read(store: &Store, search: &Filter, limit: u32) -> Result<Vec<Entry>, Error> {
     let mut connection = store.read().await?;
     let (at, place) = search.before.clone().unwrap_or((Millis::MAX, String::new()));
     let query = sqlx::query_as(READ).bind(at).bind(place).bind(pattern(&search.text));

@@ -4,7 +4,6 @@
 //! Each page contains the style sheet: a browser paints nothing without it, and a second request took half of the time to
 //! the first paint (`docs/performance.md`).
 
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use axum::Router;
@@ -14,6 +13,8 @@ use axum::routing::get;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
+
+use adjutant_base::text::hex;
 
 /// The folder of the served files.
 pub(super) const FOLDER: &str = "/static/";
@@ -39,10 +40,7 @@ pub(super) static ICON: LazyLock<Asset> =
 
 impl Asset {
     fn new(stem: &str, extension: &str, kind: &'static str, text: &'static str) -> Self {
-        let mut hash = String::new();
-        for byte in &Sha256::digest(text)[..6] {
-            let _ = write!(hash, "{byte:02x}");
-        }
+        let hash = &hex::sha256(text)[..12];
         Self { path: format!("{FOLDER}{stem}-{hash}.{extension}"), kind, text }
     }
 }

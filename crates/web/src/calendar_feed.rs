@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 
 use adjutant_app::App;
-use adjutant_assistant::feed::digest;
+use adjutant_base::text::hex;
 
 /// The folder of all feeds.
 pub(super) const FOLDER: &str = "/feeds/";
@@ -35,7 +35,7 @@ pub(super) async fn show(
         Ok(text) => text,
         Err(error) => return failed(error),
     };
-    let etag = format!("\"{}\"", digest(&text));
+    let etag = format!("\"{}\"", hex::sha256(&text));
     // A calendar program may keep the feed, but has to ask each time whether it is current.
     let cache_control = (CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     if has(&headers, &etag) {

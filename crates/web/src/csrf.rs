@@ -4,24 +4,18 @@
 //! is a random number of this process, so it proves that the form came from a page of this console, which only a
 //! logged-in browser receives. It does not prove which person sent the form.
 
-use std::fmt::Write as _;
+use std::io;
 use std::sync::LazyLock;
 
 use subtle::ConstantTimeEq;
 
 use super::error::Failure;
+use adjutant_base::text::hex;
 
 /// The field's name.
 pub(super) const FIELD: &str = "csrf";
 
-static TOKEN: LazyLock<Result<String, getrandom::Error>> = LazyLock::new(|| {
-    let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes)?;
-    Ok(bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
-});
+static TOKEN: LazyLock<io::Result<String>> = LazyLock::new(hex::random::<32>);
 
 /// Returns the token for a form.
 pub(super) fn token() -> Result<&'static str, Failure> {

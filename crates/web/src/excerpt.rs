@@ -15,5 +15,5 @@ pub(super) fn beginning(text: &str) -> &str {
 /// Returns a text for the template `sheet.html`.
 pub(super) fn of(text: &str) -> Value {
     let part = beginning(text);
-    context! { text => part, bytes => text.len(), clipped => part.len() < text.len(), hidden => escape_invisible::count(part) }
+    context! { text => part, bytes => text.len(), clipped => part.len() < text.len(), hidden => escape_invisible::count_invisible(part) }
 }

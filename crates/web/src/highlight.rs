@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use adjutant_base::text::escape_invisible::is_hidden;
+use adjutant_base::text::escape_invisible::is_invisible;
 
 /// Returns HTML: the text escaped, each hidden character as a mark with its code. The script's copy button
 /// turns a mark back into its character.
@@ -15,7 +15,7 @@ pub(super) fn marked(text: &str) -> String {
             '>' => html.push_str("&gt;"),
             '"' => html.push_str("&quot;"),
             '\'' => html.push_str("&#39;"),
-            hidden if is_hidden(hidden) => {
+            hidden if is_invisible(hidden) => {
                 let code = u32::from(hidden);
                 let _ = write!(
                     html,
@@ -83,12 +83,12 @@ mod tests {
     use proptest::prelude::{any, proptest};
 
     use super::marked;
-    use adjutant_base::text::escape_invisible::is_hidden;
+    use adjutant_base::text::escape_invisible::is_invisible;
 
     proptest! {
         #[test]
         fn nothing_hidden_is_left(text in any::<String>()) {
-            assert!(!marked(&text).contains(is_hidden));
+            assert!(!marked(&text).contains(is_invisible));
         }
     }
 

@@ -198,7 +198,7 @@ mod tests {
     use proptest::prelude::{any, proptest};
 
     use super::html;
-    use adjutant_base::text::escape_invisible::is_hidden;
+    use adjutant_base::text::escape_invisible::is_invisible;
 
     #[test]
     fn nothing_of_a_message_acts() {
@@ -231,7 +231,7 @@ mod tests {
         fn any_message_is_inert(message in any::<String>(), marks in "[-+<>`*_|!\\[\\]() a\n]{0,80}") {
             for text in [&message, &marks] {
                 let shown = html(text);
-                assert!(!shown.contains(is_hidden));
+                assert!(!shown.contains(is_invisible));
                 for tag in ["<script", "<img", "<iframe", "<h1"] {
                     assert!(!shown.contains(tag), "{shown}");
                 }

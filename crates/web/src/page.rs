@@ -13,7 +13,7 @@ use super::error::Failure;
 use super::highlight::marked;
 use adjutant_app::App;
 use adjutant_base::config::env;
-use adjutant_base::text::escape_invisible::{is_hidden, plain};
+use adjutant_base::text::escape_invisible::{escape, is_invisible};
 
 /// The sections of the navigation, in its order: label and path.
 pub(super) const SECTIONS: [(&str, &str); 10] = [
@@ -196,8 +196,8 @@ fn layout(place: Place, hub: &Value, pending: u64) -> Value {
 /// as their codes.
 fn inert(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), minijinja::Error> {
     match value.as_str() {
-        Some(text) if !value.is_safe() && text.contains(is_hidden) => {
-            minijinja::escape_formatter(out, state, &Value::from(plain(text).into_owned()))
+        Some(text) if !value.is_safe() && text.contains(is_invisible) => {
+            minijinja::escape_formatter(out, state, &Value::from(escape(text).into_owned()))
         }
         _ => minijinja::escape_formatter(out, state, value),
     }

@@ -16,7 +16,7 @@ use adjutant_agents::import::{self, Definitions};
 use adjutant_agents::lint::{self, AgentReport, Finding, Report};
 use adjutant_agents::registry::Registry;
 use adjutant_agents::selector::Selector;
-use adjutant_base::text::escape_invisible::plain;
+use adjutant_base::text::escape_invisible::escape;
 use adjutant_host::files::Severity;
 
 /// Arguments of `adjutant agents lint`.
@@ -67,7 +67,7 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
 }
 
 fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
-    let line = |text: &str| output::data(&plain(text));
+    let line = |text: &str| output::data(&escape(text));
     for AgentReport { agent, runners } in &report.agents {
         let file = agent.source.file.as_deref().unwrap_or_else(|| Path::new(""));
         line(&format!("{}: {} `{}`", shown(file, base), agent.program.label(), agent.name))?;

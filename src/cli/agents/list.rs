@@ -10,7 +10,7 @@ use super::super::{Common, source_files};
 use super::Folders;
 use adjutant_agents::definition::Agent;
 use adjutant_agents::registry::Registry;
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant agents list`.
 #[derive(Debug, Args)]
@@ -58,7 +58,11 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
                 (false, false) => " (not trusted yet)",
                 (false, true) => "",
             };
-            [line(&agent.name), line(&agent.description), format!("{}{mark}", agent.source.root)]
+            [
+                escape_line(&agent.name),
+                escape_line(&agent.description),
+                format!("{}{mark}", agent.source.root),
+            ]
         });
         output::table(["NAME", "DESCRIPTION", "SOURCE"], 1, &rows.collect::<Vec<_>>())?;
     }

@@ -11,7 +11,7 @@ use super::super::output::{self, Failure};
 use super::super::source_files::place as shown_place;
 use super::Folders;
 use adjutant_agents::registry::Registry;
-use adjutant_base::text::suggest::own_name;
+use adjutant_base::text::suggest::to_valid_name;
 use adjutant_base::text::yaml::scalar;
 use adjutant_host::files::atomic_write;
 use adjutant_host::files::atomic_write::Change;
@@ -37,7 +37,7 @@ pub(super) struct NewArgs {
 /// Creates the file and says where it is.
 pub(super) fn run(args: NewArgs, common: Common) -> Result<ExitCode, Failure> {
     let name = &args.name;
-    let fitting = own_name(name);
+    let fitting = to_valid_name(name);
     if fitting != *name {
         let failure = Failure::usage(format!(
             "`{}` is not a valid name for an agent: use lower-case letters, digits, `-` and `_`, and `/` for subfolders",

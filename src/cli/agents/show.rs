@@ -12,7 +12,7 @@ use super::{Folders, find};
 use adjutant_agents::bundled::bundled_text;
 use adjutant_agents::catalogue::Catalogue;
 use adjutant_agents::definition::{Agent, Isolation, OnHubExit, Program};
-use adjutant_base::text::escape_invisible::plain;
+use adjutant_base::text::escape_invisible::escape;
 
 /// Arguments of `adjutant agents show`.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
     } else if args.json {
         output::json(&as_json(agent, trusted, &catalogue))?;
     } else {
-        output::data(&plain(as_text(agent, trusted, &catalogue).trim_end()))?;
+        output::data(&escape(as_text(agent, trusted, &catalogue).trim_end()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::output::{self, Failure};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_codex::approval::Decision;
 use adjutant_terminal::socket::control::ControlClient;
 
@@ -47,7 +47,7 @@ pub(super) fn list(args: &ApprovalsArgs, client: &mut ControlClient) -> Result<E
     } else {
         let rows: Vec<[String; 3]> = approvals
             .into_iter()
-            .map(|asked| [asked.id.clone(), line(&asked.line()), asked.thread])
+            .map(|asked| [asked.id.clone(), escape_line(&asked.line()), asked.thread])
             .collect();
         output::table(["APPROVAL", "ASKED", "THREAD"], 1, &rows)?;
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::output::{self, Failure};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt;
 use adjutant_terminal::socket::control::ControlClient;
 
@@ -47,7 +47,7 @@ pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<ExitCod
             .map(|thread| {
                 let at = timefmt::stamp(timefmt::instant(thread.updated_at));
                 let end = thread.last_end.map(|end| format!(", {end}")).unwrap_or_default();
-                [thread.thread, line(&thread.title), format!("{}{end}  {at}", thread.state)]
+                [thread.thread, escape_line(&thread.title), format!("{}{end}  {at}", thread.state)]
             })
             .collect();
         output::table(["THREAD", "PROMPT", "STATE"], 1, &rows)?;
@@ -66,7 +66,7 @@ fn external(args: &ListArgs, client: &mut ControlClient) -> Result<ExitCode, Fai
             .into_iter()
             .map(|thread| {
                 let at = timefmt::stamp(timefmt::instant(thread.updated_at));
-                [thread.thread, line(&thread.title), format!("{}  {at}", line(&thread.source))]
+                [thread.thread, escape_line(&thread.title), format!("{}  {at}", escape_line(&thread.source))]
             })
             .collect();
         output::table(["THREAD", "PROMPT", "BEGUN BY"], 1, &rows)?;

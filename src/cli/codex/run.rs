@@ -11,7 +11,7 @@ use super::{PromptArgs, prompt, resolve_full_id};
 use crate::cli::hub_client;
 use crate::cli::output::{self, Failure};
 use adjutant_base::config::Config;
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_codex::event::End;
 use adjutant_codex::text_log;
 use adjutant_codex::thread_options::ThreadOptions;
@@ -52,12 +52,11 @@ pub(super) fn run(args: PromptArgs, config: Config) -> Result<ExitCode, Failure>
     match ended.end {
         End::Completed => Ok(ExitCode::SUCCESS),
         End::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
-        End::Failed => {
-            Err(Failure::new(line(ended.failure.as_deref().unwrap_or("the turn failed"))).hint(format!(
+        End::Failed => Err(Failure::new(escape_line(ended.failure.as_deref().unwrap_or("the turn failed")))
+            .hint(format!(
                 "`adjutant codex show {0}` shows the turn, `adjutant log show {0}` every line of it",
                 ended.thread
-            )))
-        }
+            ))),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{MOST, resolve_full_id};
 use crate::cli::output::{self, Failure};
-use adjutant_base::text::escape_invisible::{line, plain};
+use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_codex::approval::ResolvedApproval;
 use adjutant_codex::event::{Item, ItemKind};
@@ -53,14 +53,14 @@ fn head(thread: &ThreadView) -> Vec<String> {
     let mut lines = vec![
         format!("thread    {}", thread.thread),
         format!("state     {}{end}", thread.state),
-        format!("folder    {}", line(&thread.cwd)),
-        format!("model     {}", line(&thread.model)),
-        format!("codex     {} by its {}", line(&thread.version), line(&thread.backend)),
+        format!("folder    {}", escape_line(&thread.cwd)),
+        format!("model     {}", escape_line(&thread.model)),
+        format!("codex     {} by its {}", escape_line(&thread.version), escape_line(&thread.backend)),
         format!("tokens    {}", thread.tokens),
         format!("created   {}", stamp(instant(thread.created_at))),
         format!("updated   {}", stamp(instant(thread.updated_at))),
     ];
-    lines.extend(thread.last_failure.as_ref().map(|why| format!("failure   {}", line(why))));
+    lines.extend(thread.last_failure.as_ref().map(|why| format!("failure   {}", escape_line(why))));
     lines
 }
 
@@ -77,5 +77,5 @@ fn told(item: &Item) -> String {
         },
         kind => kind.text(),
     };
-    format!("{}  {}", item.kind.name(), plain(text.trim_end()))
+    format!("{}  {}", item.kind.name(), escape(text.trim_end()))
 }

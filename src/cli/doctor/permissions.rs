@@ -15,7 +15,7 @@ const PRIVATE_FILES: [&str; 8] = [
     "adjutant.db",
     "adjutant.db-wal",
     "agent-tokens",
-    "desk-passphrase",
+    "approval-passphrase",
     "hub.lock",
     "login-key",
     "token",

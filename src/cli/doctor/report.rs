@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 
 use super::check::{Check, Status};
 use crate::cli::output::{self, Failure};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// A bar on a terminal while the checks run.
 pub(super) struct Waiting(Option<ProgressBar>);
@@ -54,7 +54,7 @@ pub(super) fn print(checks: &[Check], fixing: bool) -> Result<(), Failure> {
         };
         let word = check.found.status.word();
         let below = format!("{:7}  {:width$}  ", "", "");
-        let fitted = |text: &str| output::wrapped(&line(text), below.len());
+        let fitted = |text: &str| output::wrapped(&escape_line(text), below.len());
         let _ =
             writeln!(text, "{begin}{word:<7}{end}  {:<width$}  {}", check.id, fitted(&check.found.detail));
         if let Some(fixed) = &check.fixed {

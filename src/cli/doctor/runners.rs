@@ -97,7 +97,7 @@ async fn version(program: &Path) -> Result<String, String> {
     match (told.code, said.lines().find(|line| !line.trim().is_empty())) {
         // Copilot says it in a sentence, whose stop would stand in the middle of ours.
         (Some(0), Some(line)) => {
-            Ok(escape_invisible::line(line.trim().trim_end_matches('.')).chars().take(60).collect())
+            Ok(escape_invisible::escape_line(line.trim().trim_end_matches('.')).chars().take(60).collect())
         }
         (Some(0), None) => Err("it said nothing".to_owned()),
         (code, _) => {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::output;
 use adjutant_assistant::calendar::{Effect, ParseIssue};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Prints each fault with its file and line. Returns how many events were left out.
 pub(super) fn print_faults<'a>(faults: impl Iterator<Item = (&'a str, &'a ParseIssue)>) -> usize {
@@ -18,7 +18,7 @@ pub(super) fn print_faults<'a>(faults: impl Iterator<Item = (&'a str, &'a ParseI
             Effect::Changed => "imported, but",
             Effect::PassedOver => "passed over",
         };
-        output::note(line(&format!("{place}:{}: {what}: {}", fault.line, fault.error)));
+        output::note(escape_line(&format!("{place}:{}: {what}: {}", fault.line, fault.error)));
     }
     left_out
 }

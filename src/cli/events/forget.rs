@@ -12,7 +12,7 @@ use super::super::status::many;
 use super::address::{absolute, address};
 use adjutant_assistant::import::RemovedCalendar;
 use adjutant_assistant::{Assistant, Calendar, UserId};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant events forget`.
 #[derive(Debug, Args)]
@@ -41,12 +41,14 @@ pub(super) async fn run(args: &ForgetArgs, assistant: &Assistant) -> Result<(), 
         if is_at(&calendar, from) { meant.push(calendar) } else { others.push(calendar.place) }
     }
     if meant.is_empty() {
-        let failure =
-            Failure::new(format!("no event of `{user}` came from {}", line(&from.display().to_string())));
+        let failure = Failure::new(format!(
+            "no event of `{user}` came from {}",
+            escape_line(&from.display().to_string())
+        ));
         return Err(if others.is_empty() {
             failure.hint("`adjutant events list` shows the events that there are")
         } else {
-            failure.hint(line(&format!("they came from {}", others.join(", "))))
+            failure.hint(escape_line(&format!("they came from {}", others.join(", "))))
         });
     }
     let mut told = Vec::new();
@@ -54,7 +56,7 @@ pub(super) async fn run(args: &ForgetArgs, assistant: &Assistant) -> Result<(), 
         let RemovedCalendar { removed: gone, withdrawn } =
             assistant.remove_calendar(&calendar, ACTOR, Timestamp::now()).await?;
         if !*json {
-            output::data(&line(&format!(
+            output::data(&escape_line(&format!(
                 "{}: {} removed, {} cancelled",
                 calendar.place,
                 many(gone, "event"),

@@ -19,7 +19,7 @@ use adjutant_assistant::calendar::MAX_BYTES;
 use adjutant_assistant::event::CalendarSource;
 use adjutant_assistant::import::{Imported, Origin, RemovedCalendar};
 use adjutant_assistant::{Assistant, Calendar, UserId};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant events import`.
 #[derive(Debug, Args)]
@@ -64,7 +64,7 @@ async fn import_files(
             Ok(imported) => imported,
             // One file that is no calendar does not cost the others of its folder.
             Err(failure) if files.len() > 1 => {
-                output::note(line(&format!("left out: {}", failure.message)));
+                output::note(escape_line(&format!("left out: {}", failure.message)));
                 told.push(json!({"file": shown, "problem": failure.message}));
                 faulty = true;
                 continue;
@@ -98,7 +98,10 @@ async fn import_files(
             continue;
         }
         if !json {
-            output::data(&line(&format!("{}: the file no longer exists, {gone} removed", calendar.place)))?;
+            output::data(&escape_line(&format!(
+                "{}: the file no longer exists, {gone} removed",
+                calendar.place
+            )))?;
         }
         let id = calendar.id.as_str();
         told.push(json!({
@@ -156,7 +159,7 @@ fn bytes_of(file: &Path) -> std::io::Result<Vec<u8>> {
 
 /// Events as they are taken over; drawn on a terminal alone.
 fn bar(name: &str) -> ProgressBar {
-    output::bar("{bar:40} {pos} of {len} events  {msg}").with_message(line(name))
+    output::bar("{bar:40} {pos} of {len} events  {msg}").with_message(escape_line(name))
 }
 
 /// Returns the calendars that were files of this folder and are not among those that it has now. A folder without any

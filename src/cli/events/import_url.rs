@@ -14,7 +14,7 @@ use super::faults::{fault, print_faults};
 use adjutant_app::calendar_sync;
 use adjutant_app::calendar_sync::{CalendarAddress, Error};
 use adjutant_assistant::{Assistant, UserId};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_net::http_client::Login;
 
 /// How a server is asked.
@@ -107,7 +107,7 @@ fn failed(error: Error) -> Failure {
             Failure::new(message).hint("the events of the last import are kept; try again later")
         }
         Error::NotCalDav => Failure::new(message).hint("import a `.ics` file without `--caldav`"),
-        Error::HoldsCalendars(_) => Failure::new(line(&message)).hint("name one of these calendars"),
+        Error::HoldsCalendars(_) => Failure::new(escape_line(&message)).hint("name one of these calendars"),
         Error::Assistant(error) => Failure::from(error),
     }
 }

@@ -9,7 +9,7 @@ use super::super::output::{self, Failure};
 use adjutant_assistant::events::Span;
 use adjutant_assistant::json;
 use adjutant_assistant::{Assistant, UserId, Zone};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Maximum events of one list.
 const MAX_EVENTS: u32 = 10_000;
@@ -59,7 +59,7 @@ pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Fai
     }
     let rows = found.iter().map(|one| {
         let at = zone.civil(one.occurrence.starts_at).strftime("%a %Y-%m-%d %H:%M").to_string();
-        [at, line(&one.event.title), one.event.id.to_string()]
+        [at, escape_line(&one.event.title), one.event.id.to_string()]
     });
     let start = format!("START ({zone})");
     output::table([&start, "EVENT", "ID"], 1, &rows.collect::<Vec<_>>())?;

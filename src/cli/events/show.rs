@@ -6,7 +6,7 @@ use serde_json::json;
 use super::super::output::{self, Failure};
 use adjutant_assistant::json;
 use adjutant_assistant::{Assistant, EventId};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Maximum notifications of one event.
 const MAX_NOTIFICATIONS: u32 = 10_000;
@@ -38,21 +38,23 @@ pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Fa
     if *json {
         return output::json(&value);
     }
-    let mut lines = vec![line(&event.title)];
+    let mut lines = vec![escape_line(&event.title)];
     for name in
         ["id", "status", "start_ts", "end_ts", "weekday", "time_zone", "location", "organizer", "description"]
     {
         if let Some(text) = value[name].as_str().filter(|text| !text.is_empty()) {
-            lines.push(format!("  {name:<12}{}", line(text)));
+            lines.push(format!("  {name:<12}{}", escape_line(text)));
         }
     }
     for note in &event.details.notes {
-        lines.push(format!("  note        {}", line(note)));
+        lines.push(format!("  note        {}", escape_line(note)));
     }
     for one in &notifications {
         let at = zone.civil(one.due_at).strftime("%a %Y-%m-%d %H:%M");
         lines.push(format!("  {at}  {} by {}  {}", one.status.name(), one.channel.name(), one.id));
-        lines.extend(one.reasons.iter().map(|reason| format!("    {}: {}", reason.by, line(&reason.why))));
+        lines.extend(
+            one.reasons.iter().map(|reason| format!("    {}: {}", reason.by, escape_line(&reason.why))),
+        );
     }
     output::data(&lines.join("\n"))
 }

@@ -8,7 +8,7 @@ use similar::{ChangeTag, TextDiff};
 use super::super::output::{self, Failure};
 use crate::install::{Change, Client, Kind};
 use adjutant_base::config::env;
-use adjutant_base::text::escape_invisible::plain;
+use adjutant_base::text::escape_invisible::escape;
 
 /// Lines around a change.
 const AROUND: usize = 2;
@@ -22,10 +22,10 @@ pub(super) fn change(client: Client, change: &Change) -> Result<(), Failure> {
     if let Some(target) = change.linked_to() {
         head = format!("{head} (a link to {}, which is what changes)", target.display());
     }
-    output::data(&plain(&head))?;
+    output::data(&escape(&head))?;
     let colour = output::colour(&io::stdout());
     for line in diff(change).lines() {
-        let line = plain(line);
+        let line = escape(line);
         match line.as_bytes().first() {
             Some(b'+') if colour => output::data(&format!("  \x1b[32m{line}\x1b[0m"))?,
             Some(b'-') if colour => output::data(&format!("  \x1b[31m{line}\x1b[0m"))?,

@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::{Filter, Wanted, content, title};
 use crate::cli::output::{self, Failure};
-use adjutant_base::text::escape_invisible::{line, plain};
+use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_host::recorder::format::{Entry, Header};
 use adjutant_host::recorder::{reader, redact};
 
@@ -89,11 +89,11 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<ExitCode, Failure>
 }
 
 fn page(header: &Header) -> String {
-    let mut page = format!("# Recording {}\n\n", line(&header.session));
+    let mut page = format!("# Recording {}\n\n", escape_line(&header.session));
     let redacted = header.redacted.map(|lines| format!("{lines} lines")).unwrap_or_default();
     let command = header.command.join(" ");
     let rows = [
-        ("connection", header.edge.as_str()),
+        ("connection", header.edge.name()),
         ("of", &header.about),
         ("command", &command),
         ("began", &header.started),
@@ -102,7 +102,7 @@ fn page(header: &Header) -> String {
     ];
     page.push_str("| | |\n|---|---|\n");
     for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
-        let _ = writeln!(page, "| {name} | {} |", line(value).replace('|', "\\|"));
+        let _ = writeln!(page, "| {name} | {} |", escape_line(value).replace('|', "\\|"));
     }
     page
 }
@@ -118,7 +118,7 @@ fn section(page: &mut String, entry: &Entry<'_>) {
         Some(message) => ("json", serde_json::to_string_pretty(message).unwrap_or_default()),
         None => ("text", content(entry)),
     };
-    let text = plain(&text);
+    let text = escape(&text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let _ = writeln!(page, "{fence}{language}\n{text}\n{fence}");

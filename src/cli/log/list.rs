@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::output::{self, Failure};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt::stamp;
 use adjutant_host::recorder::{reader, redact};
 
@@ -46,8 +46,8 @@ pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<ExitCode, Failure> {
         .map(|(found, header)| {
             let kib = found.bytes.div_ceil(1024);
             [
-                line(&found.name),
-                line(&redact::text(&header.about)),
+                escape_line(&found.name),
+                escape_line(&redact::text(&header.about)),
                 format!("{kib} KiB"),
                 stamp(found.modified),
             ]

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use crate::cli::output::{self, Failure};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::process;
 use adjutant_host::recorder::reader;
 use adjutant_host::recorder::replay::{Due, Heard, Over, Player, Role};
@@ -82,7 +82,7 @@ pub(super) fn run(args: &ReplayArgs, folder: &Path) -> Result<ExitCode, Failure>
     };
     let report = player.report();
     write_report(&player, args.report.as_deref())?;
-    output::note(report.iter().map(|text| line(text)).collect::<Vec<_>>().join("\n"));
+    output::note(report.iter().map(|text| escape_line(text)).collect::<Vec<_>>().join("\n"));
     // The code of a server that ended by itself is part of what it did.
     Ok(ExitCode::from(exit.unwrap_or(u8::from(report.len() > 1))))
 }
@@ -90,7 +90,7 @@ pub(super) fn run(args: &ReplayArgs, folder: &Path) -> Result<ExitCode, Failure>
 /// Writes what is known up to now: a client may end its server by a signal.
 fn write_report(player: &Player, file: Option<&Path>) -> Result<(), Failure> {
     let Some(file) = file else { return Ok(()) };
-    let text: String = player.report().iter().map(|text| line(text) + "\n").collect();
+    let text: String = player.report().iter().map(|text| escape_line(text) + "\n").collect();
     std::fs::write(file, text).map_err(|error| {
         Failure::new(format!("{}: {error}", file.display())).hint("name another file with --report")
     })

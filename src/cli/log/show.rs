@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{Filter, Wanted, shown};
 use crate::cli::output::{self, Failure};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::recorder::{reader, redact};
 
 /// Bytes that are gathered before they are printed.
@@ -34,7 +34,7 @@ pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let found = reader::find(folder, args.recording.as_deref())?;
     let header = reader::header(&found)?;
     if !args.json {
-        let about = line(&redact::text(&header.about));
+        let about = escape_line(&redact::text(&header.about));
         output::note(format!("{}: {about}, {}", header.session, header.started));
     }
     let mut filter = Filter::new(&args.wanted);

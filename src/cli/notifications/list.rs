@@ -11,7 +11,7 @@ use adjutant_assistant::json;
 use adjutant_assistant::notification::Status;
 use adjutant_assistant::notifications::Due;
 use adjutant_assistant::{Assistant, UserId, Zone};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Maximum notifications of one list.
 const MAX_NOTIFICATIONS: u32 = 10_000;
@@ -68,7 +68,7 @@ pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Fai
     let rows = found.iter().map(|one| {
         let at = zone.civil(one.due_at).strftime("%a %Y-%m-%d %H:%M").to_string();
         let [status, by] = [one.status.name(), one.channel.name()].map(str::to_owned);
-        [at, status, by, line(&one.wording.subject), one.id.to_string()]
+        [at, status, by, escape_line(&one.wording.subject), one.id.to_string()]
     });
     let due = format!("DUE ({zone})");
     output::table([due.as_str(), "STATUS", "BY", "NOTIFICATION", "ID"], 3, &rows.collect::<Vec<_>>())?;

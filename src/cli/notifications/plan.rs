@@ -16,7 +16,7 @@ use super::planning::{planned_for, with_runners};
 use adjutant_app::App;
 use adjutant_assistant::json;
 use adjutant_assistant::{EventId, UserId};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Interval between two frames of a spinner.
 const TICK_INTERVAL: Duration = Duration::from_millis(120);
@@ -85,10 +85,18 @@ async fn plan(
         many(planning.processed, "event")
     ))?;
     for skipped in &planning.skipped {
-        output::note(format!("  nothing new for {}: {}", line(&skipped.title), line(&skipped.why)));
+        output::note(format!(
+            "  nothing new for {}: {}",
+            escape_line(&skipped.title),
+            escape_line(&skipped.why)
+        ));
     }
     for other in &planning.fell_back {
-        output::note(format!("  planned by the policy: {}: {}", line(&other.title), line(&other.why)));
+        output::note(format!(
+            "  planned by the policy: {}: {}",
+            escape_line(&other.title),
+            escape_line(&other.why)
+        ));
     }
     if planned.unasked > 0 {
         let why = "one planning asks about this many; plan again for the next";

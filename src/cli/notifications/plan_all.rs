@@ -9,7 +9,7 @@ use super::super::status::many;
 use super::planning::planned_for;
 use adjutant_app::App;
 use adjutant_assistant::User;
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Users of one page.
 const PAGE_SIZE: u32 = 500;
@@ -61,7 +61,7 @@ pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failu
     if let Some(why) = why {
         output::note(format!(
             "  planned by the policy: {fell_back} events, the first of them: {}",
-            line(&why)
+            escape_line(&why)
         ));
     }
     if unasked > 0 {

@@ -7,7 +7,7 @@ use super::super::output::{self, Failure};
 use super::id::id;
 use adjutant_assistant::json;
 use adjutant_assistant::{Assistant, NotificationId};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant notifications show`.
 #[derive(Debug, Args)]
@@ -47,14 +47,14 @@ pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Fa
     }
     let at = zone.civil(one.due_at).strftime("%A, %Y-%m-%d %H:%M");
     let mut lines = vec![
-        format!("{}  {}", one.id, line(&one.wording.subject)),
+        format!("{}  {}", one.id, escape_line(&one.wording.subject)),
         format!("  {} by {}, due {at} ({zone})", one.status.name(), one.channel.name()),
     ];
-    lines.extend(one.error.iter().map(|error| format!("  {}", line(error))));
-    lines.extend(one.reasons.iter().map(|reason| format!("  {}: {}", reason.by, line(&reason.why))));
+    lines.extend(one.error.iter().map(|error| format!("  {}", escape_line(error))));
+    lines.extend(one.reasons.iter().map(|reason| format!("  {}: {}", reason.by, escape_line(&reason.why))));
     for attempt in &attempts {
         let outcome = attempt.outcome.as_deref().unwrap_or("goes on");
-        let detail = line(attempt.detail.as_deref().unwrap_or_default());
+        let detail = escape_line(attempt.detail.as_deref().unwrap_or_default());
         lines.push(format!(
             "  try {} at {}: {outcome} {detail}",
             attempt.number,

@@ -9,7 +9,7 @@ use super::super::output::{self, Failure};
 use super::super::status::many;
 use adjutant_assistant::simulate::SimulatedPlan;
 use adjutant_assistant::{Assistant, Planned, Reason, User, UserId};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant notifications simulate`.
 #[derive(Debug, Args)]
@@ -79,7 +79,7 @@ fn as_text(args: &SimulateArgs, user: &User, foreseen: &[SimulatedPlan]) -> Resu
                 what = format!("{what} — {}", reasons(&planned.reasons));
             }
             let when = zone.civil(planned.due_at).strftime("%a %Y-%m-%d %H:%M").to_string();
-            [when, line(&what), planned.channel.name().to_owned()]
+            [when, escape_line(&what), planned.channel.name().to_owned()]
         })
         .collect();
     output::table(["WHEN", "WHAT", "HOW"], 1, &rows)?;
@@ -88,7 +88,7 @@ fn as_text(args: &SimulateArgs, user: &User, foreseen: &[SimulatedPlan]) -> Resu
         for one in &silent {
             let when = zone.civil(one.event_occurrence.occurrence.starts_at).strftime("%a %Y-%m-%d %H:%M");
             let why = reasons(&one.reasons);
-            output::note(line(&format!(
+            output::note(escape_line(&format!(
                 "no notification about {} at {when}: {why}",
                 one.event_occurrence.event.title
             )));

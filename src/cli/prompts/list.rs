@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::output::{self, Failure};
 use super::super::{Common, source_files};
 use super::Folders;
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_prompts::{Prompt, Search};
 
 /// Arguments of `adjutant prompts list`.
@@ -52,7 +52,7 @@ pub(super) fn run(args: ListArgs, common: Common) -> Result<ExitCode, Failure> {
         let rows = prompts.iter().map(|(prompt, hidden)| {
             let source =
                 if *hidden { format!("{} (hidden)", prompt.source.root) } else { prompt.source.root.clone() };
-            [line(&prompt.name), line(&prompt.description), source]
+            [escape_line(&prompt.name), escape_line(&prompt.description), source]
         });
         output::table(["NAME", "DESCRIPTION", "SOURCE"], 1, &rows.collect::<Vec<_>>())?;
     }

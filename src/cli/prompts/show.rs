@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::output::{self, Failure};
 use super::super::{Common, source_files};
 use super::{Folders, find};
-use adjutant_base::text::escape_invisible::plain;
+use adjutant_base::text::escape_invisible::escape;
 use adjutant_prompts::formats::placeholders::{default_text, value_text};
 use adjutant_prompts::{Argument, Catalogue, Engine, Prompt, bundled_text};
 
@@ -39,7 +39,7 @@ pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
     } else if args.json {
         output::json(&as_json(prompt, &catalogue))?;
     } else {
-        output::data(&plain(as_text(prompt, &catalogue).trim_end()))?;
+        output::data(&escape(as_text(prompt, &catalogue).trim_end()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{SHORT, state};
 use crate::cli::output::{self, Failure};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::ControlClient;
 use adjutant_terminal::socket::control::questions::{Query, QuestionDetails};
 
@@ -46,7 +46,7 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode
     let row = |looked: &QuestionDetails| {
         let question = &looked.question;
         let id = question.ticket.get(..SHORT).unwrap_or(&question.ticket);
-        [id.to_owned(), line(&question.title), line(question.asker()), state(looked)]
+        [id.to_owned(), escape_line(&question.title), escape_line(question.asker()), state(looked)]
     };
     let rows: Vec<_> = listed.questions.iter().map(row).collect();
     output::table(["ID", "QUESTION", "ASKED BY", "STATE"], 1, &rows)?;

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::state;
 use crate::cli::output::{self, Failure};
-use adjutant_base::text::escape_invisible::{line, plain};
+use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_questions::{Field, FieldValue, Input, Level, Outcome};
 use adjutant_terminal::socket::control::ControlClient;
@@ -39,10 +39,10 @@ fn lines(looked: &QuestionDetails) -> Vec<String> {
     let mut lines = vec![
         format!("question  {}", question.ticket),
         format!("state     {}", state(looked)),
-        format!("asked by  {}", line(question.asker())),
+        format!("asked by  {}", escape_line(question.asker())),
     ];
     if !question.workspace.is_empty() {
-        lines.push(format!("folder    {}", line(&question.workspace)));
+        lines.push(format!("folder    {}", escape_line(&question.workspace)));
     }
     lines.push(format!("asked     {}", at(question.asked_at)));
     match &looked.outcome {
@@ -52,10 +52,10 @@ fn lines(looked: &QuestionDetails) -> Vec<String> {
     if question.level == Level::High {
         lines.push("level     high: its answer needs the approval passphrase".to_owned());
     }
-    lines.extend([String::new(), line(&question.title)]);
+    lines.extend([String::new(), escape_line(&question.title)]);
     let message = question.message.trim();
     if !message.is_empty() {
-        lines.extend([String::new(), plain(message).into_owned()]);
+        lines.extend([String::new(), escape(message).into_owned()]);
     }
     for field in &question.fields {
         lines.extend(options(field));
@@ -75,13 +75,13 @@ fn decided(outcome: &Outcome) -> Vec<String> {
             FieldValue::YesNo(yes) => if *yes { "yes" } else { "no" }.to_owned(),
         };
         let name = if outcome.answer.as_ref().is_some_and(|answer| answer.0.len() > 1) {
-            format!("{}: ", line(name))
+            format!("{}: ", escape_line(name))
         } else {
             String::new()
         };
-        lines.push(format!("answer    {name}{}", line(&value)));
+        lines.push(format!("answer    {name}{}", escape_line(&value)));
     }
-    lines.extend(outcome.note.as_ref().map(|note| format!("note      {}", line(note))));
+    lines.extend(outcome.note.as_ref().map(|note| format!("note      {}", escape_line(note))));
     lines
 }
 
@@ -89,14 +89,16 @@ fn decided(outcome: &Outcome) -> Vec<String> {
 fn options(field: &Field) -> Vec<String> {
     let mut lines = Vec::new();
     if !field.label.is_empty() {
-        lines.extend([String::new(), line(&field.label)]);
+        lines.extend([String::new(), escape_line(&field.label)]);
     }
     if let Input::Choice { options, other, .. } = &field.input {
         if field.label.is_empty() {
             lines.push(String::new());
         }
         lines.extend(
-            options.iter().map(|option| format!("  {}  ({})", line(&option.label), line(&option.value))),
+            options
+                .iter()
+                .map(|option| format!("  {}  ({})", escape_line(&option.label), escape_line(&option.value))),
         );
         if *other {
             lines.push("  or something else".to_owned());

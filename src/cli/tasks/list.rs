@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 use super::super::output::{self, Failure};
 use super::{ago, short, status};
 use adjutant_agents::task::State;
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::ControlClient;
 use adjutant_terminal::socket::control::tasks::{Listed, Query};
 
@@ -50,9 +50,9 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode
         [
             short(&task.id).to_owned(),
             status(task),
-            line(&task.agent),
-            line(&task.task),
-            line(&task.asked_by),
+            escape_line(&task.agent),
+            escape_line(&task.task),
+            escape_line(&task.asked_by),
             ago(task.created_at),
         ]
     });

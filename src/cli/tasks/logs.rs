@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::super::output::{self, Failure};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_terminal::socket::control::ControlClient;
 use adjutant_terminal::socket::control::tasks::TaskUpdate;
@@ -35,7 +35,7 @@ pub(super) fn run(args: &LogsArgs, client: &mut ControlClient) -> Result<ExitCod
             written = output::data(&if args.json {
                 json!({"seq": seq, "at": at, "what": what}).to_string()
             } else {
-                format!("{at}  {}", line(&what.line()))
+                format!("{at}  {}", escape_line(&what.line()))
             });
         }
     })?;

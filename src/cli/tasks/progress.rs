@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use super::super::output::{self, clipped};
 use super::{short, status};
 use adjutant_agents::task::TaskEventKind;
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::tasks::TaskUpdate;
 
 /// How often the moving line is drawn.
@@ -36,7 +36,7 @@ impl Progress {
     pub(in crate::cli) fn wait(&mut self, what: &str) {
         if let Some(bar) = &self.bar {
             bar.enable_steady_tick(TICK);
-            bar.set_message(clipped(&line(what), LONGEST));
+            bar.set_message(clipped(&escape_line(what), LONGEST));
         }
     }
 
@@ -61,7 +61,7 @@ impl Progress {
 
     /// Writes a line that stays.
     pub(in crate::cli) fn note(&mut self, text: &str) {
-        let text = clipped(&line(text), LONGEST);
+        let text = clipped(&escape_line(text), LONGEST);
         match &self.bar {
             Some(bar) => bar.suspend(|| output::note(&text)),
             None if text != self.told => output::note(&text),

@@ -6,7 +6,7 @@ use super::super::output::{self, Failure};
 use super::short;
 use adjutant_agents::run_report::Verification;
 use adjutant_agents::task::Ending;
-use adjutant_base::text::escape_invisible::{line, plain};
+use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_terminal::socket::control::tasks::TaskView;
 
 /// Prints the result of an ended task. The code is 0 where it succeeded and no check failed.
@@ -25,19 +25,19 @@ pub(in crate::cli) fn print(task: &TaskView, json: bool) -> Result<ExitCode, Fai
     let message = outcome.message.as_deref().map(str::trim_end).filter(|message| !message.is_empty());
     match (&outcome.structured, message) {
         (_, Some(message)) if !succeeded => {
-            output::note(format!("its last message was:\n\n{}\n", plain(message)));
+            output::note(format!("its last message was:\n\n{}\n", escape(message)));
         }
         (Some(value), _) => output::json(value)?,
         (None, Some(message)) => output::text(message)?,
         (None, None) => {}
     }
-    output::note(format!("task {}: {}", short(&task.id), line(&outcome.summary())));
+    output::note(format!("task {}: {}", short(&task.id), escape_line(&outcome.summary())));
     let repository = outcome.report.repository.as_ref();
     if repository.is_some_and(|repository| repository.patch.is_some()) {
         output::note(format!("its change: adjutant tasks show {} --patch | git apply", short(&task.id)));
     }
     if !succeeded {
-        return Ok(Failure::new(plain(&outcome.sentence())).hint(more(task)).report());
+        return Ok(Failure::new(escape(&outcome.sentence())).hint(more(task)).report());
     }
     if refuted {
         return Ok(Failure::new("the agent has finished, and not every check passed")

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::super::output::{self, Failure};
 use super::{ago, short, status};
-use adjutant_base::text::escape_invisible::{line, plain};
+use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_terminal::socket::control::ControlClient;
 use adjutant_terminal::socket::control::tasks::TaskView;
@@ -49,20 +49,20 @@ fn lines(task: &TaskView) -> Vec<String> {
     let mut lines = vec![
         format!("task      {}", task.id),
         format!("status    {}", status(task)),
-        format!("agent     {} on {}", line(&task.agent), line(&task.runner)),
-        format!("asked by  {}", line(&task.asked_by)),
-        format!("folder    {}", line(&task.workdir)),
+        format!("agent     {} on {}", escape_line(&task.agent), escape_line(&task.runner)),
+        format!("asked by  {}", escape_line(&task.asked_by)),
+        format!("folder    {}", escape_line(&task.workdir)),
         format!("created   {}", at(task.created_at)),
     ];
     lines.extend(task.started_at.map(|started| format!("started   {}", at(started))));
     lines.extend(task.ended_at.map(|ended| format!("ended     {}", at(ended))));
     let Some(outcome) = task.outcome.as_deref() else {
-        lines.extend([String::new(), plain(task.task.trim()).into_owned()]);
+        lines.extend([String::new(), escape(task.task.trim()).into_owned()]);
         return lines;
     };
-    lines.push(format!("report    {}", line(&outcome.summary())));
+    lines.push(format!("report    {}", escape_line(&outcome.summary())));
     if let Some(repository) = &outcome.report.repository {
-        lines.extend(repository.kept.as_ref().map(|kept| format!("worktree  {}", line(kept))));
+        lines.extend(repository.kept.as_ref().map(|kept| format!("worktree  {}", escape_line(kept))));
         if repository.patch.is_some() {
             lines.push(format!("patch     adjutant tasks show {} --patch", short(&task.id)));
         }
@@ -70,13 +70,13 @@ fn lines(task: &TaskView) -> Vec<String> {
             let count =
                 |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
             let (plus, minus) = (count(file.insertions), count(file.deletions));
-            lines.push(format!("  {}  +{plus} \u{2212}{minus}", line(&file.path)));
+            lines.push(format!("  {}  +{plus} \u{2212}{minus}", escape_line(&file.path)));
         }
     }
-    lines.extend([String::new(), plain(task.task.trim()).into_owned(), String::new()]);
-    lines.push(plain(&outcome.sentence()).into_owned());
+    lines.extend([String::new(), escape(task.task.trim()).into_owned(), String::new()]);
+    lines.push(escape(&outcome.sentence()).into_owned());
     if let Some(message) = outcome.message.as_deref().map(str::trim).filter(|message| !message.is_empty()) {
-        lines.extend([String::new(), plain(message).into_owned()]);
+        lines.extend([String::new(), escape(message).into_owned()]);
     }
     lines
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::super::output::{self, Failure};
 use adjutant_assistant::json;
 use adjutant_assistant::{Assistant, User};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Users of one page.
 const PAGE_SIZE: u32 = 500;
@@ -37,7 +37,7 @@ pub(super) async fn run(args: &ListArgs, assistant: &Assistant) -> Result<(), Fa
         return Ok(());
     }
     let rows = users.iter().map(|user| {
-        let who = format!("{} <{}>", line(&user.name), user.email.as_deref().unwrap_or("no mail"));
+        let who = format!("{} <{}>", escape_line(&user.name), user.email.as_deref().unwrap_or("no mail"));
         [user.id.to_string(), who, user.preferences.zone.to_string()]
     });
     output::table(["ID", "USER", "ZONE"], 1, &rows.collect::<Vec<_>>())

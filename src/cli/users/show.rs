@@ -7,7 +7,7 @@ use super::super::local_assistant::user;
 use super::super::output::{self, Failure};
 use adjutant_assistant::json;
 use adjutant_assistant::{Assistant, UserId};
-use adjutant_base::text::escape_invisible::line;
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant users show`.
 #[derive(Debug, Args)]
@@ -32,12 +32,12 @@ pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Fa
     if args.json {
         return output::json(&value);
     }
-    let mut lines = vec![format!("{}  {}", user.id, line(&user.name))];
+    let mut lines = vec![format!("{}  {}", user.id, escape_line(&user.name))];
     let member = |name: &str, value: &serde_json::Value| match value {
         serde_json::Value::Null => format!("  {name:<21}none"),
-        serde_json::Value::String(text) => format!("  {name:<21}{}", line(text)),
+        serde_json::Value::String(text) => format!("  {name:<21}{}", escape_line(text)),
         serde_json::Value::Array(all) => {
-            let all: Vec<_> = all.iter().filter_map(serde_json::Value::as_str).map(line).collect();
+            let all: Vec<_> = all.iter().filter_map(serde_json::Value::as_str).map(escape_line).collect();
             format!("  {name:<21}{}", all.join(", "))
         }
         other => format!("  {name:<21}{other}"),
@@ -51,7 +51,12 @@ pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Fa
         lines.push(format!("  rule {}  {} {terms} (priority {})", rule.id, rule.kind.name(), rule.priority));
     }
     for one in &calendars {
-        lines.push(format!("  calendar {}  {} ({})", line(&one.name), line(&one.place), one.source.name()));
+        lines.push(format!(
+            "  calendar {}  {} ({})",
+            escape_line(&one.name),
+            escape_line(&one.place),
+            one.source.name()
+        ));
     }
     output::data(&lines.join("\n"))
 }

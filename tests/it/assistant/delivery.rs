@@ -219,7 +219,7 @@ fn what_nobody_acknowledges_goes_every_way_until_somebody_does() {
     let config = config.replace("[notifications]\n", &mail_to(&sink.address));
     home.write(
         ".adjutant/config.toml",
-        format!("{config}[phone]\nserver = \"{}\"\ntopic = \"usual\"\nbody = true\n", ntfy.url()),
+        format!("{config}[ntfy]\nserver = \"{}\"\ntopic = \"usual\"\nbody = true\n", ntfy.url()),
     );
     let hook_url = format!("http://{}/hook", hook.address);
     let ladder = "popup,webhook,ntfy,desktop,email,call";

@@ -60,7 +60,7 @@ fn what_was_put_off_rings_again_when_it_is_back() {
     let home = home();
     let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
     let ntfy = Ntfy::start();
-    let phone = format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url());
+    let phone = format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url());
     home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{phone}"));
     let hub = hub(home, &desktop);
     let mut peer = hub.client("popup");
@@ -92,7 +92,7 @@ fn a_desktop_that_hangs_delays_nothing() {
     let home = home();
     let Some(desktop) = Desktop::start(home.path(), Manner::Hangs) else { return };
     let ntfy = Ntfy::start();
-    let phone = format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url());
+    let phone = format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url());
     home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{phone}"));
     let hub = hub(home, &desktop);
     let mut peer = hub.client("popup");
@@ -116,7 +116,7 @@ fn a_desktop_that_hangs_delays_nothing() {
 fn the_phone_is_rung_in_the_trace_of_the_call_that_asks() {
     let home = Home::new();
     let ntfy = Ntfy::start();
-    home.write(".adjutant/config.toml", format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url()));
+    home.write(".adjutant/config.toml", format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url()));
     let serving = Serving::open_hub(&home);
     let hub = Hub { home, serving };
     let mut peer = hub.client("popup");
@@ -137,7 +137,7 @@ fn after_a_crash_the_desktop_is_told_again_and_the_phone_is_not() {
     let home = home();
     let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
     let ntfy = Ntfy::start();
-    let phone = format!("[phone]\nserver = \"{}\"\ntopic = \"bell\"\nreply_topic = \"back\"\n", ntfy.url());
+    let phone = format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\nreply_topic = \"back\"\n", ntfy.url());
     home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{phone}"));
     let mut hub = hub(home, &desktop);
     ntfy.listener();

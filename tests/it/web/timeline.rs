@@ -85,7 +85,7 @@ fn a_page_of_the_timeline_loses_no_line_to_the_next_one() {
 #[test]
 fn a_setting_says_where_it_came_from_and_no_secret() {
     let desk = Desk::new();
-    desk.home.write("other/config.toml", "grace_seconds = 3\n[notifications]\nmail = \"smtp://ann:sesame@localhost\"\n[phone]\ntopic = \"a-hidden-topic\"\n[clients.codex]\ntoolsets = [\"prompts\"]\n");
+    desk.home.write("other/config.toml", "grace_seconds = 3\n[notifications]\nmail = \"smtp://ann:sesame@localhost\"\n[ntfy]\ntopic = \"a-hidden-topic\"\n[clients.codex]\ntoolsets = [\"prompts\"]\n");
     let page = desk.get("/settings").body;
     let of = |page: &str, key: &str| {
         let row =

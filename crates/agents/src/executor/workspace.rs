@@ -78,7 +78,7 @@ pub(super) async fn changed_files(
             ..run_report::Repository::default()
         };
         if baseline.worktree.is_some() && baseline.snapshot.tree != after.tree {
-            let limit = context.settings.largest_patch;
+            let limit = context.settings.max_patch_bytes;
             changed.patch = git.patch(&baseline.inner, &baseline.snapshot.tree, &after.tree, limit).await?;
             changed.patch_left_out = changed.patch.is_none();
         }

@@ -1,7 +1,7 @@
 //! Reports on the keys of a definition file, and the values that the formats set in the same way.
 
 use crate::definition::{Agent, Field, FieldSupport, Permission, Program};
-use adjutant_base::text::suggest::own_name;
+use adjutant_base::text::suggest::to_valid_name;
 
 impl Agent {
     /// Reports the support of a key.
@@ -32,7 +32,7 @@ impl Agent {
 
     /// Sets the name to a valid one, made of the name that another program accepts.
     pub(super) fn set_name(&mut self, key: &str, name: &str) {
-        let own = own_name(name);
+        let own = to_valid_name(name);
         if own.is_empty() {
             self.report_unsupported(
                 key,

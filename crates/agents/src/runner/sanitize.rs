@@ -1,6 +1,8 @@
 //! Sanitizes text of a runner for display: without escape sequences and control characters, and bounded.
 
-/// Most characters of a progress text, a command or a failure's detail.
+use adjutant_base::text::clip;
+
+/// Maximum characters of a progress text, a command or a failure's detail.
 pub(super) const MAX_CHARS: usize = 4_000;
 
 /// Returns `text` without ANSI and OSC sequences and without control characters but line ends and tabs.
@@ -38,11 +40,7 @@ pub(crate) fn strip_escapes(text: &str) -> String {
 /// Returns `text` after [`strip_escapes`], cut to [`MAX_CHARS`] characters with an ellipsis.
 pub(super) fn display_text(text: &str) -> String {
     let clean = strip_escapes(text);
-    let clean = clean.trim();
-    match clean.char_indices().nth(MAX_CHARS) {
-        Some((end, _)) => format!("{}…", &clean[..end]),
-        None => clean.to_owned(),
-    }
+    clip::chars(clean.trim(), MAX_CHARS).into_owned()
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use tokio::sync::watch;
 
-use adjutant_net::channels::{Desktop, Notice};
+use adjutant_net::channels::{Desktop, Message};
 
 /// Shows the wanted notice as soon as the service takes it, until the sender is dropped. A notice that was wanted only
-/// while the service was busy is never shown_key.
-pub(super) async fn show(desktop: Desktop, mut wanted_changes: watch::Receiver<Option<Notice>>) {
+/// while the service was busy is never shown.
+pub(super) async fn show(desktop: Desktop, mut wanted_changes: watch::Receiver<Option<Message>>) {
     let mut shown_key: Option<String> = None;
     // A machine without a desktop is logged once; later faults are logged at debug level.
     let mut has_warned = false;

@@ -60,7 +60,11 @@ enum Model<'a> {
 
 impl<'a> ProviderChain<'a> {
     pub(super) fn new(providers: Providers<'a>) -> Self {
-        Self { providers, until: Instant::now() + providers.config.planning, unreachable: Mutex::default() }
+        Self {
+            providers,
+            until: Instant::now() + providers.config.planning_timeout,
+            unreachable: Mutex::default(),
+        }
     }
 
     /// Asks one after the other until somebody proposes something.
@@ -145,9 +149,8 @@ impl<'a> ProviderChain<'a> {
         match model {
             Model::Endpoint(endpoint) => {
                 let timeout = endpoint.timeout.min(left);
-                let talk =
-                    Conversation { system, turns, schema: (SCHEMA_NAME, prompt.schema), patience: timeout };
-                chat_completions::answer(endpoint, talk).await.map_err(|error| error.to_string())
+                let talk = Conversation { system, turns, schema: (SCHEMA_NAME, prompt.schema), timeout };
+                chat_completions::complete(endpoint, talk).await.map_err(|error| error.to_string())
             }
             Model::Client(sampler) => {
                 let said = sampler(system.to_owned(), turns.to_vec());

@@ -8,7 +8,7 @@ use crate::planner::quiet_hours::{Blocked, blocked_by};
 use crate::planner::{self, Situation};
 use crate::rows::{self, millis};
 use crate::{Assistant, Error, Notification, Planned, User};
-use adjutant_base::trace_context::within;
+use adjutant_base::trace_context::scope;
 use adjutant_store::assistant::notifications::NotificationRow;
 use adjutant_store::assistant::outbox;
 use adjutant_store::assistant::plans::PlanRow;
@@ -38,8 +38,8 @@ impl Assistant {
                     next = next_step(&notification, &user, false, now);
                 }
                 if let Some(next) = next {
-                    let trace = self.traces.of(notification.id.as_str());
-                    within(trace, async { self.traces.keep(&next.id) }).await;
+                    let trace = self.traces.get(notification.id.as_str());
+                    scope(trace, async { self.traces.remember(&next.id) }).await;
                     outbox::escalate(&self.store, next).await?;
                 }
             }

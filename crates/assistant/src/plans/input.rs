@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
-use sha2::{Digest as _, Sha256};
 
 use super::report::{OccurrenceNote, PlanReport};
 use crate::event::EventStatus;
-use crate::events::{EventOccurrence, Span, hex};
+use crate::events::{EventOccurrence, Span};
 use crate::notification::{Channel, Notification, PlanSource};
 use crate::planner::prompt::{PlannerPrompt, planner_prompt};
 use crate::planner::{self, Situation};
 use crate::rows::{self, json, millis};
 use crate::{Assistant, Error, Event, EventId, Occurrence, Rule, User, UserId};
+use adjutant_base::text::hex;
 use adjutant_store::assistant::{notifications, plans};
 
 /// How far ahead is planned.
@@ -205,5 +205,5 @@ pub(super) fn plan_key(user: &User, event: &Event, occurrence: &Occurrence) -> S
         occurrence.key.as_str(),
         millis(occurrence.starts_at),
     );
-    hex(&Sha256::digest(json(&parts)))
+    hex::sha256(json(&parts))
 }

@@ -6,36 +6,30 @@ use super::error::Error;
 use super::folders::{Limits, MAX_DEPTH, Root};
 use super::table::{Notation, Plain, to_toml};
 
-/// A program whose agent definitions can be read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Program {
-    /// The YAML of the contract.
-    #[default]
-    Adjutant,
-    Claude,
-    Copilot,
-    Codex,
-    Gemini,
-    Opencode,
+crate::named_enum! {
+    /// A program whose agent definitions can be read.
+    Program {
+        /// This program: the YAML of the contract.
+        Adjutant = "adjutant",
+        Claude = "claude",
+        Copilot = "copilot",
+        Codex = "codex",
+        Gemini = "gemini",
+        Opencode = "opencode",
+    }
+}
+
+impl Default for Program {
+    fn default() -> Self {
+        Self::Adjutant
+    }
 }
 
 impl Program {
-    /// Every other program, in the order in which they are read, and help and messages list them.
+    /// Every other program, in the order of precedence, which is also the order in help and messages.
     pub const FOREIGN: [Self; 5] = [Self::Claude, Self::Copilot, Self::Codex, Self::Gemini, Self::Opencode];
 
-    /// The word on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Adjutant => "adjutant",
-            Self::Claude => "claude",
-            Self::Copilot => "copilot",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Opencode => "opencode",
-        }
-    }
-
-    /// What a person calls a file of this program.
+    /// Returns the words for a file of this program.
     pub fn label(self) -> &'static str {
         match self {
             Self::Adjutant => "agent",
@@ -47,7 +41,7 @@ impl Program {
         }
     }
 
-    /// The folders below a workspace or a home where its definitions lie.
+    /// Returns the folders of its definitions, below a workspace or a home.
     pub fn folders(self) -> &'static [&'static str] {
         match self {
             Self::Adjutant => &[".adjutant/agents"],
@@ -61,7 +55,7 @@ impl Program {
         }
     }
 
-    /// How the name of a definition ends.
+    /// Returns the end of the file names of its definitions.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Adjutant => ".yaml",
@@ -75,20 +69,20 @@ impl Program {
 #[derive(Clone, Debug)]
 pub struct AgentRoot {
     pub root: Root,
-    /// Whose files lie there.
+    /// The program that the files belong to.
     pub program: Program,
-    /// Whether it came with a project: what it holds runs only once a person has trusted it.
+    /// Whether it came with a project. Its agents run only after the user has trusted them.
     pub needs_trust: bool,
 }
 
 impl AgentRoot {
-    /// Makes a root of a folder that a person named, with files of `program`.
+    /// Creates a root of a folder that the user named, with files of `program`.
     pub fn named(folder: PathBuf, program: Program) -> Self {
         Self { root: Root::named(folder), program, needs_trust: false }
     }
 }
 
-/// Folders with agents, as `config.toml` names them.
+/// The notation of folders with agents.
 struct Folders;
 
 impl Notation<Vec<AgentRoot>> for Folders {
@@ -117,9 +111,9 @@ super::table::settings! {
         /// Whether agent definitions of other programs are read.
         foreign: bool = true, foreign as Plain;
         /// Maximum bytes of one agent file.
-        largest_file: usize = 256 * 1024, max_file_bytes as Plain;
+        max_file_bytes: usize = 256 * 1024, max_file_bytes as Plain;
         /// Maximum number of files in one folder.
-        most_files: usize = 5_000, max_files as Plain;
+        max_files: usize = 5_000, max_files as Plain;
     }
     others {
         /// The file with the definitions of projects that the user trusts; `None` without a home.
@@ -130,12 +124,12 @@ super::table::settings! {
 impl AgentsConfig {
     /// Returns the limits of reading the files.
     pub fn limits(&self) -> Limits {
-        Limits { file: self.largest_file, files: self.most_files, depth: MAX_DEPTH }
+        Limits { file: self.max_file_bytes, files: self.max_files, depth: MAX_DEPTH }
     }
 
-    /// Puts the agents of the project in `folder` before all others: first ours, then those of other programs.
+    /// Puts the agents of the project in `folder` before all others: first native ones, then those of other programs.
     ///
-    /// Reading them starts no process; running one needs the person's trust.
+    /// Reading them starts no process; running one requires that the user trusts it.
     pub fn enter_workspace(&mut self, folder: &Path) {
         let own =
             Program::Adjutant.folders().iter().map(|place| (Program::Adjutant, "project".to_owned(), place));
@@ -143,22 +137,22 @@ impl AgentsConfig {
             program.folders().iter().map(move |place| (program, format!("project {place}"), place))
         });
         let roots = own.chain(foreign).map(|(program, label, place)| AgentRoot {
-            root: Root::standing(&label, folder.join(place)),
+            root: Root::optional(&label, folder.join(place)),
             program,
             needs_trust: true,
         });
-        // The person's own folders are theirs, also where they work in their home folder.
-        let known = |new: &AgentRoot| self.roots.iter().any(|old| old.root.folder == new.root.folder);
-        let mut roots: Vec<_> = roots.filter(|root| !known(root)).collect();
+        // In the home folder of the user, its folders are also those of the project. They need no trust.
+        let is_known = |new: &AgentRoot| self.roots.iter().any(|old| old.root.folder == new.root.folder);
+        let mut roots: Vec<_> = roots.filter(|root| !is_known(root)).collect();
         roots.append(&mut self.roots);
         self.roots = roots;
     }
 
-    /// Puts the user's own folders and the bundled agents around the configured ones: `home` is the hub's home, and
+    /// Puts the folders of the user and the bundled agents around the configured folders. `home` is the hub's home, and
     /// `user_home` has the folders of other programs.
     pub(super) fn add_user_roots(&mut self, home: &Path, user_home: Option<&Path>) {
         let own = AgentRoot {
-            root: Root::standing("user", home.join("agents")),
+            root: Root::optional("user", home.join("agents")),
             program: Program::Adjutant,
             needs_trust: false,
         };
@@ -167,7 +161,7 @@ impl AgentsConfig {
                 .into_iter()
                 .flat_map(|program| program.folders().iter().map(move |p| (program, p)));
             places.map(|(program, place)| AgentRoot {
-                root: Root::standing(&format!("~/{place}"), user_home.join(place)),
+                root: Root::optional(&format!("~/{place}"), user_home.join(place)),
                 program,
                 needs_trust: false,
             })

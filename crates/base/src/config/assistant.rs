@@ -19,9 +19,9 @@ super::table::settings! {
         /// Maximum seconds of a call of an assistant tool.
         call_timeout: Duration = Duration::from_secs(30), call_timeout_seconds as PositiveSeconds;
         /// Maximum seconds that one planning waits for all models.
-        planning: Duration = Duration::from_secs(45), planning_timeout_seconds as PositiveSeconds;
+        planning_timeout: Duration = Duration::from_secs(45), planning_timeout_seconds as PositiveSeconds;
         /// Maximum number of events about which one planning asks a model.
-        questions: usize = 10, max_events_asked as Plain;
+        max_events_asked: usize = 10, max_events_asked as Plain;
         /// The model server that is asked; its key is not shown.
         endpoint: Option<Endpoint> = None, endpoint as EndpointTable;
         /// The runner that is asked.
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked_stands_in_an_order() {
+    fn providers_keep_their_order() {
         let config = read(
             "planner = ['sampling', 'endpoint']\n[endpoint]\nbase_url = 'http://localhost:11434/v1/'\n\
              model = 'm'\nkey_file = 'model.key'\n",
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_goes_nowhere_in_the_open() {
+    fn a_key_is_never_sent_in_clear_text() {
         let endpoint = |url: &str, key: &str| {
             read(&format!("[endpoint]\nbase_url = '{url}'\nmodel = 'm'\n{key}"))
                 .map(|config| config.endpoint.unwrap())
@@ -93,8 +93,8 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_said() {
-        for (text, said) in [
+    fn an_invalid_section_is_rejected() {
+        for (text, reason) in [
             ("planner = ['endpoint']", "there is no [assistant.endpoint]"),
             ("planner = ['client', 'client']", "twice"),
             ("planner = ['oracle']", "unknown variant"),
@@ -102,7 +102,7 @@ mod tests {
             ("[endpoint]\nbase_url = 'https://x'\nmodel = 'm'\nkey_env = 'A'\nkey_file = 'b'", "two places"),
             ("[endpoint]\nbase_url = 'https://x'\nmodel = 'm'\nkey = 'sk-1'", "unknown field"),
         ] {
-            assert!(read(text).unwrap_err().contains(said), "{text}");
+            assert!(read(text).unwrap_err().contains(reason), "{text}");
         }
     }
 }

@@ -11,7 +11,7 @@ use super::table::{Plain, Seconds};
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
-    /// `app-server` where the installed version has it as it is known here, else `mcp-server`.
+    /// `app-server` if the installed version has it in the form that is known here, else `mcp-server`.
     #[default]
     Auto,
     AppServer,
@@ -34,9 +34,9 @@ super::table::settings! {
         max_sessions: usize = 32, max_sessions as Plain;
     }
     others {
-        /// Where a thread works whose prompt names no folder.
+        /// Working folder of threads whose prompt names none.
         folder: Option<PathBuf> = None;
-        /// Where the runs have their folders. `None`: below the system's folder for temporary files.
+        /// Folder of the runs. `None`: below the system's folder for temporary files.
         spool: Option<PathBuf> = None;
     }
 }

@@ -1,4 +1,4 @@
-//! Settings of delegated tasks: how many run, how long, and how deep.
+//! Settings of delegated tasks: limits, timeouts and retention.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,17 +18,17 @@ super::table::settings! {
         /// Maximum number of runs at once on the named runners.
         per_runner: BTreeMap<String, u32> = BTreeMap::new(), per_runner as Plain;
         /// Seconds that a call waits for its task before it returns the task id.
-        patience: Duration = Duration::from_secs(50), wait_seconds as Seconds;
+        wait_timeout: Duration = Duration::from_secs(50), wait_seconds as Seconds;
         /// Maximum number of queued tasks.
-        max_waiting: u32 = 2048, max_queued as Plain;
+        max_queued: u32 = 2048, max_queued as Plain;
         /// Maximum number of queued tasks of one client.
-        max_waiting_per_caller: u32 = 256, max_queued_per_client as Plain;
+        max_queued_per_client: u32 = 256, max_queued_per_client as Plain;
         /// Maximum bytes of a task's text.
-        largest_task: usize = 1024 * 1024, max_task_bytes as Plain;
+        max_task_bytes: usize = 1024 * 1024, max_task_bytes as Plain;
         /// Default seconds of a run.
         timeout: Duration = Duration::from_mins(30), timeout_seconds as Seconds;
         /// Maximum seconds of a run that a client may ask for.
-        longest_timeout: Duration = Duration::from_hours(24), max_timeout_seconds as Seconds;
+        max_timeout: Duration = Duration::from_hours(24), max_timeout_seconds as Seconds;
         /// Seconds that a runner may produce no output; 0 disables the limit.
         idle_timeout: Option<Duration> = Some(Duration::from_mins(15)), idle_timeout_seconds as Seconds;
         /// Seconds until a runner's first output; 0 disables the limit.
@@ -44,7 +44,7 @@ super::table::settings! {
         /// Bytes of each output stream of a run that are kept.
         spool_cap: u64 = 16 * 1024 * 1024, spool_bytes as Plain;
         /// Maximum bytes of a patch in a run report.
-        largest_patch: usize = 4 * 1024 * 1024, max_patch_bytes as Plain;
+        max_patch_bytes: usize = 4 * 1024 * 1024, max_patch_bytes as Plain;
         /// Whether changed worktrees are kept.
         keep_worktrees: bool = false, keep_worktrees as Plain;
         /// Days that a fetched result is kept.
@@ -55,10 +55,10 @@ super::table::settings! {
         keep_count: u32 = 5000, keep_count as Plain;
     }
     others {
-        /// Where tasks are kept, if not with everything else.
+        /// The database of tasks, if it is not the hub's.
         database: Option<Database> = None;
-        /// Where runs and worktrees have their folders. `None`: below the system's folder for temporary files, one
-        /// for this process.
+        /// Folder of runs and worktrees. `None`: a folder of this process below the system's folder for temporary
+        /// files.
         spool: Option<PathBuf> = None;
     }
 }

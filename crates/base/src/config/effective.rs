@@ -44,7 +44,7 @@ pub fn list(config: &Config, toolsets: &ToolsetsConfig) -> Vec<Setting> {
         config.log.rows(),
         config.delivery.rows(),
         config.channels.rows(),
-        channels::Phone::rows(config.channels.phone.as_ref()).collect(),
+        channels::NtfyConfig::rows(config.channels.ntfy.as_ref()).collect(),
     ];
     let setting =
         |Row { key, value, about }| Setting { from: config.sources.origin(&key), key, value, about };

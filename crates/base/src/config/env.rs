@@ -1,7 +1,7 @@
 //! The only reader of the environment.
 //!
-//! Clients start us with a handful of variables (`HOME`, `LANG`, `PATH`, `SHELL`, `TERM`), so nothing here
-//! may be needed but `HOME`.
+//! Clients start the relay with a few variables (`HOME`, `LANG`, `PATH`, `SHELL`, `TERM`), so only `HOME` may be
+//! required.
 #![expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ pub(super) fn home() -> Option<PathBuf> {
     path("ADJUTANT_HOME").or_else(|| Some(path("HOME")?.join(".adjutant")))
 }
 
-/// Returns the folder where programs of this person keep their configuration (XDG).
+/// Returns the folder of the configurations of the user (XDG).
 pub fn configurations() -> Option<PathBuf> {
     path("XDG_CONFIG_HOME").or_else(|| Some(path("HOME")?.join(".config")))
 }
@@ -22,23 +22,22 @@ pub fn search_path() -> Option<String> {
     non_empty("PATH")
 }
 
-/// Returns the socket on which systemd waits for word that this process serves.
+/// Returns the socket on which systemd waits until this process is ready.
 pub fn notify_socket() -> Option<String> {
     non_empty("NOTIFY_SOCKET")
 }
 
-/// Returns the variable that [`home`] goes by.
+/// Returns the variable that [`home`] reads.
 pub(super) fn home_variable() -> Option<&'static str> {
     ["ADJUTANT_HOME", "HOME"].into_iter().find(|variable| path(variable).is_some())
 }
 
-/// Returns the person's home folder, where other programs keep their files.
+/// Returns the home folder of the user, where other programs keep their files.
 pub fn user_home() -> Option<PathBuf> {
     path("HOME")
 }
 
-/// Returns a path as a person writes it: below `$HOME` with `~`; elsewhere its last name alone, for a place that
-/// is shown to others should not tell where it is.
+/// Returns a short path: below `$HOME` with `~`; elsewhere only its last name, because the text may be shown to others.
 pub fn abbreviate(file: &Path) -> String {
     if let Some(below) = path("HOME").and_then(|home| file.strip_prefix(home).ok().map(Path::to_owned)) {
         return format!("~/{}", below.display());
@@ -51,11 +50,11 @@ pub(crate) fn log_filter() -> Option<String> {
     non_empty("ADJUTANT_LOG")
 }
 
-/// Returns a variable that the configuration names, for it holds a secret that no file does.
+/// Returns a variable that the configuration names because it holds a secret.
 pub(super) fn variable(name: &str) -> Option<String> {
-    // Such a name would be a mistake of the system's call, not a variable that is not set.
-    let fit = !name.is_empty() && !name.contains(['=', '\0']);
-    if fit { std::env::var(name).ok() } else { None }
+    // The system call panics for an invalid name.
+    let is_valid = !name.is_empty() && !name.contains(['=', '\0']);
+    if is_valid { std::env::var(name).ok() } else { None }
 }
 
 /// Returns a variable that is set, is text, and is not empty.
@@ -63,22 +62,22 @@ pub(super) fn non_empty(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Tells whether the person asked for output without colour (<https://no-color.org>).
+/// Whether the user asked for output without colours (<https://no-color.org>).
 pub fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// A screen that windows may go to.
+/// A screen for windows.
 #[derive(Clone, Debug)]
 pub enum Screen {
     Mac,
-    /// By the socket of its compositor.
+    /// The socket of the compositor.
     Wayland(PathBuf),
-    /// By what `DISPLAY` says.
+    /// The value of `DISPLAY`.
     X(String),
 }
 
-/// Returns the screens that windows go to here, the one that programs try first at the front.
+/// Returns the screens of this machine, in the order in which programs try them.
 pub fn screens() -> Vec<Screen> {
     if cfg!(target_os = "macos") {
         return vec![Screen::Mac];
@@ -88,27 +87,27 @@ pub fn screens() -> Vec<Screen> {
     wayland.into_iter().chain(non_empty("DISPLAY").map(Screen::X)).collect()
 }
 
-/// Returns the width of the screen that `COLUMNS` claims, for output that is cut to it.
+/// Returns the width of the screen in `COLUMNS`.
 pub fn columns() -> Option<usize> {
     std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
 }
 
-/// Returns the programs of `$PATH` that could be `program`, in order.
+/// Returns the first executable file of this name in the folders of `$PATH`.
 pub fn find_in_path(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|file| is_program(file))
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|file| is_executable(file))
 }
 
-/// Returns all variables as they are now. Whoever gives them on gives only what is on a list of theirs.
+/// Returns all variables. Callers must pass on only the variables on their own allow-list.
 pub fn snapshot() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
-fn is_program(file: &Path) -> bool {
+fn is_executable(file: &Path) -> bool {
     rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok() && file.is_file()
 }
 
-/// Returns the absolute path that a variable holds.
+/// Returns the absolute path in a variable.
 pub(super) fn path(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

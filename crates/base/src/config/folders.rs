@@ -5,31 +5,31 @@ use std::path::{Path, PathBuf};
 /// A folder that is read. Earlier roots win over later ones.
 #[derive(Clone, Debug)]
 pub struct Root {
-    /// What a person reads: `project`, `user`, `bundled`, or the folder as it was named.
+    /// Shown to users: `project`, `user`, `bundled`, or the folder as it was named.
     pub label: String,
-    /// `None` for what is compiled into the binary.
+    /// `None` for files that are compiled in.
     pub folder: Option<PathBuf>,
-    /// The standing folders need not exist; one that was named by hand should.
+    /// Whether a missing folder is not a problem.
     pub may_be_absent: bool,
 }
 
 impl Root {
-    /// Makes a root of a folder that a person named.
+    /// Creates a root of a folder that the user named.
     pub fn named(folder: PathBuf) -> Self {
         Self { label: folder.display().to_string(), folder: Some(folder), may_be_absent: false }
     }
 
-    /// Makes a root of a folder that `config.toml` names; a relative one is below `home`.
+    /// Creates a root of a folder in `config.toml`; a relative one is below `home`.
     pub(super) fn configured(folder: PathBuf, home: &Path) -> Self {
         Self { folder: Some(home.join(&folder)), ..Self::named(folder) }
     }
 
-    /// Makes a root of a folder that is always looked at.
-    pub fn standing(label: &str, folder: impl AsRef<Path>) -> Self {
+    /// Creates a root of a folder that may be absent.
+    pub fn optional(label: &str, folder: impl AsRef<Path>) -> Self {
         Self { label: label.to_owned(), folder: Some(folder.as_ref().to_owned()), may_be_absent: true }
     }
 
-    /// Makes the root of what is compiled in.
+    /// Creates the root of the files that are compiled in.
     pub fn bundled() -> Self {
         Self { label: "bundled".to_owned(), folder: None, may_be_absent: true }
     }

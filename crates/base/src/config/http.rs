@@ -8,14 +8,14 @@ use super::error::Error;
 use super::switch::Switch;
 use super::table::{Notation, Plain, Seconds};
 
-/// The proof that `/mcp` and the console ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Auth {
-    /// A bearer token for `/mcp`, a login cookie for the console.
-    Token,
-    /// No proof; for loopback only.
-    None,
+crate::named_enum! {
+    /// The authentication of `/mcp` and the console.
+    Auth {
+        /// A bearer token for `/mcp`, a login cookie for the console.
+        Token = "token",
+        /// No authentication; for loopback only.
+        None = "none",
+    }
 }
 
 /// `ADDRESS:PORT`, or `off`.
@@ -51,7 +51,7 @@ super::table::settings! {
         session_idle: Duration = Duration::from_mins(30), session_idle_seconds as Seconds;
     }
     others {
-        /// Whether the address is the default, so that another port would do as well.
+        /// Whether the address is the default, so that another port may be used.
         default_address: bool = true;
     }
 }

@@ -4,45 +4,29 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::table::{Days, Plain};
 
-/// Where lines pass between this program and another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Edge {
-    /// `codex app-server` or `codex mcp-server`, which the hub talks with.
-    Codex,
-    /// A client of `/mcp`.
-    Http,
-    /// The command line of an agent that a task was handed to.
-    Runner,
-    /// A client of the hub's socket.
-    Socket,
-    /// A client on stdin and stdout.
-    Stdio,
-    /// Two strangers with `adjutant tap` between them; recorded because that was asked for.
-    Tap,
-}
-
-impl Edge {
-    /// The word in the file's name and on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Codex => "codex",
-            Self::Http => "http",
-            Self::Runner => "runner",
-            Self::Socket => "socket",
-            Self::Stdio => "stdio",
-            Self::Tap => "tap",
-        }
+crate::named_enum! {
+    /// The kind of a recorded connection.
+    Edge {
+        /// The hub and `codex app-server` or `codex mcp-server`.
+        Codex = "codex",
+        /// A client of `/mcp`.
+        Http = "http",
+        /// The hub and the runner of a task.
+        Runner = "runner",
+        /// A client of the hub's socket.
+        Socket = "socket",
+        /// A client on stdin and stdout.
+        Stdio = "stdio",
+        /// A client and a server with `adjutant tap` between them; always recorded.
+        Tap = "tap",
     }
 }
 
 impl fmt::Display for Edge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(self.name())
     }
 }
 
@@ -53,7 +37,7 @@ super::table::settings! {
         /// Connections that are recorded.
         record: Vec<Edge> = vec![Edge::Codex], record as Plain;
         /// Maximum bytes of one recording.
-        largest: u64 = 64 << 20, max_recording_bytes as Plain;
+        max_recording_bytes: u64 = 64 << 20, max_recording_bytes as Plain;
         /// Maximum bytes of all recordings.
         keep_bytes: u64 = 512 << 20, keep_bytes as Plain;
         /// Number of recordings that are kept.

@@ -48,11 +48,11 @@ super::table::settings! {
         /// Folders of prompts; the first folder with a name wins.
         roots: Vec<Root> = Vec::new(), folders as Folders;
         /// Maximum bytes of one prompt file.
-        largest_file: usize = 256 * 1024, max_file_bytes as Plain;
+        max_file_bytes: usize = 256 * 1024, max_file_bytes as Plain;
         /// Maximum bytes of one expanded prompt.
-        largest_expansion: usize = 4 * 1024 * 1024, max_expansion_bytes as Plain;
+        max_expansion_bytes: usize = 4 * 1024 * 1024, max_expansion_bytes as Plain;
         /// Maximum number of files in one folder.
-        most_files: usize = 20_000, max_files as Plain;
+        max_files: usize = 20_000, max_files as Plain;
     }
     others {}
 }
@@ -61,9 +61,9 @@ impl PromptsConfig {
     /// Returns what a prompt and an expansion may cost.
     pub fn limits(&self) -> Limits {
         Limits {
-            file: self.largest_file,
-            expansion: self.largest_expansion,
-            files: self.most_files,
+            file: self.max_file_bytes,
+            expansion: self.max_expansion_bytes,
+            files: self.max_files,
             depth: MAX_DEPTH,
         }
     }
@@ -72,6 +72,6 @@ impl PromptsConfig {
     ///
     /// A prompt file starts no process, so a project's prompts need no trust question.
     pub fn enter_workspace(&mut self, folder: &Path) {
-        self.roots.insert(0, Root::standing("project", folder.join(".adjutant").join("prompts")));
+        self.roots.insert(0, Root::optional("project", folder.join(".adjutant").join("prompts")));
     }
 }

@@ -1,4 +1,4 @@
-//! Settings of the domain `questions`: limits of a question, and how long it and its asker wait.
+//! Settings of the domain `questions`: limits, timeouts and retention.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,9 +11,9 @@ super::table::settings! {
     #[derive(Clone, Debug)]
     pub struct QuestionsConfig, file File, section "questions" {
         /// Maximum bytes of a question's text.
-        largest_message: usize = 64 * 1024, max_message_bytes as Plain;
+        max_message_bytes: usize = 64 * 1024, max_message_bytes as Plain;
         /// Maximum number of options of one question.
-        most_options: usize = 100, max_options as Plain;
+        max_options: usize = 100, max_options as Plain;
         /// Maximum number of pending questions of one client.
         pending_per_client: u32 = 50, pending_per_client as Plain;
         /// Maximum number of pending questions of all clients.
@@ -21,31 +21,31 @@ super::table::settings! {
         /// Default minutes until a question expires.
         timeout: Duration = Duration::from_hours(24), timeout_minutes as PositiveMinutes;
         /// Maximum minutes until a question expires that a client may ask for.
-        longest_timeout: Duration = Duration::from_hours(7 * 24), max_timeout_minutes as PositiveMinutes;
+        max_timeout: Duration = Duration::from_hours(7 * 24), max_timeout_minutes as PositiveMinutes;
         /// Days that a decided question is kept in the history.
         keep: Duration = Duration::from_hours(90 * 24), keep_days as PositiveDays;
         /// Milliseconds for which an answer can be undone before it is sent.
         undo: Duration = Duration::from_secs(3), undo_milliseconds as Milliseconds;
         /// Seconds that a question stays pending after its client has disconnected.
-        gone_grace: Duration = Duration::from_mins(10), disconnect_grace_seconds as Seconds;
+        disconnect_grace: Duration = Duration::from_mins(10), disconnect_grace_seconds as Seconds;
         /// Seconds without a request after which a client without a session is shown as no longer waiting.
-        silent: Duration = Duration::from_mins(5), silent_seconds as PositiveSeconds;
+        silence_timeout: Duration = Duration::from_mins(5), silent_seconds as PositiveSeconds;
         /// Seconds that a call waits for the answer before it returns a ticket.
-        patience: Duration = Duration::from_secs(50), wait_seconds as Seconds;
+        wait_timeout: Duration = Duration::from_secs(50), wait_seconds as Seconds;
         /// `wait_seconds` for clients whose name begins so.
-        patience_of: BTreeMap<String, Duration> = BTreeMap::new(), wait_seconds_by_client as Clients;
+        wait_timeout_by_client: BTreeMap<String, Duration> = BTreeMap::new(), wait_seconds_by_client as Clients;
         /// Clients whose own forms show questions as well.
         in_client: Vec<String> = Vec::new(), ask_in_client as Clients;
     }
     others {
         /// Bytes of a title.
-        largest_title: usize = 300;
+        max_title_bytes: usize = 300;
         /// Fields of one question.
-        most_fields: usize = 20;
+        max_fields: usize = 20;
         /// Bytes of an option's label or value.
-        largest_option: usize = 2 * 1024;
+        max_option_bytes: usize = 2 * 1024;
         /// Bytes of an answer's text or a note.
-        largest_answer: usize = 64 * 1024;
+        max_answer_bytes: usize = 64 * 1024;
         /// The file with the verifier of the approval passphrase; `None` for a process without a home.
         passphrase: Option<PathBuf> = None;
     }

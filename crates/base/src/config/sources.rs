@@ -41,13 +41,13 @@ impl SettingSources {
         }
     }
 
-    /// Returns the keys whose values in the file differ from those at the start, and which count only from the next
-    /// start on: not the switches of toolsets, and not what a flag decides.
+    /// Returns the keys whose values in the file differ from those at the start and take effect at the next start. Switches
+    /// of toolsets and keys with a flag are left out.
     pub(super) fn pending_restart(&self, now: &BTreeMap<String, String>) -> Vec<String> {
-        let overruled = |key: &str| self.flags.iter().any(|(set, _)| *set == key);
+        let has_flag = |key: &str| self.flags.iter().any(|(set, _)| *set == key);
         let keys: BTreeSet<&String> = self.file.keys().chain(now.keys()).collect();
         let differ = keys.into_iter().filter(|key| self.file.get(*key) != now.get(*key));
-        differ.filter(|key| !toolsets::counts_at_once(key) && !overruled(key)).cloned().collect()
+        differ.filter(|key| !toolsets::takes_effect_at_once(key) && !has_flag(key)).cloned().collect()
     }
 }
 

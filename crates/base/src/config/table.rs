@@ -2,8 +2,8 @@
 //!
 //! A setting's key, type, notation, default and sentence are written once. From them come the field of the
 //! configuration, the keys that the file may have, the effective value that `/settings` shows, and
-//! `docs/configuration.md`. A changed setting counts from the next start, but for the sections in
-//! [`super::toolsets::counts_at_once`].
+//! `docs/configuration.md`. A changed setting takes effect at the next start, but for the sections in
+//! [`super::toolsets::takes_effect_at_once`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::Error;
 
-/// Shown in place of a value that must stay secret, because everybody with a login can read the console.
+/// Text in place of a secret value, because everybody with a login can read the console.
 pub(super) const SECRET: &str = "set, not shown";
 
 /// A setting with its effective value.
@@ -34,14 +34,14 @@ impl Row {
     }
 }
 
-/// The way in which a value of type `T` is written in `config.toml`.
+/// The notation of a value of type `T` in `config.toml`.
 pub(super) trait Notation<T> {
     type Written: DeserializeOwned;
 
-    /// Checks what the file says; relative paths are below `home`.
+    /// Validates the written value; relative paths are below `home`.
     fn read(written: Self::Written, home: &Path) -> Result<T, Error>;
 
-    /// Renders a value for readers of the settings; secrets are left out.
+    /// Renders a value for the settings page; secrets are left out.
     fn show(value: &T) -> String;
 }
 
@@ -50,7 +50,7 @@ pub(super) fn to_toml(value: &impl Serialize) -> String {
     toml::Value::try_from(value).map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// A value that is written as it is.
+/// A value whose written form is its serde form.
 pub(super) struct Plain;
 
 impl<T: Serialize + DeserializeOwned> Notation<T> for Plain {
@@ -80,8 +80,8 @@ impl Notation<u32> for AtLeastOne {
     }
 }
 
-/// A whole number of units of `UNIT` milliseconds, at least `LEAST` of them.
-pub(super) struct Span<const UNIT: u64, const LEAST: u64>;
+/// A whole number of units of `UNIT` milliseconds, at least `MIN` of them.
+pub(super) struct Span<const UNIT: u64, const MIN: u64>;
 
 pub(super) type Milliseconds = Span<1, 0>;
 pub(super) type Seconds = Span<1000, 0>;
@@ -95,11 +95,11 @@ const MILLIS_PER_DAY: u64 = 24 * 60 * 60 * 1000;
 /// The longest span in milliseconds. A longer one could not be added to an instant.
 const MAX_SPAN: u64 = 100_000 * MILLIS_PER_DAY;
 
-impl<const UNIT: u64, const LEAST: u64> Notation<Duration> for Span<UNIT, LEAST> {
+impl<const UNIT: u64, const MIN: u64> Notation<Duration> for Span<UNIT, MIN> {
     type Written = u64;
 
     fn read(written: u64, _home: &Path) -> Result<Duration, Error> {
-        Ok(Duration::from_millis(written.max(LEAST).saturating_mul(UNIT).min(MAX_SPAN)))
+        Ok(Duration::from_millis(written.max(MIN).saturating_mul(UNIT).min(MAX_SPAN)))
     }
 
     fn show(value: &Duration) -> String {
@@ -121,7 +121,7 @@ impl Notation<Option<Duration>> for Seconds {
     }
 }
 
-/// Beginnings of clients' names, which are compared in lower case.
+/// Prefixes of client names, which are compared in lower case.
 pub(super) struct Clients;
 
 impl Notation<Vec<String>> for Clients {
@@ -136,7 +136,7 @@ impl Notation<Vec<String>> for Clients {
     }
 }
 
-/// Seconds by the beginning of a client's name.
+/// Seconds by the prefix of a client's name.
 impl Notation<BTreeMap<String, Duration>> for Clients {
     type Written = BTreeMap<String, u64>;
 
@@ -198,7 +198,7 @@ macro_rules! settings {
         }
 
         impl $File {
-            /// Puts what the file says into `config`; relative paths are below `home`.
+            /// Applies the section to `config`; relative paths are below `home`.
             pub(in crate::config) fn apply(
                 self,
                 config: &mut $Config,

@@ -1,52 +1,37 @@
 //! Settings of toolsets: switches for all clients, and for clients by their name.
 //!
 //! `[toolsets]` switches a toolset off for all. `[clients.NAME]` narrows the toolsets of clients whose own name begins with
-//! NAME. A client chooses its name itself, so this spares a model the tools that it does not need, and protects nothing.
+//! NAME. A client chooses its name itself, so this spares a model the tools that it does not need, and is not a security
+//! boundary.
 
 use std::collections::BTreeMap;
 
 use super::table::{Row, to_toml};
 
-/// A toolset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Toolset {
-    Agents,
-    Assistant,
-    Codex,
-    Questions,
-    Prompts,
-}
-
-impl Toolset {
-    /// Every toolset, in the order of lists and help.
-    pub const ALL: [Self; 5] = [Self::Prompts, Self::Agents, Self::Questions, Self::Assistant, Self::Codex];
-
-    /// The word for it in `config.toml`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Agents => "agents",
-            Self::Assistant => "assistant",
-            Self::Codex => "codex",
-            Self::Questions => "questions",
-            Self::Prompts => "prompts",
-        }
+crate::named_enum! {
+    /// A toolset, in the order of lists and help.
+    Toolset {
+        Prompts = "prompts",
+        Agents = "agents",
+        Questions = "questions",
+        Assistant = "assistant",
+        Codex = "codex",
     }
 }
 
 /// The switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolsetsConfig {
-    /// Off for everybody.
+    /// Toolsets that are off for all clients.
     pub off: Vec<Toolset>,
-    /// The beginning of a client's name in lower case, and the toolsets it has; the longest one that fits counts.
+    /// Prefix of a client's name in lower case, and the toolsets of such clients; the longest prefix counts.
     pub clients: Vec<(String, Vec<Toolset>)>,
 }
 
 impl ToolsetsConfig {
     /// Returns the switches with their values.
     pub(super) fn rows(&self) -> Vec<Row> {
-        let all = Toolset::ALL.into_iter().map(|toolset| {
+        let all = Toolset::ALL.iter().copied().map(|toolset| {
             let on = !self.off.contains(&toolset);
             let about = "Whether clients of all toolsets have this one.";
             Row::new("toolsets", toolset.name(), on.to_string(), about)
@@ -58,12 +43,12 @@ impl ToolsetsConfig {
         all.chain(narrowed).collect()
     }
 
-    /// Whether a client that calls itself `client` has `toolset`; one without a name has what all have.
+    /// Whether a client named `client` has `toolset`. A client without a name has every toolset that is not off.
     pub fn has(&self, toolset: Toolset, client: &str) -> bool {
         let client = client.to_ascii_lowercase();
-        let fits = self.clients.iter().filter(|(name, _)| client.starts_with(name.as_str()));
-        let own = fits.max_by_key(|(name, _)| name.len());
-        !self.off.contains(&toolset) && own.is_none_or(|(_, toolsets)| toolsets.contains(&toolset))
+        let matching = self.clients.iter().filter(|(name, _)| client.starts_with(name.as_str()));
+        let narrowed = matching.max_by_key(|(name, _)| name.len());
+        !self.off.contains(&toolset) && narrowed.is_none_or(|(_, toolsets)| toolsets.contains(&toolset))
     }
 }
 
@@ -80,13 +65,13 @@ super::table::table! {
 
 /// Combines both sections.
 pub(super) fn read(toolsets: &File, clients: impl IntoIterator<Item = (String, Client)>) -> ToolsetsConfig {
-    let off = Toolset::ALL.into_iter().filter(|toolset| toolsets.get(toolset) == Some(&false));
+    let off = Toolset::ALL.iter().copied().filter(|toolset| toolsets.get(toolset) == Some(&false));
     let clients = clients.into_iter().map(|(name, client)| (name.to_ascii_lowercase(), client.toolsets));
     ToolsetsConfig { off: off.collect(), clients: clients.collect() }
 }
 
-/// Returns whether a change of this key counts at once; of every other key it counts from the next start on.
-pub(super) fn counts_at_once(key: &str) -> bool {
+/// Whether a change of this key takes effect at once and not at the next start.
+pub(super) fn takes_effect_at_once(key: &str) -> bool {
     key.starts_with("toolsets.") || key.starts_with("clients.")
 }
 
@@ -95,7 +80,7 @@ mod tests {
     use super::{Toolset, ToolsetsConfig};
 
     #[test]
-    fn the_longest_name_that_fits_counts_and_off_is_off() {
+    fn the_longest_prefix_counts_and_off_is_off() {
         let config = ToolsetsConfig {
             off: vec![Toolset::Codex],
             clients: vec![
@@ -104,11 +89,8 @@ mod tests {
             ],
         };
         let toolsets = |client: &str| -> Vec<&str> {
-            Toolset::ALL
-                .into_iter()
-                .filter(|toolset| config.has(*toolset, client))
-                .map(Toolset::name)
-                .collect()
+            let all = Toolset::ALL.iter().copied();
+            all.filter(|toolset| config.has(*toolset, client)).map(Toolset::name).collect()
         };
         assert_eq!(toolsets("Claude-Code 2"), ["questions"]);
         assert_eq!(toolsets("claude-ai"), ["prompts"]);

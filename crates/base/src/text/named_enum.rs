@@ -1,25 +1,25 @@
 //! Enums whose variants have the same name in rows, in JSON and on the command line.
 
-/// Defines an enum whose variants have a word each, with `ALL`, `name` and `from_name`, and serde by the word.
+/// Defines an enum whose variants have names, with `ALL`, `name`, `from_name`, and serde by name.
 #[macro_export]
 macro_rules! named_enum {
-    ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $variant_name:literal),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-        pub enum $name { $($(#[$of])* #[serde(rename = $word)] $variant),* }
+        pub enum $name { $($(#[$variant_doc])* #[serde(rename = $variant_name)] $variant),* }
 
         impl $name {
-            /// Every one, in order.
+            /// Every variant, in order.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Returns its word.
+            /// Returns the name of the variant.
             pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $word),* }
+                match self { $(Self::$variant => $variant_name),* }
             }
 
-            /// Reads a word; `None` for one that is none of these.
-            pub fn from_name(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.name() == word)
+            /// Returns the variant of a name; `None` for an unknown name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|variant| variant.name() == name)
             }
         }
     };

@@ -1,13 +1,13 @@
-//! Names of prompts and agents: their syntax, and suggestions for a mistyped name.
+//! Names of prompts and agents: valid names made of other names, and suggestions for a mistyped name.
 
-/// How many candidates are offered.
-const OFFERED: usize = 3;
+/// Number of names that are suggested.
+const MAX_SUGGESTIONS: usize = 3;
 /// Longer names are not compared: the work per candidate is the product of both lengths.
 const MAX_LEN: usize = 64;
 
-/// Returns the nearest name that our name rule allows: lower case, every other run of characters a
-/// `-`; empty if nothing of it can stay.
-pub fn own_name(foreign: &str) -> String {
+/// Returns the nearest valid name: in lower case, and with a `-` for every run of other characters. It is empty if no
+/// character is valid.
+pub fn to_valid_name(foreign: &str) -> String {
     let segments = foreign.split('/').map(|segment| {
         let mut name = String::new();
         for c in segment.chars().flat_map(char::to_lowercase) {
@@ -24,33 +24,34 @@ pub fn own_name(foreign: &str) -> String {
 
 /// Returns up to three of `names` that are close to `wanted`, the closest first.
 ///
-/// Close means: equal but for letter case, the same last part of the path, or an edit distance of at most a
-/// third of the name. Takes time in the number of names, times a constant.
+/// A name is close if it differs only in letter case, if the last part of its path is the same, or if its edit distance
+/// is at most a third of the name.
 pub fn near_names<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let wanted = wanted.trim().trim_start_matches([':', '/', '!']).to_lowercase();
     let length = wanted.chars().count();
     if length == 0 || length > MAX_LEN {
         return Vec::new();
     }
-    let most = length.div_ceil(3).max(1);
+    let max_distance = length.div_ceil(3).max(1);
     let mut close: Vec<(usize, &str)> = names
         .filter_map(|name| {
             let candidate = name.to_lowercase();
             let last = candidate.rsplit('/').next().unwrap_or(&candidate);
-            let distance = if last == wanted { 0 } else { distance_within(&wanted, &candidate, most)? };
+            let distance =
+                if last == wanted { 0 } else { distance_within(&wanted, &candidate, max_distance)? };
             Some((distance, name))
         })
         .collect();
     close.sort_unstable();
-    close.into_iter().take(OFFERED).map(|(_, name)| name.to_owned()).collect()
+    close.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name.to_owned()).collect()
 }
 
 /// Returns the number of single-letter edits (insert, delete, replace, swap of neighbours) between two texts,
-/// or `None` if it is more than `most`.
-fn distance_within(one: &str, other: &str, most: usize) -> Option<usize> {
+/// or `None` if there are more than `max_distance`.
+fn distance_within(one: &str, other: &str, max_distance: usize) -> Option<usize> {
     let one: Vec<char> = one.chars().collect();
-    let other: Vec<char> = other.chars().take(MAX_LEN + most + 1).collect();
-    if one.len().abs_diff(other.len()) > most {
+    let other: Vec<char> = other.chars().take(MAX_LEN + max_distance + 1).collect();
+    if one.len().abs_diff(other.len()) > max_distance {
         return None;
     }
     let mut before = vec![0; other.len() + 1];
@@ -67,7 +68,7 @@ fn distance_within(one: &str, other: &str, most: usize) -> Option<usize> {
         }
         before = std::mem::replace(&mut above, current);
     }
-    Some(above[other.len()]).filter(|distance| *distance <= most)
+    Some(above[other.len()]).filter(|distance| *distance <= max_distance)
 }
 
 #[cfg(test)]
@@ -75,7 +76,7 @@ mod tests {
     use super::{distance_within, near_names};
 
     #[test]
-    fn offers_what_was_meant() {
+    fn the_intended_name_is_suggested() {
         let names = ["research", "summarize", "team/review", "critique", "search"];
         let near = |wanted: &str| near_names(wanted, names.into_iter());
         assert_eq!(near("reserach"), ["research", "search"]);

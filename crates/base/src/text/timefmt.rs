@@ -2,37 +2,29 @@
 
 use std::time::{Duration, SystemTime};
 
+use jiff::Timestamp;
+
 const DAY: u64 = 86_400;
 
-/// Returns the instant that many milliseconds after 1970; one before it counts as 1970.
+/// Returns the instant this many milliseconds after 1970; an instant before 1970 counts as 1970.
 pub fn instant(millis: i64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }
 
-/// Returns the milliseconds from 1970 to an instant; one before it counts as 1970.
+/// Returns the milliseconds from 1970 to an instant; an instant before 1970 counts as 1970.
 pub fn millis(at: SystemTime) -> i64 {
     let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Returns an instant in RFC 3339. The date is counted in eras of 400 years that begin in March, so that the
-/// leap day is a year's last and needs no case of its own.
+/// Returns an instant in RFC 3339; an instant before 1970 counts as 1970.
 pub fn stamp(at: SystemTime) -> String {
-    let seconds = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-    let (days, second) = (seconds / DAY + 719_468, seconds % DAY);
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
+    Timestamp::from_second(millis(at) / 1000).unwrap_or(Timestamp::MAX).to_string()
 }
 
-/// Returns a length of time in its largest unit.
-pub fn span(length: Duration) -> String {
-    let seconds = length.as_secs();
+/// Returns a duration in its largest unit.
+pub fn span(duration: Duration) -> String {
+    let seconds = duration.as_secs();
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min", seconds / 60),
@@ -41,7 +33,7 @@ pub fn span(length: Duration) -> String {
     }
 }
 
-/// Reads whole seconds, or a number with `s`, `m`, `min` or `h`; `None` for anything else.
+/// Parses whole seconds, or a number with `s`, `m`, `min` or `h`; `None` for other text.
 pub fn read_span(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text[digits.len()..].trim() {
@@ -78,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_read_with_their_unit() {
+    fn spans_are_parsed_with_their_unit() {
         let read = |text| read_span(text).map(|length| length.as_secs());
         assert_eq!(
             (read("90"), read("90s"), read("10 min"), read("2h")),

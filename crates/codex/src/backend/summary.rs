@@ -1,10 +1,12 @@
 //! Short summaries of notifications.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde_json::Value;
 
 use super::super::approval::shown;
+use adjutant_base::text::clip;
 
 /// Characters of a summary.
 const MAX_CHARS: usize = 512;
@@ -38,13 +40,9 @@ pub(super) fn of_event(message: &Value) -> String {
 }
 
 fn shorten(text: &str, cut: bool) -> String {
-    if text.len() <= MAX_CHARS && !cut {
-        return text.to_owned();
-    }
-    match text.char_indices().nth(MAX_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None if cut => format!("{text}…"),
-        None => text.to_owned(),
+    match clip::chars(text, MAX_CHARS) {
+        Cow::Borrowed(text) if cut => format!("{text}…"),
+        clipped => clipped.into_owned(),
     }
 }
 

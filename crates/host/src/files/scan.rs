@@ -20,6 +20,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{FileFormat, Problem, Source};
 use adjutant_base::config::folders::{Limits, Root};
+use adjutant_base::text::hex;
 use resolve_beneath::Target;
 
 /// A file whose last change is younger than this when it is read may change again without a new time stamp,
@@ -374,7 +375,7 @@ fn understood<K: FileFormat>(kind: &K, root: usize, source: Source, bytes: &[u8]
         return Found::Fault("the file is not UTF-8".to_owned());
     };
     let digest = digest_of(bytes);
-    match kind.read(root, source, text, shown(&digest)) {
+    match kind.read(root, source, text, format!("sha256:{}", hex::encode(&digest))) {
         Ok(item) => Found::Read(item, digest),
         Err(reason) => Found::Fault(reason),
     }
@@ -382,17 +383,6 @@ fn understood<K: FileFormat>(kind: &K, root: usize, source: Source, bytes: &[u8]
 
 fn digest_of(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
-}
-
-/// Returns a digest as `sha256:` and hex digits.
-fn shown(digest: &[u8; 32]) -> String {
-    use std::fmt::Write as _;
-    let mut text = String::with_capacity(7 + 64);
-    text.push_str("sha256:");
-    for byte in digest {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 /// Says what went wrong, as it reads behind "the file" or "the folder"; without a path.

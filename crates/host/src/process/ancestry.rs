@@ -1,60 +1,60 @@
-//! Whose descendant a process is. What a supervisor started stays below it, so the table of processes tells a run's
-//! own processes from strangers, whatever variables they dropped.
+//! Ancestors of processes. Processes of a run stay below their supervisor, so the process table identifies them even if
+//! they dropped all variables.
 
 use rustix::process::{Pid, getpid};
 
 use super::MARK;
-use super::descendants::look;
+use super::descendants::read_process;
 
-/// Generations that are looked at; deeper than any real tree.
-const DEEPEST: usize = 1_000;
+/// Maximum generations; deeper than any real tree.
+const MAX_GENERATIONS: usize = 1_000;
 
-/// What the table of processes says of one.
+/// The ancestors of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ancestry {
-    /// There is no such table here.
+    /// The system has no process table.
     Unknown,
-    /// There is no process of that number any more.
-    Gone,
+    /// There is no process with this id.
+    NoProcess,
     /// The process itself, its parent, and so on.
     Above(Vec<u32>),
 }
 
-/// Looks up the line of a process.
+/// Returns the ancestors of a process.
 pub fn ancestry(pid: u32) -> Ancestry {
-    if look(getpid()).is_none() {
+    if read_process(getpid()).is_none() {
         return Ancestry::Unknown;
     }
     let mut line = Vec::new();
     let mut next = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    while let Some(process) = next.and_then(look)
-        && line.len() < DEEPEST
+    while let Some(process) = next.and_then(read_process)
+        && line.len() < MAX_GENERATIONS
     {
         line.push(process.pid.as_raw_nonzero().get().unsigned_abs());
         next = Pid::from_raw(process.parent);
     }
-    if line.is_empty() { Ancestry::Gone } else { Ancestry::Above(line) }
+    if line.is_empty() { Ancestry::NoProcess } else { Ancestry::Above(line) }
 }
 
-/// Returns the process that started another, or that adopted it.
+/// Returns the parent of a process.
 pub fn parent(pid: u32) -> Option<u32> {
-    let process = look(Pid::from_raw(i32::try_from(pid).ok()?)?)?;
+    let process = read_process(Pid::from_raw(i32::try_from(pid).ok()?)?)?;
     u32::try_from(process.parent).ok()
 }
 
-/// Tells whether a process leads its session, as one in the background does. A session may have been started outside
-/// of the container that we run in; its leader has the number 0 here, which is no process to the calls that ask for one.
+/// Whether a process leads its session, as a process in the background does. The leader of a session that was started
+/// outside of this container has the id 0, which the system calls do not accept.
 pub fn leads_session(pid: u32) -> bool {
-    let process = i32::try_from(pid).ok().and_then(Pid::from_raw).and_then(look);
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw).and_then(read_process);
     process.is_some_and(|process| process.session == process.pid.as_raw_nonzero().get())
 }
 
-/// Returns what the program of a process calls itself, for a person; `None` when the process is gone.
+/// Returns the name of a process for display; `None` if it has ended.
 pub fn program(pid: u32) -> Option<String> {
     Some(std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned())
 }
 
-/// Tells whether a process was started within a run, of whatever hub: it carries the mark.
+/// Whether a process belongs to a run of any hub, by the mark in its environment.
 pub fn is_marked(pid: u32) -> bool {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let is_mark =
@@ -62,7 +62,7 @@ pub fn is_marked(pid: u32) -> bool {
     environment.split(|byte| *byte == 0).any(is_mark)
 }
 
-/// Counts the supervisors of any hub that this process runs below.
+/// Counts the supervisors among the ancestors of this process.
 pub fn supervisors_above() -> u32 {
     let Ancestry::Above(line) = ancestry(std::process::id()) else { return 0 };
     let supervises = |pid: &&u32| {

@@ -1,4 +1,4 @@
-//! The user's browser.
+//! Opens links in the user's browser.
 
 use std::io;
 use std::process::Stdio;
@@ -6,10 +6,10 @@ use std::process::Stdio;
 use super::child;
 use adjutant_base::config::env;
 
-/// Programs that open a link in the person's browser, first found first tried.
+/// Programs that open a link in a browser; the first installed one is used.
 const OPENERS: [&str; 5] = ["xdg-open", "open", "wslview", "sensible-browser", "x-www-browser"];
 
-/// Opens `link` in the person's browser. Fails when there is no program for that, or it says no.
+/// Opens `link` in the user's browser. Fails if no such program is installed, or if it fails.
 pub fn open_browser(link: &str) -> io::Result<()> {
     let program = OPENERS.iter().find_map(|name| env::find_in_path(name)).ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, format!("none of {} is installed", OPENERS.join(", ")))

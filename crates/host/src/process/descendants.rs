@@ -1,8 +1,7 @@
 //! The processes below a supervisor.
 //!
-//! A supervisor is a child subreaper: whatever its runner starts stays below it, in whatever session or group, and
-//! whoever of them dies. "None is left" is not read from a list, which may be old, but from the kernel, which says
-//! that this process has no children any more.
+//! A supervisor is a child subreaper: all descendants of its runner stay below it, in any session or group. That none is
+//! left is not read from a list, which may be outdated: the kernel reports that this process has no children.
 
 mod procfs;
 
@@ -11,16 +10,16 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait};
 
-pub(super) use procfs::{Process, all, carries, descendants, look};
+pub(super) use procfs::{Process, all, carries, descendants, read_process};
 
-/// Keeps every descendant of this process below it. Where the system has no such thing only the runner's group
-/// can be ended.
+/// Makes this process the parent of orphaned descendants. On a system without this feature only the group of the runner
+/// can be killed.
 pub(super) fn become_subreaper() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(getpid()));
 }
 
-/// Asks the kernel whether this process has any child. Children that are dead are buried on the way.
+/// Whether this process has no children, after dead ones are reaped.
 pub(super) fn has_no_children() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -31,24 +30,25 @@ pub(super) fn has_no_children() -> bool {
     }
 }
 
-/// Sends `signal` to everything that lives below this process and returns how many that were.
+/// Sends `signal` to all living descendants of this process and returns their number.
 pub(super) fn signal_descendants(signal: Signal) -> usize {
-    let living: Vec<Process> = descendants(getpid()).into_iter().filter(Process::lives).collect();
+    let living: Vec<Process> = descendants(getpid()).into_iter().filter(Process::is_alive).collect();
     signal_all(&living, signal);
     living.len()
 }
 
-/// Sends `signal` to each of these processes, if it is still the same one, and, where that is SIGKILL, to their
-/// groups: the kernel does a group at once, so that no member can start another in between.
+/// Sends `signal` to each of these processes that is still the same one. SIGKILL is sent to their groups first, because the
+/// kernel kills a group at once, so that no member can start a process in between.
 pub(super) fn signal_all(processes: &[Process], signal: Signal) {
     if signal == Signal::KILL {
-        // Not by asking for it: a group from outside of our container has the number 0, which those calls cannot tell.
-        let own = look(getpid()).map(|own| own.group);
+        // From the process table, because the system calls fail for a group from outside of this container, which is 0.
+        let own = read_process(getpid()).map(|own| own.group);
         let mut groups = BTreeSet::new();
         for process in processes {
             if Some(process.group) != own
                 && groups.insert(process.group)
-                && look(process.pid).is_some_and(|now| now.same(process) && now.group == process.group)
+                && read_process(process.pid)
+                    .is_some_and(|now| now.same(process) && now.group == process.group)
                 && let Some(group) = Pid::from_raw(process.group)
             {
                 let _ = kill_process_group(group, signal);
@@ -60,12 +60,12 @@ pub(super) fn signal_all(processes: &[Process], signal: Signal) {
     }
 }
 
-/// The handle is taken first and the process looked at again then: its number cannot go to another one in between.
+/// Opens a handle first and then checks the process, so that its id cannot be reused in between.
 #[cfg(target_os = "linux")]
 fn signal_one(process: &Process, signal: Signal) {
     use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
     match pidfd_open(process.pid, PidfdFlags::empty()) {
-        Ok(handle) if look(process.pid).is_some_and(|now| now.same(process)) => {
+        Ok(handle) if read_process(process.pid).is_some_and(|now| now.same(process)) => {
             let _ = pidfd_send_signal(handle, signal);
         }
         Ok(_) | Err(rustix::io::Errno::SRCH) => {}
@@ -80,7 +80,7 @@ fn signal_one(process: &Process, signal: Signal) {
     let _ = rustix::process::kill_process(process.pid, signal);
 }
 
-/// Returns the processor time of all children that were waited for.
+/// Returns the processor time of all reaped children.
 pub(super) fn children_cpu() -> Duration {
-    look(getpid()).map_or(Duration::ZERO, |own| own.children_cpu)
+    read_process(getpid()).map_or(Duration::ZERO, |own| own.children_cpu)
 }

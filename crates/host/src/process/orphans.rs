@@ -1,50 +1,82 @@
-//! Runs without a hub, found by their spool folders and the table of processes.
+//! Runs without a hub or without a supervisor: their search below a spool folder, and their end.
+//!
+//! When a supervisor is killed, the kernel kills the process of its runner. Other processes of the run are found by the
+//! mark in their environment, by their session, or by their parent.
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Signal, getpid};
 
-use super::orphan_cleanup;
-use super::protocol::{LOCK, RECORD};
-use super::reattach::supervisor_of;
+use super::descendants::{self, Process};
+use super::protocol::{LOCK, OUTCOME, RECORD, Record};
+use super::run::Outcome;
+use super::{MARK, supervisor};
 
-/// How deep below the spool a run's folder lies: a task's folder, then the run's.
-const DEPTH: usize = 3;
-/// Folders that are looked at; a spool holds some thousands when nobody ever tidied it.
+/// Time for a supervisor to end after it closed its pipe, and for killed processes to end.
+const KILL_TIMEOUT: Duration = Duration::from_secs(15);
+/// Depth of the folders of runs below the spool: the folder of a task, then the folder of the run.
+const MAX_DEPTH: usize = 3;
+/// Maximum folders that are searched; a spool without pruning has some thousands.
 const MAX_FOLDERS: usize = 20_000;
 
-/// A run that has not ended in order.
+/// A run without an outcome.
 #[derive(Debug)]
 pub struct Orphan {
     /// Its spool folder.
     pub folder: PathBuf,
-    /// Whether its supervisor lives; then it is none, if a hub listens to it.
+    /// Whether the supervisor is alive. If a hub is connected to it as well, the run is not an orphan.
     pub is_supervised: bool,
-    /// What lives of a run without a supervisor.
+    /// Number of living processes of a run without a supervisor.
     pub processes: u32,
 }
 
-/// Finds the runs below `spool` that have not ended, and what lives of them. Blocks on the disk.
+/// Returns the runs below `spool` without an outcome. Blocks on the disk.
 pub fn orphans(spool: &Path) -> Vec<Orphan> {
-    runs(spool).into_iter().filter_map(look).collect()
+    let orphan = |folder: PathBuf| {
+        if read_outcome(&folder).is_some() {
+            return None;
+        }
+        let lock = OpenOptions::new().read(true).open(folder.join(LOCK)).ok()?;
+        let is_supervised = flock(&lock, FlockOperation::NonBlockingLockShared).is_err();
+        let members = || read_record(&folder).map_or(0, |record| members(&record).len());
+        let processes = if is_supervised { 0 } else { u32::try_from(members()).unwrap_or(u32::MAX) };
+        Some(Orphan { folder, is_supervised, processes })
+    };
+    runs(spool).into_iter().filter_map(orphan).collect()
 }
 
-/// Tells whether a run below `spool` goes on, without a look at any process. Blocks on the disk.
+/// Whether a run below `spool` has a living supervisor. Reads no process table. Blocks on the disk.
 pub fn has_runs(spool: &Path) -> bool {
     runs(spool).iter().any(|folder| supervisor_of(folder).is_some())
+}
+
+/// Kills the processes of a run whose supervisor was killed. Returns how many of them survive.
+pub fn end_orphans(folder: &Path) -> u32 {
+    finish_orphan(folder).processes_left
+}
+
+/// Returns the supervisor of a running run.
+pub fn supervisor_of(spool: &Path) -> Option<u32> {
+    let lock = OpenOptions::new().read(true).open(spool.join(LOCK)).ok()?;
+    // A free lock means that the supervisor has ended, and its process id may be reused.
+    flock(&lock, FlockOperation::NonBlockingLockShared).err()?;
+    read_record(spool).and_then(|record| u32::try_from(record.supervisor).ok())
 }
 
 /// Returns the folders of the runs below `spool`.
 fn runs(spool: &Path) -> Vec<PathBuf> {
     let mut open = vec![(spool.to_owned(), 0)];
     let mut found = Vec::new();
-    let mut seen = 0;
+    let mut searched = 0;
     while let Some((folder, depth)) = open.pop() {
-        seen += 1;
+        searched += 1;
         if folder.join(RECORD).exists() {
             found.push(folder);
-        } else if depth < DEPTH && seen < MAX_FOLDERS {
+        } else if depth < MAX_DEPTH && searched < MAX_FOLDERS {
             let Ok(entries) = std::fs::read_dir(&folder) else { continue };
             let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
             open.extend(folders.map(|entry| (entry.path(), depth + 1)));
@@ -53,17 +85,70 @@ fn runs(spool: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn look(folder: PathBuf) -> Option<Orphan> {
-    if orphan_cleanup::read_outcome(&folder).is_some() {
-        return None;
-    }
-    let lock = OpenOptions::new().read(true).open(folder.join(LOCK)).ok()?;
-    let is_supervised = flock(&lock, FlockOperation::NonBlockingLockShared).is_err();
-    let processes = if is_supervised { 0 } else { orphan_cleanup::count(&folder) };
-    Some(Orphan { folder, is_supervised, processes })
+/// Returns the outcome of a run, if its supervisor recorded one.
+pub(super) fn read_outcome(spool: &Path) -> Option<Outcome> {
+    serde_json::from_slice(&std::fs::read(spool.join(OUTCOME)).ok()?).ok()
 }
 
-/// Ends what a killed supervisor left of the run in `folder`, and returns how much of it could not be ended.
-pub fn end_orphans(folder: &Path) -> u32 {
-    orphan_cleanup::settle(folder).processes_left
+/// Returns the record that the supervisor wrote at the start of a run.
+fn read_record(spool: &Path) -> Option<Record> {
+    serde_json::from_slice(&std::fs::read(spool.join(RECORD)).ok()?).ok()
+}
+
+/// Waits until the supervisor has ended, kills the processes that it left, and returns the outcome of the run.
+pub(super) fn finish_orphan(spool: &Path) -> Outcome {
+    let deadline = Instant::now() + KILL_TIMEOUT;
+    if let Ok(lock) = OpenOptions::new().read(true).open(spool.join(LOCK)) {
+        while flock(&lock, FlockOperation::NonBlockingLockShared).is_err() && Instant::now() < deadline {
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+    }
+    if let Some(outcome) = read_outcome(spool) {
+        return outcome;
+    }
+    let survivors = read_record(spool).map_or(0, |record| kill_members(&record));
+    let outcome = Outcome { processes_left: survivors, ..Outcome::unobserved(spool) };
+    if let Ok(json) = serde_json::to_vec(&outcome) {
+        let _ = supervisor::write_file(&spool.join(OUTCOME), &json);
+    }
+    outcome
+}
+
+/// Kills the processes of a run. Returns how many of them survive.
+fn kill_members(record: &Record) -> u32 {
+    let deadline = Instant::now() + KILL_TIMEOUT;
+    loop {
+        let living = members(record);
+        if living.is_empty() {
+            return 0;
+        }
+        descendants::signal_all(&living, Signal::KILL);
+        if Instant::now() >= deadline {
+            return u32::try_from(living.len()).unwrap_or(u32::MAX);
+        }
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+/// Returns the living processes of a run.
+fn members(record: &Record) -> Vec<Process> {
+    let variable = format!("{MARK}={}", record.mark);
+    let own = getpid();
+    let mut others: Vec<Process> =
+        descendants::all().into_iter().filter(|process| process.is_alive() && process.pid != own).collect();
+    let mut members: Vec<Process> = Vec::new();
+    let mut pids = BTreeSet::new();
+    loop {
+        let (found, rest): (Vec<Process>, Vec<Process>) = others.into_iter().partition(|process| {
+            pids.contains(&process.parent)
+                || (process.session == record.runner && process.start >= record.runner_start)
+                || descendants::carries(process.pid, &variable)
+        });
+        if found.is_empty() {
+            return members;
+        }
+        pids.extend(found.iter().map(|process| process.pid.as_raw_nonzero().get()));
+        members.extend(found);
+        others = rest;
+    }
 }

@@ -1,4 +1,4 @@
-//! The output of a short command, such as `git rev-parse`: bounded in time and bytes, without a supervisor.
+//! Output of short commands, such as `git rev-parse`, with a timeout and a maximum of bytes, without a supervisor.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,24 +9,23 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::child;
 
-/// The end of a short command.
+/// The output and exit code of a short command.
 #[derive(Debug)]
 pub struct CommandOutput {
-    /// `None` when a signal ended it.
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
-    /// stdout was longer than the limit; the rest is left out.
+    /// Whether stdout was cut at the limit.
     pub cut: bool,
     /// The beginning of stderr.
     pub stderr: Vec<u8>,
 }
 
-/// Bytes of stderr that are kept.
-const MAX_STDERR: u64 = 4096;
+/// Maximum bytes of stderr; the rest is left out.
+const MAX_STDERR_BYTES: u64 = 4096;
 
-/// Runs `argv` in `folder` with exactly the variables `env`, without input, and returns at most `limit` bytes of what
-/// it writes. It is killed when it takes longer than `timeout`, or when the caller goes away. The error is a
-/// sentence fragment.
+/// Runs `argv` in `folder` with exactly the variables `env` and without input. Returns at most `limit` bytes of its stdout.
+/// It is killed after `timeout`, or when the future is dropped. The error is a sentence fragment.
 pub async fn output(
     argv: &[OsString],
     folder: &Path,
@@ -37,7 +36,7 @@ pub async fn output(
     output_with_input(argv, folder, env, b"", limit, timeout).await
 }
 
-/// The same with `input`, which is written and closed; a program that does not read it is no fault.
+/// Like [`output`] with `input` on stdin. A program that does not read its input is not an error.
 pub async fn output_with_input(
     argv: &[OsString],
     folder: &Path,
@@ -68,7 +67,7 @@ pub async fn output_with_input(
     };
     let run = async {
         let ((), (stdout, cut), (stderr, _)) =
-            tokio::join!(write, read(stdout, limit), read(stderr, MAX_STDERR));
+            tokio::join!(write, read(stdout, limit), read(stderr, MAX_STDERR_BYTES));
         let status = child.wait().await.map_err(|error| error.to_string())?;
         Ok(CommandOutput { code: status.code(), stdout, cut, stderr })
     };
@@ -77,7 +76,7 @@ pub async fn output_with_input(
         .unwrap_or_else(|_| Err(format!("it took longer than {} s", timeout.as_secs())))
 }
 
-/// Reads to the end and keeps the first `limit` bytes; tells whether there were more.
+/// Reads to the end. Returns the first `limit` bytes, and whether there were more.
 async fn read(stream: Option<impl AsyncRead + Unpin>, limit: u64) -> (Vec<u8>, bool) {
     let mut kept = Vec::new();
     let Some(mut stream) = stream else { return (kept, false) };

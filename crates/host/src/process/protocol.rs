@@ -1,10 +1,10 @@
 //! The protocol between the hub and a supervisor: one JSON value a line.
 //!
-//! The hub writes an [`Order`] as the first line of the supervisor's stdin, then the bytes for the runner's stdin,
-//! as many as the order says, and leaves the pipe open: its end is the hub's end. Further lines are [`Request`]s.
+//! The hub writes a [`SpawnRequest`] as the first line of the supervisor's stdin, then the bytes for the runner's stdin,
+//! and leaves the pipe open: the pipe ends with the hub. Further lines are [`Request`]s.
 //! The supervisor writes [`Event`]s to its stdout: `refused`, or `started`, `line`s and one `ended`. The socket
-//! `control` in the spool folder of a run with `on_hub_exit: keep` speaks the same: [`Request`]s in, events out, and
-//! `attach` asks for all lines from the first one on.
+//! `control` in the spool folder of a run with `on_hub_exit: keep` has the same protocol: [`Request`]s in, events out,
+//! and `attach` requests all lines from the first one on.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -15,25 +15,25 @@ use serde::{Deserialize, Serialize};
 
 use super::run::{Command, Error, OnHubExit, Outcome, Timeouts};
 
-/// Longest order, in bytes.
+/// Maximum bytes of a [`SpawnRequest`].
 pub(super) const MAX_SPAWN_REQUEST_BYTES: usize = 16 << 20;
-/// Most bytes for the runner's stdin.
+/// Maximum bytes for the runner's stdin.
 pub(super) const MAX_INPUT_BYTES: u64 = 64 << 20;
-/// Names below the spool folder.
+/// File names in the spool folder.
 pub(super) const CONTROL: &str = "control";
 pub(super) const LOCK: &str = "lock";
 pub(super) const NOT_STARTED: &str = "not-started";
 pub(super) const OUTCOME: &str = "outcome.json";
 pub(super) const RECORD: &str = "run.json";
 
-/// What a supervisor is to do.
+/// The request to start a runner.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Order {
-    pub(super) argv: Vec<Text>,
+pub(super) struct SpawnRequest {
+    pub(super) argv: Vec<OsText>,
     pub(super) workdir: Workdir,
-    pub(super) env: Vec<(Text, Text)>,
-    /// How many bytes for the runner's stdin follow this line; `null` is `/dev/null`.
+    pub(super) env: Vec<(OsText, OsText)>,
+    /// Number of bytes for the runner's stdin after this line; `null` is `/dev/null`.
     pub(super) stdin: Option<u64>,
     /// The supervisor's stderr is a socket to the hub, and becomes the runner's stdin and stdout.
     #[serde(default)]
@@ -42,24 +42,24 @@ pub(super) struct Order {
     pub(super) idle_ms: Option<u64>,
     pub(super) first_output_ms: Option<u64>,
     pub(super) grace_ms: u64,
-    pub(super) spool: Text,
+    pub(super) spool: OsText,
     pub(super) cap: u64,
     pub(super) on_hub_exit: OnHubExit,
     /// The value of [`super::MARK`] in the runner's environment.
     pub(super) mark: String,
 }
 
-/// A folder that was checked, and how to see that it is still the same one.
+/// A validated folder with its identity.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Workdir {
-    pub(super) path: Text,
+    pub(super) path: OsText,
     pub(super) device: u64,
     pub(super) inode: u64,
 }
 
-impl Order {
-    /// Turns a written order into the command that a hub would have made it from.
+impl SpawnRequest {
+    /// Returns the command of the request.
     pub(super) fn into_command(self, input: Option<Vec<u8>>) -> Command {
         Command {
             argv: self.argv.into_iter().map(|text| text.0).collect(),
@@ -79,7 +79,7 @@ impl Order {
     }
 }
 
-/// What a hub asks of a running supervisor.
+/// A request to a running supervisor.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Request {
@@ -89,11 +89,11 @@ pub(super) enum Request {
     Attach,
 }
 
-/// What a supervisor tells.
+/// An event from a supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub(super) enum Event {
-    /// Nothing was started.
+    /// The runner was not started.
     Refused { error: Error },
     /// The runner's process exists.
     Started { runner: i32 },
@@ -107,11 +107,11 @@ pub(super) enum Event {
         #[serde(default, skip_serializing_if = "is_zero")]
         missed: u64,
     },
-    /// Nothing is left of the run.
+    /// The run and all its processes have ended.
     Ended { outcome: Outcome },
 }
 
-/// What is known of a run whose supervisor was killed.
+/// The record of a run, for the case that its supervisor is killed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) supervisor: i32,
@@ -126,20 +126,20 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Text of the operating system in JSON: what is not UTF-8 becomes `\0` and two hex digits a byte. A zero byte
+/// OsText of the operating system in JSON: what is not UTF-8 becomes `\0` and two hex digits a byte. A zero byte
 /// itself can stand in no argument, variable or path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
-pub(super) struct Text(pub(super) OsString);
+pub(super) struct OsText(pub(super) OsString);
 
-impl From<&OsStr> for Text {
+impl From<&OsStr> for OsText {
     fn from(text: &OsStr) -> Self {
         Self(text.to_owned())
     }
 }
 
-impl From<Text> for String {
-    fn from(text: Text) -> Self {
+impl From<OsText> for String {
+    fn from(text: OsText) -> Self {
         let mut json = String::with_capacity(text.0.len());
         for chunk in text.0.as_bytes().utf8_chunks() {
             json.push_str(chunk.valid());
@@ -151,7 +151,7 @@ impl From<Text> for String {
     }
 }
 
-impl From<String> for Text {
+impl From<String> for OsText {
     fn from(json: String) -> Self {
         if !json.contains('\0') {
             return Self(json.into());
@@ -171,14 +171,14 @@ impl From<String> for Text {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{OsString, OsStringExt, Text};
+    use super::{OsString, OsStringExt, OsText};
 
     proptest! {
         #[test]
-        fn any_text_of_the_system_survives_json(bytes in proptest::collection::vec(1u8.., 0..40)) {
-            let text = Text(OsString::from_vec(bytes));
+        fn any_os_text_survives_json(bytes in proptest::collection::vec(1u8.., 0..40)) {
+            let text = OsText(OsString::from_vec(bytes));
             let json = serde_json::to_string(&text).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Text>(&json).unwrap(), text);
+            prop_assert_eq!(serde_json::from_str::<OsText>(&json).unwrap(), text);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The resumption of runs that outlived their hub.
+//! Reattaches the hub to runs that outlived the previous hub.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -8,81 +8,77 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::orphan_cleanup;
+use super::orphans;
 use super::protocol::{CONTROL, LOCK, Request};
 use super::run::{Error, Outcome};
-use super::run_handle::{Running, ask};
+use super::run_handle::{Running, send_request};
 
-/// How long a supervisor may be between two states: about to listen, or about to have ended.
-const BETWEEN: Duration = Duration::from_secs(15);
+/// Time for a supervisor between two states: about to listen, or about to end.
+const ATTACH_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What [`resume`] finds.
+/// The result of [`resume`].
 #[derive(Debug)]
 pub enum Resumed {
-    /// The run goes on; its lines come from the first one on.
+    /// The run is running; its lines come from the first one on.
     Running(Running),
-    /// It is over.
+    /// The run has ended.
     Ended(Outcome),
 }
 
-/// Takes up the run of this spool folder after its hub ended: attaches to it, or reads how it ended. A run whose
+/// Resumes the run of this spool folder after its hub ended: attaches to it, or reads its outcome. A run whose
 /// supervisor was killed is ended and reported as [`Cause::Lost`](super::Cause::Lost).
 pub async fn resume(spool: &Path) -> Result<Resumed, Error> {
     let folder = spool.to_owned();
     let failed = |error: &dyn std::fmt::Display| Error::Spool(format!("cannot be read: {error}"));
-    let found =
-        tokio::task::spawn_blocking(move || find(&folder)).await.map_err(|error| failed(&error))??;
-    match found {
-        Found::Ended(outcome) => Ok(Resumed::Ended(outcome)),
-        Found::Listening { supervisor, stream } => {
+    let state =
+        tokio::task::spawn_blocking(move || run_state(&folder)).await.map_err(|error| failed(&error))??;
+    match state {
+        RunState::Ended(outcome) => Ok(Resumed::Ended(outcome)),
+        RunState::Listening { supervisor, stream } => {
             stream.set_nonblocking(true).map_err(|error| failed(&error))?;
             let stream = tokio::net::UnixStream::from_std(stream).map_err(|error| failed(&error))?;
             let (input, mut output) = stream.into_split();
-            ask(&mut output, Request::Attach).await.map_err(|error| failed(&error))?;
+            send_request(&mut output, Request::Attach).await.map_err(|error| failed(&error))?;
             Ok(Resumed::Running(Running::attached(supervisor, input, output, spool.to_owned())))
         }
     }
 }
 
-/// Returns the supervisor of a run that goes on in this folder.
-pub fn supervisor_of(spool: &Path) -> Option<u32> {
-    let lock = OpenOptions::new().read(true).open(spool.join(LOCK)).ok()?;
-    // Whose lock can be had has ended, and its number may be another process's.
-    flock(&lock, FlockOperation::NonBlockingLockShared).err()?;
-    orphan_cleanup::read_record(spool).and_then(|record| u32::try_from(record.supervisor).ok())
-}
-
-enum Found {
+/// The state of a run in its spool folder.
+enum RunState {
     Ended(Outcome),
     Listening { supervisor: u32, stream: UnixStream },
 }
 
-fn find(spool: &Path) -> Result<Found, Error> {
+fn run_state(spool: &Path) -> Result<RunState, Error> {
     let lock = OpenOptions::new()
         .read(true)
         .open(spool.join(LOCK))
         .map_err(|error| Error::Spool(format!("holds no run: {error}")))?;
-    let give_up = Instant::now() + BETWEEN;
+    let deadline = Instant::now() + ATTACH_TIMEOUT;
     loop {
-        if let Some(outcome) = orphan_cleanup::read_outcome(spool) {
-            return Ok(Found::Ended(outcome));
+        if let Some(outcome) = orphans::read_outcome(spool) {
+            return Ok(RunState::Ended(outcome));
         }
         if flock(&lock, FlockOperation::NonBlockingLockShared).is_ok() {
-            // The supervisor is gone for good, with or without having said so in between.
-            return Ok(Found::Ended(orphan_cleanup::settle(spool)));
+            // The supervisor has ended, perhaps after it wrote an outcome in between.
+            return Ok(RunState::Ended(orphans::finish_orphan(spool)));
         }
         if let Ok(stream) = connect(spool) {
-            return Ok(Found::Listening { supervisor: supervisor_of(spool).unwrap_or(0), stream });
+            return Ok(RunState::Listening {
+                supervisor: orphans::supervisor_of(spool).unwrap_or(0),
+                stream,
+            });
         }
-        if Instant::now() >= give_up {
+        if Instant::now() >= deadline {
             return Err(Error::Spool("has a supervisor that does not answer".to_owned()));
         }
         std::thread::park_timeout(Duration::from_millis(10));
     }
 }
 
-/// Connects to the supervisor's socket. Its path may be longer than a socket's path can be, so it is named through
-/// its folder where the system has names for open files.
+/// Connects to the supervisor's socket. Its path may be too long for a socket, so it is opened relative to its folder if
+/// the system has paths of open files.
 fn connect(spool: &Path) -> io::Result<UnixStream> {
     use std::os::fd::AsRawFd;
 

@@ -1,4 +1,4 @@
-//! Starts of this program by itself: the hub in the background, and short commands.
+//! Starts this program again: the hub in the background, and short commands.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,10 +9,10 @@ use std::process::{Child, Output, Stdio};
 
 use super::child;
 
-/// Starts this program again with `arguments`, to live on without us: it works in `folder`, writes its log to
-/// `log`, and its stdout is a pipe to us until it closes it. It makes a session of its own when it starts.
+/// Starts this program again with `arguments` in `folder`, to outlive this process. Its stderr is `log`, and its stdout a
+/// pipe to this process until it closes it. It makes a new session when it starts.
 pub fn spawn_detached_self(arguments: &[OsString], folder: &Path, log: File) -> io::Result<Child> {
-    child(own_program()?)
+    child(program_path()?)
         .args(arguments)
         .current_dir(folder)
         .stdin(Stdio::null())
@@ -21,25 +21,25 @@ pub fn spawn_detached_self(arguments: &[OsString], folder: &Path, log: File) -> 
         .spawn()
 }
 
-/// Runs this program again with `arguments` to its end, without input, and returns what it wrote.
+/// Runs this program again with `arguments`, without input, and returns its output.
 pub fn run_self(arguments: &[OsString]) -> io::Result<Output> {
-    child(own_program()?).args(arguments).stdin(Stdio::null()).output()
+    child(program_path()?).args(arguments).stdin(Stdio::null()).output()
 }
 
-/// Returns a file that is exactly the program that runs now, also when another version was put in its place.
+/// Returns a path of the program that runs now, also after an upgrade replaced its file.
 pub(super) fn current_image() -> io::Result<PathBuf> {
     let program = std::env::current_exe()?;
     let image = PathBuf::from("/proc/self/exe");
     let identity = |file: &Path| file.metadata().map(|found| (found.dev(), found.ino()));
-    // The path is the better one of two that are the same: it is what a person sees in the list of processes.
+    // If both are the same file, the path is better, because users see it in the list of processes.
     match (identity(&image), identity(&program)) {
-        (Ok(own), there) if there.as_ref().ok() != Some(&own) => Ok(image),
+        (Ok(running), installed) if installed.as_ref().ok() != Some(&running) => Ok(image),
         _ => Ok(program),
     }
 }
 
-/// Returns the file of this program. After an upgrade that is the new one at the same place.
-fn own_program() -> io::Result<PathBuf> {
+/// Returns the path of this program. After an upgrade the new program is there.
+fn program_path() -> io::Result<PathBuf> {
     let program = std::env::current_exe()?;
     let replaced = program.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map(PathBuf::from);
     Ok(replaced.filter(|_| !program.exists()).unwrap_or(program))

@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 
 use super::spool::Spooled;
 
-/// How long a runner has between the request to stop and SIGKILL.
+/// Default time between the request to stop and SIGKILL.
 pub const GRACE: Duration = Duration::from_millis(1500);
 
-/// What to run. The supervisor adds one variable to `env`, [`super::MARK`], by which the run's processes are
-/// known after a crash.
+/// The command of a run. The supervisor adds the variable [`super::MARK`] to `env`, which identifies the processes of the
+/// run after a crash.
 #[derive(Clone, Debug)]
 pub struct Command {
     /// The program, a path or a name on the `PATH` of `env`, and its arguments.
     pub argv: Vec<OsString>,
-    /// An absolute folder. What it is when [`super::start`] is called is what the runner works in: a link that is
-    /// swapped afterwards makes the start fail.
+    /// An absolute folder. It is identified when [`super::start`] is called: a link that is swapped afterwards makes the
+    /// start fail.
     pub workdir: PathBuf,
     /// The whole environment; nothing is inherited.
     pub env: Vec<(OsString, OsString)>,
     /// Bytes for stdin, which is closed after them; `None` is `/dev/null`.
     pub stdin: Option<Vec<u8>>,
-    /// When the run is ended by itself.
+    /// The limits after which the run is ended.
     pub timeouts: Timeouts,
-    /// How long the runner has between the request to stop and SIGKILL; usually [`GRACE`].
+    /// Time between the request to stop and SIGKILL; by default [`GRACE`].
     pub grace: Duration,
-    /// An absolute folder that does not exist yet; the supervisor makes it, 0700, and what is missing above it.
+    /// An absolute folder that does not exist yet; the supervisor creates it with mode 0700, and missing parents.
     pub spool: PathBuf,
     /// Bytes kept on disk of each stream, half of them from its head.
     pub cap: u64,
@@ -41,7 +41,7 @@ pub struct Command {
 pub struct Timeouts {
     /// For the whole run.
     pub wall: Option<Duration>,
-    /// Between two outputs, on whichever stream.
+    /// Between two outputs on either stream.
     pub idle: Option<Duration>,
     /// Until the first byte on stdout.
     pub first_output: Option<Duration>,
@@ -53,7 +53,7 @@ pub struct Timeouts {
 pub enum OnHubExit {
     /// It is killed at once, with all its descendants.
     Kill,
-    /// It goes on, and the next hub takes it up with [`super::resume()`].
+    /// It continues, and the next hub resumes it with [`super::resume()`].
     Keep,
 }
 
@@ -62,22 +62,22 @@ pub enum OnHubExit {
 pub struct OutputLine {
     /// The line, at most 1 MiB of it.
     pub text: String,
-    /// The same as it was written, where `text` is not.
+    /// The bytes of the line, if they are not UTF-8.
     pub raw: Option<Vec<u8>>,
-    /// Bytes of this line that were left out at its end.
+    /// Number of bytes that were cut off at the end of the line.
     pub cut: u64,
-    /// Bytes of stdout that were lost before this line, because they fell out of the spool before they were read.
+    /// Number of bytes of stdout that the spool dropped before this line, because they were not read in time.
     pub missed: u64,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What the runner's own process returned.
+    /// The exit status of the runner's process.
     pub exit: Exit,
-    /// Why the run is over.
+    /// The reason for the end of the run.
     pub cause: Cause,
-    /// Descendants of the runner that could not be ended; 0 is proven by the kernel, not guessed.
+    /// Number of descendants of the runner that could not be killed; 0 is confirmed by the kernel.
     pub processes_left: u32,
     /// From start to the end of the last process.
     #[serde(rename = "wall_us", with = "micros")]
@@ -85,17 +85,17 @@ pub struct Outcome {
     /// Processor time of the runner and its descendants.
     #[serde(rename = "cpu_us", with = "micros")]
     pub cpu: Duration,
-    /// Largest resident memory of the runner and its descendants together that was seen, in bytes.
+    /// Maximum resident memory of the runner and its descendants that was measured, in bytes.
     pub peak_rss: u64,
-    /// What it wrote to stdout.
+    /// Its output on stdout.
     pub stdout: Spooled,
-    /// What it wrote to stderr.
+    /// Its output on stderr.
     pub stderr: Spooled,
 }
 
 impl Outcome {
-    /// The end of a run that nobody saw, as far as its spool tells.
-    pub(super) fn unseen(spool: &Path) -> Self {
+    /// Returns the outcome of a run whose end was not observed, with the output in its spool.
+    pub(super) fn unobserved(spool: &Path) -> Self {
         Self {
             exit: Exit::Unknown,
             cause: Cause::Lost,
@@ -109,7 +109,7 @@ impl Outcome {
     }
 }
 
-/// What the runner's process returned.
+/// The exit status of the runner's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
@@ -117,13 +117,13 @@ pub enum Exit {
     Code(i32),
     /// It was ended by this signal.
     Signal(i32),
-    /// It never ran: the program could not be executed.
+    /// The program could not be executed.
     NotStarted,
-    /// Nobody saw its end: the supervisor was killed.
+    /// Unknown, because the supervisor was killed.
     Unknown,
 }
 
-/// Why a run is over.
+/// The reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -131,11 +131,11 @@ pub enum Cause {
     Exited,
     /// It was cancelled.
     Cancelled,
-    /// It ran into this limit.
+    /// It reached this limit.
     TimedOut(Limit),
     /// The hub ended, and the run with it.
     HubGone,
-    /// The supervisor was killed; what could be found of the run was ended.
+    /// The supervisor was killed. The remaining processes of the run were killed.
     Lost,
 }
 
@@ -151,23 +151,23 @@ pub enum Limit {
     FirstOutput,
 }
 
-/// Why a run could not be started or taken up.
+/// The reason why a run could not be started or resumed.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Error {
     /// The program is not installed, or not on the `PATH` that the run gets.
     #[error("the program `{program}` was not found")]
     NotFound {
-        /// As it was asked for.
+        /// As it was requested.
         program: String,
     },
-    /// The working directory is not what it was, or not a folder.
+    /// The working directory was replaced, or is not a folder.
     #[error("the working directory {0}")]
     Workdir(String),
-    /// argv or the environment cannot be given to a process.
+    /// The arguments or the environment cannot be passed to a process.
     #[error("the command line {0}")]
     Argv(String),
-    /// The spool folder cannot be made, or there is no run in it.
+    /// The spool folder cannot be created, or holds no run.
     #[error("the spool folder {0}")]
     Spool(String),
     /// The supervisor or the runner could not be started.

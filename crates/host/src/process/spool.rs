@@ -1,8 +1,8 @@
-//! The output of a run, on disk.
+//! Output of a run on disk.
 //!
-//! The first half of the cap is the head, a file named after the stream. What follows goes to segments of a quarter
-//! of the cap each, `NAME.OFFSET`, of which the last two are kept: between a quarter and a half of the cap is the
-//! tail. Every file is a plain piece of the stream, so a person can read them, also after a crash.
+//! The first half of the cap is the head, a file named after the stream. The rest goes to segments of a quarter of the cap
+//! each, `NAME.OFFSET`, of which the last two are kept: the tail has between a quarter and a half of the cap. Every file
+//! is a plain part of the stream, which users can read, also after a crash.
 
 mod segments;
 mod writer;
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 
 pub(super) use writer::{Piece, Spool};
 
-/// One stream of a run on disk. `kept` is less than `seen` when the stream was longer than the cap: the middle is
-/// gone then.
+/// A stream of a run on disk. If the stream was longer than the cap, `kept` is less than `seen`, and the middle is
+/// missing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Spooled {
-    /// The file with the head; the tail's segments stand beside it.
+    /// The file with the head; the segments of the tail are in the same folder.
     pub path: PathBuf,
     /// Bytes the runner wrote.
     pub seen: u64,
@@ -26,7 +26,7 @@ pub struct Spooled {
 }
 
 impl Spooled {
-    /// Measures what is on disk of a stream of the run in `folder`.
+    /// Measures the files of a stream of the run in `folder`.
     pub(super) fn found(folder: &Path, name: &str) -> Self {
         let path = folder.join(name);
         let segments = segments::find(&path);
@@ -122,7 +122,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_read_back_is_the_stream_with_a_gap(size in 1usize..9000, parts in 0usize..9) {
+        fn reading_returns_the_stream_with_a_gap(size in 1usize..9000, parts in 0usize..9) {
             let folder = tempfile::tempdir().unwrap();
             let mut spool = Spool::create(folder.path().join("stdout"), 4096).unwrap();
             let bytes: Vec<u8> = (0..size * parts).map(|at| u8::try_from(at % 251).unwrap()).collect();

@@ -1,7 +1,7 @@
 //! `adjutant supervise`: the process between the hub and a runner.
 //!
-//! One thread, one poll loop. It outlives its hub or dies with it, as the order says, and it never outlives its
-//! runner: when it says `ended`, nothing of the run is left. See `order.rs` for what it is told and tells.
+//! One thread, one poll loop. It outlives its hub or dies with it, as the request says. It sends `ended` after the last
+//! process of the run has ended. `protocol.rs` has its requests and events.
 
 mod event_loop;
 mod exec_runner;
@@ -21,7 +21,8 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::process::{fchdir, getpid, setsid};
 
 use super::protocol::{
-    CONTROL, Event, LOCK, MAX_INPUT_BYTES, MAX_SPAWN_REQUEST_BYTES, Order, RECORD, Record, Text, Workdir,
+    CONTROL, Event, LOCK, MAX_INPUT_BYTES, MAX_SPAWN_REQUEST_BYTES, OsText, RECORD, Record, SpawnRequest,
+    Workdir,
 };
 use super::reexec::current_image;
 use super::run::{Command, Error, OnHubExit};
@@ -30,29 +31,29 @@ use super::{MARK, child, descendants};
 
 use event_loop::Run;
 pub use exec_runner::enter;
-use hub_connection::Link;
+use hub_connection::HubConnection;
 
-/// What a run needs on disk before it starts.
-struct Place {
+/// The files of a run.
+struct RunFolder {
     folder: PathBuf,
-    /// Held as long as this process lives; who gets it knows that the supervisor is gone.
+    /// Locked as long as this process lives. Another process that gets the lock knows that the supervisor has ended.
     lock: File,
     stdout: Spool,
     stderr: Spool,
     control: Option<UnixListener>,
 }
 
-/// Supervises one run: the order comes on stdin, events go to stdout.
+/// Supervises one run: the request on stdin, events on stdout.
 pub fn supervise() -> io::Result<()> {
-    // The hub's terminal and its job control are none of the runner's business. Fails when it is so already.
+    // The runner must not be a part of the hub's terminal and job control. It fails for a session leader.
     let _ = setsid();
     descendants::become_subreaper();
-    let (order, input, rest) = read_order(&io::stdin())?;
-    match begin(&order, input) {
+    let (request, input, rest) = read_request(&io::stdin())?;
+    match begin(&request, input) {
         Ok(mut run) => {
-            run.links.push(Link::lifeline(rest)?);
-            run.tell_started();
-            run.live()
+            run.connections.push(HubConnection::lifeline(rest)?);
+            run.send_started();
+            run.run()
         }
         Err(error) => {
             let mut line = serde_json::to_vec(&Event::Refused { error })?;
@@ -62,14 +63,14 @@ pub fn supervise() -> io::Result<()> {
     }
 }
 
-/// Reads an order from stdin as [`supervise`] does, for a hub to start.
+/// Reads a request from stdin as [`supervise`] does, and returns its command.
 pub fn read_command() -> io::Result<Command> {
-    let (order, input, _) = read_order(&io::stdin())?;
-    Ok(order.into_command(input))
+    let (request, input, _) = read_request(&io::stdin())?;
+    Ok(request.into_command(input))
 }
 
-/// Reads the order, the bytes for the runner's stdin, and what was read beyond them.
-fn read_order(stdin: &impl AsFd) -> io::Result<(Order, Option<Vec<u8>>, Vec<u8>)> {
+/// Reads the request and the bytes for the runner's stdin. The third value holds the bytes that were read after them.
+fn read_request(stdin: &impl AsFd) -> io::Result<(SpawnRequest, Option<Vec<u8>>, Vec<u8>)> {
     let mut bytes = Vec::new();
     let more = |bytes: &mut Vec<u8>| {
         let mut part = [0; 16 << 10];
@@ -82,44 +83,45 @@ fn read_order(stdin: &impl AsFd) -> io::Result<(Order, Option<Vec<u8>>, Vec<u8>)
             break end;
         }
         if bytes.len() > MAX_SPAWN_REQUEST_BYTES {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the order is too long"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the request is too long"));
         }
         more(&mut bytes)?;
     };
-    let order: Order = serde_json::from_slice(&bytes[..end])?;
+    let request: SpawnRequest = serde_json::from_slice(&bytes[..end])?;
     bytes.drain(..=end);
-    let Some(length) = order.stdin else { return Ok((order, None, bytes)) };
+    let Some(length) = request.stdin else { return Ok((request, None, bytes)) };
     let length = usize::try_from(length.min(MAX_INPUT_BYTES)).unwrap_or(usize::MAX);
     while bytes.len() < length {
         more(&mut bytes)?;
     }
     let rest = bytes.split_off(length);
-    Ok((order, Some(bytes), rest))
+    Ok((request, Some(bytes), rest))
 }
 
-/// Makes the spool, enters the working directory and starts the runner there.
-fn begin(order: &Order, input: Option<Vec<u8>>) -> Result<Run, Error> {
-    let program = find_program(order)?;
-    let workdir = open_workdir(&order.workdir)?;
-    let place = make_place(order).map_err(|error| Error::Spool(format!("cannot be made: {error}")))?;
+/// Creates the spool, enters the working directory and starts the runner there.
+fn begin(request: &SpawnRequest, input: Option<Vec<u8>>) -> Result<Run, Error> {
+    let program = find_program(request)?;
+    let workdir = open_workdir(&request.workdir)?;
+    let run_folder =
+        create_run_folder(request).map_err(|error| Error::Spool(format!("cannot be made: {error}")))?;
     let spawn = |error: io::Error| Error::Spawn(error.to_string());
     fchdir(&workdir).map_err(|error| spawn(error.into()))?;
     let now = Instant::now();
-    let started = start_runner(order, &place.folder, &program, input.is_some());
+    let started = start_runner(request, &run_folder.folder, &program, input.is_some());
     // The working directory may be removed or unmounted while the run lasts.
-    let _ = rustix::process::chdir(&place.folder);
+    let _ = rustix::process::chdir(&run_folder.folder);
     let runner = started.map_err(|error| {
-        // Nothing ran, so the place is free again.
-        let _ = std::fs::remove_dir_all(&place.folder);
+        // Nothing ran, so the folder can be used again.
+        let _ = std::fs::remove_dir_all(&run_folder.folder);
         spawn(error)
     })?;
-    Run::new(order, place, now, runner, input).map_err(spawn)
+    Run::new(request, run_folder, now, runner, input).map_err(spawn)
 }
 
-/// Returns the program's path as far as it has to be looked up: a path, or the first that is on the `PATH` of the
-/// run's environment.
-fn find_program(order: &Order) -> Result<PathBuf, Error> {
-    let Some(Text(program)) = order.argv.first() else { return Err(Error::Argv("is empty".to_owned())) };
+/// Returns the program's path: the path itself, or the first executable of this name on the `PATH` of the run's
+/// environment.
+fn find_program(request: &SpawnRequest) -> Result<PathBuf, Error> {
+    let Some(OsText(program)) = request.argv.first() else { return Err(Error::Argv("is empty".to_owned())) };
     let not_found = || Error::NotFound { program: program.to_string_lossy().into_owned() };
     if program.is_empty() {
         return Err(not_found());
@@ -129,10 +131,10 @@ fn find_program(order: &Order) -> Result<PathBuf, Error> {
     let path = PathBuf::from(program);
     if path.components().count() > 1 || path.is_absolute() {
         // A path is relative to the working directory, as it is in a shell.
-        let file = Path::new(&order.workdir.path.0).join(&path);
+        let file = Path::new(&request.workdir.path.0).join(&path);
         return if is_program(&file) { Ok(path) } else { Err(not_found()) };
     }
-    let folders = order.env.iter().rev().find(|(name, _)| name.0 == "PATH").map(|(_, value)| &value.0);
+    let folders = request.env.iter().rev().find(|(name, _)| name.0 == "PATH").map(|(_, value)| &value.0);
     folders
         .into_iter()
         .flat_map(std::env::split_paths)
@@ -141,7 +143,7 @@ fn find_program(order: &Order) -> Result<PathBuf, Error> {
         .ok_or_else(not_found)
 }
 
-/// Opens the working directory, once, and sees that it is the one that was checked.
+/// Opens the working directory and checks that it is the validated one.
 fn open_workdir(workdir: &Workdir) -> Result<OwnedFd, Error> {
     let path = &workdir.path.0;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -155,9 +157,9 @@ fn open_workdir(workdir: &Workdir) -> Result<OwnedFd, Error> {
     Ok(folder.into())
 }
 
-/// Makes the spool folder and what stands in it from the start.
-fn make_place(order: &Order) -> io::Result<Place> {
-    let folder = PathBuf::from(&order.spool.0);
+/// Creates the spool folder with its first files.
+fn create_run_folder(request: &SpawnRequest) -> io::Result<RunFolder> {
+    let folder = PathBuf::from(&request.spool.0);
     if !folder.is_absolute() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path is not absolute"));
     }
@@ -167,27 +169,27 @@ fn make_place(order: &Order) -> io::Result<Place> {
     DirBuilder::new().mode(0o700).create(&folder)?;
     let lock = OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join(LOCK))?;
     flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-    let control = match order.on_hub_exit {
+    let control = match request.on_hub_exit {
         OnHubExit::Kill => None,
         OnHubExit::Keep => {
-            // A socket's path is short by law, so it is bound from within its folder.
+            // The path of a socket has a small maximum length, so the socket is bound relative to its folder.
             rustix::process::chdir(&folder)?;
             let listener = UnixListener::bind(CONTROL)?;
             listener.set_nonblocking(true)?;
             Some(listener)
         }
     };
-    Ok(Place {
-        stdout: Spool::create(folder.join("stdout"), order.cap)?,
-        stderr: Spool::create(folder.join("stderr"), order.cap)?,
+    Ok(RunFolder {
+        stdout: Spool::create(folder.join("stdout"), request.cap)?,
+        stderr: Spool::create(folder.join("stderr"), request.cap)?,
         folder,
         lock,
         control,
     })
 }
 
-/// Starts the stage that becomes the runner, see `enter.rs`.
-fn start_runner(order: &Order, spool: &Path, program: &Path, input: bool) -> io::Result<Child> {
+/// Starts the process that becomes the runner, see `exec_runner.rs`.
+fn start_runner(request: &SpawnRequest, spool: &Path, program: &Path, input: bool) -> io::Result<Child> {
     let mut stage = child(current_image()?);
     stage
         .arg("supervise")
@@ -195,28 +197,28 @@ fn start_runner(order: &Order, spool: &Path, program: &Path, input: bool) -> io:
         .arg(getpid().to_string())
         .arg(spool)
         .arg(program)
-        .args(order.argv.iter().map(|text| &text.0))
+        .args(request.argv.iter().map(|text| &text.0))
         .env_clear()
-        .envs(order.env.iter().map(|(name, value)| (&name.0, &value.0)))
-        .env(MARK, &order.mark)
+        .envs(request.env.iter().map(|(name, value)| (&name.0, &value.0)))
+        .env(MARK, &request.mark)
         .stderr(Stdio::piped());
-    if order.live {
+    if request.live {
         let socket = || io::stderr().as_fd().try_clone_to_owned();
         stage.stdin(socket()?).stdout(socket()?);
     } else {
         stage.stdin(if input { Stdio::piped() } else { Stdio::null() }).stdout(Stdio::piped());
     }
     let runner = stage.spawn()?;
-    if order.live {
-        // The runner's end of the socket is to be the only one, or the hub would never see it closed.
+    if request.live {
+        // The runner must have the only copy of this end of the socket, or the hub would never see it closed.
         rustix::stdio::dup2_stderr(&File::open("/dev/null")?)?;
     }
     let pid = rustix::process::Pid::from_child(&runner);
     let record = Record {
         supervisor: getpid().as_raw_nonzero().get(),
         runner: pid.as_raw_nonzero().get(),
-        runner_start: descendants::look(pid).map_or(0, |process| process.start),
-        mark: order.mark.clone(),
+        runner_start: descendants::read_process(pid).map_or(0, |process| process.start),
+        mark: request.mark.clone(),
     };
     write_file(&spool.join(RECORD), &serde_json::to_vec(&record)?)?;
     Ok(runner)

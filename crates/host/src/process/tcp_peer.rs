@@ -1,5 +1,5 @@
-//! Which of our descendants is at the other end of a TCP connection of this machine. The kernel lists connections with
-//! the number of their socket, and each process the sockets that it has open.
+//! The descendant at the other end of a local TCP connection. The kernel lists connections with the numbers of their
+//! sockets, and each process the sockets that it has open.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -8,8 +8,8 @@ use rustix::process::Pid;
 
 use super::descendants::descendants;
 
-/// Returns a process at or below one of `roots` that holds the other end of the connection between `local`, which is
-/// ours, and `remote`. `None` when it is another process, or one on another machine.
+/// Returns a process at or below one of `roots` that holds the other end of the connection between `local`, which is the
+/// end of this process, and `remote`. `None` for another process, or another machine.
 pub fn peer_below(roots: &[u32], local: SocketAddr, remote: SocketAddr) -> Option<u32> {
     if !local.ip().to_canonical().is_loopback() && local.ip() != remote.ip() {
         return None;

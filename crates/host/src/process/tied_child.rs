@@ -1,4 +1,4 @@
-//! A child with this process's environment and folder that ends with this process.
+//! A child with the environment and folder of this process that ends with this process.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,10 +10,10 @@ use rustix::process::getppid;
 use super::child;
 use super::reexec::current_image;
 
-/// Starts a command with pipes for its stdin and stdout; `stderr` is ours to choose. It is killed when the calling
-/// thread ends, however that ends, so call it from the main one.
+/// Starts a command with pipes for its stdin and stdout. The kernel kills it when the calling thread ends, so call this
+/// function from the main thread.
 pub fn spawn_tied(argv: &[OsString], stderr: Stdio) -> io::Result<Child> {
-    // It prepares itself, as a runner does: nothing of ours could run between fork and exec.
+    // The child prepares itself, as a runner does, because nothing can run between fork and exec without unsafe code.
     child(current_image()?)
         .arg("supervise")
         .arg("--become")
@@ -25,20 +25,20 @@ pub fn spawn_tied(argv: &[OsString], stderr: Stdio) -> io::Result<Child> {
         .spawn()
 }
 
-/// Becomes a command that goes with its parent: `PARENT PROGRAM [ARG]...`. Returns only when that failed.
-pub fn become_child(words: impl IntoIterator<Item = OsString>) -> io::Error {
-    let mut words = words.into_iter();
-    let (Some(above), Some(program)) = (words.next(), words.next()) else {
+/// Becomes a command that dies with its parent: `PARENT PROGRAM [ARG]...`. Returns only if that fails.
+pub fn become_child(arguments: impl IntoIterator<Item = OsString>) -> io::Error {
+    let mut arguments = arguments.into_iter();
+    let (Some(expected), Some(program)) = (arguments.next(), arguments.next()) else {
         return io::Error::new(
             io::ErrorKind::InvalidInput,
             "another process starts this command; it is not for users",
         );
     };
-    // The wish first, then a look whether it was too late already.
+    // The signal is requested first, because the parent may end before the check.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-    if getppid().is_none_or(|parent| above != *parent.to_string()) {
-        return io::Error::other("the process in front is gone");
+    if getppid().is_none_or(|parent| expected != *parent.to_string()) {
+        return io::Error::other("the parent process has ended");
     }
-    child(program).args(words).exec()
+    child(program).args(arguments).exec()
 }

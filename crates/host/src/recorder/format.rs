@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use adjutant_base::config::log::Edge;
+use adjutant_base::text::hex;
 
 /// The number of the format, in every header.
 pub const FORMAT: u32 = 1;
@@ -111,7 +112,7 @@ impl<'a> Entry<'a> {
     pub(crate) fn with_bytes(self, bytes: &'a [u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self { line: Some(text.into()), ..self },
-            Err(_) => Self { hex: Some(to_hex(bytes)), ..self },
+            Err(_) => Self { hex: Some(hex::encode(bytes)), ..self },
         }
     }
 
@@ -132,16 +133,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-fn to_hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut hex = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
-}
-
-/// Reads what [`to_hex`] wrote; a pair that is none is left out.
+/// Decodes hexadecimal digits; a pair that is not one is left out.
 fn from_hex(hex: &str) -> Vec<u8> {
     let pairs = hex.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok());
     pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()

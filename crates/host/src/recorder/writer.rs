@@ -110,7 +110,7 @@ impl Writer {
                     let now = SystemTime::now();
                     prune(&folder, &self.config, now);
                 }
-                self.open.insert(tape, Open::new(Parts::new(path, *header, self.config.largest)));
+                self.open.insert(tape, Open::new(Parts::new(path, *header, self.config.max_recording_bytes)));
             }
             Job::Take { tape, at, since, source, missed, what } => {
                 self.waiting.fetch_sub(what.weight() + OVERHEAD, Ordering::Relaxed);

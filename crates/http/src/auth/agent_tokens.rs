@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sha2::{Digest, Sha256};
-
-use super::secret_file::{hex, random, read_private, replace};
+use super::secret_file::{random, read_private, replace};
+use adjutant_base::text::hex;
 
 /// Maximum number of agents' tokens.
 const MAX_TOKENS: usize = 256;
@@ -97,7 +96,7 @@ pub(super) fn read(path: &Path) -> io::Result<Arc<[AgentToken]>> {
 }
 
 pub(super) fn digest(token: &str) -> String {
-    hex(&Sha256::digest(token))
+    hex::sha256(token)
 }
 
 fn change(

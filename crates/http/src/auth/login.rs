@@ -10,7 +10,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::secret_file::{Secret, WatchedFile, hex, logged, random, read_or_make};
+use super::secret_file::{Secret, WatchedFile, logged, random, read_or_make};
+use adjutant_base::text::hex;
 
 /// How long a link may wait to be opened.
 const LINK_LIFE: Duration = Duration::from_mins(2);
@@ -73,7 +74,7 @@ impl Logins {
         let number = random().ok()?;
         let until = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs() + COOKIE_LIFE.as_secs();
         let until = until.to_string();
-        let seal = hex(&logged(self.seal(&["login", &until, number.as_str()]))?);
+        let seal = hex::encode(&logged(self.seal(&["login", &until, number.as_str()]))?);
         Some(format!("{until}.{}.{seal}", number.as_str()))
     }
 
@@ -86,7 +87,7 @@ impl Logins {
             return false;
         };
         let Some(expected) = logged(self.seal(&["login", until, number])) else { return false };
-        let sealed: bool = hex(&expected).as_bytes().ct_eq(seal.as_bytes()).into();
+        let sealed: bool = hex::encode(&expected).as_bytes().ct_eq(seal.as_bytes()).into();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(u64::MAX, |now| now.as_secs());
         sealed && until.parse::<u64>().is_ok_and(|until| until > now)
     }

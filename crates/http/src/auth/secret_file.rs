@@ -7,6 +7,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use adjutant_base::text::hex;
+
 /// Maximum size of a file with secrets.
 const MAX_BYTES: u64 = 256 * 1024;
 
@@ -65,20 +67,7 @@ pub(super) fn logged<T>(read: io::Result<T>) -> Option<T> {
 
 /// Returns a fresh secret of 256 bits.
 pub(super) fn random() -> io::Result<Secret> {
-    let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(Secret(hex(&bytes)))
-}
-
-/// Writes bytes as lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text
+    hex::random::<32>().map(Secret)
 }
 
 /// Reads a secret, or makes the file where there is none. A file that others could read gets its mode back; one that

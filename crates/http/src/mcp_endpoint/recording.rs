@@ -8,11 +8,11 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, Method, Response};
 use http_body_util::BodyExt as _;
 use rmcp::ServerHandler;
-use sha2::{Digest, Sha256};
 
 use super::{Endpoint, Named, SESSION_ID, token_name};
 use crate::responses;
 use adjutant_base::config::log::Edge;
+use adjutant_base::text::hex;
 use adjutant_host::recorder::Tape;
 use adjutant_host::recorder::format::Direction;
 use adjutant_host::recorder::http_head::{HEADERS, Head};
@@ -99,7 +99,5 @@ pub(crate) fn head(start: &str, headers: &HeaderMap, session: fn(&str) -> String
 
 /// The name of a session in recordings: always the same one for it, and of no use to whoever reads it.
 fn alias(session: &str) -> String {
-    let digest = Sha256::digest(session);
-    let digits = digest.iter().take(4).map(|byte| format!("{byte:02x}"));
-    format!("session-{}", digits.collect::<String>())
+    format!("session-{}", &hex::sha256(session)[..8])
 }

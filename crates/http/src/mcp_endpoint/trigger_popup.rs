@@ -104,7 +104,7 @@ pub(super) async fn post(
     }
     drop(waiting);
     if !shared.streams.is_open(&stream) {
-        questions.start_lease(&asker, &ticket, questions.settings().silent).await;
+        questions.start_lease(&asker, &ticket, questions.settings().silence_timeout).await;
         if shared.streams.is_open(&stream) {
             questions.session_resumed(&session_of(&stream)).await;
         }

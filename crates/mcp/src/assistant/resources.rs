@@ -9,7 +9,6 @@ use rmcp::model::{
 };
 use serde::Serialize;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::client_context::ClientContext;
 use crate::error;
@@ -18,6 +17,7 @@ use crate::tools::assistant as tools;
 use crate::toolset::ToolsetSelection;
 use adjutant_assistant::json;
 use adjutant_assistant::{Error, EventId, UserId};
+use adjutant_base::text::hex;
 
 const SCHEME: &str = "resources://";
 const JSON: &str = "application/json";
@@ -169,12 +169,7 @@ fn number(meta: &RequestMetaObject, name: &str, min: u64) -> Result<Option<usize
 }
 
 fn hash(text: &str) -> String {
-    let mut hash = "sha256:".to_owned();
-    for byte in Sha256::digest(text) {
-        // Writing into a String cannot fail.
-        let _ = write!(hash, "{byte:02x}");
-    }
-    hash
+    format!("sha256:{}", hex::sha256(text))
 }
 
 /// Returns the whole text of a resource, which is the result of the corresponding tool.

@@ -40,7 +40,7 @@ pub(crate) async fn call(
     let now = Timestamp::now();
     let config = &call.client.app.config.assistant;
     let asks = name == PLAN && !config.advisers.is_empty();
-    let timeout = config.call_timeout + if asks { config.planning } else { Duration::ZERO };
+    let timeout = config.call_timeout + if asks { config.planning_timeout } else { Duration::ZERO };
     let work = async {
         match name {
             USER => user(call, arguments).await.map(CallToolResponse::from),

@@ -10,7 +10,7 @@ use crate::Prompt;
 use crate::formats::Format;
 use crate::parse::KNOWN_KEYS;
 use adjutant_base::text::front_matter::Parsed;
-use adjutant_base::text::suggest::{near_names, own_name};
+use adjutant_base::text::suggest::{near_names, to_valid_name};
 
 /// Keys that mean something to the programs whose files people copy.
 const THEIRS: [&str; 17] = [
@@ -73,7 +73,7 @@ pub(super) fn check(
     if foreign.is_none() {
         let name = prompt.map(|prompt| prompt.name.clone()).or_else(|| stem(file.path));
         if let Some(name) = name.filter(|name| !name.split('/').all(is_segment)) {
-            let better = own_name(&name);
+            let better = to_valid_name(&name);
             let hint = (!better.is_empty()).then(|| format!("rename it to `{better}.md`"));
             file.add(
                 &rules::NAME,

@@ -2,8 +2,7 @@
 
 use sqlx::AnyConnection;
 
-use super::row;
-use crate::{Error, Millis, Store};
+use crate::{Error, Millis, Store, row};
 
 row! {
     /// One act.

@@ -1,7 +1,6 @@
 //! Calendars, the sources of events.
 
-use super::row;
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, row, verb};
 
 row! {
     /// A calendar of a user.

@@ -6,8 +6,7 @@ mod upsert;
 pub use read::{VersionRow, Window, get, occurrence, occurrences, series, sources, versions, window};
 pub use upsert::{Changed, EventChange, EventRow, keep, put, remove};
 
-use super::row;
-use crate::Millis;
+use crate::{Millis, row};
 
 row! {
     /// What questions need of an event's row: a column that nobody asks for costs every row of a long list.

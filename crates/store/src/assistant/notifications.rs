@@ -3,8 +3,8 @@
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, FromRow as _, Row as _};
 
-use super::{bulk_insert, row};
-use crate::{Error, Millis, Store};
+use super::bulk_insert;
+use crate::{Error, Millis, Store, row};
 
 row! {
     /// A notification.
@@ -65,7 +65,7 @@ const HISTORY: &str = select_notifications!(
 );
 
 /// What is planned for a user from some time on, each with the start of what it is about.
-const COMING: &str = "\
+const UPCOMING: &str = "\
     SELECT n.id, n.plan_id, n.user_id, n.event_id, n.occurrence, n.channel, n.due_at, n.urgency, n.status, n.try_at, \
         n.attempts, n.lease_owner, n.lease_until, n.sent_at, n.acknowledged_at, n.error, n.details, n.updated_at, \
         o.starts_at \
@@ -132,14 +132,14 @@ pub async fn history(
 
 /// Returns at most `limit` notifications that are planned for a user from `from` on, by the time they are due, each with
 /// the start of what it is about.
-pub async fn coming(
+pub async fn upcoming(
     store: &Store,
     user: &str,
     from: Millis,
     limit: u32,
 ) -> Result<Vec<(NotificationRow, Millis)>, Error> {
     let mut connection = store.read().await?;
-    let query = sqlx::query(COMING).bind(user).bind(from).bind(i64::from(limit));
+    let query = sqlx::query(UPCOMING).bind(user).bind(from).bind(i64::from(limit));
     let rows = query.fetch_all(&mut *connection).await?;
     let with_start = |row: &AnyRow| Ok((NotificationRow::from_row(row)?, row.try_get(18)?));
     Ok(rows.iter().map(with_start).collect::<Result<_, sqlx::Error>>()?)
@@ -213,4 +213,4 @@ pub(super) async fn withdraw_all(
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] =
-    &[GET, OF_OCCURRENCE, OF_EVENT, LIST, LIST_OF, HISTORY, COMING, INSERT, ADOPT, WITHDRAW, WITHDRAW_ALL];
+    &[GET, OF_OCCURRENCE, OF_EVENT, LIST, LIST_OF, HISTORY, UPCOMING, INSERT, ADOPT, WITHDRAW, WITHDRAW_ALL];

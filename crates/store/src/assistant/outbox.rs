@@ -2,8 +2,7 @@
 
 use super::audit::{self, AuditRow};
 use super::notifications::{self, NotificationRow, select_notifications};
-use super::row;
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, row, verb};
 
 row! {
     /// One try.
@@ -33,12 +32,12 @@ const END: &str = "\
     UPDATE attempts SET ended_at = $3, outcome = $4, detail = $5 \
     WHERE notification_id = $1 AND attempt = $2 AND ended_at IS NULL";
 
-const SETTLE: &str = "\
+const RECORD_RESULT: &str = "\
     UPDATE notifications SET status = $3, try_at = $4, sent_at = $5, error = $6, lease_owner = NULL, \
         lease_until = NULL, updated_at = $7 WHERE id = $1 AND attempts = $2 AND status IN ('sending', 'unknown')";
 
 /// Sendings whose hub is gone.
-const LOST: &str = select_notifications!("WHERE n.status = 'sending' AND n.lease_until < $1 LIMIT $2");
+const EXPIRED: &str = select_notifications!("WHERE n.status = 'sending' AND n.lease_until < $1 LIMIT $2");
 
 /// Never tried since long before, or held until now.
 const MISSED: &str = select_notifications!(
@@ -62,7 +61,7 @@ const UNACKNOWLEDGED: &str = select_notifications!(
      ORDER BY n.updated_at, n.id LIMIT $3"
 );
 
-const THERE: &str = "SELECT COUNT(*) FROM notifications WHERE id = $1";
+const EXISTS: &str = "SELECT COUNT(*) FROM notifications WHERE id = $1";
 
 const NEXT: &str = "SELECT MIN(try_at) FROM notifications WHERE status = 'planned'";
 
@@ -81,7 +80,7 @@ const ACKNOWLEDGE_OTHERS: &str = "\
     WHERE acknowledged_at IS NULL AND status IN ('sent', 'simulated', 'unknown') \
       AND (event_id, occurrence) IN (SELECT a.event_id, a.occurrence FROM notifications a WHERE a.id = $1)";
 
-const TRIES: &str =
+const COUNT_ATTEMPTS: &str =
     "SELECT COUNT(*) FROM attempts WHERE notification_id = $1 AND (outcome IS NULL OR outcome <> 'held')";
 
 const ATTEMPTS: &str = "\
@@ -90,7 +89,7 @@ const ATTEMPTS: &str = "\
 
 /// How a try ended.
 #[derive(Clone, Debug)]
-pub struct Settlement {
+pub struct AttemptResult {
     pub id: String,
     /// The attempt that this is about: a later one is left alone.
     pub attempt: i64,
@@ -137,21 +136,21 @@ pub async fn lease(
 }
 
 /// Records how a try ended; `false` where the notification is another's by now.
-pub async fn settle(store: &Store, settlement: Settlement) -> Result<bool, Error> {
-    let verb = verb!(|connection, done: &Settlement| -> Result<bool, sqlx::Error> {
+pub async fn record_attempt(store: &Store, result: AttemptResult) -> Result<bool, Error> {
+    let verb = verb!(|connection, done: &AttemptResult| -> Result<bool, sqlx::Error> {
         let query = sqlx::query(END).bind(&done.id).bind(done.attempt).bind(done.at);
         query.bind(&done.outcome).bind(&done.detail).execute(&mut *connection).await?;
-        let query = sqlx::query(SETTLE).bind(&done.id).bind(done.attempt).bind(&done.status);
+        let query = sqlx::query(RECORD_RESULT).bind(&done.id).bind(done.attempt).bind(&done.status);
         let query = query.bind(done.try_at).bind(done.sent_at).bind(&done.error).bind(done.at);
         Ok(query.execute(connection).await?.rows_affected() > 0)
     });
-    store.write(settlement, verb).await
+    store.write(result, verb).await
 }
 
 /// Returns sendings whose lease ran out before `now`: their hub is gone, and nobody knows how far it came.
-pub async fn lost(store: &Store, now: Millis, limit: u32) -> Result<Vec<NotificationRow>, Error> {
+pub async fn expired_sendings(store: &Store, now: Millis, limit: u32) -> Result<Vec<NotificationRow>, Error> {
     let mut connection = store.read().await?;
-    Ok(sqlx::query_as(LOST).bind(now).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+    Ok(sqlx::query_as(EXPIRED).bind(now).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
 }
 
 /// Returns when the next notification is to be tried.
@@ -193,7 +192,7 @@ pub async fn unacknowledged(
 /// Plans the next step of an escalation, unless it is planned already.
 pub async fn escalate(store: &Store, next: NotificationRow) -> Result<(), Error> {
     let verb = verb!(|connection, next: &NotificationRow| -> Result<(), sqlx::Error> {
-        let there: i64 = sqlx::query_scalar(THERE).bind(&next.id).fetch_one(&mut *connection).await?;
+        let there: i64 = sqlx::query_scalar(EXISTS).bind(&next.id).fetch_one(&mut *connection).await?;
         if there == 0 {
             notifications::insert(connection, next, &next.plan_id).await?;
         }
@@ -256,9 +255,9 @@ pub async fn acknowledge(store: &Store, id: String, at: Millis, audit: AuditRow)
 }
 
 /// Returns how often a send was begun, the present one among them; one that was held was not.
-pub async fn tries(store: &Store, id: &str) -> Result<i64, Error> {
+pub async fn attempt_count(store: &Store, id: &str) -> Result<i64, Error> {
     let mut connection = store.read().await?;
-    Ok(sqlx::query_scalar(TRIES).bind(id).fetch_one(&mut *connection).await?)
+    Ok(sqlx::query_scalar(COUNT_ATTEMPTS).bind(id).fetch_one(&mut *connection).await?)
 }
 
 /// Returns the attempts of a notification, those that were held among them.
@@ -273,17 +272,17 @@ pub(super) const STATEMENTS: &[&str] = &[
     LEASE,
     START,
     END,
-    SETTLE,
-    LOST,
+    RECORD_RESULT,
+    EXPIRED,
     MISSED,
     MERGED,
     UNACKNOWLEDGED,
-    THERE,
+    EXISTS,
     NEXT,
     MERGE,
     MOVE,
     ACKNOWLEDGE,
     ACKNOWLEDGE_OTHERS,
-    TRIES,
+    COUNT_ATTEMPTS,
     ATTEMPTS,
 ];

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use sqlx::AnyConnection;
 
+use super::bulk_insert;
 use super::notifications::{self, NotificationRow};
-use super::{bulk_insert, row};
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, row, verb};
 
 row! {
     /// A plan for one occurrence of an event.

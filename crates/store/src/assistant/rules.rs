@@ -1,7 +1,6 @@
 //! Rules of a user.
 
-use super::row;
-use crate::{Error, Store, verb};
+use crate::{Error, Store, row, verb};
 
 row! {
     /// A rule of a user.

@@ -1,8 +1,7 @@
 //! Users.
 
 use super::audit::{self, AuditRow};
-use super::row;
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, row, verb};
 
 row! {
     /// A user.

@@ -18,20 +18,20 @@ const CUT: &str = "\
 
 /// How a turn ends that no hub has any more.
 #[derive(Clone, Debug)]
-pub struct Cut {
+pub struct OrphanedTurn {
     pub failure: String,
     /// What its transcript says of it; names the thread and the turn.
     pub item: NewItem,
 }
 
 /// Returns the thread and the name of each open turn of which no hub has spoken since `since`, the oldest first.
-pub async fn silent(store: &Store, since: Millis) -> Result<Vec<(String, String)>, Error> {
+pub async fn without_heartbeat(store: &Store, since: Millis) -> Result<Vec<(String, String)>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(SILENT).bind(since).fetch_all(&mut *connection).await?)
 }
 
 /// Says that this hub still runs a turn in each of these threads, and has these turns that were handed out.
-pub async fn alive(
+pub async fn heartbeat(
     store: &Store,
     threads: Vec<String>,
     handles: Vec<String>,
@@ -50,9 +50,9 @@ pub async fn alive(
 }
 
 /// Ends turns and appends what is said of it; one that has an end keeps it.
-pub async fn cut_off(store: &Store, turns: Vec<Cut>) -> Result<(), Error> {
-    let verb = verb!(|connection, turns: &Vec<Cut>| -> Result<(), sqlx::Error> {
-        for Cut { failure, item } in turns {
+pub async fn end_orphaned(store: &Store, turns: Vec<OrphanedTurn>) -> Result<(), Error> {
+    let verb = verb!(|connection, turns: &Vec<OrphanedTurn>| -> Result<(), sqlx::Error> {
+        for OrphanedTurn { failure, item } in turns {
             let cut = sqlx::query(CUT).bind(&item.thread).bind(&item.turn).bind(failure).bind(item.at);
             if cut.execute(&mut *connection).await?.rows_affected() > 0 {
                 append::add(connection, item).await?;

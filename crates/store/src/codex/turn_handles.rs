@@ -1,10 +1,6 @@
 //! Handles of turns, for callers that ask again after a restart of the hub.
 
-use futures::future::BoxFuture;
-use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, FromRow, Row as _};
-
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, row, verb};
 
 /// Rows that are kept; of more, the oldest go.
 const RETAINED: i64 = 2048;
@@ -24,32 +20,18 @@ const ONE: &str = "\
     SELECT id, owner, thread, created_at, updated_at, ended, answer, failure FROM codex_handles \
     WHERE id = $1 AND owner = $2";
 
-/// One row of `codex_handles`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Handle {
-    pub id: String,
-    pub owner: String,
-    pub thread: String,
-    pub created_at: Millis,
-    pub updated_at: Millis,
-    /// `completed`, `interrupted`, `failed`, `withdrawn` or `lost`; nothing while it is open.
-    pub ended: Option<String>,
-    pub answer: Option<String>,
-    pub failure: Option<String>,
-}
-
-impl FromRow<'_, AnyRow> for Handle {
-    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            id: row.try_get("id")?,
-            owner: row.try_get("owner")?,
-            thread: row.try_get("thread")?,
-            created_at: row.try_get("created_at")?,
-            updated_at: row.try_get("updated_at")?,
-            ended: row.try_get("ended")?,
-            answer: row.try_get("answer")?,
-            failure: row.try_get("failure")?,
-        })
+row! {
+    /// One row of `codex_handles`.
+    Handle {
+        id: String,
+        owner: String,
+        thread: String,
+        created_at: Millis,
+        updated_at: Millis,
+        /// `completed`, `interrupted`, `failed`, `withdrawn` or `lost`; nothing while it is open.
+        ended: Option<String>,
+        answer: Option<String>,
+        failure: Option<String>,
     }
 }
 
@@ -65,14 +47,10 @@ pub async fn add(store: &Store, handle: Handle) -> Result<(), Error> {
 
 /// Keeps how a turn ended, unless an end stands there already.
 pub async fn end(store: &Store, handle: Handle) -> Result<(), Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        handle: &'a Handle,
-    ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
+    let verb = verb!(|connection, handle: &Handle| -> Result<(), sqlx::Error> {
         let query = sqlx::query(END).bind(&handle.id).bind(&handle.ended).bind(&handle.answer);
-        let query = query.bind(&handle.failure).bind(handle.updated_at);
-        Box::pin(async move { query.execute(connection).await.map(drop) })
-    }
+        query.bind(&handle.failure).bind(handle.updated_at).execute(connection).await.map(drop)
+    });
     store.write(handle, verb).await
 }
 

@@ -1,9 +1,8 @@
 //! The audit log of a question, in order, never changed.
 
-use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
-use crate::{Error, Millis, Store};
+use crate::{Error, Millis, Store, row, verb};
 
 const APPEND: &str = "\
     INSERT INTO question_events (question, seq, at, kind, who) \
@@ -12,12 +11,13 @@ const APPEND: &str = "\
 
 const READ: &str = "SELECT at, kind, who FROM question_events WHERE question = $1 ORDER BY seq LIMIT 1000";
 
-/// One row of `question_events`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    pub at: Millis,
-    pub kind: String,
-    pub who: String,
+row! {
+    /// One row of `question_events`.
+    Event {
+        at: Millis,
+        kind: String,
+        who: String,
+    }
 }
 
 /// Appends an event within the transaction of a verb.
@@ -31,24 +31,38 @@ pub(super) async fn append(
     sqlx::query(APPEND).bind(question).bind(now).bind(kind).bind(who).execute(connection).await.map(drop)
 }
 
-/// Notes something that changes nothing else.
-pub async fn note(store: &Store, question: &str, kind: &str, who: &str, now: Millis) -> Result<(), Error> {
-    store.write((question.to_owned(), kind.to_owned(), who.to_owned(), now), verb).await
+/// Carries out a statement that returns the changed questions and appends an event if there are any. Returns whether
+/// there were any.
+pub(super) async fn append_if_changed(
+    connection: &mut AnyConnection,
+    changed: sqlx::query::QueryScalar<'_, sqlx::Any, String, sqlx::any::AnyArguments>,
+    (question, kind, who, now): (&str, &str, &str, Millis),
+) -> Result<bool, sqlx::Error> {
+    let changed: Vec<String> = changed.fetch_all(&mut *connection).await?;
+    if !changed.is_empty() {
+        append(connection, question, kind, who, now).await?;
+    }
+    Ok(!changed.is_empty())
 }
 
-fn verb<'a>(
-    connection: &'a mut AnyConnection,
-    (question, kind, who, now): &'a (String, String, String, Millis),
-) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-    Box::pin(append(connection, question, kind, who, *now))
+/// Appends an event that changes nothing else.
+pub async fn append_event(
+    store: &Store,
+    question: &str,
+    kind: &str,
+    who: &str,
+    now: Millis,
+) -> Result<(), Error> {
+    let verb = verb!(|connection,
+                      (question, kind, who, now): &(String, String, String, Millis)|
+     -> Result<(), sqlx::Error> { append(connection, question, kind, who, *now).await });
+    store.write((question.to_owned(), kind.to_owned(), who.to_owned(), now), verb).await
 }
 
 /// Returns the first thousand events of a question.
 pub async fn events(store: &Store, question: &str) -> Result<Vec<Event>, Error> {
     let mut connection = store.read().await?;
-    let rows: Vec<(Millis, String, String)> =
-        sqlx::query_as(READ).bind(question).fetch_all(&mut *connection).await?;
-    Ok(rows.into_iter().map(|(at, kind, who)| Event { at, kind, who }).collect())
+    Ok(sqlx::query_as(READ).bind(question).fetch_all(&mut *connection).await?)
 }
 
 #[cfg(test)]

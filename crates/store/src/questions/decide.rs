@@ -15,7 +15,7 @@ const MAKE_FINAL: &str = "\
     WHERE id = $1 AND state = 'held' AND held_until <= $2 \
     RETURNING id";
 
-const TAKE_BACK: &str = "\
+const UNDO: &str = "\
     UPDATE questions SET state = 'pending', kind = NULL, outcome = NULL, decided_at = NULL, held_until = NULL \
     WHERE id = $1 AND state = 'held' AND held_until > $2 \
     RETURNING id";
@@ -75,25 +75,17 @@ async fn decided(connection: &mut AnyConnection, decision: &Decision) -> Result<
 /// Makes a held outcome final once its time to be taken back is over.
 pub async fn make_final(store: &Store, id: &str, now: Millis) -> Result<bool, Error> {
     let verb = verb!(|connection, (id, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
-        let done: Vec<String> =
-            sqlx::query_scalar(MAKE_FINAL).bind(id).bind(*now).fetch_all(&mut *connection).await?;
-        if !done.is_empty() {
-            audit::append(connection, id, "final", "", *now).await?;
-        }
-        Ok(!done.is_empty())
+        let changed = sqlx::query_scalar(MAKE_FINAL).bind(id).bind(*now);
+        audit::append_if_changed(connection, changed, (id, "final", "", *now)).await
     });
     store.write((id.to_owned(), now), verb).await
 }
 
 /// Makes a held question pending again; false when it is not held, or no longer.
-pub async fn take_back(store: &Store, id: &str, who: &str, now: Millis) -> Result<bool, Error> {
+pub async fn undo(store: &Store, id: &str, who: &str, now: Millis) -> Result<bool, Error> {
     let verb = verb!(|connection, (id, who, now): &(String, String, Millis)| -> Result<bool, sqlx::Error> {
-        let done: Vec<String> =
-            sqlx::query_scalar(TAKE_BACK).bind(id).bind(*now).fetch_all(&mut *connection).await?;
-        if !done.is_empty() {
-            audit::append(connection, id, "taken_back", who, *now).await?;
-        }
-        Ok(!done.is_empty())
+        let changed = sqlx::query_scalar(UNDO).bind(id).bind(*now);
+        audit::append_if_changed(connection, changed, (id, "taken_back", who, *now)).await
     });
     store.write((id.to_owned(), who.to_owned(), now), verb).await
 }
@@ -138,7 +130,7 @@ fn cancelled(id: &str, outcome: &str, kind: &str, now: Millis) -> Decision {
 }
 
 /// Ends a pending question with `outcome` if each of its clients has been gone since before `before`.
-pub async fn leave(
+pub async fn end_abandoned(
     store: &Store,
     id: &str,
     outcome: &str,
@@ -158,5 +150,4 @@ pub async fn leave(
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] =
-    &[DECIDE, MAKE_FINAL, TAKE_BACK, OTHERS, GIVE_UP, PRESENT, GIVE_UP_ALL];
+pub(super) const STATEMENTS: &[&str] = &[DECIDE, MAKE_FINAL, UNDO, OTHERS, GIVE_UP, PRESENT, GIVE_UP_ALL];

@@ -9,12 +9,12 @@ use crate::{Error, Millis, Store, verb};
 type Numbered = (i64, String, Question);
 
 /// How a delivery stands: its session, since when its client is gone and silent, and until when it is leased.
-type Stands = (String, Option<Millis>, Option<Millis>, Option<Millis>);
+type Presence = (String, Option<Millis>, Option<Millis>, Option<Millis>);
 
 /// Outcomes that one look at a stream hands out.
 const BATCH_SIZE: i64 = 100;
 
-const IS_DELIVERY: &str = "SELECT COUNT(*) FROM question_deliveries WHERE question = $1 AND asker = $2";
+const IS_ASKER: &str = "SELECT COUNT(*) FROM question_deliveries WHERE question = $1 AND asker = $2";
 
 const UNDELIVERED: &str = select_questions!(
     "JOIN question_deliveries d ON d.question = q.id \
@@ -28,29 +28,29 @@ const ASKERS: &str = "\
     SELECT DISTINCT d.asker, d.stream FROM question_deliveries d JOIN questions q ON q.id = d.question \
     WHERE ($1 = '' OR d.question = $1) AND d.delivered_at IS NULL AND q.state = 'decided'";
 
-const STANDS: &str = "\
+const PRESENCE: &str = "\
     SELECT session, disconnected_at, silent_at, lease_until FROM question_deliveries \
     WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL LIMIT 1";
 
-const HERE: &str = "\
+const MARK_WAITING: &str = "\
     UPDATE question_deliveries SET session = $3, lease_until = $4, disconnected_at = NULL, silent_at = NULL \
     WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL";
 
 /// One that has gone is past being expected.
-const LETS_GO: &str = "\
+const START_LEASE: &str = "\
     UPDATE question_deliveries SET lease_until = $4 \
     WHERE question = $1 AND asker = $2 AND stream = $3 AND delivered_at IS NULL AND disconnected_at IS NULL";
 
-const SILENT: &str = "\
+const MARK_SILENT: &str = "\
     UPDATE question_deliveries SET silent_at = $2 \
     WHERE question = $1 AND delivered_at IS NULL AND disconnected_at IS NULL AND silent_at IS NULL AND lease_until <= $2 \
     RETURNING question";
 
-const LEFT: &str = "\
+const ABANDON: &str = "\
     UPDATE question_deliveries SET disconnected_at = $3 \
     WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL AND disconnected_at IS NULL";
 
-const DELIVERED: &str = "\
+const MARK_DELIVERED: &str = "\
     UPDATE question_deliveries SET delivered_at = $3 \
     WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL \
       AND EXISTS (SELECT 1 FROM questions q WHERE q.id = $1 AND q.state = 'decided') \
@@ -67,41 +67,41 @@ const NUMBER: &str = "\
     WHERE stream = $1 AND question = $2 AND request = $3 AND event IS NULL";
 
 /// A whole question, then the event's number and the request.
-const DUE: &str = concat!(
+const DUE_EVENTS: &str = concat!(
     "SELECT w.*, d.event, d.request FROM (",
     select_questions!(""),
     ") w JOIN question_deliveries d ON d.question = w.id ",
     "WHERE d.stream = $1 AND d.event IS NOT NULL AND (d.delivered_at IS NULL OR ($3 = 1 AND d.event > $2)) ORDER BY d.event LIMIT $4"
 );
 
-const SENT: &str = "\
+const MARK_SENT: &str = "\
     UPDATE question_deliveries SET delivered_at = $3 WHERE stream = $1 AND event = $2 AND delivered_at IS NULL \
     RETURNING question";
 
-const GONE: &str = "\
+const CLOSE_SESSION: &str = "\
     UPDATE question_deliveries SET disconnected_at = $2 WHERE session = $1 AND delivered_at IS NULL AND disconnected_at IS NULL";
 
 /// A stream's caller may open its first one at any time.
-const ALL_GONE: &str = "\
+const DISCONNECT_ALL: &str = "\
     UPDATE question_deliveries SET disconnected_at = $1 \
     WHERE session <> '' AND stream = '' AND delivered_at IS NULL AND disconnected_at IS NULL";
 
 /// Of what can be leased alone, nobody may have said until when: a hub that was killed did not.
-const ALL_LEASED: &str = "\
+const LEASE_ALL: &str = "\
     UPDATE question_deliveries SET lease_until = $1 \
     WHERE (session = '' OR stream <> '') AND delivered_at IS NULL AND disconnected_at IS NULL AND lease_until IS NULL";
 
-const BACK: &str = "\
+const RESUME_SESSION: &str = "\
     UPDATE question_deliveries SET disconnected_at = NULL, lease_until = NULL, silent_at = NULL \
     WHERE session = $1 AND delivered_at IS NULL AND (disconnected_at IS NOT NULL OR lease_until IS NOT NULL)";
 
-const ASKED_IN: &str =
+const QUESTIONS_OF_SESSION: &str =
     "SELECT question, asker FROM question_deliveries WHERE session = $1 AND delivered_at IS NULL";
 
 /// Tells whether an asker is among those who get a question's outcome.
-pub async fn is_delivery(store: &Store, question: &str, asker: &str) -> Result<bool, Error> {
+pub async fn is_asker(store: &Store, question: &str, asker: &str) -> Result<bool, Error> {
     let mut connection = store.read().await?;
-    let count = sqlx::query_scalar(IS_DELIVERY).bind(question).bind(asker);
+    let count = sqlx::query_scalar(IS_ASKER).bind(question).bind(asker);
     let count: i64 = count.fetch_one(&mut *connection).await?;
     Ok(count > 0)
 }
@@ -122,7 +122,7 @@ pub async fn askers(store: &Store, question: &str) -> Result<Vec<(String, String
 
 /// An asker that waits, or waits again.
 #[derive(Clone, Debug)]
-pub struct Here {
+pub struct WaitingAsker {
     pub question: String,
     pub asker: String,
     pub session: String,
@@ -133,10 +133,10 @@ pub struct Here {
 
 /// Notes that an asker waits again; true if that is news. A lease is written anew once half of it is over: a task is
 /// polled every few seconds.
-pub async fn here(store: &Store, here: Here) -> Result<bool, Error> {
-    let verb = verb!(|connection, here: &Here| -> Result<bool, sqlx::Error> {
-        let stands = sqlx::query_as(STANDS).bind(&here.question).bind(&here.asker);
-        let stands: Option<Stands> = stands.fetch_optional(&mut *connection).await?;
+pub async fn mark_waiting(store: &Store, here: WaitingAsker) -> Result<bool, Error> {
+    let verb = verb!(|connection, here: &WaitingAsker| -> Result<bool, sqlx::Error> {
+        let stands = sqlx::query_as(PRESENCE).bind(&here.question).bind(&here.asker);
+        let stands: Option<Presence> = stands.fetch_optional(&mut *connection).await?;
         let Some((session, disconnected_at, silent_at, lease_until)) = stands else {
             return Ok(false);
         };
@@ -148,7 +148,7 @@ pub async fn here(store: &Store, here: Here) -> Result<bool, Error> {
         };
         if news || !holds || session != here.session {
             let until = here.lease.map(|lease| here.now.saturating_add(lease));
-            let back = sqlx::query(HERE).bind(&here.question).bind(&here.asker).bind(&here.session);
+            let back = sqlx::query(MARK_WAITING).bind(&here.question).bind(&here.asker).bind(&here.session);
             back.bind(until).execute(&mut *connection).await?;
         }
         if silent_at.is_some() {
@@ -160,7 +160,7 @@ pub async fn here(store: &Store, here: Here) -> Result<bool, Error> {
 }
 
 /// Notes that the call or the stream of an asker that nobody can see ended, and until when it is expected back.
-pub async fn lets_go(
+pub async fn start_lease(
     store: &Store,
     question: &str,
     asker: &str,
@@ -171,72 +171,65 @@ pub async fn lets_go(
     let verb = verb!(|connection,
                       (question, asker, stream, until): &(String, String, String, Millis)|
      -> Result<(), sqlx::Error> {
-        let lease = sqlx::query(LETS_GO).bind(question).bind(asker).bind(stream).bind(*until);
+        let lease = sqlx::query(START_LEASE).bind(question).bind(asker).bind(stream).bind(*until);
         lease.execute(connection).await.map(drop)
     });
     store.write(lease, verb).await
 }
 
 /// Notes that those who asked a question and were expected until now have not been heard of; false when there are none.
-pub async fn silent(store: &Store, question: &str, now: Millis) -> Result<bool, Error> {
+pub async fn mark_silent(store: &Store, question: &str, now: Millis) -> Result<bool, Error> {
     let verb = verb!(|connection, (question, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
-        let fell = sqlx::query_scalar(SILENT).bind(question).bind(*now);
-        let fell: Vec<String> = fell.fetch_all(&mut *connection).await?;
-        if !fell.is_empty() {
-            audit::append(connection, question, "silent", "", *now).await?;
-        }
-        Ok(!fell.is_empty())
+        let changed = sqlx::query_scalar(MARK_SILENT).bind(question).bind(*now);
+        audit::append_if_changed(connection, changed, (question, "silent", "", *now)).await
     });
     store.write((question.to_owned(), now), verb).await
 }
 
 /// Notes that an asker waits no more.
-pub async fn left(store: &Store, question: &str, asker: &str, now: Millis) -> Result<(), Error> {
+pub async fn abandon(store: &Store, question: &str, asker: &str, now: Millis) -> Result<(), Error> {
     let verb =
         verb!(|connection, (question, asker, now): &(String, String, Millis)| -> Result<(), sqlx::Error> {
-            sqlx::query(LEFT).bind(question).bind(asker).bind(*now).execute(connection).await.map(drop)
+            sqlx::query(ABANDON).bind(question).bind(asker).bind(*now).execute(connection).await.map(drop)
         });
     store.write((question.to_owned(), asker.to_owned(), now), verb).await
 }
 
 /// Notes that the outcome reached `asker`. False when it did before, or there is none.
-pub async fn delivered(store: &Store, question: &str, asker: &str, now: Millis) -> Result<bool, Error> {
+pub async fn mark_delivered(store: &Store, question: &str, asker: &str, now: Millis) -> Result<bool, Error> {
     let verb =
         verb!(|connection, (question, asker, now): &(String, String, Millis)| -> Result<bool, sqlx::Error> {
-            let done = sqlx::query_scalar(DELIVERED).bind(question).bind(asker).bind(*now);
-            let done: Vec<String> = done.fetch_all(&mut *connection).await?;
-            if done.is_empty() {
-                return Ok(false);
-            }
-            audit::append(connection, question, "delivered", "", *now).await?;
-            Ok(true)
+            let changed = sqlx::query_scalar(MARK_DELIVERED).bind(question).bind(asker).bind(*now);
+            audit::append_if_changed(connection, changed, (question, "delivered", "", *now)).await
         });
     store.write((question.to_owned(), asker.to_owned(), now), verb).await
 }
 
 /// Returns the events of a stream: with `after`, all behind that one, also those that were sent before; without,
 /// those that were not sent yet. What fell due since gets the next numbers.
-pub async fn due(store: &Store, stream: &str, after: Option<i64>) -> Result<Vec<Numbered>, Error> {
-    let verb =
-        verb!(|connection, (stream, after): &(String, Option<i64>)| -> Result<Vec<Numbered>, sqlx::Error> {
-            let new = sqlx::query_as(UNNUMBERED).bind(stream).bind(BATCH_SIZE);
-            let new: Vec<(String, String)> = new.fetch_all(&mut *connection).await?;
-            for (question, request) in &new {
-                let number = sqlx::query(NUMBER).bind(stream).bind(question).bind(request);
-                number.execute(&mut *connection).await?;
-            }
-            let due = sqlx::query(DUE).bind(stream).bind(after.unwrap_or(0)).bind(i64::from(after.is_some()));
-            let due = due.bind(BATCH_SIZE).fetch_all(connection).await?;
-            due.iter().map(|row| Ok((row.try_get(19)?, row.try_get(20)?, Question::from_row(row)?))).collect()
-        });
+pub async fn due_events(store: &Store, stream: &str, after: Option<i64>) -> Result<Vec<Numbered>, Error> {
+    let verb = verb!(|connection,
+                      (stream, after): &(String, Option<i64>)|
+     -> Result<Vec<Numbered>, sqlx::Error> {
+        let new = sqlx::query_as(UNNUMBERED).bind(stream).bind(BATCH_SIZE);
+        let new: Vec<(String, String)> = new.fetch_all(&mut *connection).await?;
+        for (question, request) in &new {
+            let number = sqlx::query(NUMBER).bind(stream).bind(question).bind(request);
+            number.execute(&mut *connection).await?;
+        }
+        let due =
+            sqlx::query(DUE_EVENTS).bind(stream).bind(after.unwrap_or(0)).bind(i64::from(after.is_some()));
+        let due = due.bind(BATCH_SIZE).fetch_all(connection).await?;
+        due.iter().map(|row| Ok((row.try_get(19)?, row.try_get(20)?, Question::from_row(row)?))).collect()
+    });
     store.write((stream.to_owned(), after), verb).await
 }
 
 /// Notes that an event of a stream was written.
-pub async fn sent(store: &Store, stream: &str, event: i64, now: Millis) -> Result<bool, Error> {
+pub async fn mark_sent(store: &Store, stream: &str, event: i64, now: Millis) -> Result<bool, Error> {
     let verb =
         verb!(|connection, (stream, event, now): &(String, i64, Millis)| -> Result<bool, sqlx::Error> {
-            let done = sqlx::query_scalar(SENT).bind(stream).bind(*event).bind(*now);
+            let done = sqlx::query_scalar(MARK_SENT).bind(stream).bind(*event).bind(*now);
             let done: Vec<String> = done.fetch_all(&mut *connection).await?;
             for question in &done {
                 audit::append(connection, question, "delivered", "", *now).await?;
@@ -247,56 +240,56 @@ pub async fn sent(store: &Store, stream: &str, event: i64, now: Millis) -> Resul
 }
 
 /// Notes that a session's client has gone; returns how many outcomes it will not hear.
-pub async fn gone(store: &Store, session: &str, now: Millis) -> Result<u64, Error> {
+pub async fn session_closed(store: &Store, session: &str, now: Millis) -> Result<u64, Error> {
     let verb = verb!(|connection, (session, now): &(String, Millis)| -> Result<u64, sqlx::Error> {
-        let done = sqlx::query(GONE).bind(session).bind(*now).execute(connection).await?;
+        let done = sqlx::query(CLOSE_SESSION).bind(session).bind(*now).execute(connection).await?;
         Ok(done.rows_affected())
     });
     store.write((session.to_owned(), now), verb).await
 }
 
 /// Notes that the client of a session is back; returns how many outcomes it waits for again.
-pub async fn back(store: &Store, session: &str) -> Result<u64, Error> {
+pub async fn session_resumed(store: &Store, session: &str) -> Result<u64, Error> {
     let verb = verb!(|connection, session: &String| -> Result<u64, sqlx::Error> {
-        Ok(sqlx::query(BACK).bind(session).execute(connection).await?.rows_affected())
+        Ok(sqlx::query(RESUME_SESSION).bind(session).execute(connection).await?.rows_affected())
     });
     store.write(session.to_owned(), verb).await
 }
 
 /// Returns the questions that a session asked and whose outcome it was not told, and as whom it asked each.
-pub async fn asked_in(store: &Store, session: &str) -> Result<Vec<(String, String)>, Error> {
+pub async fn questions_of_session(store: &Store, session: &str) -> Result<Vec<(String, String)>, Error> {
     let mut connection = store.read().await?;
-    Ok(sqlx::query_as(ASKED_IN).bind(session).fetch_all(&mut *connection).await?)
+    Ok(sqlx::query_as(QUESTIONS_OF_SESSION).bind(session).fetch_all(&mut *connection).await?)
 }
 
 /// Notes that every session, and every call, has ended, as at the start of the only hub. Who has no session is
 /// expected until `leased`.
-pub async fn all_gone(store: &Store, now: Millis, leased: Millis) -> Result<(), Error> {
+pub async fn disconnect_all(store: &Store, now: Millis, leased: Millis) -> Result<(), Error> {
     let verb = verb!(|connection, (now, leased): &(Millis, Millis)| -> Result<(), sqlx::Error> {
-        sqlx::query(ALL_GONE).bind(*now).execute(&mut *connection).await?;
-        sqlx::query(ALL_LEASED).bind(*leased).execute(connection).await.map(drop)
+        sqlx::query(DISCONNECT_ALL).bind(*now).execute(&mut *connection).await?;
+        sqlx::query(LEASE_ALL).bind(*leased).execute(connection).await.map(drop)
     });
     store.write((now, leased), verb).await
 }
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[
-    IS_DELIVERY,
+    IS_ASKER,
     UNDELIVERED,
     ASKERS,
-    STANDS,
-    HERE,
-    LETS_GO,
-    SILENT,
-    LEFT,
-    DELIVERED,
+    PRESENCE,
+    MARK_WAITING,
+    START_LEASE,
+    MARK_SILENT,
+    ABANDON,
+    MARK_DELIVERED,
     UNNUMBERED,
     NUMBER,
-    DUE,
-    SENT,
-    GONE,
-    ALL_GONE,
-    ALL_LEASED,
-    BACK,
-    ASKED_IN,
+    DUE_EVENTS,
+    MARK_SENT,
+    CLOSE_SESSION,
+    DISCONNECT_ALL,
+    LEASE_ALL,
+    RESUME_SESSION,
+    QUESTIONS_OF_SESSION,
 ];

@@ -72,7 +72,7 @@ pub struct Limits {
 
 /// What became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entered {
+pub enum Asked {
     New {
         id: String,
     },
@@ -90,8 +90,8 @@ pub enum Entered {
 }
 
 /// Enters a question, which is on disk then. No text may hold a NUL character, which PostgreSQL does not take.
-pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Entered, Error> {
-    let verb = verb!(|connection, (new, limits): &(NewQuestion, Limits)| -> Result<Entered, sqlx::Error> {
+pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Asked, Error> {
+    let verb = verb!(|connection, (new, limits): &(NewQuestion, Limits)| -> Result<Asked, sqlx::Error> {
         let open: Option<String> =
             sqlx::query_scalar(OPEN).bind(&new.fingerprint).fetch_optional(&mut *connection).await?;
         let there = if open.is_some() {
@@ -104,29 +104,29 @@ pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Ente
             let same = sqlx::query_scalar(SAME_REQUEST).bind(&new.stream).bind(&new.request);
             let same: Option<String> = same.fetch_optional(&mut *connection).await?;
             if same.is_some() && same != there {
-                return Ok(Entered::SameRequest);
+                return Ok(Asked::SameRequest);
             }
         }
         if let Some(id) = there {
             deliver(connection, &id, new).await?;
             audit::append(connection, &id, "asked_again", &new.client, new.asked_at).await?;
-            return Ok(Entered::Joined { id });
+            return Ok(Asked::Joined { id });
         }
         if limits.attach_only {
-            return Ok(Entered::Closed);
+            return Ok(Asked::Closed);
         }
         for (sql, limit, own) in [(OWN, limits.each_asker, true), (ALL, limits.total, false)] {
             let count = sqlx::query_scalar(sql);
             let count = if own { count.bind(&new.asker) } else { count };
             let count: i64 = count.fetch_one(&mut *connection).await?;
             if count >= i64::from(limit) {
-                return Ok(Entered::Full { pending: limit, own });
+                return Ok(Asked::Full { pending: limit, own });
             }
         }
         insert(connection, new).await?;
         deliver(connection, &new.id, new).await?;
         audit::append(connection, &new.id, "asked", &new.client, new.asked_at).await?;
-        Ok(Entered::New { id: new.id.clone() })
+        Ok(Asked::New { id: new.id.clone() })
     });
     store.write((new, limits), verb).await
 }

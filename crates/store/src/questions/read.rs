@@ -55,7 +55,7 @@ pub async fn count_pending(store: &Store) -> Result<u64, Error> {
 }
 
 /// Returns the place of a pending question in the queue, 1 for the oldest.
-pub async fn place(store: &Store, seq: i64) -> Result<u64, Error> {
+pub async fn position(store: &Store, seq: i64) -> Result<u64, Error> {
     let mut connection = store.read().await?;
     let count: i64 = sqlx::query_scalar(PLACE).bind(seq).fetch_one(&mut *connection).await?;
     Ok(count.cast_unsigned())

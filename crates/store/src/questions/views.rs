@@ -3,7 +3,7 @@
 use super::audit;
 use crate::{Error, Millis, Store, verb};
 
-const SEEN_BEFORE: &str = "SELECT seen_at FROM questions WHERE id = $1 AND state = 'pending'";
+const SEEN_AT: &str = "SELECT seen_at FROM questions WHERE id = $1 AND state = 'pending'";
 
 /// Only time between two looks that follow each other closely was seen.
 const SEEN: &str = "\
@@ -19,12 +19,12 @@ const SNOOZE: &str = "\
     WHERE id = $1 AND state = 'pending' \
     RETURNING id";
 
-const WAKE: &str = "\
+const END_SNOOZE: &str = "\
     UPDATE questions SET snoozed_until = NULL WHERE id = $1 AND state = 'pending' AND snoozed_until <= $2";
 
 /// A presenter shows a question.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct View {
     pub id: String,
     pub now: Millis,
     /// Longest time since the look before that counts as seen.
@@ -34,19 +34,19 @@ pub struct Seen {
 }
 
 /// Notes a look at a pending question; true for the first one.
-pub async fn seen(store: &Store, seen: Seen) -> Result<bool, Error> {
-    let verb = verb!(|connection, seen: &Seen| -> Result<bool, sqlx::Error> {
-        let before = sqlx::query_scalar(SEEN_BEFORE).bind(&seen.id);
+pub async fn mark_seen(store: &Store, view: View) -> Result<bool, Error> {
+    let verb = verb!(|connection, view: &View| -> Result<bool, sqlx::Error> {
+        let before = sqlx::query_scalar(SEEN_AT).bind(&view.id);
         let before: Option<Option<Millis>> = before.fetch_optional(&mut *connection).await?;
-        let look = sqlx::query(SEEN).bind(&seen.id).bind(seen.now).bind(seen.gap);
+        let look = sqlx::query(SEEN).bind(&view.id).bind(view.now).bind(view.gap);
         look.execute(&mut *connection).await?;
         let first = before == Some(None);
         if first {
-            audit::append(connection, &seen.id, "seen", &seen.who, seen.now).await?;
+            audit::append(connection, &view.id, "seen", &view.who, view.now).await?;
         }
         Ok(first)
     });
-    store.write(seen, verb).await
+    store.write(view, verb).await
 }
 
 /// Puts a pending question off; false when it is not pending.
@@ -54,24 +54,20 @@ pub async fn snooze(store: &Store, id: &str, who: &str, now: Millis, until: Mill
     let verb = verb!(|connection,
                       (id, who, now, until): &(String, String, Millis, Millis)|
      -> Result<bool, sqlx::Error> {
-        let done = sqlx::query_scalar(SNOOZE).bind(id).bind(*now).bind(*until);
-        let done: Vec<String> = done.fetch_all(&mut *connection).await?;
-        if !done.is_empty() {
-            audit::append(connection, id, "snoozed", who, *now).await?;
-        }
-        Ok(!done.is_empty())
+        let changed = sqlx::query_scalar(SNOOZE).bind(id).bind(*now).bind(*until);
+        audit::append_if_changed(connection, changed, (id, "snoozed", who, *now)).await
     });
     store.write((id.to_owned(), who.to_owned(), now, until), verb).await
 }
 
 /// Brings a question back that was snoozed until now.
-pub async fn wake(store: &Store, id: &str, now: Millis) -> Result<bool, Error> {
+pub async fn end_snooze(store: &Store, id: &str, now: Millis) -> Result<bool, Error> {
     let verb = verb!(|connection, (id, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
-        let done = sqlx::query(WAKE).bind(id).bind(*now).execute(connection).await?;
+        let done = sqlx::query(END_SNOOZE).bind(id).bind(*now).execute(connection).await?;
         Ok(done.rows_affected() == 1)
     });
     store.write((id.to_owned(), now), verb).await
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[SEEN_BEFORE, SEEN, SNOOZE, WAKE];
+pub(super) const STATEMENTS: &[&str] = &[SEEN_AT, SEEN, SNOOZE, END_SNOOZE];

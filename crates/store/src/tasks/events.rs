@@ -74,13 +74,8 @@ async fn read(
     limit: u32,
 ) -> Result<Vec<TaskEvent>, Error> {
     let mut connection = store.read().await?;
-    let rows: Vec<(i64, i64, String, String)> = sqlx::query_as(statement)
-        .bind(task)
-        .bind(border)
-        .bind(i64::from(limit))
-        .fetch_all(&mut *connection)
-        .await?;
-    Ok(rows.into_iter().map(|(seq, at, kind, data)| TaskEvent { seq, at, kind, data }).collect())
+    let query = sqlx::query_as(statement).bind(task).bind(border).bind(i64::from(limit));
+    Ok(query.fetch_all(&mut *connection).await?)
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub async fn finish(
         let caller: Vec<String> = sqlx::query_scalar(FINISH)
             .bind(&end.lease.task)
             .bind(end.lease.fence)
-            .bind(end.ending.as_str())
+            .bind(end.ending.name())
             .bind(&end.failure)
             .bind(end.now)
             .fetch_all(&mut *connection)

@@ -11,7 +11,7 @@ use crate::assistant::audit::{self, AuditRow};
 use crate::assistant::calendars::{self, CalendarRow};
 use crate::assistant::events::{self, Changed, EventChange, EventRow, OccurrenceRow, Window};
 use crate::assistant::notifications::{self, NotificationFilter, NotificationRow};
-use crate::assistant::outbox::{self, Resolution, Settlement};
+use crate::assistant::outbox::{self, AttemptResult, Resolution};
 use crate::assistant::plans::{self, Applied, NewPlan, PlanRow};
 use crate::assistant::users::{self, UserRow};
 use crate::assistant::{STATEMENTS, feeds, rules};
@@ -129,8 +129,8 @@ async fn status(store: &Store, id: &str) -> String {
     notifications::get(store, id).await.unwrap().unwrap().status
 }
 
-fn settled(id: &str, attempt: i64, status: &str) -> Settlement {
-    Settlement {
+fn settled(id: &str, attempt: i64, status: &str) -> AttemptResult {
+    AttemptResult {
         id: id.to_owned(),
         attempt,
         outcome: "sent".to_owned(),
@@ -246,11 +246,14 @@ async fn story(store: &Store) {
         None,
         "on disk before the send"
     );
-    assert!(outbox::lost(store, 255_000, 10).await.unwrap().is_empty());
-    assert_eq!(outbox::lost(store, 270_000, 10).await.unwrap().len(), 1);
-    assert!(!outbox::settle(store, settled("p1-200000", 2, "sent")).await.unwrap(), "another attempt's word");
-    assert!(outbox::settle(store, settled("p1-200000", 1, "sent")).await.unwrap());
-    assert!(!outbox::settle(store, settled("p1-200000", 1, "dead")).await.unwrap(), "once is enough");
+    assert!(outbox::expired_sendings(store, 255_000, 10).await.unwrap().is_empty());
+    assert_eq!(outbox::expired_sendings(store, 270_000, 10).await.unwrap().len(), 1);
+    assert!(
+        !outbox::record_attempt(store, settled("p1-200000", 2, "sent")).await.unwrap(),
+        "another attempt's word"
+    );
+    assert!(outbox::record_attempt(store, settled("p1-200000", 1, "sent")).await.unwrap());
+    assert!(!outbox::record_attempt(store, settled("p1-200000", 1, "dead")).await.unwrap(), "once is enough");
     assert_eq!(outbox::next(store).await.unwrap(), Some(300_000));
     assert_eq!(apply(plan("p3", &[200_000])).await, Applied { planned: 0, kept: 1, superseded: 1 });
     assert_eq!(status(store, "p1-200000").await, "sent", "what was sent is never touched");

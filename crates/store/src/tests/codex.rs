@@ -112,22 +112,22 @@ async fn cut_off(store: &Store) {
     ];
     codex::record(store, changes).await.unwrap();
     let silent = async |since| {
-        let silent = codex::silent(store, since).await.unwrap();
+        let silent = codex::without_heartbeat(store, since).await.unwrap();
         silent.into_iter().map(|(thread, turn)| format!("{thread}/{turn}")).collect::<Vec<_>>()
     };
     assert_eq!(silent(1_010).await, [""; 0]);
     assert_eq!(silent(1_031).await, ["a/0", "b/1"]);
-    codex::alive(store, vec!["b".to_owned()], vec![], 2_000).await.unwrap();
+    codex::heartbeat(store, vec!["b".to_owned()], vec![], 2_000).await.unwrap();
     assert_eq!(silent(2_000).await, ["a/0"]);
     let Change::Item(word) = item("a", "cut", "the turn was cut off", 3_000) else { unreachable!() };
-    let cut = codex::Cut { failure: "its hub ended".to_owned(), item: word };
-    codex::cut_off(store, vec![cut.clone()]).await.unwrap();
+    let cut = codex::OrphanedTurn { failure: "its hub ended".to_owned(), item: word };
+    codex::end_orphaned(store, vec![cut.clone()]).await.unwrap();
     let a = codex::thread(store, "a").await.unwrap().unwrap();
     let end = (a.last_end.as_deref(), a.last_failure.as_deref(), a.updated_at);
     assert_eq!(end, (Some("interrupted"), Some("its hub ended"), 1_000));
     // Another hub that found it too says nothing more.
     let again = NewItem { id: "again".to_owned(), ..cut.item.clone() };
-    codex::cut_off(store, vec![codex::Cut { item: again, ..cut }]).await.unwrap();
+    codex::end_orphaned(store, vec![codex::OrphanedTurn { item: again, ..cut }]).await.unwrap();
     let items = codex::items(store, "a", &query("", 10), None).await.unwrap();
     assert_eq!(items.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), ["cut", "i1"]);
     // A turn that begins anew under its name counts from its own beginning.
@@ -162,7 +162,7 @@ async fn hand_out(store: &Store) {
     turn_handles::add(store, open.clone()).await.unwrap();
     assert!(turn_handles::add(store, open.clone()).await.is_err(), "a name is given once");
     assert_eq!(turn_handles::find(store, "bob", "codex-turn-1").await.unwrap(), None);
-    codex::alive(store, vec![], vec![open.id.clone()], 1_500).await.unwrap();
+    codex::heartbeat(store, vec![], vec![open.id.clone()], 1_500).await.unwrap();
     let found = turn_handles::find(store, "ann", "codex-turn-1").await.unwrap().unwrap();
     assert_eq!(found, Handle { updated_at: 1_500, ..open.clone() });
     let ended = Handle {
@@ -175,7 +175,7 @@ async fn hand_out(store: &Store) {
     turn_handles::end(store, Handle { ended: Some("lost".to_owned()), answer: None, ..ended.clone() })
         .await
         .unwrap();
-    codex::alive(store, vec![], vec![open.id.clone()], 9_000).await.unwrap();
+    codex::heartbeat(store, vec![], vec![open.id.clone()], 9_000).await.unwrap();
     assert_eq!(turn_handles::find(store, "ann", "codex-turn-1").await.unwrap(), Some(ended));
     for at in 0..2_048 {
         turn_handles::add(store, handle(&format!("codex-turn-later-{at}"), 3_000 + at)).await.unwrap();

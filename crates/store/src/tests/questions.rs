@@ -4,7 +4,7 @@ use super::file_store;
 use super::postgres::Postgres;
 use crate::Store;
 use crate::questions;
-use crate::questions::{Decision, Entered, Limits, NewQuestion, Seen, State};
+use crate::questions::{Asked, Decision, Limits, NewQuestion, State, View};
 use adjutant_base::config::Database;
 
 const ROOMY: Limits = Limits { each_asker: 20_000, total: 20_000, attach_only: false };
@@ -43,26 +43,26 @@ fn decision(id: &str, who: &str, held_until: Option<i64>) -> Decision {
 
 async fn tell(hubs: &[Store]) {
     let [first, .., last] = hubs else { panic!("a story of several hubs") };
-    let new = |id: &str| Entered::New { id: id.to_owned() };
+    let new = |id: &str| Asked::New { id: id.to_owned() };
     assert_eq!(questions::ask(first, question("a", "ann"), ROOMY).await.unwrap(), new("a"));
     let same = NewQuestion { fingerprint: "print of a".to_owned(), ..question("other", "bob") };
     let joined = questions::ask(last, same.clone(), ROOMY).await.unwrap();
-    assert_eq!(joined, Entered::Joined { id: "a".to_owned() });
+    assert_eq!(joined, Asked::Joined { id: "a".to_owned() });
     let own = Limits { each_asker: 1, ..ROOMY };
     let full = questions::ask(first, question("b", "ann"), own).await.unwrap();
-    assert_eq!(full, Entered::Full { pending: 1, own: true });
+    assert_eq!(full, Asked::Full { pending: 1, own: true });
     let closed = Limits { attach_only: true, ..ROOMY };
-    assert_eq!(questions::ask(first, question("b", "ann"), closed).await.unwrap(), Entered::Closed);
+    assert_eq!(questions::ask(first, question("b", "ann"), closed).await.unwrap(), Asked::Closed);
 
     for (now, seen_ms) in [(1_000, 0), (6_000, 5_000), (60_000, 5_000), (61_000, 6_000), (50_000, 6_000)] {
-        let look = Seen { id: "a".to_owned(), now, gap: 15_000, who: "browser".to_owned() };
-        assert_eq!(questions::seen(first, look).await.unwrap(), now == 1_000);
+        let look = View { id: "a".to_owned(), now, gap: 15_000, who: "browser".to_owned() };
+        assert_eq!(questions::mark_seen(first, look).await.unwrap(), now == 1_000);
         assert_eq!(questions::get(last, "a").await.unwrap().unwrap().seen_ms, seen_ms, "at {now}");
     }
     assert!(questions::snooze(first, "a", "browser", 2_000, 5_000).await.unwrap());
     assert_eq!(questions::get(last, "a").await.unwrap().unwrap().deadline, 12_000);
-    assert!(!questions::wake(last, "a", 4_999).await.unwrap());
-    assert!(questions::wake(last, "a", 5_000).await.unwrap());
+    assert!(!questions::end_snooze(last, "a", 4_999).await.unwrap());
+    assert!(questions::end_snooze(last, "a", 5_000).await.unwrap());
 
     // Many want to decide at the same moment, on every hub.
     let racing = (0..24).map(|n: usize| {
@@ -74,19 +74,19 @@ async fn tell(hubs: &[Store]) {
     let row = questions::get(first, "a").await.unwrap().unwrap();
     assert_eq!((row.state, row.deliveries, row.present), (State::Held, 2, 2));
     assert!(!questions::make_final(last, "a", 2_999).await.unwrap());
-    assert!(questions::take_back(last, "a", "browser", 2_999).await.unwrap());
-    assert!(!questions::take_back(last, "a", "browser", 2_999).await.unwrap());
+    assert!(questions::undo(last, "a", "browser", 2_999).await.unwrap());
+    assert!(!questions::undo(last, "a", "browser", 2_999).await.unwrap());
     assert!(questions::decide(first, decision("a", "again", Some(3_000))).await.unwrap());
-    assert!(!questions::take_back(last, "a", "browser", 3_000).await.unwrap(), "the window is over");
+    assert!(!questions::undo(last, "a", "browser", 3_000).await.unwrap(), "the window is over");
     let due = questions::due_now(last, 3_000, 0, 10).await.unwrap();
     assert_eq!((due.held.as_slice(), due.timed_out.as_slice()), (&["a".to_owned()][..], &[][..]));
     assert!(questions::make_final(last, "a", 3_000).await.unwrap());
 
     assert_eq!(questions::undelivered(first, "bob", 9).await.unwrap().len(), 1);
     let again = questions::ask(last, same, ROOMY).await.unwrap();
-    assert_eq!(again, Entered::Joined { id: "a".to_owned() }, "an answer that nobody fetched is joined");
-    assert!(questions::delivered(first, "a", "bob", 4_000).await.unwrap());
-    assert!(!questions::delivered(last, "a", "bob", 4_000).await.unwrap());
+    assert_eq!(again, Asked::Joined { id: "a".to_owned() }, "an answer that nobody fetched is joined");
+    assert!(questions::mark_delivered(first, "a", "bob", 4_000).await.unwrap());
+    assert!(!questions::mark_delivered(last, "a", "bob", 4_000).await.unwrap());
     assert!(questions::undelivered(first, "bob", 9).await.unwrap().is_empty());
     assert_eq!(questions::undelivered(first, "ann", 9).await.unwrap().len(), 1);
     for (text, kind, found) in
@@ -103,9 +103,9 @@ async fn tell(hubs: &[Store]) {
     streams(first, last).await;
 
     assert_eq!(questions::ask(first, question("g", "gus"), ROOMY).await.unwrap(), new("g"));
-    assert_eq!(questions::gone(first, "session of gus", 5_000).await.unwrap(), 1);
-    assert!(!questions::leave(last, "g", "{}", 4_999, 6_000).await.unwrap(), "within its grace");
-    assert!(questions::leave(last, "g", "{}", 5_000, 6_000).await.unwrap());
+    assert_eq!(questions::session_closed(first, "session of gus", 5_000).await.unwrap(), 1);
+    assert!(!questions::end_abandoned(last, "g", "{}", 4_999, 6_000).await.unwrap(), "within its grace");
+    assert!(questions::end_abandoned(last, "g", "{}", 5_000, 6_000).await.unwrap());
     let kinds: Vec<String> =
         questions::events(first, "g").await.unwrap().into_iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["asked", "client_gone"]);
@@ -119,27 +119,27 @@ async fn streams(first: &Store, last: &Store) {
     }
     let reused =
         NewQuestion { stream: "s".to_owned(), request: "\"s1\"".to_owned(), ..question("s3", "sue") };
-    assert_eq!(questions::ask(last, reused, ROOMY).await.unwrap(), Entered::SameRequest);
-    assert!(questions::due(first, "s", None).await.unwrap().is_empty());
+    assert_eq!(questions::ask(last, reused, ROOMY).await.unwrap(), Asked::SameRequest);
+    assert!(questions::due_events(first, "s", None).await.unwrap().is_empty());
     for id in ["s2", "s1"] {
         assert!(questions::decide(first, decision(id, "x", None)).await.unwrap());
     }
     let events = |due: Vec<(i64, String, questions::Question)>| -> Vec<(i64, String)> {
         due.into_iter().map(|(event, request, _)| (event, request)).collect()
     };
-    let both = events(questions::due(last, "s", None).await.unwrap());
+    let both = events(questions::due_events(last, "s", None).await.unwrap());
     assert_eq!(both, [(1, "\"s1\"".to_owned()), (2, "\"s2\"".to_owned())]);
-    assert!(questions::sent(first, "s", 1, 5_000).await.unwrap());
-    assert_eq!(events(questions::due(last, "s", None).await.unwrap()), both[1..]);
-    assert!(questions::sent(first, "s", 2, 5_000).await.unwrap());
-    assert!(questions::due(last, "s", None).await.unwrap().is_empty());
+    assert!(questions::mark_sent(first, "s", 1, 5_000).await.unwrap());
+    assert_eq!(events(questions::due_events(last, "s", None).await.unwrap()), both[1..]);
+    assert!(questions::mark_sent(first, "s", 2, 5_000).await.unwrap());
+    assert!(questions::due_events(last, "s", None).await.unwrap().is_empty());
     assert_eq!(
-        events(questions::due(last, "s", Some(1)).await.unwrap()),
+        events(questions::due_events(last, "s", Some(1)).await.unwrap()),
         both[1..],
         "behind the last that was seen"
     );
     assert!(
-        questions::due(last, "t", Some(0)).await.unwrap().is_empty(),
+        questions::due_events(last, "t", Some(0)).await.unwrap().is_empty(),
         "another stream sees nothing of it"
     );
 }
@@ -169,7 +169,7 @@ async fn a_page_of_ten_thousand_is_read_at_once() {
         }
     });
     for entered in futures::future::join_all(asked).await {
-        assert!(matches!(entered.unwrap(), Entered::New { .. }));
+        assert!(matches!(entered.unwrap(), Asked::New { .. }));
     }
     assert_eq!(questions::count_pending(&store).await.unwrap(), 10_000);
     let start = std::time::Instant::now();

@@ -6,10 +6,9 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt}
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use super::connect::is_listening;
 use super::error::Error;
+use adjutant_base::text::hex;
 
 /// Returns the path that a socket wanted at `path` really has.
 ///
@@ -19,10 +18,9 @@ pub fn place(path: &Path) -> PathBuf {
     if SocketAddr::from_pathname(path).is_ok() {
         return path.to_owned();
     }
-    let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
-    let name = digest.iter().take(12).fold(String::new(), |name, byte| format!("{name}{byte:02x}"));
+    let digest = hex::sha256(path.as_os_str().as_encoded_bytes());
     PathBuf::from(format!("/tmp/adjutant-{}", rustix::process::geteuid().as_raw()))
-        .join(format!("{name}.sock"))
+        .join(format!("{}.sock", &digest[..24]))
 }
 
 /// Makes `folder` with mode 0700 unless it is there, and takes it away from group and others.

@@ -64,7 +64,9 @@ impl Claim {
     pub fn is_current(&self, home: &Path) -> bool {
         match (std::fs::metadata(home.join("hub.lock")), self.0.metadata()) {
             (Ok(found), Ok(locked)) => (found.dev(), found.ino()) == (locked.dev(), locked.ino()),
-            (Err(error), _) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+            (Err(error), _) => {
+                !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+            }
             (_, Err(_)) => true,
         }
     }

@@ -251,7 +251,7 @@ impl Inbox {
             (Ok(Done::Decided { kind, until }), sheet) => {
                 let title = sheet
                     .as_ref()
-                    .map_or_else(String::new, |sheet| escape_invisible::line(&sheet.question.title));
+                    .map_or_else(String::new, |sheet| escape_invisible::escape_line(&sheet.question.title));
                 let said = format!("{}: “{title}”", word(kind));
                 let sheet = self.sheet.take_if(|sheet| Some(sheet.question.ticket.as_str()) == ticket);
                 if let Some(ticket) = ticket {
@@ -327,7 +327,7 @@ impl Inbox {
         let question = self.questions.remove(at);
         self.total = self.total.saturating_sub(1);
         self.choose(chosen.as_deref());
-        Some(escape_invisible::line(&question.title))
+        Some(escape_invisible::escape_line(&question.title))
     }
 
     fn chosen(&self) -> Option<String> {

@@ -311,16 +311,16 @@ impl Session<'_> {
     }
 
     fn print_question(&mut self, question: &QuestionView) -> io::Result<()> {
-        let agent = escape_invisible::line(question.asker());
-        let place = escape_invisible::line(&question.workspace);
+        let agent = escape_invisible::escape_line(question.asker());
+        let place = escape_invisible::escape_line(&question.workspace);
         let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
         let high = if question.level == Level::High { "HIGH " } else { "" };
         let left =
             timefmt::span(Duration::from_millis(u64::try_from(question.deadline - now()).unwrap_or(0)));
         self.print(&format!("QUESTION {} {high}from {agent}{place}, {left} left", short(&question.ticket)))?;
-        self.print(&format!("  {}", escape_invisible::line(&question.title)))?;
+        self.print(&format!("  {}", escape_invisible::escape_line(&question.title)))?;
         for line in question.message.trim_end().lines() {
-            self.print(&format!("  | {}", escape_invisible::plain(line)))?;
+            self.print(&format!("  | {}", escape_invisible::escape(line)))?;
         }
         for field in &question.fields {
             self.print_field(field, question.fields.len() > 1)?;
@@ -343,8 +343,9 @@ impl Session<'_> {
             Wanted::Date { time: true } => "an instant",
             Wanted::YesNo => "yes or no",
         };
-        let name = if several { format!("{}: ", escape_invisible::line(&field.name)) } else { String::new() };
-        let label = escape_invisible::line(&field.label);
+        let name =
+            if several { format!("{}: ", escape_invisible::escape_line(&field.name)) } else { String::new() };
+        let label = escape_invisible::escape_line(&field.label);
         let may = if field.required { "" } else { ", may be left out" };
         self.print(&format!("  {name}{label}{}({kind}{may})", if label.is_empty() { "" } else { " " }))?;
         if let Wanted::Choice { options, other, .. } = &field.input {
@@ -352,8 +353,8 @@ impl Session<'_> {
                 self.print(&format!(
                     "  {}  {}  {}",
                     at + 1,
-                    escape_invisible::line(value),
-                    escape_invisible::line(label)
+                    escape_invisible::escape_line(value),
+                    escape_invisible::escape_line(label)
                 ))?;
             }
             if *other {
@@ -364,7 +365,7 @@ impl Session<'_> {
     }
 
     fn print(&mut self, line: &str) -> io::Result<()> {
-        writeln!(self.out, "{}", escape_invisible::plain(line).replace('\t', "    "))
+        writeln!(self.out, "{}", escape_invisible::escape(line).replace('\t', "    "))
     }
 }
 

@@ -61,11 +61,11 @@ fn foot(inbox: &Inbox, theme: Theme, now: Timestamps, room: usize) -> Vec<Line<'
 
 /// The workspace's own name, and the branch where the hub knows it.
 fn place(inbox: &Inbox, workspace: &str) -> Option<String> {
-    let path = escape_invisible::line(workspace);
+    let path = escape_invisible::escape_line(workspace);
     let name = path.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty())?.to_owned();
     match inbox.facts.get(workspace) {
         Some(Ok(Facts { branch: Some(branch), .. })) => {
-            Some(format!("{name} ({})", escape_invisible::line(branch)))
+            Some(format!("{name} ({})", escape_invisible::escape_line(branch)))
         }
         _ => Some(name),
     }

@@ -83,7 +83,7 @@ fn values(details: &AgentDetails, app: &App) -> Value {
         name => &agent.name,
         description => &agent.description,
         persona => Value::from_safe_string(highlight::source(&agent.persona, |_| None)),
-        persona_hidden => escape_invisible::count(&agent.persona),
+        persona_hidden => escape_invisible::count_invisible(&agent.persona),
         root => &agent.source.root,
         relative => &agent.source.relative,
         workspace => app.workspace.as_deref().map(env::abbreviate),

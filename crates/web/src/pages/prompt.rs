@@ -108,7 +108,7 @@ fn preview(app: &App, catalogue: &Catalogue, prompt: &Prompt, answers: Option<&A
         bytes => text.as_ref().map(String::len),
         lines => text.as_ref().map(|text| text.lines().count()),
         clipped => text.as_ref().map(String::len) > shown.map(str::len),
-        hidden_characters => text.as_deref().map_or(0, escape_invisible::count),
+        hidden_characters => text.as_deref().map_or(0, escape_invisible::count_invisible),
     };
     Preview { values, text }
 }
@@ -143,7 +143,7 @@ async fn whole_page(app: &Arc<App>, prompt: &Prompt, preview: Value) -> Result<R
         relative => &prompt.source.relative,
         warnings => prompt.warnings.iter().map(Value::from).collect::<Vec<_>>(),
         source => Value::from_safe_string(highlighted_source(&text, |rest| placeholder(engine, rest))),
-        source_hidden => escape_invisible::count(&text),
+        source_hidden => escape_invisible::count_invisible(&text),
     };
     page::page(app, Place::Section("/prompts"), "prompt.html", context! { ..values, ..preview }).await
 }

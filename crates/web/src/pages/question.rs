@@ -179,7 +179,7 @@ async fn page(
         ticket => question.ticket.as_str(),
         title => &question.title,
         message => Value::from_safe_string(markdown::html(&question.message)),
-        hidden_characters => escape_invisible::count(&question.message) + escape_invisible::count(&question.title),
+        hidden_characters => escape_invisible::count_invisible(&question.message) + escape_invisible::count_invisible(&question.title),
         asker => view::asker(question, None),
         repo => repo_status::of(app, &question.workspace, now),
         asked => timefmt::time(instant(question.asked_at), now),

@@ -19,7 +19,7 @@ use adjutant_host::recorder::http_head::{HEADERS, Head, SESSION};
 use adjutant_host::recorder::replay::{Due, Player, answer_line};
 use adjutant_http as http;
 use adjutant_net::http_client;
-use adjutant_net::http_client::{Begun, Call, Token};
+use adjutant_net::http_client::{HttpRequest, StreamingResponse, Token};
 
 /// How long one request may take at most: a stream lasts as long as the recording is played.
 const CALL_TIMEOUT: Duration = Duration::from_hours(24);
@@ -157,15 +157,15 @@ async fn ask(
     let body = if post { String::from_utf8_lossy(&due.bytes).into_owned() } else { String::new() };
     let (method, url) = (method.as_str(), url.as_str());
     let token = token.as_ref();
-    let call = Call {
+    let call = HttpRequest {
         method,
         url,
         headers,
         login: None,
         token,
         body,
-        largest: MAX_LINE_BYTES,
-        patience: CALL_TIMEOUT,
+        max_bytes: MAX_LINE_BYTES,
+        timeout: CALL_TIMEOUT,
     };
     if let Err(error) = follow(call, due.call, recorded, &told).await {
         let _ = told.send(Came::Failed(error)).await;
@@ -174,12 +174,12 @@ async fn ask(
 }
 
 async fn follow(
-    call: Call<'_>,
+    call: HttpRequest<'_>,
     number: u64,
     recorded: Option<String>,
     told: &Sender<Came>,
 ) -> Result<(), http_client::Error> {
-    let Begun { status, headers, mut body } = http_client::begin(call).await?;
+    let StreamingResponse { status, headers, mut body } = http_client::send_streaming(call).await?;
     let known = |(name, value): (String, String)| {
         HEADERS.into_iter().find(|known| *known == name).map(|name| (name, value))
     };

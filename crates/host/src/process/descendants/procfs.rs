@@ -1,4 +1,4 @@
-//! The table of processes in `/proc`. It is empty on a system without `/proc`.
+//! The process table in `/proc`. It is empty on a system without `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 
-/// A process at the time it was looked at.
+/// An entry of the process table.
 #[derive(Clone, Debug)]
 pub(in crate::process) struct Process {
     pub(in crate::process) pid: Pid,
@@ -14,30 +14,30 @@ pub(in crate::process) struct Process {
     pub(in crate::process) group: i32,
     pub(in crate::process) session: i32,
     state: char,
-    /// Ticks since boot; with the number it names a process for ever.
+    /// Start time in ticks since boot; unique together with the id.
     pub(in crate::process) start: u64,
     /// Resident bytes.
     pub(in crate::process) resident: u64,
-    /// Processor time of the children that it waited for.
+    /// Processor time of its reaped children.
     pub(in crate::process) children_cpu: Duration,
 }
 
 impl Process {
-    /// Tells whether this is the same process, not another one with its number.
+    /// Whether both are the same process, and not two with the same id.
     pub(in crate::process) fn same(&self, other: &Self) -> bool {
         self.pid == other.pid && self.start == other.start
     }
 
-    /// Tells whether it still runs; a zombie is only a number that nobody asked for.
-    pub(in crate::process) fn lives(&self) -> bool {
+    /// Whether it runs and is not a zombie.
+    pub(in crate::process) fn is_alive(&self) -> bool {
         !matches!(self.state, 'Z' | 'X' | 'x')
     }
 }
 
-/// Looks at one process. `None` when there is none of that number.
-pub(in crate::process) fn look(pid: Pid) -> Option<Process> {
+/// Reads one process; `None` if there is none with this id.
+pub(in crate::process) fn read_process(pid: Pid) -> Option<Process> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in parentheses and may hold anything, parentheses too.
+    // The name is in parentheses and may hold any character, also parentheses.
     let stat = String::from_utf8_lossy(&stat);
     let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<i64>().ok();
@@ -55,25 +55,25 @@ pub(in crate::process) fn look(pid: Pid) -> Option<Process> {
     })
 }
 
-/// Looks at every process of the machine.
+/// Reads all processes of the machine.
 pub(in crate::process) fn all() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
         .filter_map(|entry| {
             let number = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            look(Pid::from_raw(number)?)
+            read_process(Pid::from_raw(number)?)
         })
         .collect()
 }
 
-/// Looks at everything below `root`, zombies too.
+/// Reads all descendants of `root`, also zombies.
 pub(in crate::process) fn descendants(root: Pid) -> Vec<Process> {
     let Some(mut open) = children(root) else { return descendants_by_parent(root) };
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     while let Some(pid) = open.pop() {
         if seen.insert(pid.as_raw_nonzero())
-            && let Some(process) = look(pid)
+            && let Some(process) = read_process(pid)
         {
             found.push(process);
             open.extend(children(pid).unwrap_or_default());
@@ -82,7 +82,7 @@ pub(in crate::process) fn descendants(root: Pid) -> Vec<Process> {
     found
 }
 
-/// The children of a process as the kernel lists them, thread by thread. `None` where it does not.
+/// Returns the children of a process as the kernel lists them, by thread. `None` if it does not list them.
 fn children(pid: Pid) -> Option<Vec<Pid>> {
     let mut found = Vec::new();
     for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
@@ -115,7 +115,7 @@ fn descendants_by_parent(root: Pid) -> Vec<Process> {
     found
 }
 
-/// Tells whether a process was started with this variable in its environment.
+/// Whether a process was started with this variable in its environment.
 pub(in crate::process) fn carries(pid: Pid, variable: &str) -> bool {
     fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
         environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())

@@ -16,23 +16,23 @@ use rustix::process::{
 };
 
 use super::super::descendants;
-use super::super::protocol::{CONTROL, Event, NOT_STARTED, OUTCOME, Order, Request};
+use super::super::protocol::{CONTROL, Event, NOT_STARTED, OUTCOME, Request, SpawnRequest};
 use super::super::run::{Cause, Exit, Limit, OnHubExit, Outcome};
-use super::hub_connection::Link;
+use super::hub_connection::HubConnection;
 use super::pipes::{self, Input, Output};
-use super::{Place, write_file};
+use super::{RunFolder, write_file};
 
-/// What a runner leaves has this long between SIGTERM and SIGKILL.
+/// Time between SIGTERM and SIGKILL for processes that outlive the runner.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(250);
-/// How long SIGKILL is repeated before what still lives is reported instead.
-const KILLING: Duration = Duration::from_secs(10);
+/// Time for which SIGKILL is repeated before surviving processes are reported.
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct Run {
     folder: PathBuf,
     /// Released last, when the outcome is on disk.
     lock: File,
     control: Option<UnixListener>,
-    pub(super) links: Vec<Link>,
+    pub(super) connections: Vec<HubConnection>,
     wall: Option<Duration>,
     idle: Option<Duration>,
     first_output: Option<Duration>,
@@ -40,7 +40,7 @@ pub(super) struct Run {
     on_hub_exit: OnHubExit,
 
     leader: Pid,
-    /// Becomes readable when the leader ends; `None` where there is no such thing.
+    /// A handle that becomes readable when the leader ends; `None` if the system has none.
     handle: Option<OwnedFd>,
     input: Input,
     outputs: [Output; 2],
@@ -52,51 +52,51 @@ pub(super) struct Run {
     started: Instant,
     last_output: Instant,
     peak: u64,
-    next_look: Instant,
+    next_check: Instant,
     pause: Duration,
-    left: u32,
+    survivors: u32,
 }
 
-/// What is being done about the run's processes.
+/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Running,
-    /// The runner was asked with SIGINT, and is asked again with SIGTERM half-way to the kill.
-    Asked {
+    /// The runner got SIGINT. It gets SIGTERM in the middle of the grace time.
+    Stopping {
         again: Option<Instant>,
         kill: Instant,
     },
-    /// The runner's own process has ended; what it left was asked with SIGTERM.
+    /// The runner's process has ended; its remaining descendants got SIGTERM.
     Leftover {
         kill: Instant,
     },
     Killing {
-        give_up: Instant,
+        deadline: Instant,
     },
     Over,
 }
 
 impl Run {
     pub(super) fn new(
-        order: &Order,
-        place: Place,
+        request: &SpawnRequest,
+        run_folder: RunFolder,
         started: Instant,
         mut child: Child,
         input: Option<Vec<u8>>,
     ) -> io::Result<Self> {
         let leader = Pid::from_child(&child);
-        let (input, outputs) = pipes::take(&mut child, place.stdout, place.stderr, input)?;
+        let (input, outputs) = pipes::take(&mut child, run_folder.stdout, run_folder.stderr, input)?;
         let now = Instant::now();
         Ok(Self {
-            folder: place.folder,
-            lock: place.lock,
-            control: place.control,
-            links: Vec::new(),
-            wall: order.wall_ms.map(Duration::from_millis),
-            idle: order.idle_ms.map(Duration::from_millis),
-            first_output: order.first_output_ms.map(Duration::from_millis),
-            grace: Duration::from_millis(order.grace_ms),
-            on_hub_exit: order.on_hub_exit,
+            folder: run_folder.folder,
+            lock: run_folder.lock,
+            control: run_folder.control,
+            connections: Vec::new(),
+            wall: request.wall_ms.map(Duration::from_millis),
+            idle: request.idle_ms.map(Duration::from_millis),
+            first_output: request.first_output_ms.map(Duration::from_millis),
+            grace: Duration::from_millis(request.grace_ms),
+            on_hub_exit: request.on_hub_exit,
             leader,
             #[cfg(target_os = "linux")]
             handle: rustix::process::pidfd_open(leader, rustix::process::PidfdFlags::empty()).ok(),
@@ -111,61 +111,61 @@ impl Run {
             started,
             last_output: now,
             peak: 0,
-            next_look: now,
+            next_check: now,
             pause: Duration::from_millis(4),
-            left: 0,
+            survivors: 0,
         })
     }
 
-    /// Tells the hub that the runner's process exists.
-    pub(super) fn tell_started(&mut self) {
+    /// Sends the event that the runner has started.
+    pub(super) fn send_started(&mut self) {
         let event = Event::Started { runner: self.leader.as_raw_nonzero().get() };
-        for link in &mut self.links {
-            link.tell(&event);
+        for connection in &mut self.connections {
+            connection.send(&event);
         }
     }
 
-    /// Lives until nothing of the run is left, then tells how it ended.
-    pub(super) fn live(mut self) -> io::Result<()> {
-        // A request may have come with the order.
-        self.hear();
+    /// Runs until the last process has ended, then records and sends the outcome.
+    pub(super) fn run(mut self) -> io::Result<()> {
+        // A cancel request may have come with the spawn request.
+        self.read_requests();
         while self.phase != Phase::Over {
             self.pump();
             let now = Instant::now();
             let wake = self.wake(now);
-            self.wait(wake.saturating_duration_since(now));
+            self.poll(wake.saturating_duration_since(now));
             self.step(Instant::now());
         }
         let wall = self.started.elapsed();
         self.drain();
         let outcome = self.outcome(wall);
-        let said = serde_json::to_vec(&outcome)
+        let recorded = serde_json::to_vec(&outcome)
             .map_err(io::Error::from)
             .and_then(|json| write_file(&self.folder.join(OUTCOME), &json));
         self.control = None;
         let _ = std::fs::remove_file(self.folder.join(CONTROL));
         self.flush_and_finish(&Event::Ended { outcome });
         drop(self.lock);
-        said
+        recorded
     }
 
-    /// Returns when something has to be done at the latest.
+    /// Returns the time of the next step without an event.
     fn wake(&self, now: Instant) -> Instant {
         let soon = now + Duration::from_millis(5);
         let next = match self.phase {
             Phase::Running => {
                 let limits = self.limits();
-                limits.map(|(_, at)| at).into_iter().flatten().min().unwrap_or(self.next_look)
+                limits.map(|(_, at)| at).into_iter().flatten().min().unwrap_or(self.next_check)
             }
-            Phase::Asked { again, kill } => again.unwrap_or(kill),
+            Phase::Stopping { again, kill } => again.unwrap_or(kill),
             Phase::Leftover { kill } => kill.min(soon),
             Phase::Killing { .. } | Phase::Over => soon,
         };
         let next = if self.handle.is_none() { next.min(now + Duration::from_millis(20)) } else { next };
-        next.min(self.next_look)
+        next.min(self.next_check)
     }
 
-    /// The limits, and when they are reached as things stand.
+    /// Returns the limits with the times at which they are reached.
     fn limits(&self) -> [(Limit, Option<Instant>); 3] {
         let silent = self.outputs[0].spool.seen() == 0;
         [
@@ -175,18 +175,18 @@ impl Run {
         ]
     }
 
-    /// Does what is due.
+    /// Carries out the steps that are due.
     fn step(&mut self, now: Instant) {
-        if now >= self.next_look {
-            self.bury_orphans();
+        if now >= self.next_check {
+            self.reap_orphans();
             self.pause = (self.pause * 2).min(Duration::from_secs(1));
-            self.next_look = now + self.pause;
+            self.next_check = now + self.pause;
         }
         if self.exit.is_none() && self.leader_has_ended() {
-            // A leader may be only a wrapper: what it leaves is asked too, whoever ended the leader.
+            // A leader may be only a wrapper, so its descendants get SIGTERM first for every end of the leader.
             let kill = match self.phase {
                 Phase::Running => Some(now + LEFTOVER_GRACE),
-                Phase::Asked { kill, .. } => Some(kill.min(now + LEFTOVER_GRACE)),
+                Phase::Stopping { kill, .. } => Some(kill.min(now + LEFTOVER_GRACE)),
                 Phase::Leftover { .. } | Phase::Killing { .. } | Phase::Over => None,
             };
             if let Some(kill) = kill.filter(|_| !self.is_over()) {
@@ -198,50 +198,50 @@ impl Run {
             Phase::Running => {
                 let reached = self.limits().into_iter().find(|(_, at)| at.is_some_and(|at| now >= at));
                 if let Some((limit, _)) = reached {
-                    self.ask(Cause::TimedOut(limit), now);
+                    self.stop(Cause::TimedOut(limit), now);
                 }
             }
-            Phase::Asked { kill, .. } if now >= kill => self.kill(now),
-            Phase::Asked { again: Some(again), kill } if now >= again => {
+            Phase::Stopping { kill, .. } if now >= kill => self.kill(now),
+            Phase::Stopping { again: Some(again), kill } if now >= again => {
                 self.signal_runner(Signal::TERM);
-                self.phase = Phase::Asked { again: None, kill };
+                self.phase = Phase::Stopping { again: None, kill };
             }
             Phase::Leftover { kill } if now >= kill => self.kill(now),
-            Phase::Killing { give_up } => {
+            Phase::Killing { deadline } => {
                 let living = descendants::signal_descendants(Signal::KILL);
-                if now >= give_up {
-                    self.left = u32::try_from(living.max(1)).unwrap_or(u32::MAX);
+                if now >= deadline {
+                    self.survivors = u32::try_from(living.max(1)).unwrap_or(u32::MAX);
                     self.phase = Phase::Over;
                 }
             }
-            Phase::Asked { .. } | Phase::Leftover { .. } | Phase::Over => {}
+            Phase::Stopping { .. } | Phase::Leftover { .. } | Phase::Over => {}
         }
         if self.exit.is_some() {
             self.is_over();
         }
     }
 
-    /// Asks the runner to end, the polite way first.
-    fn ask(&mut self, cause: Cause, now: Instant) {
+    /// Requests the end of the runner, first with SIGINT.
+    fn stop(&mut self, cause: Cause, now: Instant) {
         self.cause = cause;
         self.signal_runner(Signal::INT);
-        self.phase = Phase::Asked { again: Some(now + self.grace / 2), kill: now + self.grace };
+        self.phase = Phase::Stopping { again: Some(now + self.grace / 2), kill: now + self.grace };
     }
 
     fn kill(&mut self, now: Instant) {
         self.signal_runner(Signal::KILL);
         descendants::signal_descendants(Signal::KILL);
-        self.phase = Phase::Killing { give_up: now + KILLING };
+        self.phase = Phase::Killing { deadline: now + KILL_TIMEOUT };
     }
 
     fn signal_runner(&self, signal: Signal) {
-        // Before the stage has made its group there is only the process. Nobody buried it, so the number is its own.
+        // Before the process has made its group there is no group. It was not reaped, so its id is not reused.
         if self.exit.is_none() && kill_process_group(self.leader, signal).is_err() {
             let _ = kill_process(self.leader, signal);
         }
     }
 
-    /// Looks whether the leader has ended, and leaves it unburied: its number stays its own until all is over.
+    /// Whether the leader has ended. It is not reaped, so that its id is not reused before the end of the run.
     fn leader_has_ended(&mut self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         self.exit = match waitid(WaitId::Pid(self.leader), options) {
@@ -254,7 +254,7 @@ impl Run {
             }),
             Err(_) => Some(Exit::Unknown),
         };
-        // Where descendants cannot be found the group is all there is to end, while its number is sure.
+        // Without a table of processes only the group can be killed, as long as its id is not reused.
         #[cfg(not(target_os = "linux"))]
         if self.exit.is_some() {
             let _ = kill_process_group(self.leader, Signal::KILL);
@@ -262,29 +262,28 @@ impl Run {
         self.exit.is_some()
     }
 
-    /// After the leader's end: buries what is dead, and looks whether anything is left. The last word has the
-    /// kernel.
+    /// Reaps dead processes after the leader's end and checks with the kernel whether any are left.
     fn is_over(&mut self) -> bool {
         if self.phase == Phase::Over {
             return true;
         }
-        let over = self.bury_orphans() == 0 && descendants::has_no_children();
+        let over = self.reap_orphans() == 0 && descendants::has_no_children();
         if over {
             self.phase = Phase::Over;
         }
         over
     }
 
-    /// Buries dead descendants that came to us, the leader excepted, and counts the living.
-    fn bury_orphans(&mut self) -> usize {
+    /// Reaps dead descendants except the leader. Returns the number of living ones.
+    fn reap_orphans(&mut self) -> usize {
         let mut living = 0;
         let mut resident = 0;
         for process in descendants::descendants(getpid()) {
-            if process.lives() {
+            if process.is_alive() {
                 living += 1;
                 resident += process.resident;
             } else if process.pid != self.leader {
-                // A zombie below somebody else is not ours to bury, which the kernel knows.
+                // It fails for a zombie of another parent.
                 let _ = waitpid(Some(process.pid), WaitOptions::NOHANG);
             }
         }
@@ -292,7 +291,7 @@ impl Run {
         living
     }
 
-    fn hub_is_gone(&mut self, now: Instant) {
+    fn lose_hub(&mut self, now: Instant) {
         match (self.on_hub_exit, self.phase) {
             (OnHubExit::Keep, _) | (OnHubExit::Kill, Phase::Over) => {}
             (OnHubExit::Kill, phase) => {
@@ -306,11 +305,11 @@ impl Run {
         }
     }
 
-    fn requested(&mut self, request: Request, now: Instant) {
+    fn handle_request(&mut self, request: Request, now: Instant) {
         match (request, self.phase) {
-            (Request::Cancel, Phase::Running) => self.ask(Cause::Cancelled, now),
+            (Request::Cancel, Phase::Running) => self.stop(Cause::Cancelled, now),
             (Request::Cancel, Phase::Leftover { .. }) => self.kill(now),
-            (Request::Cancel, Phase::Asked { .. } | Phase::Killing { .. } | Phase::Over)
+            (Request::Cancel, Phase::Stopping { .. } | Phase::Killing { .. } | Phase::Over)
             | (Request::Attach, _) => {}
         }
     }
@@ -319,7 +318,7 @@ impl Run {
         Outcome {
             exit: self.exit.unwrap_or(Exit::Unknown),
             cause: self.cause,
-            processes_left: self.left,
+            processes_left: self.survivors,
             wall,
             cpu: descendants::children_cpu(),
             peak_rss: self.peak,

@@ -1,4 +1,4 @@
-//! `adjutant supervise --enter`: the last step before the runner, in the process that becomes it.
+//! `adjutant supervise --enter`: prepares the process that becomes the runner.
 //!
 //! A child cannot be prepared between fork and exec without unsafe code, so it prepares itself: this program runs
 //! in it first, for a millisecond.
@@ -14,27 +14,27 @@ use super::super::child;
 use super::super::protocol::NOT_STARTED;
 use super::write_file;
 
-/// Becomes the runner: `SUPERVISOR SPOOL PROGRAM ARGV0 [ARG]...`. Returns only when that failed; the supervisor
-/// finds the reason in its spool.
-pub fn enter(words: impl IntoIterator<Item = OsString>) -> io::Error {
-    let mut words = words.into_iter();
+/// Becomes the runner: `SUPERVISOR SPOOL PROGRAM ARGV0 [ARG]...`. Returns only if that fails; the reason is written to
+/// the spool.
+pub fn enter(arguments: impl IntoIterator<Item = OsString>) -> io::Error {
+    let mut arguments = arguments.into_iter();
     let (Some(supervisor), Some(spool), Some(program), Some(name)) =
-        (words.next(), words.next(), words.next(), words.next())
+        (arguments.next(), arguments.next(), arguments.next(), arguments.next())
     else {
         return io::Error::new(
             io::ErrorKind::InvalidInput,
             "the supervisor starts this command; it is not for users",
         );
     };
-    // Signals first, then a look whether it was too late already.
+    // The signal is requested first, because the supervisor may end before the check.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let parent = getppid().map(|parent| parent.to_string());
     if parent.is_none_or(|parent| supervisor != *parent) {
-        return io::Error::other("the supervisor is gone");
+        return io::Error::other("the supervisor has ended");
     }
     let error = match setsid() {
-        Ok(_) => child(program).arg0(name).args(words).exec(),
+        Ok(_) => child(program).arg0(name).args(arguments).exec(),
         Err(error) => error.into(),
     };
     let _ = write_file(&PathBuf::from(spool).join(NOT_STARTED), error.to_string().as_bytes());

@@ -1,4 +1,4 @@
-//! A connection to a hub: the lifeline, or one that attached later.
+//! A connection to a hub: the lifeline, or one that was attached later.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,49 +9,50 @@ use rustix::io::{Errno, ioctl_fionbio, read, write};
 use super::super::protocol::{Event, Request};
 use super::super::spool::{Piece, Spool};
 
-/// Longest line that is forwarded.
+/// Maximum bytes of a forwarded line.
 const MAX_LINE_BYTES: usize = 1 << 20;
-/// Output waiting for a hub, past which nothing is read from the spool for it.
+/// Maximum bytes in the output queue of a hub; more wait in the spool.
 const MAX_QUEUED_BYTES: usize = 64 << 10;
-/// Longest request.
+/// Maximum bytes of a request.
 const MAX_REQUEST_BYTES: usize = 4 << 10;
 
 /// One connection.
-pub(super) struct Link {
-    /// Whose end is the end of the hub.
+pub(super) struct HubConnection {
+    /// Whether the end of this connection is the end of the hub.
     pub(super) lifeline: bool,
     /// `None` after its end.
     pub(super) reader: Option<OwnedFd>,
-    /// `None` after nobody reads it any more.
+    /// `None` after the hub has closed it.
     pub(super) writer: Option<OwnedFd>,
     input: Vec<u8>,
     output: Vec<u8>,
     /// Bytes of `output` that are written.
     written: usize,
     lines: Option<Lines>,
-    told_end: bool,
+    sent_end: bool,
 }
 
-/// How far stdout was forwarded: lines are read back from the spool, so a hub that reads slowly costs no memory and
-/// delays nobody.
+/// The position up to which stdout was forwarded. Lines are read from the spool, so that a slow hub costs no memory and
+/// causes no delay.
 #[derive(Default)]
 struct Lines {
-    /// In the stream.
+    /// Position in the stream.
     offset: u64,
     line: Vec<u8>,
     cut: u64,
     missed: u64,
 }
 
-impl Link {
-    /// The connection to the hub that started us; `rest` was read from it already.
+impl HubConnection {
+    /// Returns the connection to the hub that started this process; `rest` was read from it already.
     pub(super) fn lifeline(rest: Vec<u8>) -> io::Result<Self> {
         let reader = io::stdin().as_fd().try_clone_to_owned()?;
         let writer = io::stdout().as_fd().try_clone_to_owned()?;
-        Self::new(reader, writer, Some(Lines::default()), rest).map(|link| Self { lifeline: true, ..link })
+        Self::new(reader, writer, Some(Lines::default()), rest)
+            .map(|connection| Self { lifeline: true, ..connection })
     }
 
-    /// A hub that came later.
+    /// Returns the connection of a hub that attached later.
     pub(super) fn attached(stream: UnixStream) -> io::Result<Self> {
         let reader = stream.try_clone()?.into();
         Self::new(reader, stream.into(), None, Vec::new())
@@ -69,11 +70,11 @@ impl Link {
             output: Vec::new(),
             written: 0,
             lines,
-            told_end: false,
+            sent_end: false,
         })
     }
 
-    /// Returns the requests that have come; tells by `reader` when there will be none any more.
+    /// Returns the received requests. `reader` is `None` after the last one.
     pub(super) fn requests(&mut self) -> Vec<Request> {
         let mut part = [0; 1024];
         while let Some(reader) = &self.reader {
@@ -101,34 +102,36 @@ impl Link {
         requests
     }
 
-    /// Adds an event to the output.
-    pub(super) fn tell(&mut self, event: &Event) {
+    /// Queues an event.
+    pub(super) fn send(&mut self, event: &Event) {
         if self.writer.is_some() && serde_json::to_writer(&mut self.output, event).is_ok() {
             self.output.push(b'\n');
         }
     }
 
-    /// Tells whether something waits to be written.
-    pub(super) fn waits(&self) -> bool {
+    /// Whether output is queued.
+    pub(super) fn has_output(&self) -> bool {
         self.writer.is_some() && !self.output.is_empty()
     }
 
-    /// Writes what fits, and reads more from the spool while it does. `last` says that the stream has ended.
-    /// Returns whether anything went out.
+    /// Writes queued output without blocking, and queues more lines from the spool. `last` means that the stream has ended.
+    /// Returns whether anything was written.
     pub(super) fn pump(&mut self, spool: &Spool, last: bool) -> bool {
-        let mut moved = false;
+        let mut progressed = false;
         loop {
             let mut more = true;
             while more && self.output.len() - self.written < MAX_QUEUED_BYTES && self.writer.is_some() {
                 more = self.forward(spool, last);
             }
-            let Some(writer) = self.writer.as_ref().filter(|_| !self.output.is_empty()) else { return moved };
+            let Some(writer) = self.writer.as_ref().filter(|_| !self.output.is_empty()) else {
+                return progressed;
+            };
             match write(writer, &self.output[self.written..]) {
                 Ok(written) => {
-                    moved = true;
+                    progressed = true;
                     self.written += written;
                 }
-                Err(Errno::AGAIN) => return moved,
+                Err(Errno::AGAIN) => return progressed,
                 Err(Errno::INTR) => {}
                 Err(_) => {
                     self.writer = None;
@@ -136,28 +139,28 @@ impl Link {
                 }
             }
             if self.written == self.output.len() {
-                // One long line must not hold its memory for ever.
+                // The memory of a long line is freed.
                 self.output = Vec::new();
                 self.written = 0;
             }
         }
     }
 
-    /// Writes the rest of the lines and then `end`. Returns whether that moved on.
+    /// Writes the rest of the lines and then `end`. Returns whether anything was written.
     pub(super) fn finish(&mut self, spool: &Spool, end: &Event) -> bool {
-        let mut moved = self.pump(spool, true);
+        let mut progressed = self.pump(spool, true);
         let lines_are_out = self.lines.as_ref().is_none_or(|lines| lines.offset >= spool.seen());
-        if lines_are_out && !self.told_end {
-            self.told_end = true;
-            self.tell(end);
-            moved |= self.pump(spool, true);
+        if lines_are_out && !self.sent_end {
+            self.sent_end = true;
+            self.send(end);
+            progressed |= self.pump(spool, true);
         }
-        moved
+        progressed
     }
 
     /// Tells whether there is nothing more to be said here.
     pub(super) fn is_finished(&self) -> bool {
-        self.writer.is_none() || (self.told_end && self.output.is_empty())
+        self.writer.is_none() || (self.sent_end && self.output.is_empty())
     }
 
     /// Reads one piece of the stream; returns whether there may be more.
@@ -170,7 +173,7 @@ impl Link {
                 let mut rest = &piece[..length];
                 while let Some(end) = memchr::memchr(b'\n', rest) {
                     lines.add(&rest[..end]);
-                    self.tell(&lines.finish());
+                    self.send(&lines.finish());
                     rest = &rest[end + 1..];
                 }
                 lines.add(rest);
@@ -179,7 +182,7 @@ impl Link {
             Piece::Gap(until) => {
                 // What follows a gap begins in the middle of a line; the line before it has no end.
                 if !lines.line.is_empty() {
-                    self.tell(&lines.finish());
+                    self.send(&lines.finish());
                 }
                 lines.missed += until - lines.offset;
                 lines.offset = until;
@@ -187,7 +190,7 @@ impl Link {
             }
             Piece::End => {
                 if last && !(lines.line.is_empty() && lines.missed == 0) {
-                    self.tell(&lines.finish());
+                    self.send(&lines.finish());
                 }
                 false
             }

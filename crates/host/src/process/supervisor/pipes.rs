@@ -1,4 +1,4 @@
-//! The runner's three pipes.
+//! Pipes to the stdin, stdout and stderr of a runner.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,10 +8,10 @@ use rustix::io::{Errno, ioctl_fionbio, read, write};
 
 use super::super::spool::Spool;
 
-/// Bytes read at once; a Linux pipe holds as many.
-const CHUNK: usize = 64 << 10;
+/// Bytes of one read, which is the capacity of a pipe on Linux.
+const CHUNK_BYTES: usize = 64 << 10;
 
-/// What the runner writes to one stream.
+/// An output stream of the runner.
 pub(super) struct Output {
     /// `None` after its end.
     pub(super) pipe: Option<OwnedFd>,
@@ -19,9 +19,9 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Takes what is there now. Returns whether there was anything, or the end.
+    /// Reads once without blocking. Returns whether there were bytes, or the end.
     pub(super) fn take(&mut self, buffer: &mut Vec<u8>) -> bool {
-        buffer.resize(CHUNK, 0);
+        buffer.resize(CHUNK_BYTES, 0);
         let Some(pipe) = &self.pipe else { return false };
         match read(pipe, &mut buffer[..]) {
             Ok(0) => self.pipe = None,
@@ -33,23 +33,23 @@ impl Output {
     }
 }
 
-/// What the runner is still to be given.
+/// Input of the runner that is not written yet.
 pub(super) struct Input {
-    /// `None` when all was written, or the runner does not want it.
+    /// `None` after everything was written, or the runner closed its stdin.
     pub(super) pipe: Option<OwnedFd>,
     bytes: Vec<u8>,
     written: usize,
 }
 
 impl Input {
-    /// Writes as much as fits; the pipe is closed after the last byte.
-    pub(super) fn give(&mut self) {
+    /// Writes without blocking; closes the pipe after the last byte.
+    pub(super) fn write(&mut self) {
         while let Some(pipe) = &self.pipe {
             match write(pipe, &self.bytes[self.written..]) {
                 Ok(written) => self.written += written,
                 Err(Errno::AGAIN) => return,
                 Err(Errno::INTR) => continue,
-                // The runner closed its end: it knows enough.
+                // The runner closed its stdin.
                 Err(_) => self.written = self.bytes.len(),
             }
             if self.written == self.bytes.len() {
@@ -60,7 +60,7 @@ impl Input {
     }
 }
 
-/// Takes the pipes of the runner, so that no read or write on them ever waits.
+/// Takes the pipes of the runner and makes them non-blocking.
 pub(super) fn take(
     child: &mut Child,
     stdout: Spool,

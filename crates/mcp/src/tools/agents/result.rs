@@ -137,7 +137,7 @@ pub(super) fn structured(task: &Task) -> Value {
 /// Returns a sentence about the state of a task that has no outcome yet.
 fn state_sentence(task: &Task) -> String {
     let state = match (task.state, task.position, task.cancelling) {
-        (State::Ended(ending), _, _) => format!("has ended: {}", ending.as_str()),
+        (State::Ended(ending), _, _) => format!("has ended: {}", ending.name()),
         (_, _, true) => "is being cancelled".to_owned(),
         (State::Queued, Some(position), _) => format!("is queued, position {position}"),
         (State::Queued, None, _) => "is queued".to_owned(),

@@ -58,7 +58,7 @@ pub(super) async fn wait(
     let id = required_string(arguments, "task_id")?;
     let seconds = integer(arguments, "seconds", 1)?;
     let _waiting = call.client.app.waiters.register([id.to_owned()]);
-    let default = call.client.app.config.delegation.patience;
+    let default = call.client.app.config.delegation.wait_timeout;
     let limit = seconds.map_or(default, |seconds| Duration::from_secs(seconds).min(MAX_WAIT));
     let task = wait::wait(call, &parse_id(id)?, Some(limit), OnCancel::LeaveTask).await?;
     call.client.mark_delivered(&task, &call.request.ct).await;

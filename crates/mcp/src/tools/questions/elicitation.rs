@@ -73,10 +73,10 @@ pub(super) fn link(question: &Question, console: &str) -> Value {
 }
 
 fn message_text(question: &Question) -> String {
-    let title = escape_invisible::line(&question.title);
+    let title = escape_invisible::escape_line(&question.title);
     match question.message.trim() {
         "" => title,
-        message => format!("{title}\n\n{}", escape_invisible::plain(message)),
+        message => format!("{title}\n\n{}", escape_invisible::escape(message)),
     }
 }
 
@@ -120,7 +120,7 @@ fn property(field: &Field, titled: bool) -> Option<Value> {
     };
     for (name, text) in [("title", &field.label), ("description", &field.description)] {
         if !text.is_empty() {
-            property[name] = Value::from(escape_invisible::line(text));
+            property[name] = Value::from(escape_invisible::escape_line(text));
         }
     }
     Some(property)
@@ -155,13 +155,13 @@ fn choice(options: &[Choice], titled: bool) -> Value {
         return json!({"type": "string", "oneOf": constants(options)});
     }
     let values: Vec<&str> = options.iter().map(|option| option.value.as_str()).collect();
-    let names: Vec<String> = options.iter().map(|option| escape_invisible::line(&option.label)).collect();
+    let names: Vec<String> =
+        options.iter().map(|option| escape_invisible::escape_line(&option.label)).collect();
     json!({"type": "string", "enum": values, "enumNames": names})
 }
 
 fn constants(options: &[Choice]) -> Vec<Value> {
-    let constant =
-        |option: &Choice| json!({"const": option.value, "title": escape_invisible::line(&option.label)});
+    let constant = |option: &Choice| json!({"const": option.value, "title": escape_invisible::escape_line(&option.label)});
     options.iter().map(constant).collect()
 }
 

@@ -23,7 +23,7 @@ const MAX_MISSED_POLLS: u64 = 30;
 
 /// Returns how long a client without a connection may not poll before the user sees that no client waits.
 pub(super) fn lease(questions: &Questions) -> Duration {
-    questions.settings().silent.min(Duration::from_millis(POLL_INTERVAL_MS * MAX_MISSED_POLLS))
+    questions.settings().silence_timeout.min(Duration::from_millis(POLL_INTERVAL_MS * MAX_MISSED_POLLS))
 }
 
 /// Returns the response to a call that became a task. The question is in the store already.

@@ -16,11 +16,11 @@ use adjutant_questions::{AskerPresence, Error, Question, State, Ticket};
 pub(super) fn wait_limit(call: &CallContext<'_>) -> Option<Duration> {
     let settings = call.client.app.questions.settings();
     let name = call.client.connected.name().to_ascii_lowercase();
-    let known = settings.patience_of.iter().find(|(client, _)| name.starts_with(client.as_str()));
+    let known = settings.wait_timeout_by_client.iter().find(|(client, _)| name.starts_with(client.as_str()));
     match known {
         Some((_, limit)) => Some(*limit),
         None if waits_indefinitely(call) => None,
-        None => Some(settings.patience),
+        None => Some(settings.wait_timeout),
     }
 }
 

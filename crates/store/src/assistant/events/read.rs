@@ -5,8 +5,7 @@ use sqlx::{FromRow, Row as _};
 
 use super::{EventView, OccurrenceRow};
 use crate::assistant::packed_rows::{PackedRowReader, packed};
-use crate::assistant::row;
-use crate::{Error, Millis, Store};
+use crate::{Error, Millis, Store, row};
 
 macro_rules! select_events {
     ($more:literal, $rest:literal) => {

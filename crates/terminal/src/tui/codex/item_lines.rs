@@ -157,5 +157,5 @@ impl Page {
 
 /// A line without what a terminal would obey, and with tabs as the columns they would take.
 fn harmless(line: &str) -> String {
-    escape_invisible::plain(line.trim_end_matches('\r')).replace('\t', "    ")
+    escape_invisible::escape(line.trim_end_matches('\r')).replace('\t', "    ")
 }

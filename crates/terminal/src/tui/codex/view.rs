@@ -37,14 +37,15 @@ fn threads(frame: &mut Frame<'_>, area: Rect, state: &ViewState, theme: Theme) {
     let title = if state.query.is_empty() {
         "Threads".to_owned()
     } else {
-        format!("Threads with `{}`", escape_invisible::line(&state.query))
+        format!("Threads with `{}`", escape_invisible::escape_line(&state.query))
     };
     let mut lines = vec![Line::from(Span::styled(cut(&title, room), Theme::strong()))];
     let rows = usize::from(area.height).saturating_sub(3);
     let first = state.selected.saturating_sub(rows.saturating_sub(1));
     for (at, row) in state.threads.iter().enumerate().skip(first).take(rows) {
         let open = state.thread() == Some(&row.thread);
-        let text = fill(&cut(&format!("{} {}", sign(row), escape_invisible::line(&row.title)), room), room);
+        let text =
+            fill(&cut(&format!("{} {}", sign(row), escape_invisible::escape_line(&row.title)), room), room);
         let style = match (here && at == state.selected, open) {
             (true, _) => Theme::focus(),
             (false, true) => Theme::strong(),
@@ -111,15 +112,15 @@ fn title(state: &ViewState, room: usize) -> Line<'static> {
     let text = match &state.open {
         None => " Codex · a new thread".to_owned(),
         Some(open) => match &open.row {
-            None => format!(" Codex · {}", escape_invisible::line(&open.id)),
+            None => format!(" Codex · {}", escape_invisible::escape_line(&open.id)),
             Some(row) => {
                 let tokens = open.thread.usage.total.max(u64::try_from(row.tokens).unwrap_or(0));
                 format!(
                     " Codex · {} · {} · {} · {} over {} · {tokens} tokens",
                     open.thread.state().as_str(),
-                    escape_invisible::line(&row.title),
-                    escape_invisible::line(&row.model),
-                    escape_invisible::line(&row.version),
+                    escape_invisible::escape_line(&row.title),
+                    escape_invisible::escape_line(&row.model),
+                    escape_invisible::escape_line(&row.version),
                     row.backend,
                 )
             }
@@ -136,12 +137,12 @@ fn foot(state: &ViewState, room: usize, theme: Theme) -> Vec<Line<'static>> {
     }
     if let Some(reason) = &state.lost {
         lines.push(Line::from(Span::styled(
-            cut(&format!("! {}", escape_invisible::line(reason)), room),
+            cut(&format!("! {}", escape_invisible::escape_line(reason)), room),
             theme.alarm(),
         )));
     }
     if let Some((said, _)) = &state.said {
-        lines.push(Line::from(Span::styled(cut(&escape_invisible::line(said), room), theme.good())));
+        lines.push(Line::from(Span::styled(cut(&escape_invisible::escape_line(said), room), theme.good())));
     }
     lines.push(Line::from(Span::styled("─".repeat(room), theme.quiet())));
     lines.extend(input_box::lines(&state.editor, state.search(), state.focus == Focus::Input, room));

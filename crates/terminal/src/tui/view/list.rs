@@ -66,7 +66,7 @@ fn rows(
     let number = if at < 9 { (at + 1).to_string() } else { " ".to_owned() };
     let high = if question.level == Level::High { " HIGH" } else { "" };
     let lead = format!("{mark}{number} ");
-    let title = escape_invisible::line(&question.title);
+    let title = escape_invisible::escape_line(&question.title);
     let title = cut(&title, room.saturating_sub(width(&lead) + high.len()));
     let title_style = if chosen { Theme::focus() } else { Theme::strong() };
     let mut first = vec![Span::raw(lead), Span::styled(title, title_style)];
@@ -84,7 +84,7 @@ fn rows(
     if question.deliveries > 1 {
         facts.push(format!("{} requests wait for it", question.deliveries));
     }
-    let name = escape_invisible::line(question.asker());
+    let name = escape_invisible::escape_line(question.asker());
     let rest = cut(&format!(" · {}", facts.join(" · ")), room.saturating_sub(5 + width(&name)));
     let style = theme.agent(&question.client, &question.workspace);
     let second = vec![

@@ -82,7 +82,7 @@ fn head(inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Timestamps, room: usize
     let question = &sheet.question;
     let style = theme.agent(&question.client, &question.workspace);
     let mut who =
-        vec![Span::styled("▌ ", style), Span::styled(escape_invisible::line(question.asker()), style)];
+        vec![Span::styled("▌ ", style), Span::styled(escape_invisible::escape_line(question.asker()), style)];
     who.push(Span::raw(" asks"));
     if let Some(place) = place(inbox, &question.workspace) {
         who.push(Span::raw(format!(" · {place}")));
@@ -97,12 +97,14 @@ fn head(inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Timestamps, room: usize
     if question.level == Level::High {
         lines.extend(styled("HIGH: an answer needs the approval passphrase", room, theme.alarm()));
     }
-    lines.extend(styled(&escape_invisible::line(&question.title), room, Theme::strong()));
+    lines.extend(styled(&escape_invisible::escape_line(&question.title), room, Theme::strong()));
     if !question.workspace.is_empty() {
         let seen = match inbox.facts.get(&question.workspace) {
-            None => escape_invisible::line(&question.workspace),
-            Some(Err(reason)) => format!("{}: {reason}", escape_invisible::line(&question.workspace)),
-            Some(Ok(facts)) => format!("{}: {}", escape_invisible::line(&question.workspace), told(facts)),
+            None => escape_invisible::escape_line(&question.workspace),
+            Some(Err(reason)) => format!("{}: {reason}", escape_invisible::escape_line(&question.workspace)),
+            Some(Ok(facts)) => {
+                format!("{}: {}", escape_invisible::escape_line(&question.workspace), told(facts))
+            }
         };
         lines.extend(styled(&format!("hub sees {seen}"), room, theme.quiet()));
     }
@@ -113,8 +115,10 @@ fn head(inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Timestamps, room: usize
 /// What git says, in one sentence fragment.
 fn told(facts: &Facts) -> String {
     let branch = match (&facts.branch, &facts.commit) {
-        (Some(branch), Some(commit)) => format!("branch {} at {commit}", escape_invisible::line(branch)),
-        (Some(branch), None) => format!("branch {}, no commit yet", escape_invisible::line(branch)),
+        (Some(branch), Some(commit)) => {
+            format!("branch {} at {commit}", escape_invisible::escape_line(branch))
+        }
+        (Some(branch), None) => format!("branch {}, no commit yet", escape_invisible::escape_line(branch)),
         (None, Some(commit)) => format!("no branch, at {commit}"),
         (None, None) => "no commit yet".to_owned(),
     };
@@ -133,7 +137,7 @@ fn told(facts: &Facts) -> String {
         .files
         .iter()
         .take(NAMED)
-        .map(|(letters, name)| format!("{} {}", letters.trim(), escape_invisible::line(name)));
+        .map(|(letters, name)| format!("{} {}", letters.trim(), escape_invisible::escape_line(name)));
     let names = names.collect::<Vec<_>>().join(", ");
     let others = if facts.dirty > NAMED { ", …" } else { "" };
     format!("{branch}, {changed}{lines} ({names}{others})")
@@ -164,7 +168,7 @@ fn form(sheet: &Sheet, theme: Theme, now: Timestamps, room: usize) -> (Vec<Line<
             default.answer.0.iter().map(|(_, given)| given_text(given)).collect::<Vec<_>>().join(", ");
         let after = adjutant_base::text::timefmt::span(default.after);
         let text = format!("Without an answer it will be “{answer}” once this was on a screen for {after}.");
-        lines.extend(styled(&escape_invisible::line(&text), room, theme.quiet()));
+        lines.extend(styled(&escape_invisible::escape_line(&text), room, theme.quiet()));
     }
     if let Some(note) = &sheet.note {
         lines.extend(styled(&format!("note: {note}"), room, Style::new()));
@@ -205,7 +209,7 @@ pub(in crate::tui) fn label(
     room: usize,
 ) -> Vec<Line<'static>> {
     let name = if field.label.is_empty() && several { &field.name } else { &field.label };
-    let mut text = escape_invisible::line(name);
+    let mut text = escape_invisible::escape_line(name);
     let wanted = match &field.input {
         Input::Text { format: Some(format), .. } => format.wanted().to_owned(),
         Input::Choice { max: 1, .. } | Input::YesNo | Input::Text { .. } => String::new(),
@@ -239,7 +243,7 @@ pub(in crate::tui) fn label(
         lines.extend(styled(&format!("{mark}{text}"), room, Theme::strong()));
     }
     if !field.description.is_empty() {
-        lines.extend(styled(&escape_invisible::line(&field.description), room, theme.quiet()));
+        lines.extend(styled(&escape_invisible::escape_line(&field.description), room, theme.quiet()));
     }
     lines
 }
@@ -255,8 +259,8 @@ pub(in crate::tui) fn filled(
     match (entry, &field.input) {
         (Entry::Choice(chosen), Input::Choice { options, max, .. }) => {
             let labels = options.iter().map(|option| {
-                let label = escape_invisible::line(&option.label);
-                let value = escape_invisible::line(&option.value);
+                let label = escape_invisible::escape_line(&option.label);
+                let value = escape_invisible::escape_line(&option.value);
                 if label == value || label.is_empty() { value } else { label }
             });
             let mut lines = Vec::new();

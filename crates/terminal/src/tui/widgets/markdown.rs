@@ -54,7 +54,7 @@ pub(crate) fn lines(message: &str, room: usize, theme: Theme) -> Vec<Line<'stati
 }
 
 fn push(shown: &mut Vec<Line<'static>>, line: &str, room: usize, indent: usize, style: Style) {
-    for part in wrap(&escape_invisible::plain(line), room, indent) {
+    for part in wrap(&escape_invisible::escape(line), room, indent) {
         shown.push(Line::from(Span::styled(part, style)));
     }
 }
@@ -113,7 +113,7 @@ mod tests {
     use proptest::prelude::{any, prop_assert, proptest};
 
     use super::{Theme, lines};
-    use adjutant_base::text::escape_invisible::is_hidden;
+    use adjutant_base::text::escape_invisible::is_invisible;
 
     fn text(message: &str, room: usize) -> Vec<String> {
         lines(message, room, Theme { colour: true }).iter().map(ToString::to_string).collect()
@@ -124,7 +124,7 @@ mod tests {
         fn nothing_steers_and_nothing_is_lost(message in any::<String>(), room in 10_usize..60) {
             let shown = text(&message, room);
             for line in &shown {
-                prop_assert!(!line.contains(is_hidden) && !line.contains('\n'), "{line:?}");
+                prop_assert!(!line.contains(is_invisible) && !line.contains('\n'), "{line:?}");
             }
         }
     }

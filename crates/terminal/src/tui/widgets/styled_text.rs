@@ -12,7 +12,7 @@ use adjutant_base::text::timefmt;
 
 /// A text in lines of one style.
 pub(crate) fn styled(text: &str, room: usize, style: Style) -> Vec<Line<'static>> {
-    wrap(&escape_invisible::plain(text), room, 0)
+    wrap(&escape_invisible::escape(text), room, 0)
         .into_iter()
         .map(|line| Line::from(Span::styled(line, style)))
         .collect()
@@ -32,7 +32,7 @@ pub(crate) fn span(millis: i64) -> String {
 pub(crate) fn typed(editor: &Editor, room: usize, style: Style, hidden: bool) -> Vec<Line<'static>> {
     let (before, after) = editor.halves();
     let shown = |text: &str| {
-        if hidden { "•".repeat(text.chars().count()) } else { escape_invisible::plain(text).into_owned() }
+        if hidden { "•".repeat(text.chars().count()) } else { escape_invisible::escape(text).into_owned() }
     };
     let text = format!("{}▏{}", shown(before), shown(after));
     let lines = text.split('\n').flat_map(|line| wrap(line, room, 0));

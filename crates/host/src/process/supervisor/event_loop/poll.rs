@@ -1,4 +1,4 @@
-//! The pipes and connections of a run: everything that the poll loop waits for.
+//! The poll loop over the pipes and connections of a run.
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::super::super::protocol::Event;
-use super::super::hub_connection::Link;
+use super::super::hub_connection::HubConnection;
 use super::Run;
 
-/// How long the pipes are read when all is over: until nothing comes, and at most.
-const QUIET: Duration = Duration::from_millis(500);
-const DRAINING: Duration = Duration::from_secs(2);
-/// How long a hub that reads nothing is waited for at the end; the outcome is on disk for it.
-const UNREAD: Duration = Duration::from_mins(1);
-/// Most connections at once.
-const LINKS: usize = 4;
+/// Timeouts of reading the pipes after the end: without new output, and in all.
+const DRAIN_IDLE_TIMEOUT: Duration = Duration::from_millis(500);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// Timeout of a hub that reads nothing at the end; the outcome is on disk.
+const UNREAD_TIMEOUT: Duration = Duration::from_mins(1);
+/// Maximum connections at once.
+const MAX_CONNECTIONS: usize = 4;
 
-/// What a poll can wake us for.
+/// A source of events.
 #[derive(Clone, Copy)]
 enum Source {
     Leader,
@@ -26,12 +26,12 @@ enum Source {
     Output(usize),
     Control,
     Requests,
-    Room,
+    Writable,
 }
 
 impl Run {
     /// Sleeps until something happens, at most for `timeout`, and takes what came.
-    pub(super) fn wait(&mut self, timeout: Duration) {
+    pub(super) fn poll(&mut self, timeout: Duration) {
         let ready = {
             let mut sources = Vec::new();
             let mut polled = Vec::new();
@@ -50,15 +50,16 @@ impl Run {
                     add(Source::Output(at), pipe.as_fd(), PollFlags::IN);
                 }
             }
-            for link in &self.links {
-                if let Some(reader) = &link.reader {
+            for connection in &self.connections {
+                if let Some(reader) = &connection.reader {
                     add(Source::Requests, reader.as_fd(), PollFlags::IN);
                 }
-                if let Some(writer) = link.writer.as_ref().filter(|_| link.waits()) {
-                    add(Source::Room, writer.as_fd(), PollFlags::OUT);
+                if let Some(writer) = connection.writer.as_ref().filter(|_| connection.has_output()) {
+                    add(Source::Writable, writer.as_fd(), PollFlags::OUT);
                 }
             }
-            if let Some(control) = self.control.as_ref().filter(|_| self.links.len() < LINKS) {
+            if let Some(control) = self.control.as_ref().filter(|_| self.connections.len() < MAX_CONNECTIONS)
+            {
                 add(Source::Control, control.as_fd(), PollFlags::IN);
             }
             sleep(&mut polled, timeout);
@@ -72,8 +73,8 @@ impl Run {
         for source in ready {
             match source {
                 // The next step looks after the leader, and every pump after the room.
-                Source::Leader | Source::Room => {}
-                Source::Input => self.input.give(),
+                Source::Leader | Source::Writable => {}
+                Source::Input => self.input.write(),
                 Source::Output(at) => {
                     if self.outputs[at].take(&mut self.buffer) {
                         self.last_output = Instant::now();
@@ -81,36 +82,36 @@ impl Run {
                 }
                 Source::Control => {
                     if let Some(Ok((stream, _))) = self.control.as_ref().map(UnixListener::accept) {
-                        self.links.extend(Link::attached(stream));
+                        self.connections.extend(HubConnection::attached(stream));
                     }
                 }
-                Source::Requests => self.hear(),
+                Source::Requests => self.read_requests(),
             }
         }
     }
 
     /// Takes the requests of all links.
-    pub(super) fn hear(&mut self) {
+    pub(super) fn read_requests(&mut self) {
         let now = Instant::now();
         let mut requests = Vec::new();
-        let mut hub_is_gone = false;
-        for link in &mut self.links {
-            requests.extend(link.requests());
-            hub_is_gone |= link.reader.is_none() && std::mem::take(&mut link.lifeline);
+        let mut lose_hub = false;
+        for connection in &mut self.connections {
+            requests.extend(connection.requests());
+            lose_hub |= connection.reader.is_none() && std::mem::take(&mut connection.lifeline);
         }
         for request in requests {
-            self.requested(request, now);
+            self.handle_request(request, now);
         }
-        if hub_is_gone {
-            self.hub_is_gone(now);
+        if lose_hub {
+            self.lose_hub(now);
         }
     }
 
     pub(super) fn pump(&mut self) {
-        for link in &mut self.links {
-            link.pump(&self.outputs[0].spool, false);
+        for connection in &mut self.connections {
+            connection.pump(&self.outputs[0].spool, false);
         }
-        self.links.retain(|link| link.reader.is_some() || link.writer.is_some());
+        self.connections.retain(|connection| connection.reader.is_some() || connection.writer.is_some());
     }
 
     /// Reads what is left in the pipes. Who still holds their other end is none of ours.
@@ -120,12 +121,12 @@ impl Run {
         self.last_output = start;
         loop {
             let now = Instant::now();
-            let end = (start + DRAINING).min(self.last_output + QUIET);
+            let end = (start + DRAIN_TIMEOUT).min(self.last_output + DRAIN_IDLE_TIMEOUT);
             if now >= end || self.outputs.iter().all(|output| output.pipe.is_none()) {
                 return;
             }
             self.pump();
-            self.wait(end - now);
+            self.poll(end - now);
         }
     }
 
@@ -133,22 +134,22 @@ impl Run {
     pub(super) fn flush_and_finish(&mut self, end: &Event) {
         let mut moved_at = Instant::now();
         loop {
-            let mut moved = false;
-            for link in &mut self.links {
-                moved |= link.finish(&self.outputs[0].spool, end);
+            let mut progressed = false;
+            for connection in &mut self.connections {
+                progressed |= connection.finish(&self.outputs[0].spool, end);
             }
-            self.links.retain(|link| !link.is_finished());
-            if moved {
+            self.connections.retain(|connection| !connection.is_finished());
+            if progressed {
                 moved_at = Instant::now();
             }
-            if self.links.is_empty() || moved_at.elapsed() >= UNREAD {
+            if self.connections.is_empty() || moved_at.elapsed() >= UNREAD_TIMEOUT {
                 return;
             }
             let mut polled: Vec<PollFd<'_>> = Vec::new();
-            for link in &self.links {
-                polled.extend(link.writer.iter().map(|writer| PollFd::new(writer, PollFlags::OUT)));
+            for connection in &self.connections {
+                polled.extend(connection.writer.iter().map(|writer| PollFd::new(writer, PollFlags::OUT)));
             }
-            sleep(&mut polled, UNREAD);
+            sleep(&mut polled, UNREAD_TIMEOUT);
         }
     }
 }

@@ -71,7 +71,7 @@ pub(super) async fn answer(
     requests: InputRequests,
     rounds: &Rounds,
 ) -> CallToolResponse {
-    start_lease(call.client, &question.ticket, call.client.app.questions.settings().silent).await;
+    start_lease(call.client, &question.ticket, call.client.app.questions.settings().silence_timeout).await;
     let state = rounds.sealer.seal(question.ticket.as_str());
     InputRequiredResult::new(Some(requests), Some(state)).into()
 }

@@ -31,7 +31,7 @@ async fn pending(call: &CallContext<'_>, question: &Question) -> CallToolResult 
     if !call.client.asker().is_unseen() {
         return result::question_result(question, call.revision);
     }
-    let lease = call.client.app.questions.settings().silent;
+    let lease = call.client.app.questions.settings().silence_timeout;
     start_lease(call.client, &question.ticket, lease).await;
     result::poll_result(question, lease / MAX_MISSED_POLLS, call.revision)
 }
