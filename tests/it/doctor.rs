@@ -582,15 +582,15 @@ fn settings_that_wait_for_a_restart_are_named() {
     let changed = "[http]\nauth = \"token\"\n[toolsets]\ncodex = false\n[questions]\nkeep_days = 6\n";
     clinic.home.write(".adjutant/config.toml", changed);
     let end = Instant::now() + DEADLINE;
-    while !status().contains("waiting for a restart: phone.server, phone.topic, questions.keep_days\n") {
+    while !status().contains("waiting for a restart: ntfy.server, ntfy.topic, questions.keep_days\n") {
         assert!(Instant::now() < end, "{}", status());
     }
     let shown = page();
-    for part in ["Pending restart", "href=\"#questions.keep_days\"", "href=\"#phone.topic\""] {
+    for part in ["Pending restart", "href=\"#questions.keep_days\"", "href=\"#ntfy.topic\""] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("href=\"#http.auth\"") && !shown.contains("href=\"#toolsets.codex\""), "{shown}");
-    clinic.look(&[]).is("config", "warn", "phone.server, phone.topic, questions.keep_days");
+    clinic.look(&[]).is("config", "warn", "ntfy.server, ntfy.topic, questions.keep_days");
     clinic.home.write(".adjutant/config.toml", "[questions\n");
     while !page().contains("The file cannot be read") {
         assert!(Instant::now() < end, "{}", page());
