@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 use super::Common;
 use super::output::{self, Failure};
 use adjutant_base::config::{Config, Roots};
+use adjutant_mcp::AgentSession;
+use adjutant_mcp::deliveries::DELIVERED;
 use adjutant_terminal::socket::{self, Hello, Start};
 
 /// Bytes of one line of the hub: an answer stands in it twice, each of its bytes as up to six.
@@ -73,11 +75,18 @@ const REFUSED: &str = "`adjutant ask --help` lists the parts of a question";
 pub(super) fn run(args: &AskArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
     let arguments = arguments(args)?;
+    let mut session = AgentSession::of_this_process();
     loop {
-        if let Some(answer) = call(&config, &arguments)? {
-            return told(&answer, args.json);
+        if let Some((answer, mut hub)) = call(&config, &arguments, &session)? {
+            let code = told(&answer, args.json)?;
+            // The answer is printed, so the same question asks the user again.
+            let params = json!({"ticket": answer["structuredContent"]["ticket"]});
+            let delivered = json!({"jsonrpc": "2.0", "method": DELIVERED, "params": params});
+            let _ = hub.get_mut().write_all(format!("{delivered}\n").as_bytes());
+            return Ok(code);
         }
         // The hub went away; the next one knows the question.
+        session = session.returning();
     }
 }
 
@@ -114,8 +123,12 @@ fn arguments(args: &AskArgs) -> Result<Value, Failure> {
 }
 
 /// Calls the tool and returns its answer; `None` when the hub went away before it answered.
-fn call(config: &Config, arguments: &Value) -> Result<Option<Value>, Failure> {
-    let hello = Hello::script("questions");
+fn call(
+    config: &Config,
+    arguments: &Value,
+    session: &AgentSession,
+) -> Result<Option<(Value, BufReader<UnixStream>)>, Failure> {
+    let hello = Hello::script("questions", session.clone());
     let connection =
         socket::connect_or_start(&config.home, config.socket.as_deref(), &hello, Start::IfNeeded)?;
     let mut hub: BufReader<UnixStream> = connection.input;
@@ -152,7 +165,7 @@ fn call(config: &Config, arguments: &Value) -> Result<Option<Value>, Failure> {
         if let Some(reason) = message["error"]["message"].as_str() {
             return Err(Failure::new(reason).hint(REFUSED));
         }
-        return Ok(Some(message["result"].clone()));
+        return Ok(Some((message["result"].clone(), hub)));
     }
 }
 

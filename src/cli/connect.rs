@@ -8,6 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use super::Common;
 use super::output::Failure;
 use adjutant_base::config;
+use adjutant_mcp::AgentSession;
 use adjutant_terminal::relay::{self, Options};
 use adjutant_terminal::socket::Start;
 
@@ -40,6 +41,7 @@ pub(super) fn run(args: ConnectArgs, common: Common) -> Result<ExitCode, Failure
         home,
         server: args.toolset,
         start,
+        session: AgentSession::of_this_process(),
         init_logging,
     })?;
     Ok(ExitCode::SUCCESS)

@@ -152,7 +152,9 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
         };
         // Without work of its own the process may end at once, as it does by itself at a signal.
         let mut stop = work.is_some().then(Stop::new).transpose()?;
-        let serving = mcp::serve_stream(app.clone(), server, ConnectionKind::Stdio, None, input, output);
+        let session = mcp::AgentSession::of_this_process();
+        let serving =
+            mcp::serve_stream(app.clone(), server, ConnectionKind::Stdio, None, session, input, output);
         tokio::pin!(serving);
         tokio::select! {
             () = &mut serving => {}

@@ -3,8 +3,10 @@
 mod client_forms;
 mod clocks;
 mod contract;
+mod delivery;
 mod disconnects;
 mod faults;
+mod identity;
 mod links;
 mod notifications;
 mod security;

@@ -5,24 +5,43 @@
 
 mod mapping;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 
 use super::App;
+use adjutant_codex as codex;
 use adjutant_codex::approval::{Approval, Decider, Decision};
 use adjutant_questions as questions;
-use adjutant_questions::{Answer, Asker, Field, OutcomeKind, State, Ticket};
+use adjutant_questions::{Answer, Asker, Channel, Field, OutcomeKind, Proof, State, Ticket};
 
 /// How long nothing may happen before the state is looked at again without a reason.
 const RECHECK_INTERVAL: Duration = Duration::from_mins(1);
 
+/// How the keys of approvals begin.
+const ASKER_PREFIX: &str = "codex:";
+
+/// The questions of the approvals that Codex waits for, by approval.
+#[derive(Debug, Default)]
+pub(crate) struct ApprovalQuestions(Mutex<HashMap<String, Ticket>>);
+
+impl ApprovalQuestions {
+    fn tickets(&self) -> MutexGuard<'_, HashMap<String, Ticket>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl App {
     /// Puts the approvals of Codex into the Inbox until shutdown, and ends turns that other hubs left; then ends all
     /// sessions of this hub.
+    /// Questions of sessions that have ended are withdrawn at both ends.
     pub async fn run_codex_sessions(self: Arc<Self>) {
+        if !self.stores.iter().any(adjutant_store::Store::is_shared) {
+            self.questions.withdraw_asked_by(ASKER_PREFIX).await;
+        }
         let mut asked = self.codex.subscribe_approvals();
         let mut asking = JoinSet::new();
         let codex = self.codex.clone();
@@ -48,6 +67,11 @@ impl App {
         }
         self.codex.close().await;
         asking.shutdown().await;
+        let open: Vec<(String, Ticket)> = self.approval_questions.tickets().drain().collect();
+        for (approval, ticket) in open {
+            // An approval that was decided meanwhile stays decided.
+            let _ = self.questions.cancel(&format!("{ASKER_PREFIX}{approval}"), &ticket).await;
+        }
     }
 
     /// Returns what a person is to fill in for an approval.
@@ -55,18 +79,66 @@ impl App {
         mapping::fields(approval)
     }
 
-    /// Turns what was filled in into a decision, if it fits.
-    pub fn approval_filled(&self, approval: &Approval, answer: Answer) -> Result<Decision, questions::Error> {
+    /// Decides an approval in an interface of Codex by what was filled in, if it fits.
+    pub async fn fill_approval(
+        &self,
+        approval: &Approval,
+        answer: Answer,
+        channel: Channel,
+    ) -> Result<(), codex::Error> {
         let fields = mapping::fields(approval);
-        let answer = answer.fit(&fields, self.questions.settings().max_answer_bytes)?;
-        Ok(mapping::decision_of_answer(approval, &fields, &answer, None))
+        let answer = answer.fit(&fields, self.questions.settings().max_answer_bytes).map_err(rejected)?;
+        let decision = mapping::decision_of_answer(approval, &fields, &answer, None);
+        self.decide_as_answered(approval, decision, Some(answer), channel).await
+    }
+
+    /// Decides an approval in an interface of Codex. The decision is that of its question too, so it is rejected if the
+    /// question was answered before in any interface.
+    pub async fn decide_approval(
+        &self,
+        approval: &str,
+        decision: Decision,
+        channel: Channel,
+    ) -> Result<(), codex::Error> {
+        let pending = self.codex.pending_approvals().into_iter().find(|pending| pending.id == approval);
+        let approval = pending.ok_or_else(|| codex::Error::NotAsked(approval.to_owned()))?;
+        let answer = mapping::answer(&approval, &decision);
+        self.decide_as_answered(&approval, decision, answer, channel).await
+    }
+
+    /// Carries a decision to Codex, after its question has taken `answer`, or was declined.
+    async fn decide_as_answered(
+        &self,
+        approval: &Approval,
+        decision: Decision,
+        answer: Option<Answer>,
+        channel: Channel,
+    ) -> Result<(), codex::Error> {
+        let ticket = self.approval_questions.tickets().get(&approval.id).cloned();
+        let is_asked = ticket.is_some();
+        if let Some(ticket) = ticket {
+            let taken = match answer {
+                Some(answer) => {
+                    self.questions.answer_finally(&ticket, Proof::Interface, answer, channel).await
+                }
+                None => {
+                    let note = if let Decision::Deny { note } = &decision { note.clone() } else { None };
+                    self.questions.decline(&ticket, note, channel).await
+                }
+            };
+            taken.map_err(rejected)?;
+        }
+        match self.codex.decide(&approval.thread, &approval.id, decision, Decider::Person).await {
+            // The task that waits for the question was quicker.
+            Err(codex::Error::NotAsked(_)) if is_asked => Ok(()),
+            decided => decided,
+        }
     }
 
     /// Asks the person about one approval, and carries the answer to Codex.
     async fn ask_about(self: Arc<Self>, approval: Approval) {
-        let asker =
-            Asker { key: format!("codex:{}", approval.id), client: "Codex".to_owned(), ..Asker::default() };
-        let key = asker.key.clone();
+        let key = format!("{ASKER_PREFIX}{}", approval.id);
+        let asker = Asker { key: key.clone(), client: "Codex".to_owned(), ..Asker::default() };
         let workspace = match self.codex.thread(&approval.thread).await {
             Ok(thread) => thread.row.cwd,
             Err(_) => String::new(),
@@ -81,7 +153,10 @@ impl App {
                 return;
             }
         };
-        if let Some(outcome) = self.wait_for_outcome(&approval, &key, &ticket).await {
+        self.approval_questions.tickets().insert(approval.id.clone(), ticket.clone());
+        let outcome = self.wait_for_outcome(&approval, &key, &ticket).await;
+        self.approval_questions.tickets().remove(&approval.id);
+        if let Some(outcome) = outcome {
             let by = if outcome.kind == OutcomeKind::TimedOut { Decider::Timeout } else { Decider::Person };
             self.decide(&approval, mapping::decision(&approval, &outcome), by).await;
             self.questions.mark_delivered(&key, &ticket).await;
@@ -125,4 +200,8 @@ impl App {
             tracing::debug!(%error, "an answer came too late for Codex");
         }
     }
+}
+
+fn rejected(error: questions::Error) -> codex::Error {
+    codex::Error::Rejected(error.to_string())
 }

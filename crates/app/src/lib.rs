@@ -1,7 +1,7 @@
 //! The application: builds the domains on the infrastructure, knows the connected clients, and owns shutdown.
 
 pub mod activity_log;
-mod approvals;
+pub(crate) mod approvals;
 pub mod calendar_sync;
 pub mod client_registry;
 pub mod health;
@@ -34,6 +34,7 @@ use adjutant_host::recorder::Recorder;
 use adjutant_prompts::Prompts;
 use adjutant_questions::Questions;
 use adjutant_store::Store;
+use approvals::ApprovalQuestions;
 use client_registry::ClientRegistry;
 use repo_status::RepoStatusCache;
 use toolset_switches::ToolsetSwitches;
@@ -64,6 +65,8 @@ pub struct App {
     pub toolsets: Arc<ToolsetSwitches>,
     /// The tasks and questions that calls wait for.
     pub waiters: Arc<Waiters>,
+    /// The questions of Codex's approvals.
+    approval_questions: Arc<ApprovalQuestions>,
     /// Where rows are kept: those of tasks may be apart.
     stores: Vec<Store>,
     /// The application of each workspace that has a client, by folder.
@@ -113,6 +116,7 @@ impl App {
             listening: Arc::default(),
             toolsets: Arc::new(ToolsetSwitches::new(config.toolsets.clone())),
             waiters: Arc::default(),
+            approval_questions: Arc::default(),
             stores,
             workspaces: Mutex::default(),
             repo_status: Arc::new(RepoStatusCache::new(config.home.clone(), events.clone())),

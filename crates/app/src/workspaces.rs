@@ -33,6 +33,7 @@ impl App {
             listening: self.listening.clone(),
             toolsets: self.toolsets.clone(),
             waiters: self.waiters.clone(),
+            approval_questions: self.approval_questions.clone(),
             stores: self.stores.clone(),
             workspaces: Mutex::default(),
             repo_status: self.repo_status.clone(),

@@ -35,6 +35,9 @@ pub enum Error {
     NotSteered(String),
     #[error("nothing is asked by the name `{0}` (any more)")]
     NotAsked(String),
+    /// The Inbox does not take the decision, in its words.
+    #[error("{0}")]
+    Rejected(String),
     #[error("{0} threads are open, which is the limit")]
     TooMany(usize),
     #[error("the session is over")]
@@ -64,7 +67,7 @@ impl Error {
             }
             Self::NoTurn => Some("`adjutant codex list` shows what each thread does"),
             Self::NotAsked(_) => Some("`adjutant codex approvals` shows what Codex waits for"),
-            Self::Busy(_) | Self::TooMany(_) | Self::Over | Self::Store(_) => None,
+            Self::Busy(_) | Self::Rejected(_) | Self::TooMany(_) | Self::Over | Self::Store(_) => None,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use adjutant_agents as agents;
 
+use crate::agent_session::AgentSession;
 use crate::connection::Connection;
 use crate::toolset::ToolsetSelection;
 use crate::url_elicitations::UrlElicitations;
@@ -26,6 +27,8 @@ pub struct ClientContext {
     pub connected: Arc<ClientHandle>,
     /// The connection of a byte stream; `None` over HTTP.
     pub connection: Option<Arc<Connection>>,
+    /// The session of the agent, as its process said it; empty over HTTP.
+    pub(crate) session: AgentSession,
     /// URL elicitations that this client was sent.
     pub links: Arc<UrlElicitations>,
     /// Whether the client is an agent that works on a task of this hub. It is looked up once.
@@ -46,6 +49,7 @@ impl ClientContext {
             selection,
             connected,
             connection: None,
+            session: AgentSession::default(),
             links: Arc::default(),
             origin: Arc::new(origin),
             link: None,
@@ -61,9 +65,10 @@ impl ClientContext {
         self
     }
 
-    /// Adds the connection, so that large results can be written as prepared bytes.
-    pub(crate) fn with_connection(mut self, connection: Arc<Connection>) -> Self {
+    /// Adds the connection, so that large results can be written as prepared bytes, and the agent's session on it.
+    pub(crate) fn with_connection(mut self, connection: Arc<Connection>, session: AgentSession) -> Self {
         self.connection = Some(connection);
+        self.session = session;
         self
     }
 

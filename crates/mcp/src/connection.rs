@@ -8,12 +8,14 @@ use rmcp::ErrorData;
 use rmcp::model::RequestId;
 use tokio::sync::Notify;
 
+use crate::deliveries::Deliveries;
 use crate::error;
 use crate::protocol_version::Revision;
 use crate::toolset::ToolsetSelection;
 use crate::transport::in_flight::InFlight;
 use crate::transport::preserialized::RawResult;
 use crate::transport::writer::Output;
+use adjutant_questions::DeliveryClaim;
 
 /// The shared state of one connection.
 #[derive(Debug, Default)]
@@ -24,6 +26,8 @@ pub struct Connection {
     in_flight: Mutex<InFlight>,
     revision: Mutex<Option<Revision>>,
     prepared: Mutex<HashMap<RequestId, RawResult>>,
+    /// Outcomes of questions that the client's side does not have yet.
+    pub(crate) deliveries: Deliveries,
     ended: AtomicBool,
     /// The toolsets that the connection serves; they decide the contract for a client of 2024-11-05.
     selection: Option<ToolsetSelection>,
@@ -33,6 +37,29 @@ impl Connection {
     /// Creates the state of a connection that serves `selection`.
     pub fn new(selection: ToolsetSelection) -> Self {
         Self { selection: Some(selection), ..Self::default() }
+    }
+
+    /// Adds the way in which outcomes of questions count as delivered.
+    pub(crate) fn with_deliveries(mut self, deliveries: Deliveries) -> Self {
+        self.deliveries = deliveries;
+        self
+    }
+
+    /// Delivers a claimed outcome with the response to a request; the claim is dropped if the request was cancelled.
+    pub(crate) fn deliver(&self, id: &RequestId, claim: DeliveryClaim) {
+        let flight = self.in_flight();
+        if flight.has(id) {
+            self.deliveries.attach(id.clone(), claim);
+        }
+    }
+
+    /// Marks outcomes as delivered when the lines that carry them are written, for as long as it runs.
+    pub(crate) async fn confirm_written(&self) {
+        loop {
+            let drained = self.output.drained();
+            self.deliveries.flushed(self.output.flushed()).await;
+            drained.await;
+        }
     }
 
     /// Returns the toolsets that the connection serves, once they are known.

@@ -4,12 +4,14 @@
 //! (methods), [`client_context`] (what all requests of a client share), [`tools`] (tools by toolset),
 //! [`protocol_version`] (differences between revisions), [`error`] (all codes).
 
+pub mod agent_session;
 pub mod arguments;
 pub mod assistant;
 pub(crate) mod call_context;
 pub mod client_context;
 pub mod completion;
 pub mod connection;
+pub mod deliveries;
 pub mod error;
 pub mod handler;
 pub(crate) mod input_required;
@@ -35,6 +37,7 @@ pub mod wait;
 #[cfg(feature = "fixture")]
 pub mod fixture;
 
+pub use agent_session::AgentSession;
 pub use client_context::ClientContext;
 pub use handler::Handler;
 #[cfg(feature = "fixture")]

@@ -7,8 +7,10 @@ use rmcp::RoleServer;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
+use crate::agent_session::AgentSession;
 use crate::client_context::ClientContext;
 use crate::connection::Connection;
+use crate::deliveries::Deliveries;
 use crate::handler::Handler;
 use crate::service::Service;
 use crate::toolset::ToolsetSelection;
@@ -23,31 +25,39 @@ use adjutant_host::recorder::format::Direction;
 /// How long the last answers may take to be written when everything else has ended.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Serves one connection until its input has ended and every request is answered, or until the application stops.
-/// `pid` is the client's process, if it is known.
+/// Serves one connection until its input has ended and what was in flight is answered, or until the
+/// application stops. `pid` is the client's process, if it is known, and `session` the agent's session.
 pub async fn serve_stream(
     app: Arc<App>,
     selection: ToolsetSelection,
     kind: ConnectionKind,
     pid: Option<u32>,
+    session: AgentSession,
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin,
 ) {
     // A script ends its input to end its call.
     let grace = if kind == ConnectionKind::Script { Duration::ZERO } else { app.config.grace };
     let stop = app.shutdown.clone();
-    let connection = Arc::new(Connection::new(selection));
+    let relay = session.acknowledges().then(|| session.id.clone()).filter(|_| kind != ConnectionKind::Stdio);
+    let deliveries = Deliveries::new(app.questions.clone(), relay);
+    let connection = Arc::new(Connection::new(selection).with_deliveries(deliveries));
     let connected = Arc::new(app.clients.register(kind, selection.name(), pid));
     let edge = if kind == ConnectionKind::Stdio { Edge::Stdio } else { Edge::Socket };
     let process = pid.map_or_else(String::new, |pid| format!(", process {pid}"));
     let tape = app.recorder.tape(edge, &format!("server {}{process}", selection.name()));
     let input = RecordedStream::new(input, tape.clone(), Direction::C2s);
     let output = RecordedStream::new(output, tape, Direction::S2c);
-    let client = ClientContext::new(app.clone(), selection, connected).with_connection(connection.clone());
+    let client =
+        ClientContext::new(app.clone(), selection, connected).with_connection(connection.clone(), session);
     let session = client.asker().session;
+    if client.session.returns && selection.has(Toolset::Questions) {
+        app.questions.session_resumed(&session).await;
+    }
     let handler = Handler::new(client);
     let transport = StreamTransport::new(input, connection.clone(), grace, stop);
     run(Service::new(handler, connection.clone()), transport, &connection, output).await;
+    connection.deliveries.clear();
     if selection.has(Toolset::Questions) {
         if kind == ConnectionKind::Script && !app.shutdown.is_cancelled() {
             app.questions.withdraw(&session).await;
@@ -92,5 +102,7 @@ async fn run<I: AsyncRead + Unpin + Send + 'static>(
         }
         // The client has stopped reading, so no running request could be answered.
         _ = &mut write => ended.cancel(),
+        () = connection.confirm_written() => {}
     }
+    connection.deliveries.flushed(connection.output.flushed()).await;
 }

@@ -19,21 +19,23 @@ use std::time::Duration;
 use rmcp::RoleServer;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
-    ClientRequest, GetMeta, JsonRpcMessage, NotificationMetaObject, RequestId, ServerJsonRpcMessage,
-    ServerNotification, ServerResult, SubscriptionsListenResult,
+    ClientRequest, CustomNotification, GetMeta, JsonRpcMessage, NotificationMetaObject, RequestId,
+    ServerJsonRpcMessage, ServerNotification, ServerResult, SubscriptionsListenResult,
 };
 use rmcp::service::RxJsonRpcMessage;
 use rmcp::transport::Transport;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tokio::io::AsyncRead;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
+use crate::deliveries::{DELIVERED, INPUT_ENDED};
 use crate::error::{self, Refusal};
 use crate::protocol_version;
 use crate::protocol_version::Revision;
+use crate::trigger_popup;
 use in_flight::{Completion, Rejection, RequestKind};
 use lines::{Line, Lines};
 use preserialized::RawResult;
@@ -53,6 +55,10 @@ pub struct StreamTransport<R> {
     stop: CancellationToken,
     /// When the requests in flight are abandoned, once the input has ended.
     until: Option<Instant>,
+    /// Tickets of outcomes that a relay acknowledged and that are not marked yet.
+    acknowledged: VecDeque<String>,
+    /// The requests have ended, but a relay still acknowledges.
+    input_ended: bool,
     first: bool,
 }
 
@@ -66,6 +72,8 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
             grace,
             stop,
             until: None,
+            acknowledged: VecDeque::new(),
+            input_ended: false,
             first: true,
         }
     }
@@ -142,6 +150,9 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
                 let kind = match &request.request {
                     ClientRequest::InitializeRequest(_) => RequestKind::Initialize,
                     ClientRequest::SubscriptionsListenRequest(_) => RequestKind::Listen,
+                    ClientRequest::CustomRequest(request) if request.method == trigger_popup::METHOD => {
+                        RequestKind::TriggerPopup
+                    }
                     _ => RequestKind::Plain,
                 };
                 let admitted = self.connection.in_flight().admit(&request.id, kind, bytes, batch);
@@ -158,6 +169,12 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
                 }
             }
             JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CustomNotification(custom) = &notification.notification
+                    && matches!(custom.method.as_str(), DELIVERED | INPUT_ENDED)
+                {
+                    self.note_relay(custom);
+                    return Ok(());
+                }
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
@@ -173,6 +190,7 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
                         self.refuse(Refusal { id: Some(id.clone()), error: error::cancelled() });
                     }
                     self.connection.take_raw_result(id);
+                    self.connection.deliveries.release(id);
                     self.connection.completed.notify_one();
                 }
             }
@@ -180,6 +198,27 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
         }
         self.received.push_back(message);
         Ok(())
+    }
+
+    /// Notes what a relay says for itself and not for its client.
+    fn note_relay(&mut self, notification: &CustomNotification) {
+        if !self.connection.deliveries.are_acknowledged() {
+            return;
+        }
+        if notification.method == INPUT_ENDED {
+            self.input_ended = true;
+            return;
+        }
+        let ticket = notification.params.as_ref().and_then(|params| params["ticket"].as_str());
+        self.acknowledged.extend(ticket.map(str::to_owned));
+    }
+
+    /// Marks what was acknowledged, before anything that came later is read.
+    async fn mark_acknowledged(&mut self) {
+        while let Some(ticket) = self.acknowledged.front() {
+            self.connection.deliveries.acknowledge(ticket).await;
+            self.acknowledged.pop_front();
+        }
     }
 
     fn refuse(&self, refusal: Refusal) {
@@ -204,13 +243,30 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
             return Some(self.end_subscription(id));
         }
         loop {
-            let completed = self.connection.completed.notified();
-            if self.connection.in_flight().is_empty() {
+            self.mark_acknowledged().await;
+            let connection = self.connection.clone();
+            let completed = connection.completed.notified();
+            let waits = self.input_ended && connection.deliveries.are_unacknowledged();
+            if connection.in_flight().is_empty() && !waits {
                 return None;
             }
-            if timeout_at(until, completed).await.is_err() {
-                let running = self.connection.in_flight().ids(None).pop();
-                return running.map(|id| self.abandon(id));
+            tokio::select! {
+                completed = timeout_at(until, completed) => if completed.is_err() {
+                    let running = connection.in_flight().ids(None).pop();
+                    return running.map(|id| self.abandon(id));
+                },
+                line = self.lines.next(), if self.input_ended => match line {
+                    Line::Whole(line) => {
+                        let text = String::from_utf8_lossy(self.lines.bytes(&line)).into_owned();
+                        if let Ok(Some(JsonRpcMessage::Notification(notification))) = read(&text)
+                            && let ClientNotification::CustomNotification(custom) = notification.notification
+                        {
+                            self.note_relay(&custom);
+                        }
+                    }
+                    Line::TooLong(_) => {}
+                    Line::End => self.input_ended = false,
+                },
             }
         }
     }
@@ -301,9 +357,10 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for StreamTransport<R> {
             if let Some(message) = self.received.pop_front() {
                 return Some(message);
             }
-            if self.until.is_some() {
+            if self.until.is_some() || self.input_ended {
                 return self.end_requests().await;
             }
+            self.mark_acknowledged().await;
             let lines = &mut self.lines;
             let next = async {
                 wait_for_capacity(&self.connection).await;
@@ -312,7 +369,10 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for StreamTransport<R> {
             let line = tokio::select! {
                 biased;
                 line = next => line,
-                () = self.stop.cancelled() => Line::End,
+                () = self.stop.cancelled() => {
+                    self.input_ended = self.connection.deliveries.are_acknowledged();
+                    Line::End
+                }
             };
             match line {
                 Line::Whole(line) => self.accept(line),
@@ -347,10 +407,25 @@ fn put(connection: &Connection, item: &ServerJsonRpcMessage) -> Result<(), serde
     let raw = connection.take_raw_result(id);
     let completion = connection.in_flight().complete(id);
     let result = match (completion, raw) {
-        (Completion::Nowhere, _) => Ok(()),
-        (Completion::Line, None) => connection.output.line(|bytes| serde_json::to_writer(bytes, item)),
-        (Completion::Line, Some(raw)) => connection.output.line(|bytes| splice(bytes, item, &raw)),
+        (Completion::Nowhere, _) => {
+            connection.deliveries.release(id);
+            Ok(())
+        }
+        (Completion::Line { result_first }, raw) => {
+            let written = connection.output.line(|bytes| match (item, &raw) {
+                (_, Some(raw)) => splice(bytes, item, raw),
+                (JsonRpcMessage::Response(response), None) if result_first => {
+                    // The order of the members in the contract of the questions.
+                    let response = json!({"jsonrpc": "2.0", "result": response.result, "id": response.id});
+                    serde_json::to_writer(bytes, &response)
+                }
+                _ => serde_json::to_writer(bytes, item),
+            });
+            note_written(connection, Some(id));
+            written
+        }
         (Completion::Batch(number), raw) => {
+            connection.deliveries.batch(id);
             let mut bytes = Vec::new();
             match &raw {
                 None => serde_json::to_writer(&mut bytes, item)?,
@@ -358,13 +433,25 @@ fn put(connection: &Connection, item: &ServerJsonRpcMessage) -> Result<(), serde
             }
             let answers = connection.in_flight().answer_in_batch(number, serde_json::from_slice(&bytes)?);
             match answers {
-                Some(answers) => connection.output.line(|bytes| serde_json::to_writer(bytes, &answers)),
+                Some(answers) => {
+                    let written = connection.output.line(|bytes| serde_json::to_writer(bytes, &answers));
+                    note_written(connection, None);
+                    written
+                }
                 None => Ok(()),
             }
         }
     };
     connection.completed.notify_one();
     result
+}
+
+/// Notes that a response was put into the output, and asks a relay to acknowledge the outcomes in it.
+fn note_written(connection: &Connection, id: Option<&RequestId>) {
+    for notification in connection.deliveries.written(id, connection.output.lines()) {
+        // Writing JSON into a vector fails for no value that we make.
+        let _ = connection.output.line(|bytes| serde_json::to_writer(bytes, &notification));
+    }
 }
 
 /// Writes a tool's result with raw members instead of its empty `content`.

@@ -15,12 +15,11 @@ pub const METHOD: &str = "triggerPopup";
 /// Asks a question, waits for its outcome without a limit, and returns the contract's result.
 pub(crate) async fn trigger(call: &CallContext<'_>, params: Option<Value>) -> Result<Value, ErrorData> {
     let draft = read(params)?;
-    let asker = call.client.asker();
-    let questions = &call.client.app.questions;
-    let question = questions.ask(asker.clone(), draft).await.map_err(|error| refused(&error))?;
+    let asker = call.client.asker_about(&draft.workspace);
+    let question = call.client.app.questions.ask(asker, draft).await.map_err(|error| refused(&error))?;
     let question = wait_for(call, &question.ticket, None).await.map_err(|error| refused(&error))?;
-    if question.state.outcome().is_some() && !call.request.ct.is_cancelled() {
-        questions.mark_delivered(&asker.key, &question.ticket).await;
+    if question.state.outcome().is_some() {
+        call.client.deliver(call.request, &question.ticket).await;
     }
     result(&question)
 }

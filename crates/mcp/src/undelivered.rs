@@ -17,6 +17,7 @@ use crate::toolset::ToolsetSelection;
 use adjutant_app::client_registry::ConnectionKind;
 use adjutant_base::config::toolsets::Toolset;
 use adjutant_base::text::timefmt::millis;
+use adjutant_questions::Question;
 
 /// Items of each kind that one result carries; the next result carries more.
 const BATCH_SIZE: u32 = 5;
@@ -48,7 +49,7 @@ pub(crate) async fn append_undelivered(
     let has_tasks = client.has(Toolset::Agents)
         && tool != TASKS
         && (call.revision > Revision::V2024_11_05 || client.selection == ToolsetSelection::All);
-    let (answers, tasks) = tokio::join!(answers(client, before), async {
+    let (answers, tasks) = tokio::join!(answers(call, before), async {
         if has_tasks { ended_tasks(client, before).await } else { Undelivered::default() }
     });
     if answers.none_left && tasks.none_left {
@@ -85,22 +86,26 @@ struct Undelivered {
     none_left: bool,
 }
 
-/// Takes the user's answers that were given before `before`, in milliseconds since 1970.
-async fn answers(client: &ClientContext, before: i64) -> Undelivered {
-    if !client.has(Toolset::Questions) {
+/// Takes the user's answers that were given before `before`, in milliseconds since 1970. A client without a session
+/// gets none here, because nothing proves that it asked.
+async fn answers(call: &CallContext<'_>, before: i64) -> Undelivered {
+    let (client, asker) = (call.client, call.client.asker());
+    if !client.has(Toolset::Questions) || asker.session.is_empty() {
         return Undelivered { items: Vec::new(), none_left: true };
     }
-    let (questions, key) = (&client.app.questions, client.asker().key);
-    let (undelivered, none_left) = read(questions.undelivered(&key, BATCH_SIZE).await);
-    let mut items = Vec::new();
-    for question in undelivered {
-        let is_due = question.state.outcome().is_some_and(|outcome| outcome.at < before);
-        if is_due
+    let is_due = |question: &Question| {
+        question.state.outcome().is_some_and(|outcome| outcome.at < before)
             && !client.app.waiters.has(question.ticket.as_str())
-            && questions.mark_delivered(&key, &question.ticket).await
-        {
-            items.push(questions::decided_question(&question));
-        }
+    };
+    let claimed = client.app.questions.claim_undelivered(&asker.key, BATCH_SIZE, is_due).await;
+    let (claimed, none_left) = claimed.unwrap_or_else(|error| {
+        tracing::warn!(%error, "undelivered answers could not be read");
+        (Vec::new(), false)
+    });
+    let mut items = Vec::new();
+    for (question, claim) in claimed {
+        items.push(questions::decided_question(&question));
+        client.deliver_claimed(call.request, claim).await;
     }
     Undelivered { items, none_left }
 }

@@ -12,7 +12,7 @@ pub struct Answer(pub Vec<(String, FieldValue)>);
 pub enum FieldValue {
     /// The values of the chosen options.
     Choices(Vec<String>),
-    /// The person's own words instead of an option, where the field allows them.
+    /// The user's words instead of an option, if the field allows them.
     Other(String),
     Text(String),
     Number(f64),

@@ -1,6 +1,6 @@
 //! Asking a question: validated, stored, and joined with an identical one.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Questions;
 use super::availability::Availability;
@@ -10,9 +10,13 @@ use super::question::{AskResult, Asker, Draft, Ticket};
 use super::{rows, validate};
 use adjutant_store::questions;
 
+/// How long a question that is asked again waits for an outcome on its way to the same asker.
+const MAX_DELIVERY: Duration = Duration::from_secs(5);
+
 impl Questions {
-    /// Enters a question: when this returns it is on disk and shown. An identical pending question (same agent,
-    /// workspace and words) is joined; so is the undelivered answer to one, which its asker gets once.
+    /// Enters a question: when this returns it is on disk and shown. An identical question of the same asker that is
+    /// open is joined, and so is one whose outcome is undelivered; a delivered outcome is never used again. The
+    /// identical question of a session that ended in the same place passes to this asker.
     pub async fn ask(&self, asker: Asker, draft: Draft) -> Result<AskResult, Error> {
         let draft = validate::check(draft, &self.settings)?;
         let now = self.clock.now();
@@ -26,7 +30,9 @@ impl Questions {
         let new = questions::NewQuestion {
             id: ticket.to_string(),
             fingerprint: fingerprint(&asker, &draft),
+            form: rows::form(&draft),
             asker: asker.key,
+            continues: !asker.place.is_empty(),
             client: asker.client,
             session: asker.session,
             stream: asker.route.stream,
@@ -35,19 +41,16 @@ impl Questions {
             title: draft.title,
             level: draft.level.as_str().to_owned(),
             message: draft.message,
-            form: rows::form(&draft.fields, draft.default.as_ref()),
             asked_at: now,
             deadline: now.saturating_add(rows::millis(timeout)),
             default_after: draft.default.as_ref().map(|default| rows::millis(default.after)),
         };
-        let request = new.request.clone();
         let limits = questions::Limits {
             each_asker: self.settings.pending_per_client,
             total: self.settings.pending,
             attach_only: not_now.is_some(),
         };
-        let entered = questions::ask(&self.store, new, limits).await?;
-        let (id, merged) = match entered {
+        let (id, merged) = match self.enter(&new, limits).await? {
             questions::Asked::New { id } => {
                 self.traces.remember(&id);
                 (id, false)
@@ -55,11 +58,34 @@ impl Questions {
             questions::Asked::Joined { id } => (id, true),
             questions::Asked::Closed => return Err(Error::NotNow(not_now.unwrap_or_default())),
             questions::Asked::Full { pending, own } => return Err(Error::TooMany { pending, own }),
-            questions::Asked::SameRequest => return Err(Error::SameRequest { request }),
+            questions::Asked::SameRequest => return Err(Error::SameRequest { request: new.request }),
         };
         self.notify_changed(&id);
         self.wake.notify_one();
         let question = self.question(&id).await?;
         Ok(AskResult { ticket: question.ticket, merged, state: question.state })
+    }
+
+    /// Enters a question in the store. An outcome that is on its way arrives first, because it is not undelivered then.
+    async fn enter(
+        &self,
+        new: &questions::NewQuestion,
+        limits: questions::Limits,
+    ) -> Result<questions::Asked, Error> {
+        let end = Instant::now() + MAX_DELIVERY;
+        loop {
+            let claimed = self.claims.tickets();
+            let entered = questions::ask(&self.store, new.clone(), limits).await?;
+            let questions::Asked::Joined { id } = &entered else { return Ok(entered) };
+            let mut changes = self.waiters.subscribe(id);
+            let left = end.saturating_duration_since(Instant::now());
+            if !claimed.contains(id) && !self.claims.has(id) || left.is_zero() {
+                return Ok(entered);
+            }
+            if self.claims.has(id) {
+                // A closed counter means nothing here: the claim is looked at again.
+                let _ = tokio::time::timeout(left, changes.changed()).await;
+            }
+        }
     }
 }

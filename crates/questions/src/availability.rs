@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use adjutant_base::text::timefmt;
 use adjutant_store::Millis;
 
-/// What the person set for the desk.
+/// Whether the user takes questions, as the user has set it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Availability {
@@ -21,7 +21,7 @@ pub enum Availability {
 }
 
 impl Availability {
-    /// Returns what holds at `now`: what has run out is [`Self::Here`].
+    /// Returns the availability at `now`; after its end it is [`Self::Here`].
     pub fn at(self, now: Millis) -> Self {
         match self.until() {
             Some(until) if until <= now => Self::Here,

@@ -1,7 +1,7 @@
 //! Decisions: answers, refusals, snoozes and cancels, through one compare-and-set of the row.
 
 use super::Questions;
-use super::answer::Answer;
+use super::answer::{Answer, FieldValue};
 use super::error::Error;
 use super::outcome::{Channel, DecidedBy, Outcome, OutcomeKind, Proof, State};
 use super::question::{Level, Question, Ticket};
@@ -12,7 +12,7 @@ use adjutant_store::questions::Decision;
 
 impl Questions {
     /// Answers a pending question. The outcome is on disk when this returns; it becomes final, and reaches who asked,
-    /// when the undo window of the settings is over (see [`State::Held`]).
+    /// when the undo window of the settings is over (see [`State::Held`]). A denial is final at once.
     pub async fn answer(
         &self,
         ticket: &Ticket,
@@ -21,12 +21,36 @@ impl Questions {
         note: Option<String>,
         channel: Channel,
     ) -> Result<Outcome, Error> {
+        self.answer_within(ticket, proof, answer, note, channel, rows::millis(self.settings.undo)).await
+    }
+
+    /// Answers a pending question like [`Self::answer`], but finally: this answer cannot be undone.
+    pub async fn answer_finally(
+        &self,
+        ticket: &Ticket,
+        proof: Proof,
+        answer: Answer,
+        channel: Channel,
+    ) -> Result<Outcome, Error> {
+        self.answer_within(ticket, proof, answer, None, channel, 0).await
+    }
+
+    async fn answer_within(
+        &self,
+        ticket: &Ticket,
+        proof: Proof,
+        answer: Answer,
+        note: Option<String>,
+        channel: Channel,
+        undo: Millis,
+    ) -> Result<Outcome, Error> {
         let question = self.undecided(ticket).await?;
         let note = self.note(note)?;
         let answer = answer.fit(&question.fields, self.settings.max_answer_bytes)?;
         if question.level == Level::High {
             self.prove(ticket, proof, channel).await?;
         }
+        let undo = if denies(&question, &answer) { 0 } else { undo };
         let outcome = Outcome {
             kind: OutcomeKind::Answered,
             answer: Some(answer),
@@ -37,7 +61,7 @@ impl Questions {
             at: self.clock.now(),
             seen_ms: question.seen_ms,
         };
-        self.decide(ticket, outcome).await
+        self.decide(ticket, outcome, undo).await
     }
 
     /// Declines the question as a whole.
@@ -88,17 +112,18 @@ impl Questions {
             at: self.clock.now(),
             seen_ms: question.seen_ms,
         };
-        self.decide(ticket, outcome).await
+        // Nothing may happen after a denial, so it is final at once.
+        let undo = if kind == OutcomeKind::Declined { 0 } else { rows::millis(self.settings.undo) };
+        self.decide(ticket, outcome, undo).await
     }
 
-    /// Writes a person's decision, held for the undo window, if nobody decided before.
-    async fn decide(&self, ticket: &Ticket, outcome: Outcome) -> Result<Outcome, Error> {
-        let undo = rows::millis(self.settings.undo);
+    /// Writes a user's decision, held for `undo` milliseconds, if nobody decided before.
+    async fn decide(&self, ticket: &Ticket, outcome: Outcome, undo: Millis) -> Result<Outcome, Error> {
         let held = (undo > 0).then(|| outcome.at.saturating_add(undo));
         if !self.settle(ticket.as_str(), &outcome, held).await? {
             return match self.get(ticket).await?.state {
                 State::Held { outcome, .. } | State::Decided(outcome) => Err(decided(&outcome)),
-                // It was taken back between the two looks; whoever answers may try again.
+                // It was taken back between the two reads, so the user may answer again.
                 State::Pending => Err(Error::Final),
             };
         }
@@ -207,6 +232,13 @@ impl Questions {
             State::Held { outcome, .. } | State::Decided(outcome) => Err(decided(outcome)),
         }
     }
+}
+
+/// Whether an answer chooses an option that denies.
+fn denies(question: &Question, answer: &Answer) -> bool {
+    answer.0.iter().any(|(_, given)| {
+        matches!(given, FieldValue::Choices(chosen) if chosen.iter().any(|value| question.denials.contains(value)))
+    })
 }
 
 /// An end that nobody chose.

@@ -1,4 +1,4 @@
-//! The fingerprint that identical questions share: the same agent, the same workspace, the same words.
+//! The fingerprint that identical questions share: the same client in the same workspace, the same words.
 
 use sha2::{Digest as _, Sha256};
 
@@ -8,11 +8,11 @@ use adjutant_base::text::hex;
 
 /// Returns the fingerprint of a question. White space counts once, and not at all at the ends; case counts.
 pub(super) fn fingerprint(asker: &Asker, draft: &Draft) -> String {
-    // Sessions of one agent ask as one; a client without a name is known by its key alone.
-    let agent = if asker.client.is_empty() { &asker.key } else { &asker.client };
+    // A session that lost its process finds its question by the place and the words.
+    let place = if asker.place.is_empty() { &asker.key } else { &asker.place };
     let form = rows::fields(&draft.fields);
     let parts = [
-        agent.as_str(),
+        place.as_str(),
         draft.workspace.trim_end_matches('/'),
         &plain(&draft.title),
         &plain(&draft.message),
@@ -21,7 +21,7 @@ pub(super) fn fingerprint(asker: &Asker, draft: &Draft) -> String {
     ];
     let mut hash = Sha256::new();
     for part in parts {
-        // With its length in front no part can end where another one begins.
+        // The length before each part keeps two different lists of parts apart.
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }

@@ -1,9 +1,10 @@
 //! Delivery of outcomes to askers, and the presence of askers.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::Questions;
+use super::claims::DeliveryClaim;
 use super::error::Error;
 use super::question::{Asker, Delivery, Question, Ticket};
 use super::rows;
@@ -12,7 +13,7 @@ use adjutant_store::questions;
 
 impl Questions {
     /// Notes that `asker` is back at a question that it asked before, in its present session. One that has none is
-    /// expected again within `lease`; `None` stands for as long as its call lasts.
+    /// expected again within `lease`; `None` lasts as long as its call.
     pub async fn mark_waiting(
         &self,
         asker: &Asker,
@@ -65,12 +66,17 @@ impl Questions {
     pub(super) async fn record_decided(&self, id: &str) -> Result<(), Error> {
         for (asker, stream) in questions::askers(&self.store, id).await? {
             if stream.is_empty() {
-                self.undelivered_askers.lock().unwrap_or_else(PoisonError::into_inner).insert(asker);
+                self.expect_undelivered(&asker);
             } else {
                 self.waiters.notify(&stream);
             }
         }
         Ok(())
+    }
+
+    /// Makes the next call of `asker` (by its key) read the store for undelivered outcomes.
+    pub(super) fn expect_undelivered(&self, asker: &str) {
+        self.undelivered_askers.lock().unwrap_or_else(PoisonError::into_inner).insert(asker.to_owned());
     }
 
     /// Notes that a client's session has ended. Its questions stay for the grace of the settings, so that it may come
@@ -89,7 +95,7 @@ impl Questions {
         }
     }
 
-    /// Withdraws everything that a session asked and was not told, for one that nobody comes back for.
+    /// Withdraws the undelivered questions of a session to which no client returns.
     pub async fn withdraw(&self, session: &str) {
         let withdrawn = async {
             for (ticket, asker) in questions::questions_of_session(&self.store, session).await? {
@@ -101,7 +107,23 @@ impl Questions {
         };
         if let Err(error) = withdrawn.await {
             tracing::warn!(%error, "what a script asked could not be withdrawn");
-            self.session_closed(session).await;
+        }
+        // An answer that the script did not get is found by the next one with the same words.
+        self.session_closed(session).await;
+    }
+
+    /// Withdraws the open questions of all askers whose keys begin with `prefix`: their sessions have ended.
+    pub async fn withdraw_asked_by(&self, prefix: &str) {
+        let withdrawn = async {
+            for (ticket, asker) in questions::asked_by(&self.store, prefix).await? {
+                if let Some(ticket) = Ticket::parse(&ticket) {
+                    self.cancel(&asker, &ticket).await?;
+                }
+            }
+            Ok::<_, Error>(())
+        };
+        if let Err(error) = withdrawn.await {
+            tracing::warn!(%error, "questions of sessions that have ended could not be withdrawn");
         }
     }
 
@@ -124,7 +146,7 @@ impl Questions {
         }
         let rows = questions::undelivered(&self.store, asker, limit).await?;
         if !rows.is_empty() {
-            self.undelivered_askers.lock().unwrap_or_else(PoisonError::into_inner).insert(asker.to_owned());
+            self.expect_undelivered(asker);
         }
         let questions = rows.into_iter().map(rows::question).collect::<Result<Vec<_>, _>>()?;
         Ok(questions
@@ -133,7 +155,42 @@ impl Questions {
             .collect())
     }
 
-    /// Notes that the outcome reached `asker`; call it once the answer is on its way. False when it had before.
+    /// Claims decided questions whose outcome `asker` (by its key) did not get and that `wanted` takes: nobody waits
+    /// for one of them now, and none of them is on its way already. Returns also whether there was nothing at all.
+    pub async fn claim_undelivered(
+        self: &Arc<Self>,
+        asker: &str,
+        limit: u32,
+        wanted: impl Fn(&Question) -> bool,
+    ) -> Result<(Vec<(Question, DeliveryClaim)>, bool), Error> {
+        let _claiming = self.claiming.lock().await;
+        // Read before the store: an outcome that was delivered in between is in neither.
+        let claimed = self.claims.tickets();
+        let undelivered = self.undelivered(asker, limit).await?;
+        let none = undelivered.is_empty();
+        let fresh = undelivered.into_iter().filter(|question| {
+            let ticket = question.ticket.as_str();
+            !claimed.iter().any(|claimed| claimed == ticket) && !self.claims.has(ticket) && wanted(question)
+        });
+        let claim = |question: Question| {
+            let claim = self.claim_delivery(asker, &question.ticket);
+            (question, claim)
+        };
+        Ok((fresh.map(claim).collect(), none))
+    }
+
+    /// Notes that the relay of `session` passed an outcome on to its client, also to an earlier hub.
+    pub async fn mark_acknowledged(&self, session: &str, ticket: &Ticket) {
+        let askers = questions::questions_of_session(&self.store, session).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, %ticket, "a delivered outcome could not be looked up");
+            Vec::new()
+        });
+        for (_, asker) in askers.into_iter().filter(|(question, _)| question == ticket.as_str()) {
+            self.mark_delivered(&asker, ticket).await;
+        }
+    }
+
+    /// Notes that the outcome reached `asker`. False when it had before.
     pub async fn mark_delivered(&self, asker: &str, ticket: &Ticket) -> bool {
         match questions::mark_delivered(&self.store, ticket.as_str(), asker, self.clock.now()).await {
             Ok(first) => first,
@@ -144,7 +201,7 @@ impl Questions {
         }
     }
 
-    /// Returns the deliveries of an event stream in their order. With `after`, all behind that event, also those that
+    /// Returns the deliveries of an event stream in their order. With `after`, all after that event, also those that
     /// were sent before; without, those that were not.
     pub async fn stream_deliveries(&self, stream: &str, after: Option<i64>) -> Result<Vec<Delivery>, Error> {
         let due = questions::due_events(&self.store, stream, after).await?;

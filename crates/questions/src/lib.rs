@@ -8,6 +8,7 @@ mod answer;
 mod ask;
 mod availability;
 mod changes;
+mod claims;
 mod decisions;
 mod deduplication;
 mod delivery;
@@ -37,6 +38,8 @@ pub use answer::{Answer, FieldValue};
 pub use availability::Availability;
 use changes::ChangeCounters;
 pub use changes::Changes;
+use claims::Claims;
+pub use claims::DeliveryClaim;
 pub use error::Error;
 use monotonic_clock::Clock;
 pub use outcome::{Channel, DecidedBy, Outcome, OutcomeKind, Proof, State};
@@ -60,6 +63,10 @@ pub struct Questions {
     /// Keys of askers that may have an undelivered outcome. It is kept in memory because every call of every tool asks
     /// for undelivered outcomes, and reading the store each time would cost too much.
     undelivered_askers: Mutex<HashSet<String>>,
+    /// Outcomes that were given out and have not reached their asker yet.
+    claims: Claims,
+    /// Held while undelivered outcomes are claimed, so that two calls do not claim the same.
+    claiming: tokio::sync::Mutex<()>,
     /// Trace contexts of the calls that asked, by question.
     traces: DeferredTraces,
 }
@@ -77,6 +84,8 @@ impl Questions {
             wake: Notify::new(),
             waiters: ChangeCounters::default(),
             undelivered_askers: Mutex::default(),
+            claims: Claims::default(),
+            claiming: tokio::sync::Mutex::default(),
             traces: DeferredTraces::default(),
         }
     }

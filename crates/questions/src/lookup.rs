@@ -3,7 +3,7 @@
 use super::Questions;
 use super::error::Error;
 use super::outcome::OutcomeKind;
-use super::question::{AuditEntry, Filter, Page, Question, Queue, Ticket};
+use super::question::{Asker, AuditEntry, Filter, Page, Question, Queue, Ticket};
 use super::rows;
 use adjutant_base::trace_context::Trace;
 use adjutant_store::questions;
@@ -12,6 +12,18 @@ impl Questions {
     /// Returns one question with its message and fields.
     pub async fn get(&self, ticket: &Ticket) -> Result<Question, Error> {
         self.question(ticket.as_str()).await
+    }
+
+    /// Returns a question if `asker` is among those who get the outcome, or becomes it: a session that ended in the same
+    /// place asked, and the outcome did not reach it.
+    pub async fn resume(&self, asker: &Asker, ticket: &Ticket) -> Result<Question, Error> {
+        match self.get_as(&asker.key, ticket).await {
+            Err(Error::Unknown { .. }) if !asker.place.is_empty() => {}
+            found => return found,
+        }
+        let (id, now) = (ticket.as_str(), self.clock.now());
+        questions::adopt(&self.store, id, &asker.key, &asker.session, &asker.place, now).await?;
+        self.get_as(&asker.key, ticket).await
     }
 
     /// Returns a question if `asker` (by its key) is among those who get the outcome.

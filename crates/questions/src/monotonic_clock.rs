@@ -2,7 +2,7 @@
 //!
 //! Deadlines are kept as instants, but a wall clock that somebody sets would let every question fall due at once, or
 //! none. So the wall clock is read once, at the start, and from there on the steps are those of the monotonic clock,
-//! which stands still while the machine sleeps: nobody could have answered then.
+//! which does not run while the machine sleeps, because the user cannot answer then.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 

@@ -135,9 +135,9 @@ pub struct Outcome {
     pub kind: OutcomeKind,
     /// With [`OutcomeKind::Answered`].
     pub answer: Option<Answer>,
-    /// A sentence of the person's beside it.
+    /// A note that the user added.
     pub note: Option<String>,
-    /// The person wants the question asked in another way, as the note says.
+    /// The user wants the question asked in another way, as the note says.
     pub ask_differently: bool,
     pub by: DecidedBy,
     pub through: Channel,

@@ -1,8 +1,7 @@
 //! The approval passphrase, which an answer to a question of level `high` must prove.
 //!
-//! The home keeps an argon2id verifier, never the passphrase. Wrong ones cost time, so that nobody tries many. What
-//! this resists and what not stands in SECURITY.md: it is a door's lock, and a process of the same user that rewrites
-//! the hub's own files is behind the door already.
+//! The home keeps an argon2id verifier, never the passphrase. Wrong passphrases cost time, so that a guess is expensive.
+//! SECURITY.md lists what this resists. It does not resist a process of the same user that rewrites the files of the hub.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -97,7 +96,7 @@ impl Passphrase {
     }
 }
 
-/// Writes beside and renames: a reader never sees half a verifier.
+/// Writes a new file and renames it, so that a reader never sees half a verifier.
 fn write(file: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;

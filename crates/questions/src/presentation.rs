@@ -30,7 +30,7 @@ impl Questions {
     pub async fn claim_ring(&self, ticket: &Ticket, channel: Channel) -> Result<bool, Error> {
         let who = channel.as_str();
         let happened = self.audit(ticket).await?;
-        // What was put off rings once more when it is back.
+        // A snoozed question rings once more when it is back.
         let mut since = happened.iter().rev().take_while(|event| event.kind != "snoozed");
         if since.any(|event| event.kind == "rung" && event.who == who) {
             return Ok(false);

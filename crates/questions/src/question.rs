@@ -14,7 +14,7 @@ use adjutant_store::Millis;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(String);
 
-/// Characters of a ticket behind its `q`: 100 random bits.
+/// Characters of a ticket after its `q`: 100 random bits.
 const LENGTH: usize = 20;
 
 impl Ticket {
@@ -44,8 +44,11 @@ impl fmt::Display for Ticket {
 /// The asker as the interface knows it; none of this comes from the agent's arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asker {
-    /// What ownership is decided by: the same for the same client after a reconnect; not empty.
+    /// The owner of questions, one agent session; not empty.
     pub key: String,
+    /// The client and the workspace that the session is in. A later session of the same place continues with the
+    /// questions of one that ended. Empty where only the asker itself comes back.
+    pub place: String,
     /// What the client calls itself, for people; empty where it did not say.
     pub client: String,
     /// The connection or session, so that its end is noticed; empty where there is none.
@@ -100,9 +103,11 @@ pub struct Draft {
     /// At least one.
     pub fields: Vec<Field>,
     pub level: Level,
-    /// How long the question waits for the person; `None` is the desk's usual time.
+    /// How long the question waits for the user; `None` is the default of the settings.
     pub timeout: Option<Duration>,
     pub default: Option<DefaultAnswer>,
+    /// Values of the options that deny: an answer with one of them is final at once.
+    pub denials: Vec<String>,
 }
 
 /// The answer that silence gives, once the question was seen for so long.
@@ -118,7 +123,7 @@ pub struct DefaultAnswer {
 pub struct Field {
     /// The member of the answer; unique in its question.
     pub name: String,
-    /// What the person reads; empty where title and message say it.
+    /// The text for the user; empty if title and message are enough.
     pub label: String,
     /// More about it; may be empty.
     pub description: String,
@@ -184,7 +189,7 @@ impl Format {
         }
     }
 
-    /// Whether a text can be one. What is no slip of the pen passes: whether anybody is there is not for us to say.
+    /// Whether a text has the form. Only slips of the pen are rejected, because the hub cannot know which addresses exist.
     pub(super) fn takes(self, text: &str) -> bool {
         let (front, back) = match self {
             Self::Email => text.rsplit_once('@').unwrap_or_default(),
@@ -229,11 +234,13 @@ pub struct Question {
     /// As the agent named it; may be empty, or no folder at all.
     pub workspace: String,
     pub title: String,
-    /// Markdown as the agent wrote it, with whatever control characters it holds.
+    /// Markdown as the agent wrote it, control characters included.
     pub message: String,
     pub fields: Vec<Field>,
     pub level: Level,
     pub default: Option<DefaultAnswer>,
+    /// Values of the options that deny.
+    pub denials: Vec<String>,
     pub asked_at: Millis,
     pub deadline: Millis,
     /// When a channel showed it first, and for how long channels showed it.
@@ -303,18 +310,18 @@ pub struct Filter {
 /// A form or a link in the client itself that brought no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElicitationFailure {
-    /// The person closed it, or the client did not draw it: the question is not shown there again.
+    /// The user closed it, or the client did not draw it: the question is not shown there again.
     Closed,
     /// It was sent without an answer that fits.
     Unfit,
-    /// The client says that its person opens the question's page: it is answered there, or not.
+    /// The client says that the user opens the page of the question, which may be answered there.
     Followed,
     /// The forms of the client's revision cannot say what is asked.
     NoForm,
 }
 
 impl ElicitationFailure {
-    /// Returns the event that stands for it in [`AuditEntry::kind`].
+    /// Returns its event in [`AuditEntry::kind`].
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Closed => "form_closed",
@@ -333,7 +340,7 @@ pub struct AuditEntry {
     /// `timed_out`, `cancelled`, `client_gone`, `final`, `refused` (a wrong passphrase), `form_closed`, `unfit`,
     /// `link_followed` and `no_form` (see [`ElicitationFailure`]), `silent` and `heard` (see [`AskerPresence`]), `delivered`.
     pub kind: String,
-    /// Through which channel, or to whom; may be empty.
+    /// The channel or the recipient; may be empty.
     pub who: String,
 }
 

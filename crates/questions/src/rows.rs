@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 use super::outcome::{Outcome, State};
-use super::question::{AskerPresence, DefaultAnswer, Field, Level, Question, Ticket};
+use super::question::{AskerPresence, DefaultAnswer, Draft, Field, Level, Question, Ticket};
 use adjutant_store as store;
 use adjutant_store::questions;
 
@@ -15,10 +15,16 @@ use adjutant_store::questions;
 struct Form {
     fields: Vec<Field>,
     default: Option<DefaultAnswer>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    denials: Vec<String>,
 }
 
-pub(super) fn form(fields: &[Field], default: Option<&DefaultAnswer>) -> String {
-    json(&Form { fields: fields.to_vec(), default: default.cloned() })
+pub(super) fn form(draft: &Draft) -> String {
+    json(&Form {
+        fields: draft.fields.clone(),
+        default: draft.default.clone(),
+        denials: draft.denials.clone(),
+    })
 }
 
 pub(super) fn fields(fields: &[Field]) -> String {
@@ -29,7 +35,7 @@ pub(super) fn outcome(outcome: &Outcome) -> String {
     json(outcome)
 }
 
-/// Values of ours are JSON; a failure would be a map with keys that are no strings, and there is none.
+/// These values are always JSON, because no map among them has keys other than strings.
 pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
@@ -60,6 +66,7 @@ pub(super) fn question(row: questions::Question) -> Result<Question, Error> {
         message: row.message,
         fields: form.fields,
         default: form.default,
+        denials: form.denials,
         asked_at: row.asked_at,
         deadline: row.deadline,
         seen_at: row.seen_at,

@@ -9,28 +9,28 @@ use adjutant_base::text::hex;
 use adjutant_store::questions;
 
 impl Questions {
-    /// Returns whether the person takes questions now.
+    /// Returns whether the user takes questions now.
     pub async fn availability(&self) -> Result<Availability, Error> {
         let text = questions::setting(&self.store, "availability").await?;
         let set: Availability = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         Ok(set.at(self.clock.now()))
     }
 
-    /// Sets whether the person takes questions.
+    /// Sets whether the user takes questions.
     pub async fn set_availability(&self, availability: Availability) -> Result<(), Error> {
         questions::set_setting(&self.store, "availability", &rows::json(&availability)).await?;
         self.events.send(Event::QuestionsChanged);
         Ok(())
     }
 
-    /// Sets the desk passphrase, or changes it where `current` proves the old one. Takes a moment of one core.
+    /// Sets the approval passphrase, or changes it if `current` is the old one. Takes a moment of one core.
     pub async fn set_passphrase(&self, current: Option<String>, new: String) -> Result<(), Error> {
         let (passphrase, now) = (self.passphrase.clone(), self.clock.now());
         let set = tokio::task::spawn_blocking(move || passphrase.set(current.as_deref(), &new, now)).await;
         set.map_err(|_| Error::Passphrase("it was not kept".to_owned()))?
     }
 
-    /// Tells whether a desk passphrase is set.
+    /// Returns whether an approval passphrase is set.
     pub fn has_passphrase(&self) -> bool {
         self.passphrase.is_set()
     }

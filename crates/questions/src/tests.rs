@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::{
     Answer, Asker, AskerPresence, Availability, Channel, Choice, DecidedBy, DefaultAnswer, Draft, Error,
-    Field, FieldValue, Filter, Input, Level, Outcome, OutcomeKind, Proof, Questions, State, Ticket,
+    Field, FieldValue, Filter, Input, Level, Outcome, OutcomeKind, Proof, Question, Questions, State, Ticket,
 };
 use adjutant_base::config::Database;
 use adjutant_base::config::questions::QuestionsConfig;
@@ -90,7 +90,7 @@ async fn the_first_answer_wins_and_reaches_who_asked_once() {
         ),
         "{late:?}"
     );
-    // Nobody told the caller yet: it is handed over once, or joined by asking again.
+    // It is undelivered: it is given out once, or joined by asking again.
     let key = asker("codex").key;
     assert_eq!(questions.undelivered(&key, 9).await.unwrap().len(), 1);
     let again = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
@@ -105,26 +105,84 @@ async fn the_first_answer_wins_and_reaches_who_asked_once() {
 }
 
 #[tokio::test]
-async fn one_answer_serves_all_who_asked_the_same_and_nobody_else() {
+async fn sessions_of_one_client_share_no_question_and_a_lost_one_is_continued_in_its_place() {
     let questions = open(at_once());
-    let first = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
-    let mut second = asker("codex");
-    second.key = "socket:codex:/elsewhere".to_owned();
-    let joined = questions.ask(second.clone(), yes_or_no(" Deploy ")).await.unwrap();
-    assert_eq!((joined.ticket.clone(), joined.merged), (first.ticket.clone(), true));
-    let other = questions.ask(asker("copilot"), yes_or_no("Deploy")).await.unwrap();
-    assert_ne!(other.ticket, first.ticket);
-    assert_eq!(questions.get(&first.ticket).await.unwrap().deliveries, 2);
-    answer(&questions, &first.ticket, "no").await.unwrap();
-    for key in [&asker("codex").key, &second.key] {
-        assert_eq!(questions.undelivered(key, 9).await.unwrap().len(), 1);
-        assert!(questions.mark_delivered(key, &first.ticket).await);
+    let session = |place: &str, id: &str| Asker {
+        key: format!("{place}#{id}"),
+        place: place.to_owned(),
+        session: id.to_owned(),
+        ..asker("codex")
+    };
+    let (one, two) = (session("codex:/a", "1"), session("codex:/a", "2"));
+    let (three, elsewhere) = (session("codex:/a", "3"), session("codex:/b", "4"));
+    let first = questions.ask(one.clone(), yes_or_no("Deploy")).await.unwrap().ticket;
+    assert_eq!(questions.ask(one.clone(), yes_or_no(" Deploy ")).await.unwrap().ticket, first);
+    let second = questions.ask(two.clone(), yes_or_no("Deploy")).await.unwrap().ticket;
+    assert_ne!(second, first);
+    questions.session_closed(&one.session).await;
+    assert!(!questions.ask(elsewhere.clone(), yes_or_no("Deploy")).await.unwrap().merged);
+    let unknown = questions.resume(&elsewhere, &first).await;
+    assert!(matches!(unknown, Err(Error::Unknown { .. })), "{unknown:?}");
+    let continued = questions.ask(three.clone(), yes_or_no("Deploy")).await.unwrap();
+    assert_eq!((continued.ticket, continued.merged), (first.clone(), true));
+    assert_eq!(questions.get(&first).await.unwrap().deliveries, 1, "it has one asker");
+    answer(&questions, &first, "no").await.unwrap();
+    for other in [&one, &two, &elsewhere] {
+        assert!(questions.undelivered(&other.key, 9).await.unwrap().is_empty());
+        assert!(matches!(questions.get_as(&other.key, &first).await, Err(Error::Unknown { .. })));
     }
-    assert!(matches!(
-        questions.get_as(&asker("copilot").key, &first.ticket).await,
-        Err(Error::Unknown { .. })
-    ));
-    assert_eq!(questions.get(&other.ticket).await.unwrap().state, State::Pending);
+    assert_eq!(questions.undelivered(&three.key, 9).await.unwrap().len(), 1);
+    // By its ticket too, and what was delivered is used no more.
+    questions.session_closed(&three.session).await;
+    assert_eq!(questions.resume(&session("codex:/a", "5"), &first).await.unwrap().ticket, first);
+    assert!(questions.mark_delivered("codex:/a#5", &first).await);
+    questions.session_closed("5").await;
+    assert!(!questions.ask(session("codex:/a", "6"), yes_or_no("Deploy")).await.unwrap().merged);
+    assert_eq!(questions.get(&second).await.unwrap().state, State::Pending);
+}
+
+#[tokio::test]
+async fn an_outcome_on_its_way_is_given_out_once() {
+    let questions = open(at_once());
+    let key = asker("codex").key;
+    let asked = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap().ticket;
+    answer(&questions, &asked, "yes").await.unwrap();
+    let all = |_: &Question| true;
+    let (mut claimed, _) = questions.claim_undelivered(&key, 9, all).await.unwrap();
+    assert_eq!(claimed.len(), 1);
+    let (again, none_left) = questions.claim_undelivered(&key, 9, all).await.unwrap();
+    assert!(again.is_empty() && !none_left);
+    // It did not arrive, and the next call carries it.
+    drop(claimed.pop());
+    let (claimed, _) = questions.claim_undelivered(&key, 9, all).await.unwrap();
+    // Asked again meanwhile, the same is a new question once the outcome has arrived.
+    let arrives = async {
+        tokio::task::yield_now().await;
+        for (_, claim) in claimed {
+            claim.confirm().await;
+        }
+    };
+    let (anew, ()) = tokio::join!(questions.ask(asker("codex"), yes_or_no("Deploy")), arrives);
+    assert!(!anew.unwrap().merged);
+}
+
+#[tokio::test]
+async fn a_denial_is_final_at_once() {
+    let questions = open(QuestionsConfig::default());
+    let ask = async |title: &str| {
+        let draft = Draft { denials: vec!["no".to_owned()], ..yes_or_no(title) };
+        questions.ask(asker("codex"), draft).await.unwrap().ticket
+    };
+    let (declined, denied, approved) = (ask("Declined").await, ask("Denied").await, ask("Approved").await);
+    questions.decline(&declined, None, Channel::Terminal).await.unwrap();
+    answer(&questions, &denied, "no").await.unwrap();
+    for ticket in [&declined, &denied] {
+        assert!(questions.get(ticket).await.unwrap().state.outcome().is_some());
+        assert!(matches!(questions.take_back(ticket, Channel::Browser).await, Err(Error::Final)));
+    }
+    answer(&questions, &approved, "yes").await.unwrap();
+    let denial = questions.answer_finally(&approved, Proof::Interface, choose("no"), Channel::Terminal).await;
+    assert!(matches!(denial, Err(Error::AlreadyDecided { .. })), "{denial:?}");
 }
 
 #[tokio::test]
@@ -324,7 +382,7 @@ async fn what_is_too_much_or_means_nothing_is_refused_with_its_place() {
     }
 }
 
-/// What may happen to one of three questions.
+/// An act on one of three questions.
 #[derive(Clone, Debug)]
 enum Act {
     Ask(u8, u8),
@@ -375,8 +433,8 @@ impl World {
                     timeout: Some(Duration::from_mins(30)),
                     ..yes_or_no(&format!("Question {question}"))
                 };
-                // Both clients are sessions of one agent, so they ask as one.
-                let who = Asker { client: "codex".to_owned(), ..who(client) };
+                // Both clients are sessions in one place, so each continues what the other left.
+                let who = Asker { place: "codex".to_owned(), ..who(client) };
                 let ticket = questions.ask(who, draft).await.unwrap().ticket;
                 self.tickets.insert(question, ticket);
             }

@@ -22,10 +22,11 @@ const PRUNE_INTERVAL: Duration = Duration::from_hours(1);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Questions {
-    /// Runs until `stop`: finalizes answers, applies defaults, deadlines and graces.
-    pub async fn run_timers(&self, stop: CancellationToken) {
+    /// Runs until `stop`: finalizes answers, applies defaults, deadlines and graces. Clients of an earlier process have
+    /// `reconnect` to come back before their questions may pass to another session.
+    pub async fn run_timers(&self, stop: CancellationToken, reconnect: Duration) {
         if !self.store.is_shared()
-            && let Err(error) = self.disconnect_all().await
+            && let Err(error) = self.disconnect_all(reconnect).await
         {
             tracing::warn!(%error, "the clients of the last hub could not be noted as gone");
         }
@@ -56,8 +57,8 @@ impl Questions {
         }
     }
 
-    async fn disconnect_all(&self) -> Result<(), Error> {
-        let now = self.clock.now();
+    async fn disconnect_all(&self, reconnect: Duration) -> Result<(), Error> {
+        let now = self.clock.now().saturating_add(rows::millis(reconnect));
         let leased = now.saturating_add(rows::millis(self.settings.silence_timeout));
         Ok(questions::disconnect_all(&self.store, now, leased).await?)
     }

@@ -36,7 +36,7 @@ pub(super) fn check(draft: Draft, settings: &QuestionsConfig) -> Result<Draft, E
     }
     let Some(mut default) = draft.default else { return Ok(draft) };
     if draft.level == Level::High {
-        // Anybody can pretend that the question was seen, and silence is no passphrase.
+        // Any program can pretend that the question was seen, and silence does not prove the passphrase.
         let message = "a question marked high has no default: only the user can answer it";
         return Err(fault(message, &["default"], "not", "high"));
     }
@@ -104,7 +104,7 @@ fn check_options(options: &[Choice], settings: &QuestionsConfig) -> Result<(), E
             let message = format!("two options have the value `{}`", option.value);
             return Err(fault(&message, &["options", &number, "value"], "uniqueItems", true));
         }
-        // The person could not tell them apart.
+        // The user could not distinguish them.
         if options[..at].iter().any(|other| other.label.trim() == option.label.trim()) {
             let message = format!("two options have the label `{}`", option.label);
             return Err(fault(&message, &["options", &number, "label"], "uniqueItems", true));

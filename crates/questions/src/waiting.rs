@@ -43,6 +43,11 @@ impl Questions {
         self.waiters.notify(stream);
     }
 
+    /// Wakes the calls that wait for a question.
+    pub(super) fn notify_waiters(&self, id: &str) {
+        self.waiters.notify(id);
+    }
+
     /// Notifies the calls that wait for a question, and every interface that shows questions, that it changed.
     pub(super) fn notify_changed(&self, id: &str) {
         self.waiters.notify(id);

@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use crate::socket::{self, Connection, Hello, Start};
 use adjutant_base::config;
+use adjutant_mcp::AgentSession;
 use state::Shared;
 
 /// What the command line asks for.
@@ -34,6 +35,8 @@ pub struct Options {
     /// The server's name, as the hub knows it.
     pub server: String,
     pub start: Start,
+    /// The session of the agent, which is the same for every hub that is connected to.
+    pub session: AgentSession,
     /// Called before anything is logged: a log that is not needed is not started.
     pub init_logging: fn(),
 }
@@ -62,7 +65,7 @@ impl Error {
 
 /// Relays until the client closes its end. Fails when no hub can be reached at the start.
 pub fn run(options: Options) -> Result<(), Error> {
-    let connection = reach(&options, options.start)?;
+    let connection = reach(&options, options.start, options.session.clone())?;
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let home = options.home.clone();
@@ -77,8 +80,8 @@ pub fn run(options: Options) -> Result<(), Error> {
 }
 
 /// Connects to the hub as this client's relay.
-fn reach(options: &Options, start: Start) -> Result<Connection, Error> {
-    let hello = Hello::relay(&options.server, options.workspace.as_deref());
+fn reach(options: &Options, start: Start, session: AgentSession) -> Result<Connection, Error> {
+    let hello = Hello::relay(&options.server, options.workspace.as_deref(), session);
     // A hub that runs is found without config.toml, and reading that would be a fifth of what a relay weighs.
     let default_socket = config::default_socket(&options.home);
     let connection = match socket::connect_running(&options.home, &default_socket, &hello) {

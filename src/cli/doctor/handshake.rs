@@ -15,6 +15,7 @@ use super::{DoctorContext, blocking};
 use adjutant_app::client_registry::CHECK;
 use adjutant_base::config::{Auth, env};
 use adjutant_host::process;
+use adjutant_mcp::AgentSession;
 use adjutant_terminal::socket::{self, Hello, Start};
 
 /// The newest revision that begins with a handshake, and the one that has none.
@@ -170,7 +171,7 @@ pub(super) async fn socket(context: Arc<DoctorContext>) -> CheckResult {
         let answers = || -> Result<Vec<Value>, String> {
             let config = &context.config;
             // Whoever starts a relay is an agent from then on, and we were started from a person's shell.
-            let hello = Hello::script("all");
+            let hello = Hello::script("all", AgentSession::default());
             let connection =
                 socket::connect_or_start(&config.home, config.socket.as_deref(), &hello, Start::Never);
             let mut hub = connection.map_err(|error| error.to_string())?.input;

@@ -80,7 +80,7 @@ async fn serve(app: Arc<App>, address: std::net::SocketAddr) -> Result<(), Failu
     let mut stop = Stop::new()?;
     let timers = {
         let (questions, stop) = (app.questions.clone(), app.shutdown.clone());
-        tokio::spawn(async move { questions.run_timers(stop).await })
+        tokio::spawn(async move { questions.run_timers(stop, Duration::ZERO).await })
     };
     let logins = tokio::spawn(logins);
     let listening = tokio::spawn(http::serve_questions(app.clone(), listener));
@@ -92,6 +92,7 @@ async fn serve(app: Arc<App>, address: std::net::SocketAddr) -> Result<(), Failu
         mcp::ToolsetSelection::Questions,
         ConnectionKind::Stdio,
         None,
+        mcp::AgentSession::of_this_process(),
         input,
         out,
     );

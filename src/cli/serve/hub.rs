@@ -32,6 +32,10 @@ const OTHER_ADDRESS: &str = "use --http 127.0.0.1:0 for any free port, or --http
 /// How long callers wait for what the last hub left to be known, so that its agents are taken for what they are.
 const RESUME_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long relays of the last hub have to come back before their questions may pass to other sessions. A relay looks
+/// for a hub every two seconds.
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// How long a look at who took our port may take.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -167,7 +171,7 @@ async fn live(
     });
     doors.spawn({
         let (questions, stop) = (app.questions.clone(), app.shutdown.clone());
-        async move { questions.run_timers(stop).await }
+        async move { questions.run_timers(stop, RECONNECT_TIMEOUT).await }
     });
     doors.spawn(app.clone().send_notifications());
     doors.spawn(app.clone().run_notifier());

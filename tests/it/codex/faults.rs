@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{Running, codex, install, processes_of, said, threads};
+use crate::questions::user_acts::Person;
 use crate::support::serving::Serving;
 use crate::support::{Home, Peer};
 
@@ -329,4 +330,38 @@ fn a_client_that_goes_away_during_an_approval_takes_its_session_along_and_nothin
     }
     let decided = std::fs::read_to_string(home.path().join("work/decided")).unwrap_or_default();
     assert!(!decided.contains("accept"), "{decided}");
+}
+
+#[test]
+fn a_decision_in_the_inbox_is_the_decision_for_every_interface() {
+    for (value, decided) in [("deny", "denied"), ("approve", "approved")] {
+        // The answer waits out its undo time of three seconds, and is decided all the same.
+        let (home, _hub) = home_with(ASKS);
+        let mut running = Running::start(&home, &["clean up"]);
+        let approval = running.wait_for_approval("rm -rf build");
+        let question = Person::waits_for(&home, "Codex wants to run a command");
+        Person::enter(&home).choose(&question, value);
+        for act in ["approve", "deny"] {
+            let late = codex(&home, &[act, &approval]);
+            assert!(!late.status.success(), "{act} after {value}: {late}");
+        }
+        assert_eq!(running.end().1, Some(0));
+        let shown = codex(&home, &["show", "t-1"]).stdout;
+        assert!(shown.contains(&format!("rm -rf build in /\n[{decided} (by a user)]")), "{shown}");
+    }
+}
+
+#[test]
+fn the_question_of_a_codex_session_ends_with_its_hub() {
+    let (home, mut hub) = home_with(ASKS);
+    let mut running = Running::start(&home, &["clean up"]);
+    running.wait_for_approval("rm -rf build");
+    Person::waits_for(&home, "Codex wants to run a command");
+    hub.kill();
+    let _hub = Serving::socket_hub(&home);
+    let end = std::time::Instant::now() + crate::support::DEADLINE;
+    while !Person::pending(&home).is_empty() {
+        assert!(std::time::Instant::now() < end, "{:?}", Person::pending(&home));
+        std::thread::park_timeout(std::time::Duration::from_millis(10));
+    }
 }

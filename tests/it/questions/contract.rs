@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -17,8 +18,26 @@ fn the_contracts_line_is_answered_by_its_line() {
         peer.send(&request("req1", &title));
         let question = Person::waits_for(&hub.home, &title);
         hub.person().choose(&question, "yes");
-        assert_eq!(peer.line(), r#"{"jsonrpc":"2.0","id":"req1","result":{"selectedValue":"yes"}}"#);
+        assert_eq!(peer.line(), r#"{"jsonrpc":"2.0","result":{"selectedValue":"yes"},"id":"req1"}"#);
     }
+}
+
+#[test]
+fn a_relay_at_the_end_of_its_input_passes_the_answer_on_and_ends() {
+    let hub = Hub::new();
+    let mut peer = hub.client("popup");
+    peer.send(&request("req1", "Last"));
+    peer.close();
+    let question = Person::waits_for(&hub.home, "Last");
+    hub.person().choose(&question, "yes");
+    assert_eq!(peer.line(), r#"{"jsonrpc":"2.0","result":{"selectedValue":"yes"},"id":"req1"}"#);
+    let answered = Instant::now();
+    assert!(peer.finish().0.success());
+    assert!(answered.elapsed() < Duration::from_millis(500), "it ended after {:?}", answered.elapsed());
+    // The answer counts as delivered, so the same words ask the user again.
+    let mut next = hub.client("popup");
+    next.send(&request("req2", "Last"));
+    Person::waits_for(&hub.home, "Last");
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use rustix::process::Pid;
 use serde_json::{Value, json};
 
 use crate::support::serving::Serving;
@@ -42,10 +43,15 @@ impl Hub {
     /// A client of the hub's socket, under a shell of its own: what starts a relay counts as an agent, and the test
     /// has to stay a person.
     pub(super) fn client(&self, server: &str) -> Peer {
+        self.client_in(server, self.home.path())
+    }
+
+    /// A client of the hub's socket that works in `folder`.
+    pub(super) fn client_in(&self, server: &str, folder: &Path) -> Peer {
         let command = format!("{} connect {server}; :", env!("CARGO_BIN_EXE_adjutant"));
         let mut shell = std::process::Command::new("/bin/sh");
         shell.args(["-c", &command]).env_clear().env("HOME", self.home.path()).env("PATH", "/usr/bin:/bin");
-        Peer::start(shell.current_dir(self.home.path()))
+        Peer::start(shell.current_dir(folder))
     }
 
     /// Sends a request to a path below `/mcp`; returns the status and the body.
@@ -296,4 +302,11 @@ pub(crate) fn example(title: &str) -> Value {
 /// The contract's request.
 pub(super) fn request(id: &str, title: &str) -> Value {
     json!({"jsonrpc": "2.0", "method": "triggerPopup", "params": example(title), "id": id})
+}
+
+/// The relay below the shell of a client of the hub.
+pub(super) fn relay_of(peer: &Peer) -> Pid {
+    let shell = peer.child.id();
+    let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
+    Pid::from_raw(children.split_whitespace().next().unwrap().parse().unwrap()).unwrap()
 }

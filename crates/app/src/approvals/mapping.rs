@@ -10,6 +10,11 @@ use adjutant_questions::{Answer, Choice, Draft, Field, FieldValue, Input, Outcom
 
 /// The field of a plain yes or no.
 const ANSWER: &str = "answer";
+/// The values of its options.
+const APPROVE: &str = "approve";
+const SESSION: &str = "session";
+const DENY: &str = "deny";
+const ABORT: &str = "abort";
 /// Bytes of a diff that a question shows; the thread's page has all of it.
 const MAX_DIFF_BYTES: usize = 12 * 1024;
 /// Options and fields of a form that a question shows.
@@ -57,7 +62,8 @@ pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -
         message = format!("{reason}\n\n{message}");
     }
     let fields = fields(approval);
-    Draft { title, message, workspace, fields, timeout: Some(timeout), ..Draft::default() }
+    let denials = [DENY, ABORT].map(str::to_owned).to_vec();
+    Draft { title, message, workspace, fields, timeout: Some(timeout), denials, ..Draft::default() }
 }
 
 /// Returns what is to be filled in.
@@ -90,14 +96,28 @@ fn yes_or_no(approval: &Approval) -> Input {
     };
     for choice in &approval.choices {
         match choice {
-            Decision::Approve => offer("Approve", "approve"),
-            Decision::ApproveForSession => offer("Approve for this session", "session"),
+            Decision::Approve => offer("Approve", APPROVE),
+            Decision::ApproveForSession => offer("Approve for this session", SESSION),
             Decision::Deny { .. } | Decision::Abort | Decision::Content(_) => {}
         }
     }
-    offer("Deny", "deny");
-    offer("Deny, and stop the turn", "abort");
+    offer("Deny", DENY);
+    offer("Deny, and stop the turn", ABORT);
     Input::Choice { options, min: 1, max: 1, other: false, list: false }
+}
+
+/// Turns a decision into the answer to an approval's question; `None` if the question is declined for it.
+pub(super) fn answer(approval: &Approval, decision: &Decision) -> Option<Answer> {
+    if is_form(approval) {
+        return None;
+    }
+    let value = match decision {
+        Decision::Approve => APPROVE,
+        Decision::ApproveForSession => SESSION,
+        Decision::Abort => ABORT,
+        Decision::Deny { .. } | Decision::Content(_) => return None,
+    };
+    Some(Answer::one(ANSWER, FieldValue::Choices(vec![value.to_owned()])))
 }
 
 /// Turns an outcome into a decision for Codex.
@@ -119,12 +139,7 @@ pub(super) fn decision_of_answer(
     note: Option<String>,
 ) -> Decision {
     let deny = Decision::Deny { note };
-    let is_form = match &approval.kind {
-        ApprovalKind::Elicitation { schema, .. } => has_fields(schema),
-        ApprovalKind::Input { .. } => true,
-        ApprovalKind::Command { .. } | ApprovalKind::Patch { .. } | ApprovalKind::Unknown { .. } => false,
-    };
-    if is_form {
+    if is_form(approval) {
         let list = |name: &str| {
             let field = fields.iter().find(|field| field.name == name);
             field.is_some_and(|field| matches!(field.input, Input::Choice { list: true, .. }))
@@ -134,9 +149,9 @@ pub(super) fn decision_of_answer(
     }
     match answer.get(ANSWER) {
         Some(FieldValue::Choices(chosen)) => match chosen.first().map(String::as_str) {
-            Some("approve") => Decision::Approve,
-            Some("session") => Decision::ApproveForSession,
-            Some("abort") => Decision::Abort,
+            Some(APPROVE) => Decision::Approve,
+            Some(SESSION) => Decision::ApproveForSession,
+            Some(ABORT) => Decision::Abort,
             _ => deny,
         },
         _ => deny,
@@ -158,6 +173,15 @@ fn value(given: &FieldValue, list: bool) -> Value {
         }
         FieldValue::Number(number) => Value::from(*number),
         FieldValue::YesNo(yes) => Value::from(*yes),
+    }
+}
+
+/// Whether more is filled in than a yes or no.
+fn is_form(approval: &Approval) -> bool {
+    match &approval.kind {
+        ApprovalKind::Elicitation { schema, .. } => has_fields(schema),
+        ApprovalKind::Input { .. } => true,
+        ApprovalKind::Command { .. } | ApprovalKind::Patch { .. } | ApprovalKind::Unknown { .. } => false,
     }
 }
 

@@ -80,7 +80,13 @@ pub(super) async fn post(
     };
     let (client, stream) = caller(parts);
     let route = Route { stream: stream.clone(), request: id.clone().into_json_value().to_string() };
-    let asker = Asker { key: stream.clone(), client, session: session_of(&stream), route: route.clone() };
+    let asker = Asker {
+        key: stream.clone(),
+        place: String::new(),
+        client,
+        session: session_of(&stream),
+        route: route.clone(),
+    };
     let timeout = preference(&parts.headers);
     let waiting = timeout.map(|_| Waiting::new(&shared.streams, questions, route.clone()));
     let ticket = match questions.ask(asker.clone(), draft).await {

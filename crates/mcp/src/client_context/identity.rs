@@ -1,11 +1,13 @@
 //! Identity of a client: caller, asker, origin, and the results that it has received.
 
+use rmcp::RoleServer;
+use rmcp::service::RequestContext;
 use tokio_util::sync::CancellationToken;
 
 use super::ClientContext;
 use adjutant_agents::{Caller, Origin, Task};
 use adjutant_app::client_registry::ConnectionKind;
-use adjutant_questions::{Asker, Route};
+use adjutant_questions::{Asker, DeliveryClaim, Route, Ticket};
 
 impl ClientContext {
     /// Looks up once whether the client works on a task of this hub. Over HTTP that reads the table of processes, so the
@@ -16,9 +18,9 @@ impl ClientContext {
         self.origin.get_or_init(look_up).clone()
     }
 
-    /// Returns the identity of the client. It is the same after a reconnect if the name, the kind of connection and the
-    /// workspace are the same; over HTTP, if the label of the address is the same. An agent that works on a task is a
-    /// client of that task only.
+    /// Returns the caller, as the connection knows it. A client is the same one after a reconnect if it has the same
+    /// name, the same kind of connection and the same folder; over HTTP, if its address says the same of it. A client
+    /// within a task belongs to that task.
     pub fn caller(&self) -> Caller {
         let connected = &self.connected;
         let transport = match connected.kind {
@@ -27,12 +29,12 @@ impl ClientContext {
             ConnectionKind::Script => "script",
             ConnectionKind::Http | ConnectionKind::HttpSession => "http",
         };
-        let workspace = self.app.workspace.as_deref().map(|folder| folder.display().to_string());
-        let mut scope = workspace.or_else(|| self.label.clone()).unwrap_or_default();
-        if connected.kind == ConnectionKind::Script {
-            // Two scripts of the same name are different, and each keeps its identity when it reconnects to another hub.
-            scope = connected.pid.map(|pid| pid.to_string()).unwrap_or_default();
-        }
+        let scope = if self.session.folder.is_empty() {
+            let workspace = self.app.workspace.as_deref().map(|folder| folder.display().to_string());
+            workspace.or_else(|| self.label.clone()).unwrap_or_default()
+        } else {
+            self.session.folder.clone()
+        };
         let origin = self.origin();
         let key = match &origin {
             Origin::Task(task) => format!("{transport}:{}:{scope}:{task}", connected.name()),
@@ -41,22 +43,56 @@ impl ClientContext {
         Caller { key, label: connected.label().to_owned(), origin }
     }
 
-    /// Returns the asker of this client's questions; its session is this connection.
+    /// Returns the asker of a question, as the connection knows it: one session of an agent. A name only subdivides.
     pub fn asker(&self) -> Asker {
-        let connected = &self.connected;
+        let (connected, place) = (&self.connected, self.caller().key);
         let session = match connected.kind {
-            // A request over HTTP may be the only one, and nothing shows that such a client has disconnected.
-            ConnectionKind::Http => String::new(),
+            // A stateless request may be the only one, so nothing shows when its client has gone.
+            ConnectionKind::Http => {
+                let client = connected.name().to_owned();
+                return Asker { key: place, client, ..Asker::default() };
+            }
+            ConnectionKind::Stdio | ConnectionKind::Socket | ConnectionKind::Script
+                if self.session.acknowledges() =>
+            {
+                self.session.id.clone()
+            }
             ConnectionKind::Stdio
             | ConnectionKind::Socket
             | ConnectionKind::Script
             | ConnectionKind::HttpSession => self.app.session_of(connected.id),
         };
         Asker {
-            key: self.caller().key,
+            key: format!("{place}#{session}"),
+            place,
             client: connected.name().to_owned(),
             session,
             route: Route::default(),
+        }
+    }
+
+    /// Returns the asker of a question about `workspace`. Without any workspace it does not continue with the questions
+    /// of a session that ended, because nothing but the name would say that it is the same client.
+    pub(crate) fn asker_about(&self, workspace: &str) -> Asker {
+        let mut asker = self.asker();
+        if workspace.is_empty() && self.session.folder.is_empty() && self.app.workspace.is_none() {
+            asker.place.clear();
+        }
+        asker
+    }
+
+    /// Marks the outcome of a question as delivered once the client's side has the response to `call`.
+    pub(crate) async fn deliver(&self, call: &RequestContext<RoleServer>, ticket: &Ticket) {
+        let claim = self.app.questions.claim_delivery(&self.asker().key, ticket);
+        self.deliver_claimed(call, claim).await;
+    }
+
+    /// Marks a claimed outcome as delivered once the client's side has the response to `call`.
+    pub(crate) async fn deliver_claimed(&self, call: &RequestContext<RoleServer>, claim: DeliveryClaim) {
+        match &self.connection {
+            Some(connection) => connection.deliver(&call.id, claim),
+            None if self.is_read(&call.ct) => claim.confirm().await,
+            None => {}
         }
     }
 

@@ -18,6 +18,8 @@ pub enum RequestKind {
     Initialize,
     /// Open until the client ends it, so the end of the input ends it.
     Listen,
+    /// The request of the questions' contract, whose response has the members in the contract's order.
+    TriggerPopup,
     Plain,
 }
 
@@ -50,8 +52,8 @@ pub enum Rejection {
 pub(crate) enum Completion {
     /// Nowhere, because the request is not in flight.
     Nowhere,
-    /// To a separate line.
-    Line,
+    /// To a separate line. With `result_first` the result precedes the id.
+    Line { result_first: bool },
     /// To its batch, see [`InFlight::answer_in_batch`].
     Batch(u64),
 }
@@ -97,7 +99,8 @@ impl InFlight {
         if entry.kind == RequestKind::Initialize {
             self.initializing = false;
         }
-        entry.batch.map_or(Completion::Line, Completion::Batch)
+        let result_first = entry.kind == RequestKind::TriggerPopup;
+        entry.batch.map_or(Completion::Line { result_first }, Completion::Batch)
     }
 
     /// Removes a request that the client cancelled. An `initialize` cannot be cancelled.
@@ -111,7 +114,7 @@ impl InFlight {
                 self.batches.get_mut(&number)?.open -= 1;
                 self.finished(number)
             }
-            Completion::Line | Completion::Nowhere => None,
+            Completion::Line { .. } | Completion::Nowhere => None,
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
 /// Unwritten bytes of a slow client at which the hub stops reading its input.
 const MAX_BACKLOG_BYTES: usize = 1024 * 1024;
@@ -27,6 +28,9 @@ pub struct Output {
 #[derive(Debug, Default)]
 struct Waiting {
     bytes: Vec<u8>,
+    /// Lines that were put in, and those of them that the other side has.
+    lines: u64,
+    flushed: u64,
     /// Bytes that the writer took and has not written yet.
     writing: usize,
     closing: bool,
@@ -47,9 +51,25 @@ impl Output {
             return Err(error);
         }
         waiting.bytes.push(b'\n');
+        waiting.lines += 1;
         drop(waiting);
         self.filled.notify_one();
         Ok(())
+    }
+
+    /// Returns how many lines were put in.
+    pub(crate) fn lines(&self) -> u64 {
+        self.lock().lines
+    }
+
+    /// Returns how many lines were written.
+    pub(crate) fn flushed(&self) -> u64 {
+        self.lock().flushed
+    }
+
+    /// Returns what completes when more was written from now on.
+    pub(crate) fn drained(&self) -> Notified<'_> {
+        self.drained.notified()
     }
 
     /// Waits until the client has read enough of what was written before.
@@ -76,11 +96,12 @@ impl Output {
     pub(crate) async fn write_to(&self, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
         let mut batch = Vec::new();
         loop {
-            let (closing, large) = {
+            let (closing, large, lines) = {
                 let mut waiting = self.lock();
                 std::mem::swap(&mut batch, &mut waiting.bytes);
                 waiting.writing = batch.len();
-                (waiting.closing, batch.capacity().max(waiting.bytes.capacity()) > MAX_RETAINED_BYTES)
+                let capacity = batch.capacity().max(waiting.bytes.capacity());
+                (waiting.closing, capacity > MAX_RETAINED_BYTES, waiting.lines)
             };
             if batch.is_empty() {
                 if closing {
@@ -108,6 +129,7 @@ impl Output {
                 self.drained.notify_waiters();
                 return Err(error);
             }
+            waiting.flushed = lines;
             drop(waiting);
             self.drained.notify_waiters();
         }

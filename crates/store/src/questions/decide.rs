@@ -30,7 +30,7 @@ const PRESENT: &str = "\
     SELECT COUNT(*) FROM question_deliveries \
     WHERE question = $1 AND delivered_at IS NULL AND (disconnected_at IS NULL OR disconnected_at > $2)";
 
-/// Nobody is left who could be told; but a stream's request keeps its answer, should its caller come back.
+/// No asker is left to deliver to, but a request of a stream keeps its answer for a caller that returns.
 const GIVE_UP_ALL: &str = "\
     UPDATE question_deliveries SET delivered_at = $2 WHERE question = $1 AND stream = '' AND delivered_at IS NULL";
 
@@ -39,7 +39,7 @@ const GIVE_UP_ALL: &str = "\
 pub struct Decision {
     pub id: String,
     pub kind: String,
-    /// JSON of the room's own.
+    /// JSON of the domain.
     pub outcome: String,
     /// The event of the audit, and through what.
     pub event: String,

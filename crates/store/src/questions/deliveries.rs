@@ -1,6 +1,6 @@
 //! Deliveries of outcomes to askers: once, and also after a disconnect or a restart.
 
-use sqlx::{FromRow, Row as _};
+use sqlx::{AnyConnection, FromRow, Row as _};
 
 use super::{Question, audit};
 use crate::{Error, Millis, Store, verb};
@@ -8,7 +8,7 @@ use crate::{Error, Millis, Store, verb};
 /// An outcome for a stream: the number of its event, the id of the request as JSON, and the question.
 type Numbered = (i64, String, Question);
 
-/// How a delivery stands: its session, since when its client is gone and silent, and until when it is leased.
+/// The state of a delivery: its session, since when its client is disconnected and silent, and the end of its lease.
 type Presence = (String, Option<Millis>, Option<Millis>, Option<Millis>);
 
 /// Outcomes that one look at a stream hands out.
@@ -97,6 +97,63 @@ const RESUME_SESSION: &str = "\
 
 const QUESTIONS_OF_SESSION: &str =
     "SELECT question, asker FROM question_deliveries WHERE session = $1 AND delivered_at IS NULL";
+
+const ASKED_BY: &str = "\
+    SELECT id, asker FROM questions \
+    WHERE state = 'pending' AND SUBSTR(asker, 1, LENGTH(CAST($1 AS TEXT))) = CAST($1 AS TEXT)";
+
+/// The delivery to a session that ended in a place; keys of sessions there begin with the place and `#`.
+const ENDED: &str = "\
+    SELECT asker FROM question_deliveries \
+    WHERE question = $1 AND stream = '' AND delivered_at IS NULL AND disconnected_at IS NOT NULL \
+      AND SUBSTR(asker, 1, LENGTH(CAST($2 AS TEXT))) = CAST($2 AS TEXT) LIMIT 1";
+
+const PASS: &str =
+    "UPDATE question_deliveries SET asker = $3 WHERE question = $1 AND asker = $2 AND stream = ''";
+
+const PASS_QUESTION: &str = "UPDATE questions SET asker = $3 WHERE id = $1 AND asker = $2";
+
+/// Passes a question from the session `from` to the session `to`.
+pub(super) async fn pass(
+    connection: &mut AnyConnection,
+    question: &str,
+    from: &str,
+    to: &str,
+) -> Result<(), sqlx::Error> {
+    for sql in [PASS, PASS_QUESTION] {
+        sqlx::query(sql).bind(question).bind(from).bind(to).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// Passes a question to `asker`, in `session`, if an asker whose session ended in the same place did not get the outcome.
+pub async fn adopt(
+    store: &Store,
+    question: &str,
+    asker: &str,
+    session: &str,
+    place: &str,
+    now: Millis,
+) -> Result<(), Error> {
+    let here = WaitingAsker {
+        question: question.to_owned(),
+        asker: asker.to_owned(),
+        session: session.to_owned(),
+        now,
+        lease: None,
+    };
+    let verb = verb!(|connection, (here, place): &(WaitingAsker, String)| -> Result<(), sqlx::Error> {
+        let ended = sqlx::query_scalar(ENDED).bind(&here.question).bind(format!("{place}#"));
+        let ended: Option<String> = ended.fetch_optional(&mut *connection).await?;
+        if let Some(ended) = ended.filter(|ended| *ended != here.asker) {
+            pass(connection, &here.question, &ended, &here.asker).await?;
+            let back = sqlx::query(MARK_WAITING).bind(&here.question).bind(&here.asker).bind(&here.session);
+            back.bind(here.lease).execute(connection).await?;
+        }
+        Ok(())
+    });
+    store.write((here, place.to_owned()), verb).await
+}
 
 /// Tells whether an asker is among those who get a question's outcome.
 pub async fn is_asker(store: &Store, question: &str, asker: &str) -> Result<bool, Error> {
@@ -205,7 +262,7 @@ pub async fn mark_delivered(store: &Store, question: &str, asker: &str, now: Mil
     store.write((question.to_owned(), asker.to_owned(), now), verb).await
 }
 
-/// Returns the events of a stream: with `after`, all behind that one, also those that were sent before; without,
+/// Returns the events of a stream: with `after`, all after that one, also those that were sent before; without,
 /// those that were not sent yet. What fell due since gets the next numbers.
 pub async fn due_events(store: &Store, stream: &str, after: Option<i64>) -> Result<Vec<Numbered>, Error> {
     let verb = verb!(|connection,
@@ -256,10 +313,16 @@ pub async fn session_resumed(store: &Store, session: &str) -> Result<u64, Error>
     store.write(session.to_owned(), verb).await
 }
 
-/// Returns the questions that a session asked and whose outcome it was not told, and as whom it asked each.
+/// Returns the questions of a session whose outcome is undelivered, with the key of the asker of each.
 pub async fn questions_of_session(store: &Store, session: &str) -> Result<Vec<(String, String)>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(QUESTIONS_OF_SESSION).bind(session).fetch_all(&mut *connection).await?)
+}
+
+/// Returns the pending questions of all askers whose keys begin with `prefix`, with the keys.
+pub async fn asked_by(store: &Store, prefix: &str) -> Result<Vec<(String, String)>, Error> {
+    let mut connection = store.read().await?;
+    Ok(sqlx::query_as(ASKED_BY).bind(prefix).fetch_all(&mut *connection).await?)
 }
 
 /// Notes that every session, and every call, has ended, as at the start of the only hub. Who has no session is
@@ -274,6 +337,10 @@ pub async fn disconnect_all(store: &Store, now: Millis, leased: Millis) -> Resul
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[
+    ENDED,
+    PASS,
+    PASS_QUESTION,
+    ASKED_BY,
     IS_ASKER,
     UNDELIVERED,
     ASKERS,

@@ -42,7 +42,7 @@ const NEXT: &str = "\
                   WHERE delivered_at IS NULL AND disconnected_at IS NULL AND silent_at IS NULL AND lease_until > CAST($1 AS BIGINT)) \
         AS due";
 
-/// What is due.
+/// The due questions, by the change.
 #[derive(Clone, Debug, Default)]
 pub struct Due {
     /// Outcomes that can no longer be taken back.

@@ -3,17 +3,17 @@
 use sqlx::AnyConnection;
 
 use super::audit;
+use super::deliveries::pass;
 use crate::{Error, Millis, Store, verb};
 
-const OPEN: &str = "\
-    SELECT q.id FROM questions q WHERE q.fingerprint = $1 AND q.state <> 'decided' ORDER BY q.seq DESC LIMIT 1";
-
-/// A decided question whose outcome this asker has not got yet.
-const ANSWERED: &str = "\
-    SELECT q.id FROM questions q JOIN question_deliveries d ON d.question = q.id \
-    WHERE q.fingerprint = $1 AND d.asker = $2 AND d.stream = $3 AND d.delivered_at IS NULL \
-      AND q.state = 'decided' AND q.kind IN ('answered', 'declined', 'dismissed') \
-    ORDER BY q.seq LIMIT 1";
+/// An identical question that is open or undelivered: of this asker, or of one whose session has ended.
+const SAME: &str = "\
+    SELECT q.id, d.asker FROM questions q JOIN question_deliveries d ON d.question = q.id \
+    WHERE q.fingerprint = $1 \
+      AND (d.asker = $2 OR $4 = 1 AND d.stream = '' AND d.disconnected_at <= $5) \
+      AND (q.state <> 'decided' AND (d.asker = $2 OR d.delivered_at IS NULL) \
+           OR d.stream = $3 AND d.delivered_at IS NULL AND q.kind IN ('answered', 'declined', 'dismissed')) \
+    ORDER BY CASE WHEN d.asker = $2 THEN 0 ELSE 1 END, CASE WHEN q.state <> 'decided' THEN 0 ELSE 1 END, q.seq LIMIT 1";
 
 const SAME_REQUEST: &str = "\
     SELECT d.question FROM question_deliveries d \
@@ -46,6 +46,8 @@ pub struct NewQuestion {
     pub id: String,
     pub fingerprint: String,
     pub asker: String,
+    /// Whether the identical question of a session that ended passes to this asker.
+    pub continues: bool,
     pub client: String,
     pub session: String,
     /// Where the outcome goes; both empty for a tool's call.
@@ -70,7 +72,7 @@ pub struct Limits {
     pub attach_only: bool,
 }
 
-/// What became of it.
+/// The result of asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     New {
@@ -92,22 +94,20 @@ pub enum Asked {
 /// Enters a question, which is on disk then. No text may hold a NUL character, which PostgreSQL does not take.
 pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Asked, Error> {
     let verb = verb!(|connection, (new, limits): &(NewQuestion, Limits)| -> Result<Asked, sqlx::Error> {
-        let open: Option<String> =
-            sqlx::query_scalar(OPEN).bind(&new.fingerprint).fetch_optional(&mut *connection).await?;
-        let there = if open.is_some() {
-            open
-        } else {
-            let answered = sqlx::query_scalar(ANSWERED).bind(&new.fingerprint).bind(&new.asker);
-            answered.bind(&new.stream).fetch_optional(&mut *connection).await?
-        };
+        let same = sqlx::query_as(SAME).bind(&new.fingerprint).bind(&new.asker).bind(&new.stream);
+        let same = same.bind(i64::from(new.continues)).bind(new.asked_at);
+        let same: Option<(String, String)> = same.fetch_optional(&mut *connection).await?;
         if !new.stream.is_empty() {
-            let same = sqlx::query_scalar(SAME_REQUEST).bind(&new.stream).bind(&new.request);
-            let same: Option<String> = same.fetch_optional(&mut *connection).await?;
-            if same.is_some() && same != there {
+            let taken = sqlx::query_scalar(SAME_REQUEST).bind(&new.stream).bind(&new.request);
+            let taken: Option<String> = taken.fetch_optional(&mut *connection).await?;
+            if taken.is_some_and(|taken| same.as_ref().is_none_or(|(id, _)| *id != taken)) {
                 return Ok(Asked::SameRequest);
             }
         }
-        if let Some(id) = there {
+        if let Some((id, asker)) = same {
+            if asker != new.asker {
+                pass(connection, &id, &asker, &new.asker).await?;
+            }
             deliver(connection, &id, new).await?;
             audit::append(connection, &id, "asked_again", &new.client, new.asked_at).await?;
             return Ok(Asked::Joined { id });
@@ -155,4 +155,4 @@ async fn deliver(connection: &mut AnyConnection, id: &str, new: &NewQuestion) ->
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[OPEN, ANSWERED, SAME_REQUEST, OWN, ALL, INSERT, BODY, DELIVERY];
+pub(super) const STATEMENTS: &[&str] = &[SAME, SAME_REQUEST, OWN, ALL, INSERT, BODY, DELIVERY];

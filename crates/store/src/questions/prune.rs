@@ -2,7 +2,7 @@
 
 use crate::{Error, Millis, Store, verb};
 
-/// Questions that go in one transaction, so that nobody waits long behind them.
+/// Questions that are deleted in one transaction, so that other writers do not wait for long.
 const BATCH_SIZE: i64 = 200;
 
 const PRUNE: &str = "\

@@ -12,7 +12,7 @@ const COUNT_PENDING: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pendi
 /// How many pending questions are as old as this one or older.
 const PLACE: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending' AND seq <= $1";
 
-/// The next one that is not put off: the next younger one, and behind the youngest the oldest.
+/// The next question that is not snoozed: the next younger one, and after the youngest the oldest.
 const NEXT: &str = "\
     SELECT id FROM questions \
     WHERE state = 'pending' AND seq <> $1 AND (snoozed_until IS NULL OR snoozed_until <= $2) \
@@ -40,7 +40,7 @@ pub async fn get(store: &Store, id: &str) -> Result<Option<Question>, Error> {
     Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns at most `limit` pending questions, oldest first, behind the `seq` of `after`.
+/// Returns at most `limit` pending questions, oldest first, after the `seq` of `after`.
 pub async fn pending(store: &Store, after: Option<i64>, limit: u32) -> Result<Vec<Question>, Error> {
     let mut connection = store.read().await?;
     let query = sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit));
@@ -67,7 +67,7 @@ pub async fn next(store: &Store, seq: i64, now: Millis) -> Result<Option<String>
     Ok(sqlx::query_scalar(NEXT).bind(seq).bind(now).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns at most `limit` decided questions of `kind` (empty is all) in which `text` stands (empty is all), newest
+/// Returns at most `limit` decided questions of `kind` (empty is all) that contain `text` (empty is all), newest
 /// first, before the `seq` of `before`.
 pub async fn history(
     store: &Store,

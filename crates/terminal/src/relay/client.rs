@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::net::Shutdown;
 
 use super::envelope;
 use super::lines;
@@ -43,10 +42,11 @@ pub(super) fn relay(shared: &Shared, input: File) {
             return shared.change(|state| state.link = Link::Over);
         }
     }
-    shared.change(|state| {
+    let link = shared.change(|state| {
         state.ending = true;
-        if let Link::Up(hub) = &state.link {
-            let _ = hub.shutdown(Shutdown::Write);
-        }
+        state.link.clone()
     });
+    if let Link::Up(hub) = link {
+        shared.end_input(&hub);
+    }
 }

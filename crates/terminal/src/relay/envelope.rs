@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use adjutant_mcp::deliveries::DELIVERY;
+
 /// A request's id, written in one way whichever way it came.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Id(String);
@@ -46,6 +48,10 @@ pub(super) enum Message {
     Cancelled {
         id: Id,
     },
+    /// The hub's mark after the response with the outcome of the question `ticket`.
+    Delivery {
+        ticket: String,
+    },
     /// Another notification, or something that only the hub can judge.
     Other,
 }
@@ -75,6 +81,11 @@ struct Cancelled<'a> {
     id: &'a RawValue,
 }
 
+#[derive(Deserialize)]
+struct Delivery {
+    ticket: String,
+}
+
 /// Reads a line: one message, several of a batch, or none when it is no message.
 pub(super) fn messages(line: &[u8]) -> Vec<Message> {
     // The hub tolerates a byte-order mark, so a line with one may be a request.
@@ -100,6 +111,10 @@ fn message(envelope: &Envelope<'_>) -> Message {
             .and_then(|params| serde_json::from_str::<Cancelled<'_>>(params.get()).ok())
             .and_then(|cancelled| Id::read(cancelled.id.get()))
             .map_or(Message::Other, |id| Message::Cancelled { id }),
+        (Some(DELIVERY), None) => envelope
+            .params
+            .and_then(|params| serde_json::from_str::<Delivery>(params.get()).ok())
+            .map_or(Message::Other, |Delivery { ticket }| Message::Delivery { ticket }),
         (Some(_) | None, _) => Message::Other,
     }
 }

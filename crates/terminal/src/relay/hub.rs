@@ -9,7 +9,7 @@ use super::envelope::{self, Message};
 use super::lines;
 use super::lines::LineRead;
 use super::session::Handshake;
-use super::state::{Link, Shared};
+use super::state::{Link, Shared, delivered};
 use super::{Error, Options, reach};
 use crate::socket::{self, Start};
 
@@ -23,7 +23,7 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
 
 /// Relays the hub's lines until the client's end.
-pub(super) fn relay(shared: &Shared, options: &Options, mut hub: BufReader<UnixStream>) {
+pub(super) fn relay(shared: &Arc<Shared>, options: &Options, mut hub: BufReader<UnixStream>) {
     while pump(shared, &mut hub).is_ok() {
         let (calls, ending) = shared.change(|state| {
             state.link = if state.ending { Link::Over } else { Link::Down { failed: None } };
@@ -46,12 +46,16 @@ pub(super) fn relay(shared: &Shared, options: &Options, mut hub: BufReader<UnixS
 }
 
 /// Relays until the hub's end. Fails when the client does not listen any more.
-fn pump(shared: &Shared, hub: &mut BufReader<UnixStream>) -> io::Result<()> {
+fn pump(shared: &Arc<Shared>, hub: &mut BufReader<UnixStream>) -> io::Result<()> {
     let mut line = Vec::new();
     loop {
         match lines::read(hub, &mut line, MAX_LINE_BYTES) {
             Ok(LineRead::Line) => {
                 let messages = envelope::messages(&line);
+                if let [Message::Delivery { ticket }] = messages.as_slice() {
+                    shared.acknowledge(ticket.clone());
+                    continue;
+                }
                 shared.state().session.note_hub(&messages, &line);
                 shared.to_client(&line)?;
             }
@@ -75,17 +79,21 @@ fn pump(shared: &Shared, hub: &mut BufReader<UnixStream>) -> io::Result<()> {
 fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
     let mut pause = BACKOFF.0;
     loop {
-        let (wanted, handshake) = {
+        let (wanted, handshake, acknowledged) = {
             let state = shared.state();
             if state.ending || matches!(state.link, Link::Over) {
                 return None;
             }
-            (state.wanted, state.session.handshake.clone())
+            (state.wanted, state.session.handshake.clone(), state.acknowledged.clone())
         };
         let start = if wanted { options.start } else { Start::Never };
-        let found = reach(options, start).and_then(|connection| {
+        let found = reach(options, start, options.session.returning()).and_then(|connection| {
             let mut hub = connection.input;
             repeat(shared, &handshake, &mut hub)?;
+            // The last hub may not have read these any more.
+            for ticket in &acknowledged {
+                hub.get_mut().write_all(&delivered(ticket))?;
+            }
             Ok((hub.get_ref().try_clone()?, hub))
         });
         match found {

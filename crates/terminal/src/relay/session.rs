@@ -50,7 +50,7 @@ impl Session {
                     self.calls.remove(id);
                     true
                 }
-                Message::Other => true,
+                Message::Delivery { .. } | Message::Other => true,
             };
         }
         wanted
@@ -72,7 +72,10 @@ impl Session {
                         self.handshake.revision = revision(line);
                     }
                 }
-                Message::Initialized | Message::Cancelled { .. } | Message::Other => {}
+                Message::Initialized
+                | Message::Cancelled { .. }
+                | Message::Delivery { .. }
+                | Message::Other => {}
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The shared state of a relay's two threads: the link to the hub, the session, and the client's output.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::Shutdown;
@@ -9,10 +10,14 @@ use std::time::{Duration, Instant};
 
 use super::envelope::{Id, Message};
 use super::session::Session;
+use adjutant_mcp::deliveries::{DELIVERED, INPUT_ENDED};
 use adjutant_mcp::error;
 
 /// How long a call waits for a hub to come back before it is answered with an error.
 const PATIENCE: Duration = Duration::from_secs(12);
+
+/// Acknowledgements that are repeated to the next hub.
+const MAX_REPEATED: usize = 16;
 
 /// How much longer than a call's grace the hub may take: it answers what is over.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -38,6 +43,8 @@ pub(super) struct State {
     pub(super) wanted: bool,
     /// The client has closed its end.
     pub(super) ending: bool,
+    /// Tickets of the questions whose outcomes the client got last.
+    pub(super) acknowledged: VecDeque<String>,
 }
 
 /// The shared part of a relay.
@@ -46,6 +53,8 @@ pub(super) struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     output: Mutex<File>,
+    /// Held while a line is written to the hub.
+    writing: Mutex<()>,
     init_logging: fn(),
 }
 
@@ -53,8 +62,20 @@ impl Shared {
     /// Starts with a hub.
     pub(super) fn new(output: File, hub: UnixStream, init_logging: fn()) -> Self {
         let link = Link::Up(Arc::new(hub));
-        let state = State { link, session: Session::default(), wanted: false, ending: false };
-        Self { state: Mutex::new(state), changed: Condvar::new(), output: Mutex::new(output), init_logging }
+        let state = State {
+            link,
+            session: Session::default(),
+            wanted: false,
+            ending: false,
+            acknowledged: VecDeque::new(),
+        };
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            output: Mutex::new(output),
+            writing: Mutex::default(),
+            init_logging,
+        }
     }
 
     /// Makes the log ready for a line.
@@ -99,6 +120,33 @@ impl Shared {
         self.output.lock().unwrap_or_else(PoisonError::into_inner).write_all(line)
     }
 
+    /// Acknowledges the outcome of a question, which the client has. A thread does it, because the one that reads the hub
+    /// must never wait for the hub to read.
+    pub(super) fn acknowledge(self: &Arc<Self>, ticket: String) {
+        let link = self.change(|state| {
+            state.acknowledged.push_back(ticket.clone());
+            if state.acknowledged.len() > MAX_REPEATED {
+                state.acknowledged.pop_front();
+            }
+            state.link.clone()
+        });
+        if let Link::Up(hub) = link {
+            let shared = self.clone();
+            std::thread::spawn(move || shared.send(&hub, &delivered(&ticket)));
+        }
+    }
+
+    /// Lets the hub know that the client sends nothing more. The connection stays open for acknowledgements.
+    pub(super) fn end_input(&self, hub: &UnixStream) {
+        self.send(hub, format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{INPUT_ENDED}\"}}\n").as_bytes());
+    }
+
+    /// Sends a line to the hub, whole and between others.
+    fn send(&self, hub: &UnixStream, line: &[u8]) -> Sent {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        send(hub, line)
+    }
+
     /// Answers calls with an error.
     pub(super) fn refuse<'a>(&self, ids: impl IntoIterator<Item = &'a Id>, message: &str) -> io::Result<()> {
         for id in ids {
@@ -117,6 +165,7 @@ impl Shared {
                 Message::Answer { .. }
                 | Message::Initialized
                 | Message::Cancelled { .. }
+                | Message::Delivery { .. }
                 | Message::Other => None,
             })
         };
@@ -152,7 +201,7 @@ impl Shared {
                 return Ok(());
             }
             drop(state);
-            match send(&hub, line) {
+            match self.send(&hub, line) {
                 Sent::All => return Ok(()),
                 // The hub may have read a part. The other thread sees the end and answers the calls.
                 Sent::Part => {
@@ -174,6 +223,12 @@ impl Shared {
             }
         }
     }
+}
+
+/// Returns the line that acknowledges the outcome of a question.
+pub(super) fn delivered(ticket: &str) -> Vec<u8> {
+    let params = serde_json::json!({"ticket": ticket});
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{DELIVERED}\",\"params\":{params}}}\n").into_bytes()
 }
 
 enum Sent {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::bind::place;
 use super::connect::dial;
 use super::error::Error;
+use adjutant_mcp::AgentSession;
 
 /// The number of this form of hello. It changes when an older side could not go on.
 pub(super) const HELLO_VERSION: u32 = 1;
@@ -39,6 +40,9 @@ pub struct Hello {
     /// Whether a script asks a question. Its parent process may be the user's own shell, so it does not count as an agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) script: bool,
+    /// The session of the agent that a relay or a script belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) session: Option<AgentSession>,
     /// What a client's hook put into a prompt; nothing is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) hooked: Option<HookReport>,
@@ -52,13 +56,18 @@ pub struct Hello {
 
 impl Hello {
     /// The hello of a relay for `toolset`, for a client in `workspace`.
-    pub fn relay(toolset: &str, workspace: Option<&Path>) -> Self {
-        Self { toolset: Some(toolset.to_owned()), workspace: workspace.map(Path::to_owned), ..Self::new() }
+    pub fn relay(toolset: &str, workspace: Option<&Path>, session: AgentSession) -> Self {
+        Self {
+            toolset: Some(toolset.to_owned()),
+            workspace: workspace.map(Path::to_owned),
+            session: Some(session),
+            ..Self::new()
+        }
     }
 
     /// The hello of a script that uses `toolset` for one call.
-    pub fn script(toolset: &str) -> Self {
-        Self { script: true, ..Self::relay(toolset, None) }
+    pub fn script(toolset: &str, session: AgentSession) -> Self {
+        Self { script: true, ..Self::relay(toolset, None, session) }
     }
 
     /// The hello of a control API client that works in `workspace`.
@@ -85,6 +94,7 @@ impl Hello {
             ask: None,
             user: false,
             script: false,
+            session: None,
             pid: std::process::id(),
             workspace: None,
         }

@@ -108,6 +108,7 @@ enum Follows {
     Mcp {
         server: mcp::ToolsetSelection,
         script: bool,
+        session: mcp::AgentSession,
         place: OwnedSemaphorePermit,
     },
     /// Requests of the control API.
@@ -128,12 +129,12 @@ impl Server {
             None => self.app.clone(),
         };
         match follows {
-            Follows::Mcp { server, script, place: _place } => {
+            Follows::Mcp { server, script, session, place: _place } => {
                 let entered =
                     pid.filter(|_| !script).and_then(|pid| self.agent_processes.register(pid)).map(Arc::new);
                 let output = RelayWriter::new(entered.clone(), output);
                 let transport = if script { ConnectionKind::Script } else { ConnectionKind::Socket };
-                mcp::serve_stream(app, server, transport, pid, input, output).await;
+                mcp::serve_stream(app, server, transport, pid, session, input, output).await;
             }
             Follows::Control(_place) => {
                 let require_user = || self.agent_processes.require_user(&app, pid);
@@ -211,7 +212,8 @@ impl Server {
                 let place = self.clients.clone().try_acquire_owned().map_err(|_| full(MAX_CONNECTIONS))?;
                 let server = mcp::ToolsetSelection::from_name(name);
                 let server = server.ok_or_else(|| format!("this hub has no toolset `{name}`"))?;
-                Ok(Follows::Mcp { server, script: hello.script, place })
+                let session = hello.session.clone().unwrap_or_default();
+                Ok(Follows::Mcp { server, script: hello.script, session, place })
             }
         }
     }

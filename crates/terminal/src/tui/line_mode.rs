@@ -4,7 +4,7 @@
 mod command;
 mod no_echo;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
@@ -67,8 +67,10 @@ struct Session<'a> {
     availability: Availability,
     /// Everything that was pending at the start has been printed, so that lines can name it.
     current: bool,
-    /// Lines that came before.
-    early: Vec<String>,
+    /// Lines that are not carried out yet, because the questions are not known or an act before them is open.
+    waiting: VecDeque<String>,
+    /// Lets the thread that reads lines send the next one.
+    permits: SyncSender<()>,
     open_acts: usize,
     refused: bool,
     over: bool,
@@ -86,9 +88,10 @@ pub fn run(
     let (send, heard) = sync_channel::<LineMessage>(MESSAGE_QUEUE_SIZE);
     let acts = hub_worker::act(hub.clone(), send.clone());
     hub_worker::follow(hub.clone(), client, send.clone());
+    let (permits, permitted) = sync_channel(MESSAGE_QUEUE_SIZE);
     std::thread::spawn(move || {
         for line in lines.lines().map_while(Result::ok) {
-            if send.send(LineMessage::Line(line)).is_err() {
+            if permitted.recv().is_err() || send.send(LineMessage::Line(line)).is_err() {
                 return;
             }
         }
@@ -104,7 +107,8 @@ pub fn run(
         guarded: None,
         availability: Availability::Here,
         current: false,
-        early: Vec::new(),
+        waiting: VecDeque::new(),
+        permits,
         open_acts: 0,
         refused: false,
         over: false,
@@ -114,6 +118,9 @@ pub fn run(
 
 impl Session<'_> {
     fn live(mut self, heard: &Receiver<LineMessage>) -> io::Result<bool> {
+        for _ in 0..MESSAGE_QUEUE_SIZE {
+            self.permit_line();
+        }
         while let Ok(heard) = heard.recv() {
             match heard {
                 LineMessage::Hub(Message::Told(update)) => self.told(update)?,
@@ -125,18 +132,21 @@ impl Session<'_> {
                 LineMessage::Hub(Message::Hub(Err(reason))) => {
                     self.print(&format!("LOST {reason}"))?;
                     if self.over {
-                        self.refused |= self.open_acts > 0 || !self.early.is_empty();
+                        self.refused |= self.open_acts > 0 || !self.waiting.is_empty();
                         return Ok(!self.refused);
                     }
                 }
                 LineMessage::Hub(_) => {}
-                LineMessage::Line(line) if self.current => self.line(&line)?,
-                LineMessage::Line(line) => {
-                    if self.early.len() < MESSAGE_QUEUE_SIZE {
-                        self.early.push(line);
-                    }
-                }
+                LineMessage::Line(line) => self.waiting.push_back(line),
                 LineMessage::End => self.over = true,
+            }
+            // A line means what is true once the acts of the lines before it are done.
+            while self.current
+                && self.open_acts == 0
+                && let Some(line) = self.waiting.pop_front()
+            {
+                self.permit_line();
+                self.line(&line)?;
             }
             self.out.flush()?;
             if self.over && self.current && self.open_acts == 0 {
@@ -144,6 +154,12 @@ impl Session<'_> {
             }
         }
         Ok(!self.refused)
+    }
+
+    /// Lets one more line come. There are as many permits as lines may wait.
+    fn permit_line(&self) {
+        // Without a thread that reads, nothing comes.
+        let _ = self.permits.try_send(());
     }
 
     fn told(&mut self, update: Update) -> io::Result<()> {
@@ -174,9 +190,6 @@ impl Session<'_> {
                 if availability != self.availability {
                     self.availability = availability;
                     self.print(&format!("INBOX {}", availability_text(availability, now())))?;
-                }
-                for line in std::mem::take(&mut self.early) {
-                    self.line(&line)?;
                 }
             }
         }
@@ -289,7 +302,13 @@ impl Session<'_> {
                 ));
             }
             Ok(Done::Snoozed { .. }) => format!("DONE {ticket} snoozed"),
-            Ok(Done::Noted) => format!("DONE {ticket} taken back"),
+            Ok(Done::Noted) => {
+                let known = self.questions.len();
+                self.again(&whole);
+                self.print(&format!("DONE {ticket} taken back"))?;
+                let pending = self.questions.get(known).cloned();
+                return pending.map_or(Ok(()), |question| self.print_question(&question));
+            }
             Ok(Done::Before { kind, by, through }) => {
                 self.refused = true;
                 format!("REFUSED {ticket} it {}", ended(ClosedElsewhere { kind, by, through }))

@@ -17,10 +17,11 @@ use adjutant_app::App;
 use adjutant_base::text::timefmt::instant;
 use adjutant_codex as codex;
 use adjutant_codex::Error;
-use adjutant_codex::approval::{Approval, ApprovalKind, Decider, Decision, ResolvedApproval};
+use adjutant_codex::approval::{Approval, ApprovalKind, Decision, ResolvedApproval};
 use adjutant_codex::event::{Item, ItemKind, ItemState};
 use adjutant_codex::patch::FileChange;
 use adjutant_codex::thread_options::Backend;
+use adjutant_questions::Channel;
 
 /// Items of one page.
 const PAGE_SIZE: u32 = 100;
@@ -53,7 +54,7 @@ pub(crate) async fn act(
 ) -> Result<Response, Failure> {
     let field = |name: &str| fields.get(name).trim();
     let prompt = field("prompt");
-    let decide = async |decision| app.codex.decide(&id, field("approval"), decision, Decider::Person).await;
+    let decide = async |decision| app.decide_approval(field("approval"), decision, Channel::Browser).await;
     if matches!(field("act"), "approve" | "session" | "deny" | "abort")
         && early_submit::is_too_early(field("made"))
     {

@@ -21,7 +21,7 @@ pub(crate) fn is_turn(id: &str) -> bool {
 
 /// Returns the response to a call that became a task.
 pub(super) async fn created(client: &ClientContext, turn: StartedTurn) -> Result<CreateTaskResult, Error> {
-    let handle = client.app.codex.create_handle(client.asker().key, turn).await?;
+    let handle = client.app.codex.create_handle(client.caller().key, turn).await?;
     Ok(CreateTaskResult::new(wire(client, &handle)))
 }
 
@@ -59,7 +59,7 @@ pub async fn update(client: &ClientContext, id: &str) -> Result<(), ErrorData> {
 }
 
 async fn find(client: &ClientContext, id: &str) -> Result<TurnHandle, ErrorData> {
-    let handle = client.app.codex.handle(&client.asker().key, id).await.map_err(|error| {
+    let handle = client.app.codex.handle(&client.caller().key, id).await.map_err(|error| {
         tracing::error!(%error, "a turn could not be looked up");
         error::internal()
     })?;

@@ -122,7 +122,8 @@ pub(super) async fn ask(
     };
     drop(response);
     let caller = call.client.connected.label();
-    let asked = match call.client.app.questions.ask(call.client.asker(), draft).await {
+    let asker = call.client.asker_about(&draft.workspace);
+    let asked = match call.client.app.questions.ask(asker, draft).await {
         Ok(asked) => asked,
         Err(refusal) => {
             tracing::info!(caller, reason = %refusal, "a question was not asked");

@@ -33,7 +33,7 @@ pub(super) async fn call(
     let ticket_of_asker = async {
         let unknown = || Error::Unknown { ticket: error::clip(ticket) };
         let ticket = Ticket::parse(ticket).ok_or_else(unknown)?;
-        questions.get_as(&asker.key, &ticket).await?;
+        questions.resume(&asker, &ticket).await?;
         questions.mark_waiting(&asker, &ticket, None).await?;
         Ok::<_, Error>(ticket)
     };

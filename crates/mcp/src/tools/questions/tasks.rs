@@ -56,7 +56,7 @@ pub(crate) async fn get(call: &CallContext<'_>, ticket: &Ticket) -> Result<GetTa
         }
     };
     if question.state.outcome().is_some() {
-        questions.mark_delivered(&asker.key, ticket).await;
+        call.client.deliver(call.request, ticket).await;
     }
     Ok(GetTaskResult::new(DetailedTask::new(wire(&question), payload)))
 }
@@ -85,7 +85,7 @@ fn support(call: &CallContext<'_>) -> Option<ElicitationSupport> {
 }
 
 async fn find(client: &ClientContext, ticket: &Ticket) -> Result<Question, ErrorData> {
-    let found = client.app.questions.get_as(&client.asker().key, ticket).await;
+    let found = client.app.questions.resume(&client.asker(), ticket).await;
     found.map_err(|error| to_protocol_error(&error))
 }
 

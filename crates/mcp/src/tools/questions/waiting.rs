@@ -88,9 +88,7 @@ fn progress_line(question: &Question) -> String {
 
 /// Returns the result about a decided question, and marks its outcome as delivered.
 pub(super) async fn decided(call: &CallContext<'_>, question: &Question) -> CallToolResult {
-    if call.client.is_read(&call.request.ct) {
-        call.client.app.questions.mark_delivered(&call.client.asker().key, &question.ticket).await;
-    }
+    call.client.deliver(call.request, &question.ticket).await;
     result::question_result(question, call.revision)
 }
 

@@ -10,12 +10,12 @@ use super::protocol::{Refusal, ResponseWriter, to_json};
 use adjutant_app::App;
 use adjutant_codex as codex;
 use adjutant_codex::ExternalThread;
-use adjutant_codex::approval::{Approval, Decider, Decision};
+use adjutant_codex::approval::{Approval, Decision};
 use adjutant_codex::event::{End, EventBatch};
 use adjutant_codex::event_log::LogRead;
 use adjutant_codex::thread_options::ThreadOptions;
 use adjutant_codex::{Codex, ListedThread, StartedTurn};
-use adjutant_questions::{Answer, Field};
+use adjutant_questions::{Answer, Channel, Field};
 pub use follow::{NumberedItem, SentPrompt, ThreadSnapshot, ThreadUpdate};
 
 /// Entries of one read.
@@ -206,15 +206,13 @@ pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) ->
         }
         Request::Approvals => to_json(&codex.pending_approvals()),
         Request::Decide { approval, decision } => {
-            let asked = pending(codex, &approval)?;
-            codex.decide(&asked.thread, &approval, decision, Decider::Person).await?;
+            app.decide_approval(&approval, decision, Channel::Terminal).await?;
             to_json(&())
         }
         Request::Form { approval } => to_json(&App::approval_form(&pending(codex, &approval)?)),
         Request::Fill { approval, answer } => {
             let asked = pending(codex, &approval)?;
-            let decision = app.approval_filled(&asked, answer).map_err(Refusal::new)?;
-            codex.decide(&asked.thread, &approval, decision, Decider::Person).await?;
+            app.fill_approval(&asked, answer, Channel::Terminal).await?;
             to_json(&())
         }
         Request::List { text, limit } => to_json(&follow::threads(codex, &text, limit).await?),

@@ -47,7 +47,7 @@ pub(super) async fn apply(
     let ticket = rounds.sealer.unseal(&response.state).and_then(|ticket| Ticket::parse(&ticket));
     // An invented state is not repeated.
     let ticket = ticket.ok_or_else(|| Error::Unknown { ticket: String::new() })?;
-    let question = questions.get_as(&asker.key, &ticket).await?;
+    let question = questions.resume(&asker, &ticket).await?;
     questions.mark_waiting(&asker, &ticket, None).await?;
     input_requests::apply(questions, &question, &rounds.support, &response.responses).await?;
     questions.get(&ticket).await

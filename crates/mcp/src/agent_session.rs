@@ -1,0 +1,54 @@
+//! The session of an agent that a connection belongs to: one client's process in one workspace.
+
+use std::fs;
+use std::os::unix::process::parent_id;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Maximum bytes of a session's id.
+const MAX_ID_BYTES: usize = 64;
+
+/// The session of an agent, as its process says it to the hub.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct AgentSession {
+    /// 128 random bits in hexadecimal digits, so that nobody else continues the session after the hub has restarted.
+    /// With an id the process acknowledges each outcome that it has passed on.
+    pub(crate) id: String,
+    /// The working folder of the process and, where it differs, that of its parent: some clients start their servers in
+    /// a folder of the client and not in the workspace.
+    pub(crate) folder: String,
+    /// Whether the session was connected to an earlier hub.
+    #[serde(default)]
+    pub(crate) returns: bool,
+}
+
+impl AgentSession {
+    /// Makes the session of this process.
+    pub fn of_this_process() -> Self {
+        let mut bytes = [0_u8; 16];
+        // Without an id the hub names the session, for as long as the connection lasts.
+        let id = match getrandom::fill(&mut bytes) {
+            Ok(()) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            Err(_) => String::new(),
+        };
+        let own = std::env::current_dir().unwrap_or_default();
+        let parent: PathBuf = fs::read_link(format!("/proc/{}/cwd", parent_id())).unwrap_or_default();
+        let mut folder = own.display().to_string();
+        if parent != own {
+            folder = format!("{folder} < {}", parent.display());
+        }
+        Self { id, folder, returns: false }
+    }
+
+    /// Returns the session for a connection to another hub.
+    #[must_use]
+    pub fn returning(&self) -> Self {
+        Self { returns: true, ..self.clone() }
+    }
+
+    /// Whether the other side acknowledges outcomes.
+    pub(crate) fn acknowledges(&self) -> bool {
+        !self.id.is_empty() && self.id.len() <= MAX_ID_BYTES
+    }
+}

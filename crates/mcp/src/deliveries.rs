@@ -1,0 +1,125 @@
+//! Outcomes of questions on their way over one connection: delivered once the client's side has the bytes.
+//!
+//! A relay acknowledges each outcome that it has written to its client. Without a relay, the write to the client counts.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::RequestId;
+use serde_json::{Value, json};
+
+use adjutant_questions::{DeliveryClaim, Questions, Ticket};
+
+/// The notification after a response with an outcome. A relay answers it with [`DELIVERED`] and keeps it from its client.
+pub const DELIVERY: &str = "adjutant/delivery";
+
+/// The notification of a relay that the client has the outcome.
+pub const DELIVERED: &str = "adjutant/delivered";
+
+/// The notification of a relay that its client has ended its input. The relay keeps its side open to acknowledge what
+/// is still on its way.
+pub const INPUT_ENDED: &str = "adjutant/input_ended";
+
+/// The outcomes on their way over one connection.
+#[derive(Debug, Default)]
+pub struct Deliveries {
+    /// The id of the session, if a relay acknowledges.
+    relay: Option<String>,
+    questions: Option<Arc<Questions>>,
+    claims: Mutex<Claims>,
+}
+
+#[derive(Debug, Default)]
+struct Claims {
+    /// Outcomes in responses that are not written yet.
+    unwritten: HashMap<RequestId, Vec<DeliveryClaim>>,
+    /// Outcomes in answers of a batch that is not complete.
+    batched: Vec<DeliveryClaim>,
+    /// Outcomes that were put into the output, up to this line.
+    written: Vec<(u64, DeliveryClaim)>,
+}
+
+impl Deliveries {
+    /// Creates the deliveries of a connection; `relay` is the id of a session that acknowledges.
+    pub(crate) fn new(questions: Arc<Questions>, relay: Option<String>) -> Self {
+        Self { relay, questions: Some(questions), claims: Mutex::default() }
+    }
+
+    /// Adds an outcome to the response to a request that is in flight.
+    pub(crate) fn attach(&self, id: RequestId, claim: DeliveryClaim) {
+        self.claims().unwritten.entry(id).or_default().push(claim);
+    }
+
+    /// Drops the outcomes in the response to a request: it is not written.
+    pub(crate) fn release(&self, id: &RequestId) {
+        let released = self.claims().unwritten.remove(id);
+        drop(released);
+    }
+
+    /// Moves the outcomes in the response to a request, which is an answer of a batch, to those of the batch.
+    pub(crate) fn batch(&self, id: &RequestId) {
+        let mut claims = self.claims();
+        let batched = claims.unwritten.remove(id).unwrap_or_default();
+        claims.batched.extend(batched);
+    }
+
+    /// Notes that the response to a request, or the batch without one, was put into the output as line `line`. Returns
+    /// the notifications that belong after it.
+    pub(crate) fn written(&self, id: Option<&RequestId>, line: u64) -> Vec<Value> {
+        let mut claims = self.claims();
+        let written = match id {
+            Some(id) => claims.unwritten.remove(id).unwrap_or_default(),
+            None => std::mem::take(&mut claims.batched),
+        };
+        let notification = |claim: &DeliveryClaim| json!({"jsonrpc": "2.0", "method": DELIVERY, "params": {"ticket": claim.ticket().as_str()}});
+        let notifications =
+            if self.relay.is_some() { written.iter().map(notification).collect() } else { Vec::new() };
+        claims.written.extend(written.into_iter().map(|claim| (line, claim)));
+        notifications
+    }
+
+    /// Whether a relay acknowledges.
+    pub(crate) fn are_acknowledged(&self) -> bool {
+        self.relay.is_some()
+    }
+
+    /// Drops all claims at the end of the connection: what was not acknowledged is undelivered.
+    pub(crate) fn clear(&self) {
+        let claims = std::mem::take(&mut *self.claims());
+        drop(claims);
+    }
+
+    /// Whether a relay has yet to acknowledge an outcome.
+    pub(crate) fn are_unacknowledged(&self) -> bool {
+        self.relay.is_some() && !self.claims().written.is_empty()
+    }
+
+    /// Marks an outcome as delivered that the relay passed on, maybe one of an earlier hub.
+    pub(crate) async fn acknowledge(&self, ticket: &str) {
+        let (Some(relay), Some(questions)) = (&self.relay, &self.questions) else { return };
+        let Some(ticket) = Ticket::parse(ticket) else { return };
+        questions.mark_acknowledged(relay, &ticket).await;
+        self.claims().written.retain(|(_, claim)| *claim.ticket() != ticket);
+    }
+
+    /// Marks outcomes as delivered whose lines, up to `line`, the client has.
+    pub(crate) async fn flushed(&self, line: u64) {
+        if self.relay.is_some() {
+            return;
+        }
+        let flushed: Vec<_> = {
+            let mut claims = self.claims();
+            let all = std::mem::take(&mut claims.written);
+            let (flushed, waiting) = all.into_iter().partition(|(written, _)| *written <= line);
+            claims.written = waiting;
+            flushed
+        };
+        for (_, claim) in flushed {
+            claim.confirm().await;
+        }
+    }
+
+    fn claims(&self) -> MutexGuard<'_, Claims> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

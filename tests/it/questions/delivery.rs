@@ -1,0 +1,87 @@
+//! An outcome counts as delivered when the asker's side has the bytes.
+
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::user_acts::{Hub, Person, example, relay_of};
+use crate::support::Peer;
+
+fn client(hub: &Hub) -> Peer {
+    let mut peer = hub.client("all");
+    peer.initialize("2025-11-25");
+    peer
+}
+
+fn send(peer: &mut Peer, id: i64, name: &str, arguments: Value) {
+    let params = json!({"name": name, "arguments": arguments});
+    peer.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+}
+
+fn list(peer: &mut Peer, id: i64) -> Value {
+    send(peer, id, "list_prompts", json!({}));
+    peer.receive()["result"]["structuredContent"].clone()
+}
+
+/// Asks, and has the user answer while the relay is stopped; returns the question.
+fn answer_while_stopped(hub: &Hub, peer: &mut Peer) -> Value {
+    send(peer, 1, "triggerPopup", example("Deploy"));
+    let question = Person::waits_for(&hub.home, "Deploy");
+    kill_process(relay_of(peer), Signal::STOP).unwrap();
+    let mut watch = Person::watch(&hub.home);
+    watch.waiting("Deploy", "here");
+    hub.person().choose(&question, "yes");
+    assert_eq!(watch.outcome_of(&question), json!("answered"));
+    question
+}
+
+#[test]
+fn an_answer_that_a_killed_relay_did_not_pass_on_is_found_again_and_used_once() {
+    let hub = Hub::new();
+    let mut peer = client(&hub);
+    let question = answer_while_stopped(&hub, &mut peer);
+    kill_process(relay_of(&peer), Signal::KILL).unwrap();
+    drop(peer);
+    let mut next = client(&hub);
+    let answer = (1..).find_map(|id| {
+        assert!(id < 100, "the answer is lost");
+        send(&mut next, id, "await_answer", json!({"ticket": question["ticket"], "seconds": 1}));
+        let answer = next.receive()["result"].clone();
+        // Until the end of the relay is noticed, the question is the relay's.
+        (answer["isError"] != json!(true)).then_some(answer)
+    });
+    let answer = answer.unwrap();
+    assert_eq!(answer["structuredContent"]["selectedValue"], json!("yes"), "{answer}");
+    assert!(list(&mut next, 200).get("earlier_answers").is_none(), "it was delivered");
+    send(&mut next, 201, "triggerPopup", example("Deploy"));
+    let anew = Person::waits_for(&hub.home, "Deploy");
+    hub.person().choose(&anew, "no");
+    assert_eq!(next.receive()["result"]["structuredContent"]["selectedValue"], json!("no"));
+}
+
+#[test]
+fn an_answer_that_arrived_although_the_hub_died_is_not_repeated_by_the_next_hub() {
+    let mut hub = Hub::new();
+    let mut peer = client(&hub);
+    answer_while_stopped(&hub, &mut peer);
+    hub.crash();
+    kill_process(relay_of(&peer), Signal::CONT).unwrap();
+    let answer = peer.receive();
+    let status = &answer["result"]["structuredContent"]["selectedValue"];
+    assert_eq!(status, &json!("yes"), "{answer}");
+    for id in 2..4 {
+        let listed = list(&mut peer, id);
+        assert!(listed.get("earlier_answers").is_none(), "{listed}");
+    }
+}
+
+#[test]
+fn an_answer_that_did_not_arrive_because_the_client_gave_up_comes_with_its_next_call() {
+    let hub = Hub::with("undo_milliseconds = 0\nwait_seconds = 1");
+    let mut peer = client(&hub);
+    send(&mut peer, 1, "triggerPopup", example("Deploy"));
+    let question = Person::waits_for(&hub.home, "Deploy");
+    assert_eq!(peer.receive()["result"]["structuredContent"]["status"], json!("pending"));
+    hub.person().choose(&question, "yes");
+    assert_eq!(list(&mut peer, 2)["earlier_answers"][0]["selectedValue"], json!("yes"));
+    assert!(list(&mut peer, 3).get("earlier_answers").is_none(), "it is given once");
+}
