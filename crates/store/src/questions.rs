@@ -32,8 +32,8 @@ mod views;
 pub use audit::{append_event, events};
 pub use decide::{Decision, decide, end_abandoned, make_final, undo, withdraw};
 pub use deliveries::{
-    WaitingAsker, abandon, adopt, asked_by, askers, disconnect_all, due_events, is_asker, mark_delivered, mark_sent,
-    mark_silent, mark_waiting, questions_of_session, session_closed, session_resumed, start_lease,
+    WaitingAsker, abandon, adopt, asked_by, askers, disconnect_all, due_events, is_asker, mark_delivered,
+    mark_sent, mark_silent, mark_waiting, questions_of_session, session_closed, session_resumed, start_lease,
     undelivered,
 };
 pub use due::{due_now, next_due};
