@@ -6,6 +6,7 @@ mod contract;
 mod delivery;
 mod disconnects;
 mod faults;
+mod http_streams;
 mod identity;
 mod links;
 mod notifications;

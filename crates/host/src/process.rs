@@ -30,7 +30,7 @@ pub use reexec::{run_self, spawn_detached_self};
 pub use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts};
 pub use run_handle::{Canceller, Running, start, start_known, start_live};
 pub use supervisor::{enter, read_command, supervise};
-pub use tcp_peer::peer_below;
+pub use tcp_peer::{peer_below, unacknowledged_bytes};
 pub use tied_child::{become_child, spawn_tied};
 
 /// The environment variable of every process of a run.

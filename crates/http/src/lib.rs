@@ -7,6 +7,7 @@
 mod auth;
 mod body;
 mod catch_panic;
+mod delivery;
 mod host_guard;
 mod listener;
 mod mcp_endpoint;
@@ -183,7 +184,12 @@ async fn serve_these(app: Arc<App>, listener: BoundListener, servers: &[(&str, m
         let handlers = app.clone();
         let factory = move |context: HandlerContext| {
             let client = mcp::ClientContext::new(handlers.clone(), server, context.connected);
-            let handler = mcp::Handler::new(client.over_http(context.link, context.client));
+            let handler = mcp::Handler::new(client.over_http(
+                context.link,
+                context.client,
+                context.token,
+                context.deliveries,
+            ));
             match context.subscriber {
                 Some(state) => handler.for_subscription(state),
                 None => handler,

@@ -39,6 +39,7 @@ use adjutant_base::config::toolsets::Toolset;
 use adjutant_host::recorder::Tape;
 use adjutant_mcp as mcp;
 use adjutant_mcp::assistant::http_wrapping::wrap;
+use adjutant_mcp::deliveries::Deliveries;
 use adjutant_mcp::error::{self, Refusal};
 use adjutant_mcp::protocol_version::Revision;
 use adjutant_mcp::subscriptions::SubscriberState;
@@ -71,6 +72,8 @@ pub(crate) struct HandlerContext {
     pub client: Option<String>,
     /// The name of the agent's token; empty for the hub's own.
     pub token: String,
+    /// Outcomes of questions that are on their way to the client.
+    pub deliveries: Arc<Deliveries>,
     /// Of the subscription that is asked for.
     pub subscriber: Option<Arc<SubscriberState>>,
 }
@@ -88,6 +91,7 @@ impl HandlerContext {
             link: extensions.get().cloned(),
             client: address.and_then(|Query(address)| address.client),
             token: token_name(extensions).to_owned(),
+            deliveries: Arc::default(),
             subscriber: None,
         }
     }
@@ -215,7 +219,7 @@ impl<H: ServerHandler> Endpoint<H> {
             typed => typed,
         };
         match message {
-            Ok(Some(message)) => self.message(parts, message, session.as_deref()).await,
+            Ok(Some(message)) => self.message(parts, message, session.as_ref()).await,
             Ok(None) => accepted(),
             Err(refusal) => self.refused(&parts, session.as_deref(), refusal),
         }
@@ -264,7 +268,7 @@ impl<H: ServerHandler> Endpoint<H> {
         &self,
         mut parts: request::Parts,
         message: ClientJsonRpcMessage,
-        session: Option<&Session>,
+        session: Option<&Arc<Session>>,
     ) -> Response<Body> {
         let (id, initialize) = match &message {
             JsonRpcMessage::Request(request) => {
@@ -291,7 +295,10 @@ impl<H: ServerHandler> Endpoint<H> {
                     parts.headers.insert(ACCEPT, BOTH_KINDS);
                 }
                 match rewritten(parts, &message) {
-                    Some(request) => self.dispatch_once(request, None).await,
+                    Some(request) => {
+                        let (response, delivery) = self.dispatch_once(request, None).await;
+                        return delivery.follow(responses::readable(response, id).await);
+                    }
                     None => responses::internal(id.clone()),
                 }
             }
@@ -310,11 +317,11 @@ impl<H: ServerHandler> Endpoint<H> {
             let connected = self.shared.app.clients.register(ConnectionKind::HttpSession, self.name, None);
             let asks_as = self.shared.app.session_of(connected.id);
             let context = HandlerContext::new(Arc::new(connected), &parts.uri, &parts.extensions);
-            let token = context.token.clone();
+            let (token, deliveries) = (context.token.clone(), context.deliveries.clone());
             let response = CALLER.scope(context, self.sessions(parts, message)).await;
             // A new session has no token yet.
             if let Named::Session(session) = self.session(response.headers(), "") {
-                session.opened_by(self.shared.app.questions.clone(), asks_as, token);
+                session.opened_by(self.shared.app.questions.clone(), asks_as, token, deliveries);
             }
             response
         };
@@ -339,12 +346,20 @@ impl<H: ServerHandler> Endpoint<H> {
         if parts.method == Method::GET && any_kind(&parts.headers) {
             parts.headers.insert(ACCEPT, BOTH_KINDS);
         }
-        if matches!(self.session(&parts.headers, token_name(&parts.extensions)), Named::Gone) {
-            return responses::no_session(None);
-        }
+        let delivery = match self.session(&parts.headers, token_name(&parts.extensions)) {
+            Named::Session(session) if parts.method == Method::GET => {
+                let event = parts.headers.get("last-event-id").and_then(|event| event.to_str().ok());
+                event.and_then(|event| session.redeliver(&parts.extensions, event))
+            }
+            Named::Session(_) | Named::Nothing => None,
+            Named::Gone => return responses::no_session(None),
+        };
         let request = request::Request::from_parts(parts, Full::new(Bytes::new()));
-        let response = self.sessions.handle(request).await.map(Body::new);
-        responses::readable(response, None).await
+        let response = responses::readable(self.sessions.handle(request).await.map(Body::new), None).await;
+        match delivery {
+            Some(delivery) => delivery.follow(response),
+            None => response,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! counts what runs. [`Registry`] knows the sessions of all mounts, [`Sessions`] is one endpoint's view of it:
 //! a session is served by the endpoint that opened it and is unknown to the others.
 
+mod responses;
 mod transport;
 
 use std::cell::Cell;
@@ -11,7 +12,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures::{Stream, StreamExt};
+use axum::http::Extensions;
+use futures::future::ready;
+use futures::{Stream, StreamExt, stream};
 use rmcp::model::{ClientJsonRpcMessage, Implementation, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::{
@@ -21,12 +24,15 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use crate::delivery::Delivery;
 use crate::stateless_clients::Callers;
 use crate::streams::Streams;
 use adjutant_host::recorder::Tape;
 use adjutant_mcp::ToolsetSelection;
+use adjutant_mcp::deliveries::Deliveries;
 use adjutant_mcp::protocol_version::Revision;
 use adjutant_questions::Questions;
+use responses::Responses;
 use transport::Wire;
 
 /// Requests in flight in one session; as on a stream.
@@ -55,6 +61,7 @@ pub(crate) struct Session {
     endpoint: &'static str,
     state: Mutex<Use>,
     opened_by: OnceLock<Opener>,
+    responses: Mutex<Responses>,
     /// Takes what its client says and is told, from the handshake on.
     pub tape: OnceLock<Tape>,
 }
@@ -67,6 +74,7 @@ struct Opener {
     asks_as: String,
     /// The name of the token; requests with another one do not find the session.
     token: String,
+    deliveries: Arc<Deliveries>,
 }
 
 /// A session that can be found.
@@ -106,14 +114,27 @@ pub(crate) enum Denied {
 impl Session {
     fn new(id: SessionId, endpoint: &'static str) -> Self {
         let state = Use { in_flight: HashMap::new(), streams: 0, last: Instant::now(), revision: None };
-        Self { id, endpoint, state: Mutex::new(state), opened_by: OnceLock::new(), tape: OnceLock::new() }
+        Self {
+            id,
+            endpoint,
+            state: Mutex::new(state),
+            opened_by: OnceLock::new(),
+            responses: Mutex::default(),
+            tape: OnceLock::new(),
+        }
     }
 
-    /// Sets who opened the session: the name under which it asks, so that its end is recorded with its questions, and
-    /// the name of its token.
-    pub(crate) fn opened_by(&self, questions: Arc<Questions>, asks_as: String, token: String) {
+    /// Sets what is known of the session's opener: the name under which it asks, so that its end is recorded with its
+    /// questions, the name of its token, and the outcomes that are on their way to it.
+    pub(crate) fn opened_by(
+        &self,
+        questions: Arc<Questions>,
+        asks_as: String,
+        token: String,
+        deliveries: Arc<Deliveries>,
+    ) {
         // A session is opened once.
-        let _ = self.opened_by.set(Opener { questions, asks_as, token });
+        let _ = self.opened_by.set(Opener { questions, asks_as, token, deliveries });
     }
 
     /// Returns the name of the token that opened the session; empty for the hub's own.
@@ -125,6 +146,66 @@ impl Session {
         if let Some(opener) = self.opened_by.get() {
             opener.questions.session_closed(&opener.asks_as).await;
         }
+    }
+
+    /// Begins the delivery of the response to a request.
+    pub(crate) fn deliver(self: &Arc<Self>, extensions: &Extensions, id: &RequestId) -> Delivery {
+        self.responses().open(id);
+        self.follow(extensions, id.clone())
+    }
+
+    /// Begins the delivery of the response on a stream that is resumed after `event`.
+    pub(crate) fn redeliver(self: &Arc<Self>, extensions: &Extensions, event: &str) -> Option<Delivery> {
+        let (id, outcomes) = self.responses().resume(event)?;
+        if let Some(opener) = self.opened_by.get() {
+            for (asker, ticket) in outcomes {
+                opener.deliveries.attach(id.clone(), opener.questions.claim_delivery(&asker, &ticket));
+            }
+        }
+        Some(self.follow(extensions, id))
+    }
+
+    fn follow(self: &Arc<Self>, extensions: &Extensions, id: RequestId) -> Delivery {
+        let claims = {
+            let session = self.clone();
+            move |id: &RequestId| session.deliveries().map_or_else(Vec::new, |all| all.take(id))
+        };
+        let (session, asked) = (self.clone(), id.clone());
+        let has_outcome = move || session.deliveries().is_some_and(|all| all.has(&asked));
+        let (session, asked, received) = (self.clone(), id.clone(), claims.clone());
+        let received = async move {
+            session.responses().receive(&asked);
+            for claim in received(&asked) {
+                claim.confirm().await;
+            }
+        };
+        let session = self.clone();
+        Delivery::new(extensions, has_outcome, received, move || {
+            session.responses().lose(&id);
+            drop(claims(&id));
+        })
+    }
+
+    fn deliveries(&self) -> Option<&Deliveries> {
+        self.opened_by.get().map(|opener| &*opener.deliveries)
+    }
+
+    /// Notes the stream of a request by the id of its first event.
+    pub(crate) fn number_stream(&self, event: &str, id: &RequestId) {
+        self.responses().number(event, id);
+    }
+
+    /// Notes that a response passes. What nobody reads is not delivered.
+    fn pass(&self, id: &RequestId, message: &ServerJsonRpcMessage) {
+        let Some(deliveries) = self.deliveries() else { return };
+        let claims = deliveries.take(id);
+        if self.responses().pass(id, message, &claims) {
+            claims.into_iter().for_each(|claim| deliveries.attach(id.clone(), claim));
+        }
+    }
+
+    fn responses(&self) -> MutexGuard<'_, Responses> {
+        self.responses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Use> {
@@ -371,7 +452,14 @@ impl SessionManager for Sessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let session = self.session(id)?;
-        let stream = self.registry.inner.resume(id, last_event_id).await?;
+        let stream = match self.registry.inner.resume(id, last_event_id.clone()).await {
+            Ok(stream) => stream.left_stream(),
+            // The response has passed; it may be kept.
+            Err(error) => match session.responses().kept(&last_event_id) {
+                Some(event) => stream::once(ready(event)).right_stream(),
+                None => return Err(error),
+            },
+        };
         Ok(counted(stream, session, self.registry.stop.clone()))
     }
 }

@@ -8,6 +8,7 @@ use adjutant_agents as agents;
 
 use crate::agent_session::AgentSession;
 use crate::connection::Connection;
+use crate::deliveries::Deliveries;
 use crate::toolset::ToolsetSelection;
 use crate::url_elicitations::UrlElicitations;
 use adjutant_agents::{Origin, TcpConnection};
@@ -37,6 +38,10 @@ pub struct ClientContext {
     link: Option<Arc<TcpConnection>>,
     /// The label of a client over HTTP that distinguishes it from others with its name, if its address has one.
     label: Option<String>,
+    /// The name of the token of a client over HTTP; empty for the hub's own.
+    token: String,
+    /// Outcomes on their way to a client over HTTP.
+    deliveries: Option<Arc<Deliveries>>,
 }
 
 impl ClientContext {
@@ -54,12 +59,22 @@ impl ClientContext {
             origin: Arc::new(origin),
             link: None,
             label: None,
+            token: String::new(),
+            deliveries: None,
         }
     }
 
-    /// Adds the TCP connection of a client over HTTP, and the label by which its address distinguishes it from others
-    /// with its name.
-    pub fn over_http(mut self, link: Option<Arc<TcpConnection>>, label: Option<String>) -> Self {
+    /// Adds what is known of a client over HTTP: its TCP connection, the label by which its address distinguishes it from
+    /// others with its name, the name of its token, and the outcomes on their way to it.
+    pub fn over_http(
+        mut self,
+        link: Option<Arc<TcpConnection>>,
+        label: Option<String>,
+        token: String,
+        deliveries: Arc<Deliveries>,
+    ) -> Self {
+        self.token = token;
+        self.deliveries = Some(deliveries);
         self.link = link;
         self.label = label.map(|label| label.chars().take(MAX_CLIENT_LABEL).collect());
         self

@@ -1,6 +1,7 @@
 //! Outcomes of questions on their way over one connection: delivered once the client's side has the bytes.
 //!
 //! A relay acknowledges each outcome that it has written to its client. Without a relay, the write to the client counts.
+//! Over HTTP the interface takes the outcomes of each response, and confirms them when the client has acknowledged it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,21 +47,39 @@ impl Deliveries {
     }
 
     /// Adds an outcome to the response to a request that is in flight.
-    pub(crate) fn attach(&self, id: RequestId, claim: DeliveryClaim) {
+    pub fn attach(&self, id: RequestId, claim: DeliveryClaim) {
         self.claims().unwritten.entry(id).or_default().push(claim);
+    }
+
+    /// Takes the outcomes out of the response to a request.
+    pub fn take(&self, id: &RequestId) -> Vec<DeliveryClaim> {
+        self.claims().unwritten.remove(id).unwrap_or_default()
+    }
+
+    /// Takes the outcomes out of all responses.
+    pub fn take_all(&self) -> Vec<DeliveryClaim> {
+        self.claims().unwritten.drain().flat_map(|(_, claims)| claims).collect()
+    }
+
+    /// Returns whether the response to a request holds an outcome.
+    pub fn has(&self, id: &RequestId) -> bool {
+        self.claims().unwritten.contains_key(id)
+    }
+
+    /// Returns whether no response holds an outcome.
+    pub fn is_empty(&self) -> bool {
+        self.claims().unwritten.is_empty()
     }
 
     /// Drops the outcomes in the response to a request: it is not written.
     pub(crate) fn release(&self, id: &RequestId) {
-        let released = self.claims().unwritten.remove(id);
-        drop(released);
+        drop(self.take(id));
     }
 
     /// Moves the outcomes in the response to a request, which is an answer of a batch, to those of the batch.
     pub(crate) fn batch(&self, id: &RequestId) {
-        let mut claims = self.claims();
-        let batched = claims.unwritten.remove(id).unwrap_or_default();
-        claims.batched.extend(batched);
+        let batched = self.take(id);
+        self.claims().batched.extend(batched);
     }
 
     /// Notes that the response to a request, or the batch without one, was put into the output as line `line`. Returns

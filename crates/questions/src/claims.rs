@@ -43,6 +43,11 @@ impl Questions {
 }
 
 impl DeliveryClaim {
+    /// Returns the key of the asker.
+    pub fn asker(&self) -> &str {
+        &self.asker
+    }
+
     /// Returns the ticket of the question.
     pub fn ticket(&self) -> &Ticket {
         &self.ticket

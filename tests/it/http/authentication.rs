@@ -1,9 +1,11 @@
 //! Who may come in: the guard, the limits, the token and the login.
 
 use std::io::Write;
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
+use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -283,6 +285,44 @@ fn a_link_logs_one_browser_in_once() {
 }
 
 #[test]
+fn a_header_that_decides_the_protocol_version_comes_once() {
+    let hub = Hub::open("");
+    let version = ("mcp-protocol-version", "2025-06-18");
+    assert_eq!(post(&hub, &[version]).status, 200);
+    for other in ["2025-06-18", "2026-07-28", "2024-11-05"] {
+        let twice = post(&hub, &[version, ("mcp-protocol-version", other)]);
+        assert_eq!(twice.status, 400, "{twice:?}");
+        assert_eq!(twice.message()["error"]["code"], -32600);
+    }
+}
+
+#[test]
+fn slow_connections_keep_nobody_out() {
+    let mut files = getrlimit(Resource::Nofile);
+    files.current = files.maximum.map_or(Some(4096), |maximum| Some(maximum.min(4096)));
+    setrlimit(Resource::Nofile, files).unwrap();
+    let hub = Hub::locked();
+    let right = format!("Bearer {}", hub.token());
+    let slow: Vec<_> = (0..2000)
+        .map(|_| {
+            let mut slow = TcpStream::connect(hub.address).unwrap();
+            let _ = slow.write_all(b"POST /mcp HTTP/1.1\r\nhost: loc");
+            slow
+        })
+        .collect();
+    for _ in 0..20 {
+        assert_eq!(post(&hub, &[("authorization", &right)]).status, 200);
+    }
+    // With them a thousand event streams are served, each with its head and its first event.
+    let cookie = hub.log_in();
+    let headers = [("cookie", cookie.as_str()), ("accept", "text/event-stream")];
+    let streams: Vec<_> = (0..1000).map(|_| hub.stream("GET", "/events", &headers, "")).collect();
+    assert!(streams.iter().all(|stream| stream.status == 200));
+    assert_eq!(post(&hub, &[("authorization", &right)]).status, 200);
+    drop(slow);
+}
+
+#[test]
 fn a_login_cannot_be_made_from_the_token() {
     let hub = Hub::locked();
     let cookie = hub.log_in();
@@ -394,6 +434,7 @@ fn an_agents_own_token_asks_until_it_is_revoked() {
     assert_eq!(post(&hub, &[("authorization", &one)]).status, 401);
     assert_eq!(post(&hub, &[("authorization", &two)]).status, 200);
     let pending = Person::pending(&hub.home);
+    assert_eq!(pending.len(), 2, "each token asked a question: {pending:?}");
     for question in &pending {
         Person::enter(&hub.home).act(json!({"dismiss": {"ticket": question["ticket"]}}));
     }

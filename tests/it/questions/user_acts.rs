@@ -149,6 +149,43 @@ fn head(stream: &mut impl BufRead) -> String {
 pub(super) struct Events(BufReader<std::net::TcpStream>);
 
 impl Events {
+    /// The id of the first event, which may have no message.
+    pub(super) fn id(&mut self) -> String {
+        loop {
+            let mut line = String::new();
+            assert!(self.0.read_line(&mut line).unwrap() > 0, "the stream ended");
+            if let Some(id) = line.trim_end().strip_prefix("id: ") {
+                return id.to_owned();
+            }
+        }
+    }
+
+    /// The next event whose message is a response; `None` at the end of the stream.
+    pub(super) fn next_response(&mut self) -> Option<(String, Value)> {
+        let mut id = String::new();
+        loop {
+            let mut line = String::new();
+            if self.0.read_line(&mut line).unwrap() == 0 {
+                return None;
+            }
+            match line.trim_end().split_once(": ") {
+                Some(("id", value)) => value.clone_into(&mut id),
+                Some(("data", value)) => {
+                    let message: Value = serde_json::from_str(value).unwrap();
+                    if message.get("method").is_none() {
+                        return Some((id, message));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads on to the end of the stream.
+    pub(super) fn ended(&mut self) {
+        std::io::Read::read_to_string(&mut self.0, &mut String::new()).unwrap();
+    }
+
     /// The next event's id and its message.
     pub(super) fn next(&mut self) -> (String, Value) {
         let (mut id, mut data) = (String::new(), None);

@@ -24,16 +24,46 @@ pub fn peer_below(roots: &[u32], local: SocketAddr, remote: SocketAddr) -> Optio
     u32::try_from(holder.as_raw_nonzero().get()).ok()
 }
 
+/// Returns how many bytes that were sent from `local`, which is ours, the other end `remote` has not acknowledged.
+/// `None` when the connection was broken. A system that does not list its connections acknowledges everything.
+pub fn unacknowledged_bytes(local: SocketAddr, remote: SocketAddr) -> Option<u64> {
+    /// The state of an end that closed first, in order.
+    const TIME_WAIT: &str = "06";
+    let tables = tables();
+    if tables.is_empty() {
+        return Some(0);
+    }
+    let queue = |row: &[&str]| u64::from_str_radix(row.get(4)?.split_once(':')?.0, 16).ok();
+    if let Some(queue) = tables.iter().find_map(|table| find(table, local, remote, queue)) {
+        return Some(queue);
+    }
+    // Our end is closed. A reset leaves nothing at the other end either; another machine's end is not listed here.
+    let listed = remote.ip().to_canonical().is_loopback() || local.ip() == remote.ip();
+    let closed = |row: &[&str]| (*row.get(3)? == TIME_WAIT).then_some(());
+    let in_order = !listed || tables.iter().any(|table| find(table, remote, local, closed).is_some());
+    in_order.then_some(0)
+}
+
 /// Returns the number of the socket that is bound to `near` and connected to `far`.
 fn socket_of(near: SocketAddr, far: SocketAddr) -> Option<u64> {
+    tables().iter().find_map(|table| find(table, near, far, |row| row.get(9)?.parse().ok()))
+}
+
+/// Reads the kernel's tables of TCP connections.
+fn tables() -> Vec<String> {
+    ["/proc/net/tcp", "/proc/net/tcp6"]
+        .iter()
+        .filter_map(|table| std::fs::read_to_string(table).ok())
+        .collect()
+}
+
+/// Finds the row of the connection from `near` to `far`, and returns what `read` finds in its fields.
+fn find<T>(table: &str, near: SocketAddr, far: SocketAddr, read: impl Fn(&[&str]) -> Option<T>) -> Option<T> {
     let wanted = (plain(near), plain(far));
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
-    tables.into_iter().filter_map(|table| std::fs::read_to_string(table).ok()).find_map(|table| {
-        table.lines().skip(1).find_map(|line| {
-            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-            let ends = (address(fields.get(1)?)?, address(fields.get(2)?)?);
-            if ends == wanted { fields.get(9)?.parse().ok() } else { None }
-        })
+    table.lines().skip(1).find_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let ends = (address(fields.get(1)?)?, address(fields.get(2)?)?);
+        if ends == wanted { read(&fields) } else { None }
     })
 }
 
@@ -68,7 +98,10 @@ fn holds(pid: Pid, socket: &str) -> bool {
 mod tests {
     use std::net::{TcpListener, TcpStream};
 
-    use super::{address, holds, socket_of};
+    use std::io::{Read, Write};
+    use std::time::{Duration, Instant};
+
+    use super::{address, holds, socket_of, unacknowledged_bytes};
 
     #[test]
     fn a_connection_is_found_by_its_ends() {
@@ -81,6 +114,39 @@ mod tests {
             assert!(holds(own, &format!("socket:[{socket}]")), "{place}");
             drop(near);
         }
+    }
+
+    #[test]
+    fn bytes_are_acknowledged_or_the_connection_was_broken() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = listener.local_addr().unwrap();
+        let open = || {
+            let far = TcpStream::connect(local).unwrap();
+            let (near, remote) = listener.accept().unwrap();
+            (near, far, remote)
+        };
+        let becomes = |remote, wanted: Option<u64>| {
+            let end = Instant::now() + Duration::from_secs(10);
+            while unacknowledged_bytes(local, remote) != wanted {
+                assert!(Instant::now() < end, "{:?}", unacknowledged_bytes(local, remote));
+                std::thread::yield_now();
+            }
+        };
+        let (mut near, mut far, remote) = open();
+        near.write_all(b"answer").unwrap();
+        becomes(remote, Some(0));
+        // The other end reads everything and closes first.
+        far.read_exact(&mut [0; 6]).unwrap();
+        drop(far);
+        drop(near);
+        becomes(remote, Some(0));
+        // It closes with the answer unread: its kernel resets the connection.
+        let (mut near, far, remote) = open();
+        near.write_all(b"answer").unwrap();
+        becomes(remote, Some(0));
+        drop(far);
+        drop(near);
+        becomes(remote, None);
     }
 
     #[test]

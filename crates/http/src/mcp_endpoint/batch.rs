@@ -1,5 +1,7 @@
 //! Batches, a feature of revision 2025-03-26 only: split, served one by one, answered on one event stream.
 
+use std::sync::Arc;
+
 use axum::body::{Body, Bytes};
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use axum::http::{Response, StatusCode, request};
@@ -23,7 +25,7 @@ impl<H: ServerHandler> Endpoint<H> {
         &self,
         parts: &request::Parts,
         text: &str,
-        session: &Session,
+        session: &Arc<Session>,
     ) -> Response<Body> {
         let bad = |message: &str| responses::invalid(StatusCode::BAD_REQUEST, None, message);
         let members: Vec<&RawValue> = match serde_json::from_str(text) {
@@ -55,7 +57,12 @@ impl<H: ServerHandler> Endpoint<H> {
     }
 
     /// Serves one member; `None` where it needs no answer.
-    async fn member(&self, parts: &request::Parts, text: &str, session: &Session) -> Option<Response<Body>> {
+    async fn member(
+        &self,
+        parts: &request::Parts,
+        text: &str,
+        session: &Arc<Session>,
+    ) -> Option<Response<Body>> {
         let mut parts = parts.clone();
         parts.headers.insert(ACCEPT, BOTH_KINDS);
         let message = match transport::read(text) {

@@ -36,7 +36,7 @@ impl<H: ServerHandler> Endpoint<H> {
         &self,
         parts: request::Parts,
         message: ClientJsonRpcMessage,
-        session: &Session,
+        session: &Arc<Session>,
     ) -> Response<Body> {
         let id = match &message {
             JsonRpcMessage::Request(request) => Some(request.id.clone()),
@@ -62,7 +62,7 @@ impl<H: ServerHandler> Endpoint<H> {
         parts: request::Parts,
         mut message: ClientJsonRpcMessage,
         id: RequestId,
-        session: &Session,
+        session: &Arc<Session>,
     ) -> Response<Body> {
         if !(accepts(&parts.headers, "application/json") && accepts(&parts.headers, "text/event-stream")) {
             return responses::not_acceptable(Some(id));
@@ -71,6 +71,7 @@ impl<H: ServerHandler> Endpoint<H> {
             Ok(claim) => claim,
             Err(denied) => return responses::refuse(denied.status(), &denied.refusal(id.clone())),
         };
+        let delivery = session.deliver(&parts.extensions, &id);
         let timeout = if prefers_events(&parts.headers) { Duration::ZERO } else { JSON_ANSWER_TIMEOUT };
         if let JsonRpcMessage::Request(request) = &mut message {
             request.request.extensions_mut().insert(parts);
@@ -80,9 +81,16 @@ impl<H: ServerHandler> Endpoint<H> {
             return responses::no_session(Some(id));
         };
         claim.handed_over();
+        let mut stream = stream.boxed();
+        // The first event only names the stream; it is there already.
+        let first = stream.next().await;
+        if let Some(event) = first.as_ref().and_then(|first| first.event_id.as_deref()) {
+            session.number_stream(event, &id);
+        }
+        let stream = stream::iter(first).chain(stream);
         let stream =
             if session.tells_cancelled() { or_cancelled(stream, id).boxed() } else { stream.boxed() };
-        self.answered(stream, timeout).await
+        delivery.follow(self.answered(stream, timeout).await)
     }
 
     async fn answered(

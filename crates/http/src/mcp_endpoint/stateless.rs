@@ -17,6 +17,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{CALLER, Endpoint, FIRST_REVISION, HandlerContext, REVISION, refused};
+use crate::delivery::Delivery;
 use crate::responses;
 use adjutant_mcp as mcp;
 use adjutant_mcp::error::{self, Refusal};
@@ -90,7 +91,17 @@ impl<H: ServerHandler> Endpoint<H> {
         asked: StatelessRequest<'_>,
     ) -> Response<Body> {
         let request = request::Request::from_parts(parts, Full::new(Bytes::copy_from_slice(text.as_bytes())));
-        let response = self.dispatch_once(request, Some(&asked)).await;
+        let (response, delivery) = self.dispatch_once(request, Some(&asked)).await;
+        delivery.follow(self.finish(response, text, asked).await)
+    }
+
+    /// Returns the response to a stateless request in the form that its client gets.
+    async fn finish(
+        &self,
+        response: Response<Body>,
+        text: &str,
+        asked: StatelessRequest<'_>,
+    ) -> Response<Body> {
         match response.status() {
             status @ (StatusCode::NOT_FOUND | StatusCode::UNSUPPORTED_MEDIA_TYPE) => {
                 if let Err(refusal) = transport::read(text) {
@@ -126,12 +137,13 @@ impl<H: ServerHandler> Endpoint<H> {
         }
     }
 
-    /// Hands a request, which `asked` says more of where it names its own revision, to a handler of its own.
+    /// Hands a request, which `asked` says more of where it names its own revision, to a handler of its own. Returns the
+    /// response with its delivery.
     pub(super) async fn dispatch_once(
         &self,
         request: request::Request<Full<Bytes>>,
         asked: Option<&StatelessRequest<'_>>,
-    ) -> Response<Body> {
+    ) -> (Response<Body>, Delivery) {
         let meta = asked.map(|asked| &asked.meta);
         let client = meta.and_then(|meta| meta.client.as_ref());
         let (name, version) = client.map_or(("", ""), |client| (&client.name, &client.version));
@@ -145,6 +157,18 @@ impl<H: ServerHandler> Endpoint<H> {
             let client = mcp::ClientContext::new(self.shared.app.clone(), server, context.connected.clone());
             context.subscriber = Some(Arc::new(SubscriberState::begin(&client, filter).await));
         }
-        CALLER.scope(context, self.stateless.handle(request)).await.map(Body::new)
+        // The handler is this request's own, so all that it gives out is in this response.
+        let (pending, received, lost) =
+            (context.deliveries.clone(), context.deliveries.clone(), context.deliveries.clone());
+        let received = async move {
+            for claim in received.take_all() {
+                claim.confirm().await;
+            }
+        };
+        let has_outcome = move || !pending.is_empty();
+        let delivery =
+            Delivery::new(request.extensions(), has_outcome, received, move || drop(lost.take_all()));
+        let response = CALLER.scope(context, self.stateless.handle(request)).await.map(Body::new);
+        (response, delivery)
     }
 }

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -21,12 +22,14 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{REVISION, SESSION_ID, Shared, accepts, any_kind, token_name};
+use crate::delivery::{Delivery, is_acknowledged};
 use crate::responses;
 use crate::streams::{Streams, session_of};
+use adjutant_agents::TcpConnection;
 use adjutant_mcp::error::Refusal;
 use adjutant_mcp::transport::envelope::Envelope;
 use adjutant_mcp::trigger_popup::{METHOD, read, refused, response};
-use adjutant_questions::{Asker, Delivery, Error, Questions, Route};
+use adjutant_questions::{Asker, Delivery as Delivered, Error, Questions, Route};
 
 /// Longest wait that a caller may ask for.
 const MAX_WAIT: Duration = Duration::from_hours(1);
@@ -37,21 +40,21 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Maximum number of characters of a caller's name.
 const MAX_NAME_CHARS: usize = 200;
 
-/// A POST that waits; when it is gone its answer goes to the stream.
-struct Waiting<'a> {
-    streams: &'a Streams,
-    questions: &'a Questions,
+/// A POST that waits; when it has gone its answer goes to the stream.
+struct Waiting {
+    streams: Arc<Streams>,
+    questions: Arc<Questions>,
     route: Route,
 }
 
-impl<'a> Waiting<'a> {
-    fn new(streams: &'a Streams, questions: &'a Questions, route: Route) -> Self {
-        streams.waiting().insert(route.clone());
-        Self { streams, questions, route }
+impl Waiting {
+    fn new(shared: &Shared, route: Route) -> Self {
+        shared.streams.waiting().insert(route.clone());
+        Self { streams: shared.streams.clone(), questions: shared.app.questions.clone(), route }
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiting {
     fn drop(&mut self) {
         self.streams.waiting().remove(&self.route);
         self.questions.notify_stream(&self.route.stream);
@@ -88,7 +91,7 @@ pub(super) async fn post(
         route: route.clone(),
     };
     let timeout = preference(&parts.headers);
-    let waiting = timeout.map(|_| Waiting::new(&shared.streams, questions, route.clone()));
+    let waiting = timeout.map(|_| Waiting::new(shared, route.clone()));
     let ticket = match questions.ask(asker.clone(), draft).await {
         Ok(entered) => entered.ticket,
         Err(Error::Store(source)) => {
@@ -104,8 +107,14 @@ pub(super) async fn post(
             state = questions.wait(&ticket, left) => state.is_ok_and(|state| state.outcome().is_some()),
             () = shared.give_up.cancelled() => false,
         };
-        if decided && let Some(response) = own(questions, &route).await {
-            return responses::json(StatusCode::OK, &response);
+        if decided && let Some((event, response)) = own(questions, &route).await {
+            let questions = questions.clone();
+            let received = async move {
+                questions.mark_sent(&stream, event).await;
+                drop(waiting);
+            };
+            let response = responses::json(StatusCode::OK, &response);
+            return Delivery::new(&parts.extensions, || true, received, || {}).follow(response);
         }
     }
     drop(waiting);
@@ -119,12 +128,11 @@ pub(super) async fn post(
     responses::json(StatusCode::ACCEPTED, &queued)
 }
 
-/// The response of a request that is decided, noted as sent.
-async fn own(questions: &Questions, route: &Route) -> Option<Value> {
+/// Returns the response of a request that is decided, with the number of its event.
+async fn own(questions: &Questions, route: &Route) -> Option<(i64, Value)> {
     let due = questions.stream_deliveries(&route.stream, None).await.ok()?;
     let delivery = due.into_iter().find(|delivery| delivery.request == route.request)?;
-    questions.mark_sent(&route.stream, delivery.event).await;
-    Some(response(&delivery.request, &delivery.question))
+    Some((delivery.event, response(&delivery.request, &delivery.question)))
 }
 
 /// Whether a GET opens the stream of a caller without a session: one that asks for events, or for whatever there is,
@@ -144,9 +152,10 @@ struct Open {
     replaced: CancellationToken,
     /// The last event that the caller says it has, until the first look.
     after: Option<i64>,
-    due: VecDeque<Delivery>,
-    /// The event that was given to the connection last.
-    given: Option<i64>,
+    due: VecDeque<Delivered>,
+    connection: Option<Arc<TcpConnection>>,
+    /// Events that were given to the connection, and that the caller may not have.
+    given: Vec<i64>,
 }
 
 impl Drop for Open {
@@ -173,7 +182,8 @@ pub(super) async fn get(shared: &Shared, parts: &request::Parts) -> Response<Bod
         stream,
         after,
         due: VecDeque::new(),
-        given: None,
+        connection: parts.extensions.get().cloned(),
+        given: Vec::new(),
     };
     // Once it is open, so that no look finds it closed and gone.
     shared.app.questions.session_resumed(&session_of(&open.stream)).await;
@@ -190,13 +200,9 @@ impl Open {
     /// Waits for the next event; `None` ends the stream.
     async fn next(&mut self) -> Option<Event> {
         let questions = self.shared.app.questions.clone();
-        // Asking for the next one means that the connection took the last.
-        if let Some(event) = self.given.take() {
-            questions.mark_sent(&self.stream, event).await;
-        }
         loop {
             if let Some(delivery) = self.due.pop_front() {
-                self.given = Some(delivery.event);
+                self.given.push(delivery.event);
                 let data = response(&delivery.request, &delivery.question).to_string();
                 return Some(Event::default().id(delivery.event.to_string()).data(data));
             }
@@ -205,10 +211,12 @@ impl Open {
                 Ok(due) => {
                     let waiting = self.shared.streams.waiting();
                     let stream = &self.stream;
-                    let taken = |delivery: &Delivery| {
+                    let taken = |delivery: &Delivered| {
                         waiting.contains(&Route { stream: stream.clone(), request: delivery.request.clone() })
                     };
-                    self.due.extend(due.into_iter().filter(|delivery| !taken(delivery)));
+                    let fresh =
+                        |delivery: &Delivered| !taken(delivery) && !self.given.contains(&delivery.event);
+                    self.due.extend(due.into_iter().filter(fresh));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a stream's events cannot be read");
@@ -220,6 +228,14 @@ impl Open {
             }
             tokio::select! {
                 changed = self.changes.changed() => changed.ok()?,
+                acknowledged = is_acknowledged(self.connection.as_deref()), if !self.given.is_empty() => {
+                    if !acknowledged {
+                        return None;
+                    }
+                    for event in std::mem::take(&mut self.given) {
+                        questions.mark_sent(&self.stream, event).await;
+                    }
+                }
                 () = tokio::time::sleep(HEARTBEAT) => {}
                 () = self.replaced.cancelled() => return None,
                 () = self.shared.app.shutdown.cancelled() => return None,

@@ -61,6 +61,7 @@ impl Wire {
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
         let Some(id) = id else { return message };
+        self.session.pass(id, &message);
         let mut state = self.session.lock();
         state.last = Instant::now();
         let call = state.in_flight.remove(id);

@@ -19,7 +19,8 @@ impl ClientContext {
     }
 
     /// Returns the caller, as the connection knows it. A client is the same one after a reconnect if it has the same
-    /// name, the same kind of connection and the same folder; over HTTP, if its address says the same of it. A client
+    /// name, the same kind of connection and the same folder; over HTTP, if it has the same token and its
+    /// address says the same of it. A client
     /// within a task belongs to that task.
     pub fn caller(&self) -> Caller {
         let connected = &self.connected;
@@ -27,6 +28,10 @@ impl ClientContext {
             ConnectionKind::Stdio => "stdio",
             ConnectionKind::Socket => "socket",
             ConnectionKind::Script => "script",
+            // The token is the client; the name of a token has no colon.
+            ConnectionKind::Http | ConnectionKind::HttpSession if !self.token.is_empty() => {
+                &format!("http/{}", self.token)
+            }
             ConnectionKind::Http | ConnectionKind::HttpSession => "http",
         };
         let scope = if self.session.folder.is_empty() {
@@ -91,8 +96,11 @@ impl ClientContext {
     pub(crate) async fn deliver_claimed(&self, call: &RequestContext<RoleServer>, claim: DeliveryClaim) {
         match &self.connection {
             Some(connection) => connection.deliver(&call.id, claim),
-            None if self.is_read(&call.ct) => claim.confirm().await,
-            None => {}
+            None if !self.is_read(&call.ct) => {}
+            None => match &self.deliveries {
+                Some(deliveries) => deliveries.attach(call.id.clone(), claim),
+                None => claim.confirm().await,
+            },
         }
     }
 

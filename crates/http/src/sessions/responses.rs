@@ -1,0 +1,107 @@
+//! Responses of a session, as far as its client may not have them.
+//!
+//! rmcp forgets a response once it has passed it on, also to a stream that broke. Such a response is kept here, so that
+//! the client gets it when it resumes the stream.
+
+use std::collections::{HashSet, VecDeque};
+
+use rmcp::model::{RequestId, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+
+use adjutant_questions::{DeliveryClaim, Ticket};
+
+/// Maximum number of responses that a session keeps, and of streams that it can resume.
+const MAX_KEPT: usize = 32;
+const MAX_STREAMS: usize = 512;
+
+/// The responses of one session.
+#[derive(Debug, Default)]
+pub(super) struct Responses {
+    /// Requests with a connection for their response.
+    open: HashSet<RequestId>,
+    /// The numbers of the requests' streams, which are part of the ids of their events.
+    streams: VecDeque<(String, RequestId)>,
+    kept: VecDeque<KeptResponse>,
+}
+
+/// A response that its client may not have.
+#[derive(Clone, Debug)]
+struct KeptResponse {
+    id: RequestId,
+    message: ServerJsonRpcMessage,
+    outcomes: Outcomes,
+}
+
+/// Outcomes of questions in a response: the keys of their askers, and their tickets.
+pub(crate) type Outcomes = Vec<(String, Ticket)>;
+
+impl Responses {
+    pub(super) fn open(&mut self, id: &RequestId) {
+        self.open.insert(id.clone());
+    }
+
+    /// Notes the stream of a request by the id of its first event.
+    pub(super) fn number(&mut self, event: &str, id: &RequestId) {
+        if let Some(number) = stream_number(event) {
+            if self.streams.len() >= MAX_STREAMS {
+                self.streams.pop_front();
+            }
+            self.streams.push_back((number.to_owned(), id.clone()));
+        }
+    }
+
+    /// Notes that a response passes, with the outcomes in it. Returns whether a connection is open for it.
+    pub(super) fn pass(
+        &mut self,
+        id: &RequestId,
+        message: &ServerJsonRpcMessage,
+        claims: &[DeliveryClaim],
+    ) -> bool {
+        let is_open = self.open.contains(id);
+        if !is_open || !claims.is_empty() {
+            if self.kept.len() >= MAX_KEPT {
+                self.kept.pop_front();
+            }
+            let outcomes = claims.iter().map(|claim| (claim.asker().to_owned(), claim.ticket().clone()));
+            let (message, outcomes) = (message.clone(), outcomes.collect());
+            self.kept.push_back(KeptResponse { id: id.clone(), message, outcomes });
+        }
+        is_open
+    }
+
+    /// Notes that the client has a response.
+    pub(super) fn receive(&mut self, id: &RequestId) {
+        self.open.remove(id);
+        self.streams.retain(|(_, other)| other != id);
+        self.kept.retain(|kept| kept.id != *id);
+    }
+
+    /// Notes that the connection for a response has ended without it.
+    pub(super) fn lose(&mut self, id: &RequestId) {
+        self.open.remove(id);
+    }
+
+    /// Returns the request whose stream is resumed after `event`, with the outcomes in its response if that has passed.
+    pub(super) fn resume(&mut self, event: &str) -> Option<(RequestId, Outcomes)> {
+        let number = stream_number(event)?;
+        let id = self.streams.iter().find(|(other, _)| other == number)?.1.clone();
+        self.open.insert(id.clone());
+        let outcomes = self.kept.iter().find(|kept| kept.id == id).map(|kept| kept.outcomes.clone());
+        Some((id, outcomes.unwrap_or_default()))
+    }
+
+    /// Returns the event with the response that has passed on the stream of `event`.
+    pub(super) fn kept(&self, event: &str) -> Option<ServerSseMessage> {
+        let (index, number) = event.split_once('/')?;
+        let (_, id) = self.streams.iter().find(|(other, _)| other == number)?;
+        let kept = self.kept.iter().find(|kept| kept.id == *id)?;
+        let mut message = ServerSseMessage::from_message(kept.message.clone());
+        message.event_id = Some(format!("{}/{number}", index.parse::<usize>().ok()?.saturating_add(1)));
+        Some(message)
+    }
+}
+
+/// Returns the number of the stream that an event's id names: the id is `INDEX/NUMBER`.
+fn stream_number(event: &str) -> Option<&str> {
+    event.split_once('/').map(|(_, number)| number)
+}

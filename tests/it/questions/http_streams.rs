@@ -1,0 +1,92 @@
+//! Event streams over HTTP that break: an answer is delivered once the client has it, and is found again until then.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::user_acts::{Hub, Person, example};
+use crate::support::DEADLINE;
+
+const BOTH: (&str, &str) = ("accept", "text/event-stream, application/json");
+
+/// A call of a tool in a session, which waits without a limit.
+fn call(id: i64, name: &str, arguments: Value) -> String {
+    let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": id}});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
+}
+
+/// Asks a question on a stream that breaks at once, and returns the id of the stream's first event.
+fn ask_and_break(hub: &Hub, session: &str, id: i64, title: &str) -> (String, Value) {
+    let mut stream = hub.stream(session, &call(id, "triggerPopup", example(title)));
+    let first = stream.id();
+    let question = Person::waits_for(&hub.home, title);
+    drop(stream);
+    (first, question)
+}
+
+/// The members that a session's next result has besides its own.
+fn next_result(hub: &Hub, session: &str, id: i64) -> Value {
+    let mut stream = hub.stream(session, &call(id, "list_prompts", json!({})));
+    loop {
+        let (_, message) = stream.next();
+        if message["id"] == json!(id) {
+            // The stream is read to its end, so that the result has arrived.
+            stream.ended();
+            return message["result"]["structuredContent"]["earlier_answers"].clone();
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_broke_is_resumed_with_the_answer_that_came_meanwhile() {
+    let hub = Hub::new();
+    for (id, answered_first) in [(1, true), (2, false)] {
+        let session = hub.session("2025-11-25", &json!({}));
+        let title = format!("Resumed {id}");
+        let (first, question) = ask_and_break(&hub, &session, id, &title);
+        if answered_first {
+            hub.person().choose(&question, "yes");
+        }
+        let headers = [("mcp-session-id", session.as_str()), ("last-event-id", first.as_str()), BOTH];
+        let end = Instant::now() + DEADLINE;
+        // The answer may still be on its way through the hub; then the stream ends without it.
+        let response = loop {
+            let mut resumed = hub.events("/mcp", &headers);
+            if !answered_first {
+                hub.person().choose(&question, "yes");
+            }
+            if let Some((_, message)) = resumed.next_response() {
+                break message;
+            }
+            assert!(Instant::now() < end, "the answer is never resumed");
+        };
+        assert_eq!(response["id"], json!(id), "{response}");
+        assert_eq!(response["result"]["structuredContent"]["selectedValue"], json!("yes"), "{response}");
+        assert_eq!(next_result(&hub, &session, 9), Value::Null, "it was delivered once");
+    }
+}
+
+#[test]
+fn an_answer_whose_stream_broke_is_in_the_sessions_next_result() {
+    let hub = Hub::new();
+    let session = hub.session("2025-11-25", &json!({}));
+    let other = hub.session("2025-11-25", &json!({}));
+    let (_, question) = ask_and_break(&hub, &session, 1, "Broken");
+    hub.person().choose(&question, "yes");
+    let end = Instant::now() + DEADLINE;
+    let mut id = 2;
+    let told = loop {
+        assert_eq!(next_result(&hub, &other, id), Value::Null, "the other session did not ask");
+        let told = next_result(&hub, &session, id);
+        if told != Value::Null {
+            break told;
+        }
+        assert!(Instant::now() < end, "the answer is never told");
+        id += 1;
+    };
+    assert_eq!((&told[0]["title"], &told[0]["selectedValue"]), (&json!("Broken"), &json!("yes")));
+    assert_eq!(next_result(&hub, &session, id + 1), Value::Null, "it was delivered once");
+    // A delivered outcome is never used again.
+    let _again = hub.stream(&session, &call(id + 2, "triggerPopup", example("Broken")));
+    assert_ne!(Person::waits_for(&hub.home, "Broken")["ticket"], question["ticket"]);
+}
