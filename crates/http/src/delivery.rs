@@ -20,7 +20,7 @@ const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The first pause before a look at the connection, and the longest: the last bytes may still be on their way to the
 /// socket, and the kernel delays acknowledgements by up to 40 ms.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(200));
+const PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(200));
 
 /// The delivery of a response. A response that was dropped before its end is lost.
 pub(crate) struct Delivery {

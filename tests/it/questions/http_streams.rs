@@ -56,6 +56,8 @@ fn a_stream_that_broke_is_resumed_with_the_answer_that_came_meanwhile() {
                 hub.person().choose(&question, "yes");
             }
             if let Some((_, message)) = resumed.next_response() {
+                // A client that closes before the end of the stream may not have had all of it.
+                resumed.ended();
                 break message;
             }
             assert!(Instant::now() < end, "the answer is never resumed");
