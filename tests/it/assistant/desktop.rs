@@ -88,7 +88,7 @@ fn a_service_that_refuses_is_asked_again_and_given_up_after_the_last_try() {
     let _hub = Hub::start_on(&home, &desktop);
     let dead = by(&home, "desktop", "dead");
     let why = dead["error"].as_str().unwrap();
-    assert!(why.starts_with("the notification service did not take it: "), "{why}");
+    assert!(why.starts_with("the notification service rejected it: "), "{why}");
     by(&home, "popup", "sent");
     assert_eq!(channels(&home), ["email", "desktop", "popup"]);
 }

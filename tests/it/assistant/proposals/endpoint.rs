@@ -194,11 +194,8 @@ fn a_server_that_fails_leaves_it_to_the_policy_and_is_asked_again_another_time()
     configure(&url, "key_file = 'model.key'\n");
     for (reply, said) in [
         (Reply::Refuse(500), "refuses with status 500"),
-        (Reply::Refuse(401), "refuses with status 401: it wants another key"),
-        (
-            Reply::Refuse(429),
-            "refuses with status 429: it was asked too often, or nothing is left to be spent",
-        ),
+        (Reply::Refuse(401), "refuses with status 401: it does not accept the key"),
+        (Reply::Refuse(429), "refuses with status 429: there were too many requests, or the budget is spent"),
         (Reply::Body("<html>".to_owned()), "answers with something else than a chat completion"),
         (Reply::Body("{\"choices\": []}".to_owned()), "answers with something else than a chat completion"),
     ] {
