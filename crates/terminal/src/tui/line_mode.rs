@@ -69,6 +69,8 @@ struct Session<'a> {
     current: bool,
     /// Lines that are not carried out yet, because the questions are not known or an act before them is open.
     waiting: VecDeque<String>,
+    /// Updates that came while an act was open; its own result is printed first.
+    updates: VecDeque<Update>,
     /// Lets the thread that reads lines send the next one.
     permits: SyncSender<()>,
     open_acts: usize,
@@ -108,6 +110,7 @@ pub fn run(
         availability: Availability::Here,
         current: false,
         waiting: VecDeque::new(),
+        updates: VecDeque::new(),
         permits,
         open_acts: 0,
         refused: false,
@@ -123,9 +126,10 @@ impl Session<'_> {
         }
         while let Ok(heard) = heard.recv() {
             match heard {
-                LineMessage::Hub(Message::Told(update)) => self.told(update)?,
+                LineMessage::Hub(Message::Told(update)) => self.updates.push_back(update),
                 LineMessage::Hub(Message::Done(act, done)) => self.done(&act, done)?,
                 LineMessage::Hub(Message::Hub(Ok(()))) => {
+                    self.updates.clear();
                     self.questions.clear();
                     self.current = false;
                 }
@@ -139,6 +143,11 @@ impl Session<'_> {
                 LineMessage::Hub(_) => {}
                 LineMessage::Line(line) => self.waiting.push_back(line),
                 LineMessage::End => self.over = true,
+            }
+            while self.open_acts == 0
+                && let Some(update) = self.updates.pop_front()
+            {
+                self.told(update)?;
             }
             // A line means what is true once the acts of the lines before it are done.
             while self.current
