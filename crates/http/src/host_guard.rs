@@ -1,7 +1,7 @@
 //! The guard of every route: rejects requests with a foreign `Host` or `Origin`.
 //!
 //! A page on another site can make a browser send requests to this listener: by DNS rebinding (then `Host` is the
-//! other site's name), or plainly across origins (then `Origin`, or `Sec-Fetch-Site`, tells). All three are
+//! other site's name), or plainly across origins (then `Origin` or `Sec-Fetch-Site` shows it). All three are
 //! compared as whole strings with what a browser or an MCP client writes for this very listener. Nothing is parsed,
 //! so a trailing dot, user information or a look-alike suffix can only fail to match. No CORS header is ever sent.
 
@@ -51,7 +51,7 @@ impl Names {
         Self { hosts, origins, console }
     }
 
-    /// Returns the origin under which a person reaches the console: the proxy's name where there is one.
+    /// Returns the origin under which the user reaches the console: the proxy's name where there is one.
     pub(crate) fn console(&self) -> &str {
         self.console.as_str()
     }

@@ -64,7 +64,7 @@ pub struct BoundListener {
     names: Names,
     authenticator: Option<auth::Authenticator>,
     proxied: bool,
-    /// Agents are not asked for the token; people log in all the same.
+    /// Agents need no token; the user logs in all the same.
     unauthenticated_agents: bool,
 }
 
@@ -119,7 +119,7 @@ impl BoundListener {
     }
 
     /// Lets agents on this machine in without the token, as the contract of the questions asks. The console still takes
-    /// a login: whoever asks must not be able to answer.
+    /// a login, because an asker must not be able to answer.
     pub fn allow_unauthenticated_agents(mut self) -> Self {
         self.unauthenticated_agents = self.address.ip().is_loopback();
         self

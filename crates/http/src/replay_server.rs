@@ -1,7 +1,7 @@
 //! A loopback server that replays a recording of HTTP: each request gets the response of the matching recorded request.
 //!
-//! Whoever knows the address may ask, as long as it is reached by its own name: what is played is as confidential as the
-//! recording, so the guard that stands before the hub's routes stands here.
+//! Every program that knows the address may ask, as long as it uses the listener's own name. What is played is as
+//! confidential as the recording, so the guard of the hub's routes is in front here too.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -30,7 +30,7 @@ const LONGEST: usize = 32 << 20;
 /// How long what is played may go on once the player is to stop.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// A player, and who waits for what it plays.
+/// A player, and the requests that wait for what it plays.
 struct Stage {
     player: Mutex<Cast>,
     names: Names,
@@ -40,7 +40,7 @@ struct Cast {
     player: Player,
     /// The answers that go on, by the number of the recorded request; what is sent there has a bound by the recording.
     open: HashMap<u64, UnboundedSender<Due>>,
-    /// Told of everything that came.
+    /// Called after each request.
     heard: Box<dyn Fn(&Player) + Send>,
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct Session {
     state: Mutex<Use>,
     opened_by: OnceLock<Opener>,
     responses: Mutex<Responses>,
-    /// Takes what its client says and is told, from the handshake on.
+    /// Takes what its client sends and receives, from the handshake on.
     pub tape: OnceLock<Tape>,
 }
 
@@ -241,13 +241,13 @@ impl Session {
         self.lock().revision
     }
 
-    /// Says whether a request that its client cancelled is answered all the same, as the assistant's contract has it.
+    /// Returns whether a request that its client cancelled is answered all the same, as the assistant's contract has it.
     pub(crate) fn tells_cancelled(&self) -> bool {
         ToolsetSelection::from_name(self.endpoint) == Some(ToolsetSelection::Assistant)
             && self.revision() == Some(Revision::V2024_11_05)
     }
 
-    /// Says whether the handshake agreed on the one revision that has batches.
+    /// Returns whether the handshake agreed on the one revision that has batches.
     pub(crate) fn takes_batches(&self) -> bool {
         self.revision() == Some(Revision::V2025_03_26)
     }

@@ -1,7 +1,7 @@
 //! Clients without a session: stateless requests, grouped into one row per client name and version.
 //!
 //! The console shows who is connected. A stateless client is, for that purpose, connected for a few minutes after
-//! each request; requests under the same name and version are one client, whoever sends them.
+//! each request; requests under the same name and version are one client, from any sender.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -97,7 +97,7 @@ pub(crate) fn head(start: &str, headers: &HeaderMap, session: fn(&str) -> String
     Head { start: start.to_owned(), headers: shown.collect() }
 }
 
-/// The name of a session in recordings: always the same one for it, and of no use to whoever reads it.
+/// The name of a session in recordings: always the same for one session, and of no use to a reader.
 fn alias(session: &str) -> String {
     format!("session-{}", &hex::sha256(session)[..8])
 }

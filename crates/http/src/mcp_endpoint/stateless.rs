@@ -55,7 +55,7 @@ pub(super) struct StatelessRequest<'a> {
     id: RequestId,
     method: String,
     meta: Meta<'a>,
-    /// What a subscription is to tell of.
+    /// The changes that a subscription asks for.
     listens: Option<SubscriptionFilter>,
 }
 
@@ -76,7 +76,7 @@ impl<'a> StatelessRequest<'a> {
             return None;
         }
         let listen = (method == "subscriptions/listen").then(|| serde_json::from_str::<Listen>(params.get()));
-        // One that cannot be read is refused by whoever reads all of it.
+        // A filter that cannot be read is rejected where the whole request is read.
         let listens = listen.and_then(Result::ok).map(|listen| listen.notifications);
         Some(Self { id: id.clone(), method: method.clone(), meta, listens })
     }
@@ -120,7 +120,7 @@ impl<H: ServerHandler> Endpoint<H> {
         responses::readable(response, Some(asked.id)).await
     }
 
-    /// Puts who answers into an answer for which rmcp's type has no room for it.
+    /// Adds the server's name to an answer whose rmcp type has no field for it.
     async fn signed(&self, response: Response<Body>) -> Response<Body> {
         let (parts, body) = response.into_parts();
         let Some(server) = mcp::ToolsetSelection::from_name(self.name) else {

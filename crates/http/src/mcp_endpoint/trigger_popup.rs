@@ -136,7 +136,7 @@ async fn own(questions: &Questions, route: &Route) -> Option<(i64, Value)> {
 }
 
 /// Whether a GET opens the stream of a caller without a session: one that asks for events, or for whatever there is,
-/// as most HTTP clients do unless they are told otherwise.
+/// as most HTTP clients do by default.
 pub(super) fn opens(parts: &request::Parts) -> bool {
     parts.method == Method::GET
         && !parts.headers.contains_key(SESSION_ID)
@@ -164,7 +164,7 @@ impl Drop for Open {
     }
 }
 
-/// Opens the stream of a caller, behind the event that it names as its last.
+/// Opens the stream of a caller, after the event that it names as its last.
 pub(super) async fn get(shared: &Shared, parts: &request::Parts) -> Response<Body> {
     let after = match parts.headers.get("last-event-id").map(|id| id.to_str().ok()?.parse::<i64>().ok()) {
         None => None,

@@ -16,7 +16,7 @@ use adjutant_mcp::protocol_version::{Revision, contract_initialize};
 
 type Inner = WorkerTransport<LocalSessionWorker>;
 
-/// rmcp's transport of one session, with its session's state beside it.
+/// rmcp's transport of one session, with the session's state.
 pub(crate) struct Wire {
     inner: Inner,
     session: Arc<Session>,
