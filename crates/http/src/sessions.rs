@@ -181,8 +181,9 @@ impl Session {
         };
         let session = self.clone();
         Delivery::new(extensions, has_outcome, received, move || {
-            session.responses().lose(&id);
-            drop(claims(&id));
+            if session.responses().lose(&id) {
+                drop(claims(&id));
+            }
         })
     }
 

@@ -3,7 +3,7 @@
 //! rmcp forgets a response once it has passed it on, also to a stream that broke. Such a response is kept here, so that
 //! the client gets it when it resumes the stream.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
@@ -17,8 +17,9 @@ const MAX_STREAMS: usize = 512;
 /// The responses of one session.
 #[derive(Debug, Default)]
 pub(super) struct Responses {
-    /// Requests with a connection for their response.
-    open: HashSet<RequestId>,
+    /// The connections that are open for the response to a request: a stream may be resumed before its old connection is
+    /// known to have ended.
+    open: HashMap<RequestId, usize>,
     /// The numbers of the requests' streams, which are part of the ids of their events.
     streams: VecDeque<(String, RequestId)>,
     kept: VecDeque<KeptResponse>,
@@ -37,7 +38,7 @@ pub(crate) type Outcomes = Vec<(String, Ticket)>;
 
 impl Responses {
     pub(super) fn open(&mut self, id: &RequestId) {
-        self.open.insert(id.clone());
+        *self.open.entry(id.clone()).or_default() += 1;
     }
 
     /// Notes the stream of a request by the id of its first event.
@@ -57,7 +58,7 @@ impl Responses {
         message: &ServerJsonRpcMessage,
         claims: &[DeliveryClaim],
     ) -> bool {
-        let is_open = self.open.contains(id);
+        let is_open = self.open.contains_key(id);
         if !is_open || !claims.is_empty() {
             if self.kept.len() >= MAX_KEPT {
                 self.kept.pop_front();
@@ -76,16 +77,21 @@ impl Responses {
         self.kept.retain(|kept| kept.id != *id);
     }
 
-    /// Notes that the connection for a response has ended without it.
-    pub(super) fn lose(&mut self, id: &RequestId) {
+    /// Notes that a connection for a response has ended without it. Returns whether no other is open for it.
+    pub(super) fn lose(&mut self, id: &RequestId) -> bool {
+        if let Some(open) = self.open.get_mut(id).filter(|open| **open > 1) {
+            *open -= 1;
+            return false;
+        }
         self.open.remove(id);
+        true
     }
 
     /// Returns the request whose stream is resumed after `event`, with the outcomes in its response if that has passed.
     pub(super) fn resume(&mut self, event: &str) -> Option<(RequestId, Outcomes)> {
         let number = stream_number(event)?;
         let id = self.streams.iter().find(|(other, _)| other == number)?.1.clone();
-        self.open.insert(id.clone());
+        self.open(&id);
         let outcomes = self.kept.iter().find(|kept| kept.id == id).map(|kept| kept.outcomes.clone());
         Some((id, outcomes.unwrap_or_default()))
     }
