@@ -1,5 +1,6 @@
 //! Codex sessions from the command line, with the real Codex of three versions and a scripted model.
 
+mod approvals;
 mod browser;
 mod clients;
 mod drop_in;

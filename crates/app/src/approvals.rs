@@ -102,6 +102,9 @@ impl App {
     ) -> Result<(), codex::Error> {
         let pending = self.codex.pending_approvals().into_iter().find(|pending| pending.id == approval);
         let approval = pending.ok_or_else(|| codex::Error::NotAsked(approval.to_owned()))?;
+        if !approval.permits(&decision) {
+            return Err(codex::Error::NotPermitted(approval.id));
+        }
         let answer = mapping::answer(&approval, &decision);
         self.decide_as_answered(&approval, decision, answer, channel).await
     }

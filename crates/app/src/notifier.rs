@@ -272,7 +272,9 @@ impl Phone {
     fn make_buttons(&mut self, question: &Question) -> Vec<Action> {
         let ticket = &question.ticket;
         let mut actions = Vec::new();
-        if !self.ntfy.takes_actions() || self.spent.contains(ticket) {
+        // A user who reads a part of an approval would allow the rest unread.
+        let is_hidden = !question.denials.is_empty() && !self.ntfy.shows_whole(&question.message);
+        if !self.ntfy.takes_actions() || self.spent.contains(ticket) || is_hidden {
             return actions;
         }
         for (at, (label, given)) in buttons(question).into_iter().enumerate() {

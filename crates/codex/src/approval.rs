@@ -1,7 +1,7 @@
 //! Approvals: what Codex asks of the user, and the decisions. The protocol's module encodes the answer.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::patch::FileChange;
 
@@ -17,11 +17,20 @@ pub struct Approval {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
     pub kind: ApprovalKind,
+    /// The folder in which the action happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// The model's reason, in its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The decisions that are possible besides a denial.
     pub choices: Vec<Decision>,
+    /// What [`Decision::ApproveForSession`] allows, in words; `None` if it is not a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_scope: Option<String>,
+    /// Members of the request that this version does not know, as they came: each may widen what is allowed.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub others: Map<String, Value>,
 }
 
 /// The action that the user may allow.
@@ -29,29 +38,44 @@ pub struct Approval {
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum ApprovalKind {
     Command {
-        /// The exact program and arguments; a single element if the protocol gives only a shell line.
+        /// The exact program and arguments, not empty; a single element if the protocol gives only a shell line.
         argv: Vec<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        cwd: Option<String>,
+    },
+    /// A connection to a host, which a command needs.
+    Network {
+        host: String,
+        protocol: String,
+        /// The command; may be empty.
+        argv: Vec<String>,
     },
     Patch {
         changes: Vec<FileChange>,
+        /// The folder below which everything may be written until the session ends.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grant_root: Option<String>,
     },
-    /// A form of an MCP server that the agent uses, or permission to call one of its tools.
+    /// A question of an MCP server that the agent uses: a form, an address to open, or a plain confirmation.
     Elicitation {
         server: String,
         message: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        url: Option<String>,
         schema: Value,
     },
+    /// A call of a tool of an MCP server.
+    ToolCall { server: String, tool: String, message: String, arguments: Value },
     /// Questions of the model.
-    Input {
-        questions: Vec<InputQuestion>,
-    },
+    Input { questions: Vec<InputQuestion> },
     /// A request that this version does not know. It can be shown and denied only.
-    Unknown {
-        method: String,
-        params: Value,
-    },
+    Unknown { method: String, params: Value },
+}
+
+/// A fact of an approval, for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detail {
+    pub label: &'static str,
+    /// As Codex sent it; may hold any character.
+    pub text: String,
 }
 
 /// A question of the model.
@@ -119,64 +143,198 @@ impl ResolvedApproval {
 
 /// Returns the result of an approval in words, for the user.
 pub fn outcome(decision: Option<&Decision>, by: Decider) -> String {
-    let what = match decision {
+    let result = match decision {
         Some(Decision::Approve) => "approved".to_owned(),
         Some(Decision::ApproveForSession) => "approved for this session".to_owned(),
         Some(Decision::Deny { note: Some(note) }) => format!("denied: {note}"),
         Some(Decision::Deny { note: None }) => "denied".to_owned(),
         Some(Decision::Abort) => "denied, and the turn stopped".to_owned(),
         Some(Decision::Content(_)) => "answered".to_owned(),
-        None => "taken back".to_owned(),
+        None => "withdrawn".to_owned(),
     };
-    let who = match by {
+    let decider = match by {
         Decider::Person => "by a user",
         Decider::Timeout => "when its time was over",
         Decider::Codex => "by Codex",
-        Decider::Nobody => "for nobody could be asked",
+        Decider::Nobody => "because nobody could be asked",
     };
-    format!("{what} ({who})")
+    format!("{result} ({decider})")
+}
+
+impl ApprovalKind {
+    /// Returns the decisions that are possible besides a denial, and what an approval for the session allows.
+    pub(super) fn choices(&self) -> (Vec<Decision>, Option<String>) {
+        let scope = match self {
+            Self::Command { .. } => "the same command in the same folder".to_owned(),
+            Self::Network { host, protocol, .. } => format!("every connection to {host} over {protocol}"),
+            Self::Patch { .. } => "every further change of these files".to_owned(),
+            Self::Elicitation { .. } if self.is_form() => return (Vec::new(), None),
+            Self::Elicitation { .. } | Self::ToolCall { .. } => return (vec![Decision::Approve], None),
+            Self::Input { .. } | Self::Unknown { .. } => return (Vec::new(), None),
+        };
+        let choices = vec![Decision::Approve, Decision::ApproveForSession];
+        (choices, Some(format!("{scope}, until this Codex session ends")))
+    }
+
+    /// Returns true if the answer is the content of a form, so that a plain yes does not answer it.
+    pub fn is_form(&self) -> bool {
+        match self {
+            Self::Elicitation { schema, .. } => {
+                schema["properties"].as_object().is_some_and(|fields| !fields.is_empty())
+            }
+            Self::Input { .. } => true,
+            Self::Command { .. }
+            | Self::Network { .. }
+            | Self::Patch { .. }
+            | Self::ToolCall { .. }
+            | Self::Unknown { .. } => false,
+        }
+    }
 }
 
 impl Approval {
-    /// Returns the command in shell syntax; an empty text for any other kind.
-    pub fn command_line(&self) -> String {
-        match &self.kind {
-            ApprovalKind::Command { argv, .. } => shown(argv),
-            ApprovalKind::Patch { .. }
-            | ApprovalKind::Elicitation { .. }
-            | ApprovalKind::Input { .. }
-            | ApprovalKind::Unknown { .. } => String::new(),
+    /// Returns true if this decision is possible.
+    pub fn permits(&self, decision: &Decision) -> bool {
+        match decision {
+            Decision::Approve | Decision::ApproveForSession => self.choices.contains(decision),
+            Decision::Deny { .. } | Decision::Abort => true,
+            Decision::Content(_) => self.kind.is_form(),
         }
+    }
+
+    /// Returns a title for the user.
+    pub fn title(&self) -> String {
+        match &self.kind {
+            ApprovalKind::Command { .. } => "Codex wants to run a command".to_owned(),
+            ApprovalKind::Network { .. } => "Codex wants to connect to a host".to_owned(),
+            ApprovalKind::Patch { .. } => "Codex wants to change files".to_owned(),
+            ApprovalKind::Elicitation { server, url: None, .. } => format!("`{server}` asks through Codex"),
+            ApprovalKind::Elicitation { server, .. } => format!("`{server}` wants you to open an address"),
+            ApprovalKind::ToolCall { server, .. } => format!("Codex wants to call a tool of `{server}`"),
+            ApprovalKind::Input { .. } => "Codex asks".to_owned(),
+            ApprovalKind::Unknown { .. } => "Codex asks something unknown".to_owned(),
+        }
+    }
+
+    /// Returns everything that an approval allows, except for the files of a patch.
+    pub fn details(&self) -> Vec<Detail> {
+        let mut details = Vec::new();
+        let mut add = |label, text: &str| details.push(Detail { label, text: text.to_owned() });
+        match &self.kind {
+            ApprovalKind::Command { argv } => {
+                add("command", &shell_line(argv));
+                if argv.len() > 1 {
+                    add("arguments", &Value::from(argv.as_slice()).to_string());
+                }
+            }
+            ApprovalKind::Network { host, protocol, argv } => {
+                add("host", host);
+                add("protocol", protocol);
+                if !argv.is_empty() {
+                    add("command", &shell_line(argv));
+                }
+            }
+            ApprovalKind::Patch { grant_root, .. } => {
+                if let Some(root) = grant_root {
+                    add("write access until this Codex session ends", root);
+                }
+            }
+            ApprovalKind::Elicitation { url, .. } => {
+                if let Some(url) = url {
+                    add("address", url);
+                }
+            }
+            ApprovalKind::ToolCall { server, tool, arguments, .. } => {
+                add("tool", &format!("{server}.{tool}"));
+                add("arguments", &format!("{arguments:#}"));
+            }
+            ApprovalKind::Input { .. } => {}
+            ApprovalKind::Unknown { method, params } => {
+                add("request", method);
+                add("content", &format!("{params:#}"));
+            }
+        }
+        if let Some(folder) = &self.folder {
+            add("folder", folder);
+        }
+        for (name, value) in &self.others {
+            add("also", &format!("{name}: {value:#}"));
+        }
+        if let Some(scope) = &self.session_scope {
+            add("for this session", scope);
+        }
+        details
+    }
+
+    /// Returns the words of the asker: they describe the action, and may be wrong.
+    pub fn words(&self) -> Vec<&str> {
+        let mut words = match &self.kind {
+            ApprovalKind::Elicitation { message, .. } | ApprovalKind::ToolCall { message, .. } => {
+                vec![message.as_str()]
+            }
+            ApprovalKind::Input { questions } => {
+                questions.iter().map(|question| question.text.as_str()).collect()
+            }
+            ApprovalKind::Command { .. }
+            | ApprovalKind::Network { .. }
+            | ApprovalKind::Patch { .. }
+            | ApprovalKind::Unknown { .. } => Vec::new(),
+        };
+        words.extend(self.reason.as_deref());
+        words
+    }
+
+    /// Returns the files of a patch.
+    pub fn changes(&self) -> &[FileChange] {
+        if let ApprovalKind::Patch { changes, .. } = &self.kind { changes } else { &[] }
     }
 
     /// Returns a summary of the request in one line.
     pub fn line(&self) -> String {
-        match &self.kind {
-            ApprovalKind::Command { argv, cwd } => {
-                let place = cwd.as_deref().map(|cwd| format!(" in {cwd}")).unwrap_or_default();
-                format!("run {}{place}", shown(argv))
+        let mut line = match &self.kind {
+            ApprovalKind::Command { argv } => format!("run {}", shell_line(argv)),
+            ApprovalKind::Network { host, protocol, argv } => {
+                format!("connect to {host} over {protocol} for {}", shell_line(argv))
             }
-            ApprovalKind::Patch { changes } => {
+            ApprovalKind::Patch { changes, grant_root } => {
                 let files: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
-                format!("change {}", if files.is_empty() { "files".to_owned() } else { files.join(", ") })
+                let root = grant_root.iter().map(|root| format!("; write below {root}"));
+                format!("change {}{}", files.join(", "), root.collect::<String>())
             }
-            ApprovalKind::Elicitation { server, message, .. } => format!("answer `{server}`: {message}"),
-            ApprovalKind::Input { questions } => {
-                questions.iter().map(|question| question.text.as_str()).collect::<Vec<_>>().join(" / ")
+            ApprovalKind::Elicitation { server, message, url: None, .. } => {
+                format!("answer `{server}`: {message}")
             }
-            ApprovalKind::Unknown { method, .. } => format!("`{method}`, which this adjutant does not know"),
+            ApprovalKind::Elicitation { server, message, url: Some(url), .. } => {
+                format!("open {url} for `{server}`: {message}")
+            }
+            ApprovalKind::ToolCall { server, tool, arguments, .. } => {
+                format!("call {server}.{tool} {arguments}")
+            }
+            ApprovalKind::Input { .. } => self.words().join(" / "),
+            ApprovalKind::Unknown { method, params } => {
+                format!("`{method}`, which this adjutant does not know: {params}")
+            }
+        };
+        if let (ApprovalKind::Command { .. } | ApprovalKind::Network { .. }, Some(folder)) =
+            (&self.kind, &self.folder)
+        {
+            line.push_str(&format!(" in {folder}"));
         }
+        for (name, value) in &self.others {
+            line.push_str(&format!(", {name}: {value}"));
+        }
+        line
     }
 }
 
 /// Quotes an argument list for a shell.
-pub(super) fn shown(argv: &[String]) -> String {
+pub fn shell_line(argv: &[String]) -> String {
     if let [line] = argv {
         return line.clone();
     }
     let quoted = argv.iter().map(|word| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:@%+,".contains(c);
-        if !word.is_empty() && word.chars().all(plain) {
+        let needs_no_quotes = |c: char| c.is_ascii_alphanumeric() || "_-./=:@%+,".contains(c);
+        if !word.is_empty() && word.chars().all(needs_no_quotes) {
             word.clone()
         } else {
             format!("'{}'", word.replace('\'', r"'\''"))

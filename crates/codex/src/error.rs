@@ -38,6 +38,8 @@ pub enum Error {
     /// The Inbox does not take the decision, in its words.
     #[error("{0}")]
     Rejected(String),
+    #[error("the approval `{0}` cannot be answered with this decision")]
+    NotPermitted(String),
     #[error("{0} threads are open, which is the limit")]
     TooMany(usize),
     #[error("the session is over")]
@@ -66,7 +68,9 @@ impl Error {
                 Some("send it as a reply, which waits for the turn's end, or interrupt the turn first")
             }
             Self::NoTurn => Some("`adjutant codex list` shows what each thread does"),
-            Self::NotAsked(_) => Some("`adjutant codex approvals` shows what Codex waits for"),
+            Self::NotAsked(_) | Self::NotPermitted(_) => Some(
+                "`adjutant codex approvals` shows each pending approval; forms are filled in in the Inbox",
+            ),
             Self::Busy(_) | Self::Rejected(_) | Self::TooMany(_) | Self::Over | Self::Store(_) => None,
         }
     }

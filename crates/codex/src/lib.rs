@@ -261,7 +261,7 @@ impl Codex {
         sessions.iter().flat_map(|session| session.thread().asked).collect()
     }
 
-    /// Answers an approval of a thread.
+    /// Answers an approval of a thread, with a decision that the approval permits.
     pub async fn decide(
         &self,
         thread: &str,
@@ -269,10 +269,13 @@ impl Codex {
         decision: Decision,
         by: Decider,
     ) -> Result<(), Error> {
-        match self.session(thread) {
-            Some(session) => session.decide(approval, decision, by).await,
-            None => Err(Error::NotAsked(approval.to_owned())),
+        let unknown = || Error::NotAsked(approval.to_owned());
+        let session = self.session(thread).ok_or_else(unknown)?;
+        let pending = session.thread().asked.into_iter().find(|pending| pending.id == approval);
+        if !pending.ok_or_else(unknown)?.permits(&decision) {
+            return Err(Error::NotPermitted(approval.to_owned()));
         }
+        session.decide(approval, decision, by).await
     }
 
     /// Returns the running session of a thread.

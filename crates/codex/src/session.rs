@@ -401,14 +401,10 @@ impl Task {
     }
 }
 
-/// Returns the id of an approval that this program cannot show, so that nobody can answer it.
+/// Returns the id of a request that is no approval of a known protocol: an answer of the user would mean nothing.
 fn unanswerable(event: &CodexEvent) -> Option<String> {
-    match event {
-        CodexEvent::ApprovalRequested { approval }
-            if matches!(approval.kind, ApprovalKind::Unknown { .. }) =>
-        {
-            Some(approval.id.clone())
-        }
-        _ => None,
-    }
+    let CodexEvent::ApprovalRequested { approval } = event else { return None };
+    let ApprovalKind::Unknown { method, .. } = &approval.kind else { return None };
+    let is_approval = method.contains("Approval") || method.contains("elicitation");
+    (!is_approval).then(|| approval.id.clone())
 }

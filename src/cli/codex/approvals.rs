@@ -6,8 +6,8 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::output::{self, Failure};
-use adjutant_base::text::escape_invisible::escape_line;
-use adjutant_codex::approval::Decision;
+use adjutant_base::text::escape_invisible::{escape, escape_line};
+use adjutant_codex::approval::{Approval, Decision};
 use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant codex approvals`.
@@ -37,7 +37,7 @@ pub(super) struct DenyArgs {
     why: Option<String>,
 }
 
-/// Prints what Codex waits for.
+/// Prints the pending approvals.
 pub(super) fn list(args: &ApprovalsArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let approvals = client.codex_approvals()?;
     if args.json {
@@ -45,13 +45,28 @@ pub(super) fn list(args: &ApprovalsArgs, client: &mut ControlClient) -> Result<E
     } else if approvals.is_empty() {
         output::note("Codex has no pending approvals");
     } else {
-        let rows: Vec<[String; 3]> = approvals
-            .into_iter()
-            .map(|asked| [asked.id.clone(), escape_line(&asked.line()), asked.thread])
-            .collect();
-        output::table(["APPROVAL", "ASKED", "THREAD"], 1, &rows)?;
+        approvals.iter().flat_map(lines).try_for_each(|line| output::data(&line))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns an approval with everything that it allows.
+fn lines(approval: &Approval) -> Vec<String> {
+    let mut lines = vec![escape_line(&format!("{}  {}", approval.id, approval.title()))];
+    let mut add = |label: &str, text: &str| {
+        lines.push(format!("  {label}: {}", escape(text).replace('\n', "\n    ")));
+    };
+    add("thread", &approval.thread);
+    for detail in approval.details() {
+        add(detail.label, &detail.text);
+    }
+    for change in approval.changes() {
+        add(&escape_line(&change.how), &format!("{}\n{}", escape_line(&change.path), change.diff.trim_end()));
+    }
+    for words in approval.words() {
+        add("in its words", words);
+    }
+    lines
 }
 
 /// Says yes.

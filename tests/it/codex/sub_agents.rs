@@ -78,10 +78,9 @@ fn a_sub_agent_of_the_real_codex_asks_also_when_the_turn_that_started_it_has_end
     };
     eventually("its question", &|| codex(&home, &["approvals"]).stdout.contains("touch made.txt"));
     assert_eq!(threads(&home)[0]["state"], "asking");
-    let approvals = codex(&home, &["approvals"]).stdout;
-    let approval = approvals.lines().find(|line| line.contains("touch made.txt")).unwrap();
-    let approval = approval.split_whitespace().next().unwrap();
-    let approved = codex(&home, &["approve", approval]);
+    let approvals: serde_json::Value =
+        serde_json::from_str(&codex(&home, &["approvals", "--json"]).stdout).unwrap();
+    let approved = codex(&home, &["approve", approvals["approvals"][0]["id"].as_str().unwrap()]);
     assert!(approved.status.success(), "{approved}");
     eventually("the file", &|| home.path().join("work/made.txt").exists());
     eventually("rest", &|| threads(&home)[0]["state"] == "idle");

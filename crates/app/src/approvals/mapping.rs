@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use adjutant_codex::approval::{Approval, ApprovalKind, Decision};
+use adjutant_codex::approval::{Approval, ApprovalKind, Decision, Detail};
 use adjutant_questions::{Answer, Choice, Draft, Field, FieldValue, Input, Outcome, OutcomeKind};
 
 /// The field of a plain yes or no.
@@ -15,61 +15,45 @@ const APPROVE: &str = "approve";
 const SESSION: &str = "session";
 const DENY: &str = "deny";
 const ABORT: &str = "abort";
-/// Bytes of a diff that a question shows; the thread's page has all of it.
-const MAX_DIFF_BYTES: usize = 12 * 1024;
+/// Bytes of the diffs that a question shows.
+const MAX_DIFF_BYTES: usize = 32 * 1024;
 /// Options and fields of a form that a question shows.
 const MAX_FIELDS: usize = 20;
 
-/// Turns an approval into a question.
+/// Turns an approval into a question. Its message begins with the facts, so that the words of the asker cannot imitate
+/// them.
 pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -> Draft {
-    let (title, mut message) = match &approval.kind {
-        ApprovalKind::Command { argv, cwd } => {
-            let mut text = fenced("sh", &approval.command_line());
-            if argv.len() > 1 {
-                let _ = write!(text, "\nargv: {}\n", fenced("json", &json!(argv).to_string()));
-            }
-            if let Some(cwd) = cwd {
-                let _ = write!(text, "\nin\n{}", fenced("", cwd));
-            }
-            ("Codex wants to run a command".to_owned(), text)
-        }
-        ApprovalKind::Patch { changes } => {
-            let parts = changes.iter().map(|change| {
-                let kept = change.diff.floor_char_boundary(MAX_DIFF_BYTES / changes.len().max(1));
-                let cut =
-                    if kept < change.diff.len() { "\n… the rest is on the thread's page" } else { "" };
-                format!(
-                    "{} {}\n{}",
-                    change.how,
-                    change.path,
-                    fenced("diff", &format!("{}{cut}", &change.diff[..kept]))
-                )
-            });
-            ("Codex wants to change files".to_owned(), parts.take(MAX_FIELDS).collect::<Vec<_>>().join("\n"))
-        }
-        ApprovalKind::Elicitation { server, message, .. } => {
-            (format!("`{server}` asks through Codex"), message.clone())
-        }
-        ApprovalKind::Input { questions } => {
-            let texts = questions.iter().map(|question| question.text.as_str());
-            ("Codex asks".to_owned(), texts.collect::<Vec<_>>().join("\n\n"))
-        }
-        ApprovalKind::Unknown { method, params } => {
-            ("Codex asks something unknown".to_owned(), fenced("json", &format!("{method} {params}")))
-        }
-    };
-    if let Some(reason) = &approval.reason {
-        message = format!("{reason}\n\n{message}");
+    let mut message = String::new();
+    for Detail { label, text } in approval.details() {
+        let _ =
+            write!(message, "{label}:\n\n{}\n", fenced(if label == "command" { "sh" } else { "" }, &text));
     }
-    let fields = fields(approval);
-    let denials = [DENY, ABORT].map(str::to_owned).to_vec();
-    Draft { title, message, workspace, fields, timeout: Some(timeout), denials, ..Draft::default() }
+    let changes = approval.changes();
+    for change in changes {
+        let _ = write!(message, "{}:\n\n{}", change.how, fenced("", &change.path));
+        let kept = change.diff.floor_char_boundary(MAX_DIFF_BYTES / changes.len());
+        let _ = write!(message, "\n{}\n", fenced("diff", &change.diff[..kept]));
+        if kept < change.diff.len() {
+            let rest = change.diff.len() - kept;
+            let _ = write!(message, "{rest} more bytes of this file are on the thread's page.\n\n");
+        }
+    }
+    message.push_str(&approval.words().join("\n\n"));
+    Draft {
+        title: approval.title(),
+        message,
+        workspace,
+        fields: fields(approval),
+        timeout: Some(timeout),
+        denials: [DENY, ABORT].map(str::to_owned).to_vec(),
+        ..Draft::default()
+    }
 }
 
-/// Returns what is to be filled in.
+/// Returns the fields of the question.
 pub(super) fn fields(approval: &Approval) -> Vec<Field> {
     match &approval.kind {
-        ApprovalKind::Elicitation { schema, .. } if has_fields(schema) => form(schema),
+        ApprovalKind::Elicitation { schema, .. } if approval.kind.is_form() => form(schema),
         ApprovalKind::Input { questions } => questions
             .iter()
             .take(MAX_FIELDS)
@@ -108,7 +92,7 @@ fn yes_or_no(approval: &Approval) -> Input {
 
 /// Turns a decision into the answer to an approval's question; `None` if the question is declined for it.
 pub(super) fn answer(approval: &Approval, decision: &Decision) -> Option<Answer> {
-    if is_form(approval) {
+    if approval.kind.is_form() {
         return None;
     }
     let value = match decision {
@@ -120,7 +104,7 @@ pub(super) fn answer(approval: &Approval, decision: &Decision) -> Option<Answer>
     Some(Answer::one(ANSWER, FieldValue::Choices(vec![value.to_owned()])))
 }
 
-/// Turns an outcome into a decision for Codex.
+/// Turns an outcome into the decision for Codex.
 pub(super) fn decision(approval: &Approval, outcome: &Outcome) -> Decision {
     let note = outcome.note.clone();
     match (outcome.kind, &outcome.answer) {
@@ -131,7 +115,7 @@ pub(super) fn decision(approval: &Approval, outcome: &Outcome) -> Decision {
     }
 }
 
-/// Turns a filled form into a decision for Codex; a denial takes `note` along.
+/// Turns an answer into the decision for Codex; a denial carries `note`.
 pub(super) fn decision_of_answer(
     approval: &Approval,
     fields: &[Field],
@@ -139,7 +123,7 @@ pub(super) fn decision_of_answer(
     note: Option<String>,
 ) -> Decision {
     let deny = Decision::Deny { note };
-    if is_form(approval) {
+    if approval.kind.is_form() {
         let list = |name: &str| {
             let field = fields.iter().find(|field| field.name == name);
             field.is_some_and(|field| matches!(field.input, Input::Choice { list: true, .. }))
@@ -174,19 +158,6 @@ fn value(given: &FieldValue, list: bool) -> Value {
         FieldValue::Number(number) => Value::from(*number),
         FieldValue::YesNo(yes) => Value::from(*yes),
     }
-}
-
-/// Whether more is filled in than a yes or no.
-fn is_form(approval: &Approval) -> bool {
-    match &approval.kind {
-        ApprovalKind::Elicitation { schema, .. } => has_fields(schema),
-        ApprovalKind::Input { .. } => true,
-        ApprovalKind::Command { .. } | ApprovalKind::Patch { .. } | ApprovalKind::Unknown { .. } => false,
-    }
-}
-
-fn has_fields(schema: &Value) -> bool {
-    schema["properties"].as_object().is_some_and(|fields| !fields.is_empty())
 }
 
 /// Turns the flat schema of an elicitation into fields.
@@ -245,7 +216,7 @@ fn field(name: &str, label: &str, input: Input) -> Field {
     }
 }
 
-/// Puts a stranger's text into a fence that it cannot end.
+/// Puts untrusted text into a fence that it cannot end.
 fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);

@@ -1,10 +1,11 @@
 //! `codex app-server`: the protocol of Codex's own clients, JSON-RPC without the `jsonrpc` member.
 
+mod approvals;
 mod items;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::super::approval::{Approval, ApprovalKind, Decision, InputQuestion};
+use super::super::approval::{Approval, ApprovalKind, Decision};
 use super::super::error::Error;
 use super::super::event::{
     CodexEvent, End, EventBatch, Item, ItemKind, Level, RawNotification, Ready, Usage,
@@ -38,6 +39,8 @@ pub(crate) struct AppServer {
     pub(super) pending: PendingApprovals,
     /// The thread of this session, once it is known.
     pub(super) thread: Option<String>,
+    /// The thread's folder.
+    folder: Option<String>,
     turn: Option<String>,
     /// The number of steerings.
     steered: u64,
@@ -58,6 +61,7 @@ impl AppServer {
             held: Vec::new(),
             pending: PendingApprovals::new(run),
             thread: None,
+            folder: None,
             turn: None,
             steered: 0,
             patches: Vec::new(),
@@ -190,11 +194,12 @@ impl AppServer {
                 let thread = json_fields::words(&result["thread"]["id"]);
                 self.thread = Some(thread.clone());
                 self.turn(&thread, &prompt, out);
+                self.folder =
+                    json_fields::text(&result["cwd"]).or_else(|| json_fields::text(&result["thread"]["cwd"]));
                 vec![CodexEvent::Ready(Ready {
                     model: json_fields::text(&result["model"])
                         .or_else(|| json_fields::text(&result["thread"]["model"])),
-                    cwd: json_fields::text(&result["cwd"])
-                        .or_else(|| json_fields::text(&result["thread"]["cwd"])),
+                    cwd: self.folder.clone(),
                     version: self.version.clone(),
                 })]
             }
@@ -332,45 +337,32 @@ impl AppServer {
         // An agent that this thread started asks through this thread.
         let thread = self.thread.clone().unwrap_or_else(|| asker.clone());
         let item = json_fields::text(&params["itemId"]);
-        let mut choices = vec![Decision::Approve];
-        let kind = match method.as_str() {
-            "item/commandExecution/requestApproval" => {
-                // Codex accepts it even if `availableDecisions`, which its own screen shows, lacks it.
-                choices.push(Decision::ApproveForSession);
-                ApprovalKind::Command {
-                    argv: argv(&params["command"]),
-                    cwd: json_fields::folder(&params["cwd"]),
-                }
-            }
+        let parsed = match method.as_str() {
+            "item/commandExecution/requestApproval" => approvals::command(params),
             "item/fileChange/requestApproval" => {
-                choices.push(Decision::ApproveForSession);
                 let patch = self.patches.iter().find(|(_, id, _)| Some(id) == item.as_ref());
-                ApprovalKind::Patch {
-                    changes: patch.map(|(.., changes)| changes.clone()).unwrap_or_default(),
-                }
+                approvals::patch(params, patch.map(|(.., changes)| changes.clone()).unwrap_or_default())
             }
-            "mcpServer/elicitation/request" => ApprovalKind::Elicitation {
-                server: json_fields::words(&params["serverName"]),
-                message: json_fields::words(&params["message"]),
-                schema: params["requestedSchema"].clone(),
-            },
-            "item/tool/requestUserInput" => {
-                choices.clear();
-                ApprovalKind::Input { questions: questions(&params["questions"]) }
-            }
-            _ => {
-                choices.clear();
-                ApprovalKind::Unknown { method: method.clone(), params: params.clone() }
-            }
+            "mcpServer/elicitation/request" => approvals::elicitation(params),
+            "item/tool/requestUserInput" => Some(approvals::input(params)),
+            _ => None,
         };
+        let (kind, others) = parsed.unwrap_or_else(|| {
+            (ApprovalKind::Unknown { method: method.clone(), params: params.clone() }, Map::new())
+        });
+        let (choices, session_scope) = kind.choices();
         let approval = Approval {
             id: self.pending.approval_id(&id),
             thread: thread.clone(),
             turn: json_fields::text(&params["turnId"]),
             item,
             kind,
+            folder: json_fields::folder(&params["cwd"])
+                .or_else(|| self.folder.clone().filter(|_| asker == thread)),
             reason: json_fields::text(&params["reason"]),
             choices,
+            session_scope,
+            others,
         };
         let notification =
             Some(RawNotification { method: method.clone(), summary: summary::of_params(params) });
@@ -378,30 +370,6 @@ impl AppServer {
             vec![self.pending.insert(PendingApproval { request: id, method, thread: asker }, approval)];
         EventBatch { thread: Some(thread), notification, events }
     }
-}
-
-/// 0.92 gives an argument list, later versions a shell line.
-fn argv(command: &Value) -> Vec<String> {
-    match command.as_str() {
-        Some(line) => vec![line.to_owned()],
-        None => json_fields::list(command),
-    }
-}
-
-fn questions(questions: &Value) -> Vec<InputQuestion> {
-    let questions = questions.as_array().into_iter().flatten();
-    questions
-        .map(|question| InputQuestion {
-            id: json_fields::words(&question["id"]),
-            text: json_fields::words(&question["question"]),
-            options: question["options"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|o| json_fields::words(&o["label"]))
-                .collect(),
-        })
-        .collect()
 }
 
 /// Encodes a decision for the method of its request.

@@ -1,6 +1,6 @@
 //! Lenient access to JSON fields: a missing value is empty, never an error.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::patch::FileChange;
 
@@ -67,4 +67,11 @@ pub(super) fn tool_result(result: &Value) -> Option<String> {
 /// Returns the folder that a plain path or a `file://` address names.
 pub(super) fn folder(value: &Value) -> Option<String> {
     value.as_str().map(|path| path.strip_prefix("file://").unwrap_or(path).to_owned())
+}
+
+/// Returns the members of an object that are not null, except for the `known` ones.
+pub(super) fn others(value: &Value, known: &[&str]) -> Map<String, Value> {
+    let members = value.as_object().into_iter().flatten();
+    let others = members.filter(|(name, value)| !value.is_null() && !known.contains(&name.as_str()));
+    others.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

@@ -20,6 +20,24 @@ use super::{json_fields, summary};
 use adjutant_base::trace_context::Trace;
 use events::Events;
 
+/// Members of an approval that are parsed, or do not change what is allowed.
+const KNOWN: [&str; 14] = [
+    "message",
+    "requestedSchema",
+    "threadId",
+    "codex_elicitation",
+    "codex_mcp_tool_call_id",
+    "codex_event_id",
+    "codex_call_id",
+    "codex_approval_id",
+    "codex_reason",
+    "codex_command",
+    "codex_parsed_cmd",
+    "codex_cwd",
+    "codex_changes",
+    "codex_grant_root",
+];
+
 /// The purpose of a request of Adjutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
@@ -51,6 +69,8 @@ pub(crate) struct McpServer {
     held: Vec<u8>,
     pub(super) pending: PendingApprovals,
     pub(super) thread: Option<String>,
+    /// The thread's folder.
+    folder: Option<String>,
     turns: u64,
     turn: Option<Turn>,
     events: Events,
@@ -69,6 +89,7 @@ impl McpServer {
             held: Vec::new(),
             pending: PendingApprovals::new(run),
             thread: None,
+            folder: None,
             turns: 0,
             turn: None,
             events: Events::default(),
@@ -196,7 +217,11 @@ impl McpServer {
         }
         let turn = json_fields::text(&message["turn_id"]).or_else(|| json_fields::text(&params["id"]));
         let mut events = match message["type"].as_str().unwrap_or_default() {
-            "session_configured" => vec![CodexEvent::Ready(events::ready(message, self.version.clone()))],
+            "session_configured" => {
+                let ready = events::ready(message, self.version.clone());
+                self.folder.clone_from(&ready.cwd);
+                vec![CodexEvent::Ready(ready)]
+            }
             "task_started" => {
                 if let Some(running) = &mut self.turn {
                     running.id.clone_from(&turn);
@@ -313,26 +338,34 @@ impl McpServer {
 
     fn asked(&mut self, id: Value, method: String, params: &Value) -> EventBatch {
         let thread = json_fields::text(&params["threadId"]).or_else(|| self.thread.clone());
-        let kind = match params["codex_elicitation"].as_str() {
-            Some("exec-approval") => ApprovalKind::Command {
-                argv: json_fields::list(&params["codex_command"]),
-                cwd: json_fields::folder(&params["codex_cwd"]),
-            },
-            Some("patch-approval") => {
-                ApprovalKind::Patch { changes: json_fields::changes_by_path(&params["codex_changes"]) }
+        let known = |kind| (kind, json_fields::others(params, &KNOWN));
+        let unknown =
+            || (ApprovalKind::Unknown { method: method.clone(), params: params.clone() }, Map::new());
+        let (kind, others) = match params["codex_elicitation"].as_str() {
+            Some("exec-approval") => {
+                let argv = json_fields::list(&params["codex_command"]);
+                let is_empty = argv.iter().all(|argument| argument.trim().is_empty());
+                if is_empty { unknown() } else { known(ApprovalKind::Command { argv }) }
             }
-            _ => ApprovalKind::Unknown { method: method.clone(), params: params.clone() },
+            Some("patch-approval") => known(ApprovalKind::Patch {
+                changes: json_fields::changes_by_path(&params["codex_changes"]),
+                grant_root: json_fields::folder(&params["codex_grant_root"]),
+            }),
+            _ => unknown(),
         };
-        let known = !matches!(kind, ApprovalKind::Unknown { .. });
+        let (choices, session_scope) = kind.choices();
         let approval = Approval {
             id: self.pending.approval_id(&id),
             thread: thread.clone().unwrap_or_default(),
             turn: self.turn.as_ref().and_then(|turn| turn.id.clone()),
             item: json_fields::text(&params["codex_call_id"]),
             kind,
+            folder: json_fields::folder(&params["codex_cwd"]).or_else(|| self.folder.clone()),
             reason: json_fields::text(&params["codex_reason"])
                 .or_else(|| json_fields::text(&params["message"])),
-            choices: if known { vec![Decision::Approve, Decision::ApproveForSession] } else { Vec::new() },
+            choices,
+            session_scope,
+            others,
         };
         let notification =
             Some(RawNotification { method: method.clone(), summary: summary::of_params(params) });

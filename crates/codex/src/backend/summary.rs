@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::super::approval::shown;
+use super::super::approval::shell_line;
 use adjutant_base::text::clip;
 
 /// Characters of a summary.
@@ -25,7 +25,7 @@ pub(super) fn of_event(message: &Value) -> String {
     let Some(kind) = message["type"].as_str() else { return of_params(message) };
     if let Some(argv) = message["command"].as_array() {
         let argv: Vec<String> = argv.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect();
-        return shorten(&format!("{kind}: {}", shown(&argv)), false);
+        return shorten(&format!("{kind}: {}", shell_line(&argv)), false);
     }
     let text = ["message", "text", "delta", "last_agent_message", "unified_diff", "reason", "prompt"]
         .iter()

@@ -19,8 +19,11 @@ fn approval(id: u8) -> Approval {
         turn: None,
         item: None,
         kind: ApprovalKind::Unknown { method: String::new(), params: Value::Null },
+        folder: None,
         reason: None,
         choices: Vec::new(),
+        session_scope: None,
+        others: serde_json::Map::new(),
     }
 }
 

@@ -67,6 +67,11 @@ impl Ntfy {
         self.config.body
     }
 
+    /// Returns true if a notice shows this body from beginning to end.
+    pub fn shows_whole(&self, body: &str) -> bool {
+        self.phone.body && escape_invisible::escape(body).len() <= BODY
+    }
+
     /// Whether buttons can be answered.
     pub fn takes_actions(&self) -> bool {
         self.config.reply_topic.is_some()

@@ -17,7 +17,7 @@ use adjutant_app::App;
 use adjutant_base::text::timefmt::instant;
 use adjutant_codex as codex;
 use adjutant_codex::Error;
-use adjutant_codex::approval::{Approval, ApprovalKind, Decision, ResolvedApproval};
+use adjutant_codex::approval::{Approval, Decision, ResolvedApproval};
 use adjutant_codex::event::{Item, ItemKind, ItemState};
 use adjutant_codex::patch::FileChange;
 use adjutant_codex::thread_options::Backend;
@@ -182,27 +182,19 @@ fn files(changes: &[FileChange]) -> Vec<Value> {
     changes.iter().map(file).collect()
 }
 
-/// Returns a pending approval.
+/// Returns a pending approval with everything that it allows.
 fn approval(approval: &Approval) -> Value {
-    let own = match &approval.kind {
-        ApprovalKind::Command { cwd, .. } => {
-            context! { word => "Codex wants to run a command", line => approval.command_line(), cwd }
-        }
-        ApprovalKind::Patch { changes } => {
-            context! { word => "Codex wants to change files", files => files(changes) }
-        }
-        ApprovalKind::Elicitation { .. } | ApprovalKind::Input { .. } => {
-            context! { word => "Codex asks something", line => approval.line(), form => true }
-        }
-        ApprovalKind::Unknown { .. } => {
-            context! { word => "Codex asks something unknown", line => approval.line() }
-        }
-    };
-    let common = context! {
+    let details = approval.details().into_iter();
+    let words: Vec<Value> = approval.words().into_iter().map(Value::from).collect();
+    context! {
         id => &approval.id,
-        reason => approval.reason.as_deref(),
+        title => approval.title(),
+        details => details.map(|detail| context! { label => detail.label, text => detail.text })
+            .collect::<Vec<_>>(),
+        files => files(approval.changes()),
+        words,
+        form => approval.kind.is_form(),
         session => approval.choices.contains(&Decision::ApproveForSession),
         approve => approval.choices.contains(&Decision::Approve),
-    };
-    context! { ..own, ..common }
+    }
 }

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::super::json_fields;
-use crate::approval::shown;
+use crate::approval::shell_line;
 use crate::event::{CodexEvent, Item, ItemKind, ItemState, Level, Ready, Usage};
 
 /// The known items of the running turn.
@@ -115,7 +115,7 @@ fn command(message: &Value, turn: Option<String>, state: ItemState) -> Item {
     let output = json_fields::text(&message["aggregated_output"])
         .unwrap_or_else(|| json_fields::words(&message["stdout"]));
     let kind = ItemKind::Command {
-        command: shown(&json_fields::list(&message["command"])),
+        command: shell_line(&json_fields::list(&message["command"])),
         cwd: json_fields::folder(&message["cwd"]),
         output,
         exit_code: message["exit_code"].as_i64(),

@@ -6,7 +6,7 @@ use rmcp::{Peer, RoleServer};
 use serde_json::{Map, Value, json};
 
 use adjutant_codex::Codex;
-use adjutant_codex::approval::{Approval, ApprovalKind, Decider, Decision};
+use adjutant_codex::approval::{Approval, ApprovalKind, Decider, Decision, shell_line};
 
 /// Returns the parameters of the request; `None` for an approval that `codex mcp-server` never requested.
 pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
@@ -19,25 +19,35 @@ pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
         "codex_event_id": approval.turn,
         "codex_call_id": approval.item,
     });
+    let others = approval.others.iter().map(|(name, value)| format!(" {name}: {value}"));
+    let others: String = others.collect();
     match &approval.kind {
-        ApprovalKind::Command { argv, cwd } => {
-            let folder = cwd.as_deref().unwrap_or_default();
-            params["message"] =
-                format!("Allow Codex to run `{}` in `{folder}`?", approval.command_line()).into();
+        ApprovalKind::Command { argv } => {
+            let folder = approval.folder.as_deref().unwrap_or_default();
+            let command = shell_line(argv);
+            params["message"] = format!("Allow Codex to run `{command}` in `{folder}`?{others}").into();
             params["codex_elicitation"] = "exec-approval".into();
             params["codex_command"] = json!(argv);
-            params["codex_cwd"] = json!(cwd);
-            params["codex_parsed_cmd"] = json!([{"type": "unknown", "cmd": approval.command_line()}]);
+            params["codex_cwd"] = json!(approval.folder);
+            params["codex_parsed_cmd"] = json!([{"type": "unknown", "cmd": command}]);
         }
-        ApprovalKind::Patch { changes } => {
-            params["message"] = "Allow Codex to apply proposed code changes?".into();
+        ApprovalKind::Patch { changes, grant_root } => {
+            let root = grant_root.iter().map(|root| format!(" It may write below `{root}` from then on."));
+            let root: String = root.collect();
+            params["message"] =
+                format!("Allow Codex to apply proposed code changes?{root}{others}").into();
+            if let Some(root) = grant_root {
+                params["codex_grant_root"] = root.as_str().into();
+            }
             params["codex_elicitation"] = "patch-approval".into();
             let files = changes.iter().map(|change| (change.path.clone(), super::events::change(change)));
             params["codex_changes"] = Value::Object(files.collect::<Map<_, _>>());
         }
-        ApprovalKind::Elicitation { .. } | ApprovalKind::Input { .. } | ApprovalKind::Unknown { .. } => {
-            return None;
-        }
+        ApprovalKind::Network { .. }
+        | ApprovalKind::Elicitation { .. }
+        | ApprovalKind::ToolCall { .. }
+        | ApprovalKind::Input { .. }
+        | ApprovalKind::Unknown { .. } => return None,
     }
     if let Some(reason) = &approval.reason {
         params["codex_reason"] = reason.as_str().into();

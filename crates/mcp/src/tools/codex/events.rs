@@ -201,15 +201,22 @@ impl Events {
 
     fn approval_request(&self, approval: &Approval) -> Option<Value> {
         let mut message = match &approval.kind {
-            ApprovalKind::Command { argv, cwd } => {
+            ApprovalKind::Command { argv } => {
+                let cwd = &approval.folder;
                 json!({"type": "exec_approval_request", "command": argv, "cwd": cwd, "parsed_cmd": []})
             }
-            ApprovalKind::Patch { changes } => {
-                json!({"type": "apply_patch_approval_request", "changes": by_path(changes)})
+            ApprovalKind::Patch { changes, grant_root } => {
+                let mut message = json!({"type": "apply_patch_approval_request", "changes": by_path(changes)});
+                if let Some(root) = grant_root {
+                    message["grant_root"] = root.as_str().into();
+                }
+                message
             }
-            ApprovalKind::Elicitation { .. } | ApprovalKind::Input { .. } | ApprovalKind::Unknown { .. } => {
-                return None;
-            }
+            ApprovalKind::Network { .. }
+            | ApprovalKind::Elicitation { .. }
+            | ApprovalKind::ToolCall { .. }
+            | ApprovalKind::Input { .. }
+            | ApprovalKind::Unknown { .. } => return None,
         };
         message["call_id"] = json!(approval.item);
         message["turn_id"] = self.turn.as_str().into();

@@ -336,7 +336,7 @@ impl ViewState {
 
     /// Asks for the fields of a form that is new on the screen.
     fn wanted_form(&mut self) -> Option<Effect> {
-        let is_form = self.asked().is_some_and(approval::is_form);
+        let is_form = self.asked().is_some_and(|approval| approval.kind.is_form());
         let panel = self.panel.as_mut().filter(|panel| is_form && !panel.form_asked)?;
         panel.form_asked = true;
         Some(Effect::Run(Action::Form { approval: panel.id.clone() }))

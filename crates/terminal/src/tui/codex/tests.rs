@@ -77,9 +77,12 @@ fn asked(id: &str, argv: Vec<String>) -> Approval {
         thread: "t-1".to_owned(),
         turn: None,
         item: None,
-        kind: ApprovalKind::Command { argv, cwd: Some("/work".to_owned()) },
+        kind: ApprovalKind::Command { argv },
+        folder: Some("/work".to_owned()),
         reason: Some("May I?".to_owned()),
         choices: vec![Decision::Approve],
+        session_scope: None,
+        others: serde_json::Map::new(),
     }
 }
 

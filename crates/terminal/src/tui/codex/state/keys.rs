@@ -85,11 +85,11 @@ impl ViewState {
             self.say(why.to_owned(), now);
             return None;
         }
-        if letter == 'y' && super::approval::is_form(asked) {
+        if letter == 'y' && asked.kind.is_form() {
             return self.fill();
         }
         if says_yes && !offered {
-            self.say("this cannot be answered so".to_owned(), now);
+            self.say("this approval cannot be answered with that key".to_owned(), now);
             return None;
         }
         let typed = Some(self.editor.text().trim().to_owned()).filter(|note| !note.is_empty());
