@@ -335,19 +335,36 @@ pub fn is_default_home(home: &Path) -> bool {
     env::user_home().is_some_and(|user_home| user_home.join(".adjutant") == home)
 }
 
-/// Returns the nearest folder with `.adjutant/prompts` or `.adjutant/agents`, else with agents of another program, from
-/// the current folder up to the repository's root. Outside a repository only the current folder counts, because folders
-/// above it may belong to other users.
+/// Returns the folder of the prompts and agents that come first: the nearest with `.adjutant/prompts` or
+/// `.adjutant/agents`, else with agents of another program, from the current one up to the repository's. Without any it
+/// is the repository's, because such a folder may be made while a client is connected. Outside a repository only the
+/// current folder counts: the folders above it may belong to another user.
 ///
-/// `home` is the folder of the user and not of a project.
+/// `home` is the user's own folder, which is not a project's.
 pub fn workspace(home: &Path) -> Option<PathBuf> {
+    let (folders, _) = candidates()?;
+    let own = || folders.iter().find(|folder| is_native(folder, home));
+    let may_become_own = |folder: &&PathBuf| {
+        let is_home = env::user_home().as_ref() == Some(folder) || folder.join(".adjutant") == home;
+        !is_home && folder.parent().is_some()
+    };
+    let any = || folders.last().filter(may_become_own);
+    own().or_else(|| folders.iter().find(|folder| is_foreign(folder))).or_else(any).cloned()
+}
+
+/// Returns the folder of the project around the current folder; `None` outside a project.
+pub fn project(home: &Path) -> Option<PathBuf> {
+    let (folders, in_repository) = candidates()?;
+    let repository = || folders.last().filter(|folder| in_repository && folder.join(".adjutant") != home);
+    folders.iter().find(|folder| is_native(folder, home)).or_else(repository).cloned()
+}
+
+/// Returns the folders from the current one up to the repository's, and true inside a repository.
+fn candidates() -> Option<(Vec<PathBuf>, bool)> {
     let current = std::env::current_dir().ok()?;
-    let depth = current.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
-    let folders = || current.ancestors().take(depth + 1);
-    folders()
-        .find(|folder| is_native(folder, home))
-        .or_else(|| folders().find(is_foreign))
-        .map(Path::to_owned)
+    let depth = current.ancestors().position(|folder| folder.join(".git").exists());
+    let folders = current.ancestors().take(depth.unwrap_or(0) + 1).map(Path::to_owned);
+    Some((folders.collect(), depth.is_some()))
 }
 
 fn is_native(folder: &Path, home: &Path) -> bool {
@@ -355,7 +372,7 @@ fn is_native(folder: &Path, home: &Path) -> bool {
     configuration != home && ["prompts", "agents"].iter().any(|name| configuration.join(name).is_dir())
 }
 
-fn is_foreign(folder: &&Path) -> bool {
-    let mut folders = Program::FOREIGN.into_iter().flat_map(Program::folders);
-    env::user_home().as_deref() != Some(folder) && folders.any(|name| folder.join(name).is_dir())
+fn is_foreign(folder: &Path) -> bool {
+    let mut places = Program::FOREIGN.into_iter().flat_map(Program::folders);
+    env::user_home().as_deref() != Some(folder) && places.any(|place| folder.join(place).is_dir())
 }

@@ -1,6 +1,5 @@
 //! `adjutant agents new`.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,7 +7,7 @@ use serde_json::json;
 
 use super::super::Common;
 use super::super::output::{self, Failure};
-use super::super::source_files::place as shown_place;
+use super::super::source_files::{self, place as shown_place};
 use super::Folders;
 use adjutant_agents::registry::Registry;
 use adjutant_base::text::suggest::to_valid_name;
@@ -52,7 +51,7 @@ pub(super) fn run(args: NewArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = args.folders.config(common)?;
     let folder = match (named, args.project) {
         (Some(folder), _) => folder,
-        (None, true) => project()?.join(".adjutant").join("agents"),
+        (None, true) => source_files::project(&config.home)?.join(".adjutant").join("agents"),
         (None, false) => config.home.join("agents"),
     };
     let file = folder.join(format!("{name}.yaml"));
@@ -76,14 +75,6 @@ pub(super) fn run(args: NewArgs, common: Common) -> Result<ExitCode, Failure> {
     }
     output::note(format!("next: edit the file, then look at it with `adjutant agents show {name}`"));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the folder that a project's files belong to: the nearest with `.adjutant` or `.git`, else the current one.
-fn project() -> Result<PathBuf, Failure> {
-    let current = std::env::current_dir()?;
-    let is_project =
-        |folder: &&Path| folder.join(".adjutant").join("agents").is_dir() || folder.join(".git").exists();
-    Ok(current.ancestors().find(is_project).unwrap_or(&current).to_owned())
 }
 
 fn template(description: Option<&str>) -> String {

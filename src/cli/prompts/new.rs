@@ -1,6 +1,5 @@
 //! `adjutant prompts new`.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,7 +7,7 @@ use serde_json::json;
 
 use super::super::Common;
 use super::super::output::{self, Failure};
-use super::super::source_files::place as shown_place;
+use super::super::source_files::{self, place as shown_place};
 use super::Folders;
 use adjutant_base::text::suggest::to_valid_name;
 use adjutant_base::text::yaml::scalar;
@@ -52,7 +51,7 @@ pub(super) fn run(args: NewArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = args.folders.config(common)?;
     let folder = match (named, args.project) {
         (Some(folder), _) => folder,
-        (None, true) => project()?.join(".adjutant").join("prompts"),
+        (None, true) => source_files::project(&config.home)?.join(".adjutant").join("prompts"),
         (None, false) => config.home.join("prompts"),
     };
     let file = folder.join(format!("{name}.md"));
@@ -78,14 +77,6 @@ pub(super) fn run(args: NewArgs, common: Common) -> Result<ExitCode, Failure> {
         "next: edit the file, then try it with `adjutant prompts expand {name} \"some text\"`"
     ));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the folder that a project's files belong to: the nearest with `.adjutant` or `.git`, else the current one.
-fn project() -> Result<PathBuf, Failure> {
-    let current = std::env::current_dir()?;
-    let is_project =
-        |folder: &&Path| folder.join(".adjutant").join("prompts").is_dir() || folder.join(".git").exists();
-    Ok(current.ancestors().find(is_project).unwrap_or(&current).to_owned())
 }
 
 fn template(description: Option<&str>) -> String {
