@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::support::serving::Serving;
 use crate::support::{Home, Peer};
 
 /// A change shows after at most half a second; a machine that is busy with other tests is given more.
@@ -283,6 +284,26 @@ fn listeners_are_told_of_changes() {
     let told = peer.receive();
     assert_eq!(told["method"], "notifications/prompts/list_changed");
     assert_eq!(names(&mut peer), ["a", "b"]);
+}
+
+#[test]
+fn prompts_of_a_project_are_served_that_are_made_while_a_client_is_connected() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    for place in ["repository/.git", "folder"] {
+        home.write(&format!("{place}/file"), "");
+        let project = place.split('/').next().unwrap();
+        let mut command = home.adjutant(["connect", "prompts"]);
+        let mut peer = Peer::start(command.current_dir(home.path().join(project)));
+        peer.initialize("2025-06-18");
+        assert!(!names(&mut peer).contains(&"late".to_owned()));
+        home.write(&format!("{project}/.adjutant/prompts/late.md"), "late");
+        let written = Instant::now();
+        assert_eq!(peer.receive()["method"], "notifications/prompts/list_changed");
+        // The promise is half a second; the rest is for a loaded machine.
+        assert!(written.elapsed() < SHOWS_WITHIN, "{:?}", written.elapsed());
+        assert!(names(&mut peer).contains(&"late".to_owned()));
+    }
 }
 
 #[test]

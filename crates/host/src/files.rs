@@ -9,11 +9,15 @@ mod severity;
 
 use std::fmt::Debug;
 use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::OFlags;
+
 use adjutant_base::config::folders::{Limits, Root};
 use cache::CatalogueCache;
+pub use cache::replaced_watchers;
 pub use scan::{Found, Scan};
 pub use severity::Severity;
 
@@ -101,6 +105,11 @@ impl<K: FileFormat> FileCatalogue<K> {
         self.keeper.all_covered()
     }
 
+    /// Lets the system's notifier hang at its next event.
+    pub fn hang_watcher(&self) {
+        self.keeper.hang_watcher();
+    }
+
     /// Stops watching before it begins, as where the system refuses it.
     pub fn disable_watching(&self) {
         self.keeper.disable_watching();
@@ -114,20 +123,37 @@ impl<K: FileFormat> FileCatalogue<K> {
 
 /// Reads a text file of at most `limit` bytes. The error is a sentence fragment.
 pub fn read_text(file: &Path, limit: usize) -> Result<String, String> {
-    // A FIFO would block an open for ever, so the kind is asked first.
-    let kind = std::fs::metadata(file).map_err(|error| format!("it cannot be read: {error}"))?;
-    if !kind.is_file() {
-        return Err("it is not a regular file".to_owned());
-    }
-    if kind.len() > limit as u64 {
-        return Err(format!("it has {} bytes, over the limit of {limit}", kind.len()));
-    }
     let mut bytes = Vec::new();
-    let read = std::fs::File::open(file).and_then(|open| open.take(limit as u64 + 1).read_to_end(&mut bytes));
+    let read = open_regular(file)?.take(limit as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("it cannot be read: {error}"))?;
     if bytes.len() > limit {
-        return Err(format!("it is over the limit of {limit} bytes"));
+        let length = std::fs::metadata(file).map_or(0, |found| found.len()).max(bytes.len() as u64);
+        return Err(format!("it has {length} bytes, over the limit of {limit}"));
     }
     String::from_utf8(bytes)
         .map_err(|error| format!("it is not UTF-8: byte {} is wrong", error.utf8_error().valid_up_to()))
+}
+
+/// Opens a regular file. Anything else is not opened: a FIFO would block, and opening a device can have effects. The
+/// error is a sentence fragment.
+pub fn open_regular(file: &Path) -> Result<std::fs::File, String> {
+    let unreadable = |error: std::io::Error| format!("it cannot be read: {error}");
+    let is_regular = |found: std::fs::Metadata| {
+        if found.is_file() { Ok(()) } else { Err("it is not a regular file".to_owned()) }
+    };
+    is_regular(std::fs::metadata(file).map_err(unreadable)?)?;
+    // Files of the kernel such as /proc/kmsg are regular, and block without this.
+    let flags = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits().cast_signed();
+    let open = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(file).map_err(unreadable)?;
+    // Another file may have taken the path in between.
+    is_regular(open.metadata().map_err(unreadable)?)?;
+    Ok(open)
+}
+
+/// Returns true if `file` is a link, or lies behind one, that leads out of `root`.
+pub fn leaves(root: &Path, file: &Path) -> bool {
+    match (root.canonicalize(), file.canonicalize()) {
+        (Ok(root), Ok(file)) => !file.starts_with(root),
+        _ => true,
+    }
 }

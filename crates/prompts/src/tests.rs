@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::{Catalogue, Error, Inputs, Limits, Prompts};
 use adjutant_base::config::folders::Root;
 use adjutant_base::config::prompts::PromptsConfig;
+use adjutant_host::files::replaced_watchers;
 
 fn root(label: &str, folder: &Path) -> Root {
     Root { label: label.to_owned(), ..Root::named(folder.to_owned()) }
@@ -307,6 +308,26 @@ fn without_a_watch_the_clock_serves() {
     }
     fs::remove_dir_all(folder.path()).unwrap();
     until(&room, |catalogue| names(catalogue).is_empty());
+}
+
+#[test]
+fn a_watcher_that_hangs_is_replaced_and_the_folders_are_scanned() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.md", "one");
+    let room = room(folder.path());
+    for text in ["two", "six"] {
+        watched(&room);
+        let before = replaced_watchers();
+        room.folders.hang_watcher();
+        write(folder.path(), "a.md", text);
+        let began = Instant::now();
+        while replaced_watchers() == before {
+            room.load();
+            assert!(began.elapsed() < Duration::from_secs(10), "the watcher still hangs");
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+        until(&room, |catalogue| catalogue.prompts["a"].body == text);
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::check::{CheckResult, Fix};
 use super::{DoctorContext, blocking};
-use crate::cli::status;
-use adjutant_terminal::socket;
+use crate::cli::status::{self, many};
+use adjutant_terminal::socket::{self, HelloReply};
 
 /// Looks whether a hub runs, and whether it is of this version.
 pub(super) async fn version(context: Arc<DoctorContext>) -> CheckResult {
@@ -15,9 +15,7 @@ pub(super) async fn version(context: Arc<DoctorContext>) -> CheckResult {
         let own = env!("CARGO_PKG_VERSION");
         let home = &context.config.home;
         match &context.hub {
-            Some(hub) if hub.adjutant == own => {
-                CheckResult::ok(format!("adjutant {own} runs (pid {})", hub.pid))
-            }
+            Some(hub) if hub.adjutant == own => current(hub),
             Some(hub) => CheckResult::warn(
                 format!("adjutant {} runs (pid {}), and this is {own}", hub.adjutant, hub.pid),
                 format!(
@@ -41,6 +39,24 @@ pub(super) async fn version(context: Arc<DoctorContext>) -> CheckResult {
         }
     })
     .await
+}
+
+/// Checks a hub of this version.
+fn current(hub: &HelloReply) -> CheckResult {
+    let runs = format!("adjutant {} runs (pid {})", hub.adjutant, hub.pid);
+    match hub.status.as_ref().map_or(0, |status| status.replaced_watchers) {
+        0 => CheckResult::ok(runs),
+        replaced => CheckResult::warn(
+            format!(
+                "{runs}; {} of folders did not answer within a second: it was replaced, and the folders were scanned",
+                many(replaced, "watcher")
+            ),
+            format!(
+                "restart the hub if the number grows: `kill {}`; the next client starts another",
+                hub.pid
+            ),
+        ),
+    }
 }
 
 /// Looks whether the hub that runs goes by what `config.toml` says. That it can be read is known here.
@@ -93,4 +109,22 @@ pub(super) async fn port(context: Arc<DoctorContext>) -> CheckResult {
         }
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::doctor::check::Status;
+
+    #[test]
+    fn a_replaced_watcher_is_a_warning() {
+        for (replaced, status, detail) in [(0, Status::Ok, "runs (pid 7)"), (2, Status::Warn, "2 watchers")] {
+            let status_json = serde_json::json!({"http": null, "socket": null, "uptime_seconds": 1,
+                "clients": [], "replaced_watchers": replaced});
+            let reply = serde_json::json!({"adjutant": "1", "pid": 7, "status": status_json});
+            let found = current(&serde_json::from_value(reply).unwrap());
+            assert_eq!(found.status, status);
+            assert!(found.detail.contains(detail), "{}", found.detail);
+        }
+    }
 }

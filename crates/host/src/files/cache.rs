@@ -17,6 +17,7 @@ use super::scan;
 use super::scan::Scan;
 use adjutant_base::config::folders::{Limits, Root};
 use watcher::Watch;
+pub use watcher::replaced_watchers;
 
 /// How long an answer may rest on what was seen on disk without looking again.
 const FRESH: Duration = Duration::from_millis(400);
@@ -37,6 +38,9 @@ pub(super) struct CatalogueCache<K: FileFormat> {
     seen: Mutex<Vec<Seen<K::Item>>>,
     generation: channel::Sender<u64>,
     watch: OnceLock<Watch>,
+    /// The notifier hangs at its next event.
+    #[cfg(any(test, feature = "testing"))]
+    hangs: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -78,6 +82,8 @@ impl<K: FileFormat> CatalogueCache<K> {
             seen: Mutex::new(Vec::new()),
             generation: channel::Sender::new(0),
             watch: OnceLock::new(),
+            #[cfg(any(test, feature = "testing"))]
+            hangs: AtomicBool::new(false),
         }
     }
 
@@ -88,6 +94,13 @@ impl<K: FileFormat> CatalogueCache<K> {
         let stale = self.stale.iter().any(|stale| stale.load(Ordering::Acquire));
         let lasts = if stale { published.took.min(MAX_PAUSE) } else { FRESH };
         (published.checked.elapsed() < lasts).then(|| published.catalogue.clone())
+    }
+
+    /// Returns how long the catalogue still counts as fresh.
+    fn freshness_left(&self) -> Duration {
+        let published = lock(&self.published);
+        let age = published.as_ref().map_or(FRESH, |published| published.checked.elapsed());
+        FRESH.saturating_sub(age)
     }
 
     /// See [`super::FileCatalogue::load`].
@@ -113,7 +126,8 @@ impl<K: FileFormat> CatalogueCache<K> {
             seen.scan = scan;
         }
         let catalogue = self.publish(&seen, changed, began);
-        if moved {
+        // Without listeners nothing else finds out that the watcher hangs.
+        if moved || (self.watch.get().is_some() && self.generation.receiver_count() == 0) {
             self.watch();
         }
         catalogue
@@ -201,6 +215,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(any(test, feature = "testing"))]
 impl<K: FileFormat> CatalogueCache<K> {
+    /// Lets the system's notifier hang at its next event.
+    pub(super) fn hang_watcher(&self) {
+        self.hangs.store(true, Ordering::Relaxed);
+    }
+
     /// Stops watching before it begins, as where the system refuses it.
     pub(super) fn disable_watching(&self) {
         assert!(self.watch.set(Watch::disabled()).is_ok(), "watching began already");

@@ -174,6 +174,9 @@ pub struct Status {
     pub waiting: WaitingStatus,
     #[serde(default)]
     pub config: ConfigStatus,
+    /// Watchers of folders that did not answer and were replaced.
+    #[serde(default)]
+    pub replaced_watchers: u64,
 }
 
 /// How much waits for the person.

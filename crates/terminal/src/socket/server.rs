@@ -25,6 +25,7 @@ use adjutant_app::client_registry::ConnectionKind;
 use adjutant_app::pending_counts::PendingCounts;
 use adjutant_app::toolset_switches::PendingChanges;
 use adjutant_base::events::Event;
+use adjutant_host::files::replaced_watchers;
 use adjutant_mcp as mcp;
 
 /// Connections at once. A client uses one; past this somebody leaks them, and the hub must not run out of files.
@@ -253,5 +254,6 @@ async fn status(app: &App) -> Status {
         clients: clients.collect(),
         waiting: WaitingStatus { questions, approvals, failed_notifications },
         config: ConfigStatus { waiting_for_restart, fault },
+        replaced_watchers: replaced_watchers(),
     }
 }

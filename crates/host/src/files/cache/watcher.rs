@@ -5,7 +5,8 @@
 //! keeper looks again by the clock.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
@@ -13,19 +14,22 @@ use std::time::{Duration, Instant};
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{CatalogueCache, FRESH, lock};
+use super::{CatalogueCache, lock};
 use crate::files::FileFormat;
 use crate::files::scan::Identity;
 
 /// Those who are told of changes are told when nothing happened for this long,
-const QUIET: Duration = Duration::from_millis(100);
+const QUIET_TIME: Duration = Duration::from_millis(100);
 /// or after this, if it goes on.
-const MAX_SETTLE: Duration = Duration::from_millis(300);
+const MAX_SETTLE_TIME: Duration = Duration::from_millis(300);
 /// With listeners, and everything watched, how often it is checked that the roots still stand where they did.
-const STANDING: Duration = Duration::from_secs(2);
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How long the notifier may take for one call; a slower one is replaced.
+const WATCHER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Paths of moved and removed things that are kept for the thread; past that it watches everything anew.
-const MOST_LOST: usize = 256;
+const MAX_LOST: usize = 256;
 
 type Folders = BTreeMap<PathBuf, Identity>;
 /// What was moved or removed: a watch on it, or on what is below it, is gone or follows it elsewhere.
@@ -51,7 +55,7 @@ impl Watch {
         let keeper = Arc::downgrade(keeper);
         let sender = orders.clone();
         let thread = std::thread::Builder::new().name(format!("{plural}-watch"));
-        if let Err(error) = thread.spawn(move || run(&keeper, &inbox, sender)) {
+        if let Err(error) = thread.spawn(move || run(&keeper, &inbox, &sender)) {
             tracing::warn!(%error, "folders are not watched: no thread");
         }
         Self { orders }
@@ -74,9 +78,9 @@ impl Watch {
     }
 }
 
-fn run<K: FileFormat>(keeper: &Weak<CatalogueCache<K>>, inbox: &Receiver<Order>, orders: SyncSender<Order>) {
-    let lost = Lost::default();
-    let mut notifier = watcher(keeper.clone(), orders, lost.clone());
+fn run<K: FileFormat>(keeper: &Weak<CatalogueCache<K>>, inbox: &Receiver<Order>, orders: &SyncSender<Order>) {
+    let start = || Notifier::start(keeper.clone(), orders.clone());
+    let mut notifier = start();
     let mut watched = Folders::new();
     let mut first = true;
     while first || next(keeper, inbox) {
@@ -84,13 +88,84 @@ fn run<K: FileFormat>(keeper: &Weak<CatalogueCache<K>>, inbox: &Receiver<Order>,
         if keeper.generation.receiver_count() > 0 {
             keeper.load();
         }
-        if let Some(notifier) = &mut notifier {
-            // The lock is released first: unwatching waits for the notifier's thread, and its callback takes the lock.
-            let moved = std::mem::take(&mut *lock(&lost));
-            forget(&keeper, notifier, &mut watched, &moved);
-            cover(&keeper, notifier, &mut watched);
+        let updated = notifier
+            .call(Call::Ping)
+            .and_then(|_| forget(&keeper, &notifier, &mut watched))
+            .and_then(|()| cover(&keeper, &notifier, &mut watched));
+        if let Err(Unresponsive) = updated {
+            tracing::warn!(
+                "the watcher of folders did not answer; it is replaced, and the folders are scanned"
+            );
+            REPLACED.fetch_add(1, Ordering::Relaxed);
+            notifier = start();
+            watched.clear();
+            lock(&keeper.seen).iter_mut().for_each(|seen| seen.covered = false);
+            keeper.happened(&[]);
+            let _ = orders.try_send(Order::Look);
         }
         first = false;
+    }
+}
+
+/// The watchers of this process that were replaced because they did not answer.
+static REPLACED: AtomicU64 = AtomicU64::new(0);
+
+/// Returns how many watchers of this process were replaced because they did not answer.
+pub fn replaced_watchers() -> u64 {
+    REPLACED.load(Ordering::Relaxed)
+}
+
+/// The system's notifier on a thread of its own: a call that never returns blocks that thread alone.
+struct Notifier {
+    calls: SyncSender<Call>,
+    results: Receiver<bool>,
+    lost: Lost,
+}
+
+enum Call {
+    Watch(PathBuf),
+    Unwatch(PathBuf),
+    /// Does nothing, on the thread of the system's notifier.
+    Ping,
+}
+
+/// The notifier did not answer within [`WATCHER_TIMEOUT`].
+struct Unresponsive;
+
+impl Notifier {
+    fn start<K: FileFormat>(keeper: Weak<CatalogueCache<K>>, orders: SyncSender<Order>) -> Self {
+        let (calls, inbox) = sync_channel(1);
+        let (sender, results) = sync_channel(1);
+        let lost = Lost::default();
+        let moved = lost.clone();
+        let serve = move || {
+            let Some(mut watcher) = watcher(keeper, orders, moved) else { return };
+            while let Ok(call) = inbox.recv() {
+                let done = match call {
+                    Call::Watch(folder) => watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok(),
+                    Call::Unwatch(folder) => watcher.unwatch(&folder).is_ok(),
+                    Call::Ping => watcher.configure(notify::Config::default()).is_ok(),
+                };
+                if sender.send(done).is_err() {
+                    return;
+                }
+            }
+        };
+        // Without a thread, as without a notifier, nothing is watched.
+        let _ = std::thread::Builder::new().name("notifier".to_owned()).spawn(serve);
+        Self { calls, results, lost }
+    }
+
+    /// Returns true if the call succeeded; false also where the system has no notifier.
+    fn call(&self, call: Call) -> Result<bool, Unresponsive> {
+        if self.calls.send(call).is_err() {
+            return Ok(false);
+        }
+        match self.results.recv_timeout(WATCHER_TIMEOUT) {
+            Ok(done) => Ok(done),
+            Err(RecvTimeoutError::Disconnected) => Ok(false),
+            Err(RecvTimeoutError::Timeout) => Err(Unresponsive),
+        }
     }
 }
 
@@ -99,15 +174,21 @@ fn watcher<K: FileFormat>(
     orders: SyncSender<Order>,
     lost: Lost,
 ) -> Option<RecommendedWatcher> {
-    let told = move |event: notify::Result<notify::Event>| {
+    let on_event = move |event: notify::Result<notify::Event>| {
         let Some(keeper) = keeper.upgrade() else { return };
+        #[cfg(any(test, feature = "testing"))]
+        if keeper.hangs.swap(false, Ordering::Relaxed) {
+            loop {
+                std::thread::park();
+            }
+        }
         match event {
             Ok(event) if is_reading(event.kind) => return,
             Ok(event) if !event.need_rescan() => {
                 keeper.happened(&event.paths);
                 if is_moving(event.kind) {
                     let mut lost = lock(&lost);
-                    let places = MOST_LOST.saturating_sub(lost.len());
+                    let places = MAX_LOST.saturating_sub(lost.len());
                     lost.extend(event.paths.into_iter().take(places));
                 }
             }
@@ -115,7 +196,7 @@ fn watcher<K: FileFormat>(
         }
         let _ = orders.try_send(Order::Look);
     };
-    notify::recommended_watcher(told)
+    notify::recommended_watcher(on_event)
         .inspect_err(
             |error| tracing::warn!(%error, "folders are not watched; they are read again by the clock"),
         )
@@ -130,25 +211,36 @@ fn is_moving(kind: EventKind) -> bool {
     matches!(kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)))
 }
 
-/// Takes the watches back that `lost` may have broken.
+/// Takes the watches back that moved and removed folders may have broken.
 fn forget<K: FileFormat>(
     keeper: &CatalogueCache<K>,
-    notifier: &mut RecommendedWatcher,
+    notifier: &Notifier,
     watched: &mut Folders,
-    lost: &[PathBuf],
-) {
-    let all = lost.len() >= MOST_LOST;
-    let before = watched.len();
-    watched.retain(|folder, _| {
-        let stays = !all && !lost.iter().any(|path| folder.starts_with(path));
-        if !stays {
-            let _ = notifier.unwatch(folder);
-        }
-        stays
-    });
-    if watched.len() < before {
+) -> Result<(), Unresponsive> {
+    // The lock is released first: unwatching waits for the notifier's thread, and its callback takes the lock.
+    let lost = std::mem::take(&mut *lock(&notifier.lost));
+    let is_lost = |folder: &Path| lost.len() >= MAX_LOST || lost.iter().any(|path| folder.starts_with(path));
+    if unwatch(notifier, watched, |folder, _| is_lost(folder))? {
         lock(&keeper.seen).iter_mut().for_each(|seen| seen.covered = false);
     }
+    Ok(())
+}
+
+/// Takes back the watches of some folders; returns true if there were any.
+fn unwatch(
+    notifier: &Notifier,
+    watched: &mut Folders,
+    is_meant: impl Fn(&Path, &Identity) -> bool,
+) -> Result<bool, Unresponsive> {
+    let taken: Vec<PathBuf> = watched
+        .extract_if(.., |folder, identity| is_meant(folder, identity))
+        .map(|(folder, _)| folder)
+        .collect();
+    let any = !taken.is_empty();
+    for folder in taken {
+        notifier.call(Call::Unwatch(folder))?;
+    }
+    Ok(any)
 }
 
 /// Waits until it is time to look again; `false` means the end.
@@ -156,7 +248,7 @@ fn next<K: FileFormat>(keeper: &Weak<CatalogueCache<K>>, inbox: &Receiver<Order>
     let wait = match keeper.upgrade() {
         None => return false,
         Some(keeper) if keeper.generation.receiver_count() == 0 => None,
-        Some(keeper) => Some(if keeper.all_covered() { STANDING } else { FRESH }),
+        Some(keeper) => Some(if keeper.all_covered() { CHECK_INTERVAL } else { keeper.freshness_left() }),
     };
     let order = match wait {
         None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -171,10 +263,10 @@ fn next<K: FileFormat>(keeper: &Weak<CatalogueCache<K>>, inbox: &Receiver<Order>
 
 /// Waits for a quiet moment; `false` means the end.
 fn settle(inbox: &Receiver<Order>) -> bool {
-    let until = Instant::now() + MAX_SETTLE;
+    let until = Instant::now() + MAX_SETTLE_TIME;
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        match inbox.recv_timeout(QUIET.min(left)) {
+        match inbox.recv_timeout(QUIET_TIME.min(left)) {
             Ok(Order::Look) if !left.is_zero() => {}
             Ok(Order::Look) | Err(RecvTimeoutError::Timeout) => return true,
             Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
@@ -186,31 +278,22 @@ fn settle(inbox: &Receiver<Order>) -> bool {
 /// have happened between reading and watching.
 fn cover<K: FileFormat>(
     keeper: &CatalogueCache<K>,
-    notifier: &mut RecommendedWatcher,
+    notifier: &Notifier,
     watched: &mut Folders,
-) {
+) -> Result<(), Unresponsive> {
     if keeper.all_covered() {
-        return;
+        return Ok(());
     }
     let wanted: Folders = lock(&keeper.seen).iter().flat_map(|seen| seen.scan.folders.clone()).collect();
-    // First those that are gone: a folder that was moved keeps its watch under the old name.
-    watched.retain(|folder, identity| {
-        let stays = wanted.get(folder) == Some(identity);
-        if !stays {
-            let _ = notifier.unwatch(folder);
-        }
-        stays
-    });
+    // First the removed ones: a folder that was moved keeps its watch under the old name.
+    unwatch(notifier, watched, |folder, identity| wanted.get(folder) != Some(identity))?;
     for (folder, identity) in &wanted {
-        if watched.contains_key(folder) {
-            continue;
-        }
-        match notifier.watch(folder, RecursiveMode::NonRecursive) {
-            Ok(()) => drop(watched.insert(folder.clone(), *identity)),
-            Err(error) => tracing::debug!(%error, "a folder is not watched"),
+        if !watched.contains_key(folder) && notifier.call(Call::Watch(folder.clone()))? {
+            watched.insert(folder.clone(), *identity);
         }
     }
     keeper.note_covered(watched);
+    Ok(())
 }
 
 impl<K: FileFormat> CatalogueCache<K> {
@@ -229,7 +312,7 @@ impl<K: FileFormat> CatalogueCache<K> {
                 && folders.iter().all(|(path, identity)| watched.get(path) == Some(identity))
             {
                 seen.covered = true;
-                stale.store(true, std::sync::atomic::Ordering::Release);
+                stale.store(true, Ordering::Release);
             }
         }
     }
