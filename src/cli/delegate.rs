@@ -12,6 +12,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::output::{self, Failure};
 use super::shutdown_signal::Stop;
+use super::source_files;
 use super::tasks::progress::Progress;
 use super::tasks::{result, short, span};
 use super::{Common, hub_client};
@@ -99,12 +100,11 @@ impl DelegateArgs {
             })
         });
         let schema = self.schema.map(|file| {
-            let fault = |error: &dyn std::fmt::Display| {
-                Failure::new(format!("cannot read the schema {}: {error}", file.display()))
-                    .hint("name a file with a JSON Schema")
-            };
-            let text = std::fs::read(&file).map_err(|error| fault(&error))?;
-            serde_json::from_slice(&text).map_err(|error| fault(&error))
+            let hint = |failure: Failure| failure.hint("name a file with a JSON Schema");
+            let text = source_files::read(&file).map_err(hint)?;
+            serde_json::from_str(&text).map_err(|error| {
+                hint(Failure::new(format!("cannot read the schema {}: {error}", file.display())))
+            })
         });
         Ok(DelegateRequest {
             agent: self.agent,

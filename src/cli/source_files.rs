@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::output::{self, Failure};
-use adjutant_base::config::Roots;
-use adjutant_host::files::{Problem, Source};
+use adjutant_base::config::{self, Roots};
+use adjutant_host::files::{Problem, Source, read_text};
+
+/// Bytes of a file that a command reads whole.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Returns the folders to read: those that were named, which must be there, else the project's, the user's and the
 /// bundled ones.
@@ -16,6 +19,14 @@ pub(super) fn roots(named: Vec<PathBuf>) -> Result<Roots, Failure> {
         return Err(failure.hint("name a folder that is there, or leave the option out"));
     }
     Ok(if named.is_empty() { Roots::Workspace } else { Roots::Exactly(named) })
+}
+
+/// Returns the folder of the project around the current folder.
+pub(super) fn project(home: &Path) -> Result<PathBuf, Failure> {
+    config::project(home).ok_or_else(|| {
+        Failure::new("the current folder does not belong to a project")
+            .hint("work in a Git repository, or in a folder with .adjutant/prompts or .adjutant/agents")
+    })
 }
 
 /// Returns where something comes from, for a person: the folder's label and the path in it.
@@ -34,9 +45,13 @@ pub(super) fn file(source: &Source) -> String {
 /// Returns the whole text of a file; `bundled` is that of one that is compiled in.
 pub(super) fn text(source: &Source, bundled: &str) -> Result<String, Failure> {
     let Some(file) = &source.file else { return Ok(bundled.to_owned()) };
-    std::fs::read_to_string(file).map_err(|error| {
-        Failure::new(format!("{} cannot be read: {error}", file.display())).hint("look at its permissions")
-    })
+    read(file).map_err(|failure| failure.hint("look at its permissions"))
+}
+
+/// Returns the text of a regular file.
+pub(super) fn read(file: &Path) -> Result<String, Failure> {
+    read_text(file, MAX_BYTES)
+        .map_err(|reason| Failure::new(format!("cannot read {}: {reason}", file.display())))
 }
 
 /// Returns a path as a person wrote it or would: relative to the current folder where it is below.

@@ -15,7 +15,7 @@ use adjutant_base::text::front_matter;
 use adjutant_base::text::suggest::to_valid_name;
 use adjutant_host::files::atomic_write;
 use adjutant_host::files::atomic_write::Change;
-use adjutant_host::files::{Problem, Source, read_text};
+use adjutant_host::files::{Problem, Source, leaves, read_text};
 
 /// Why nothing can be imported.
 #[derive(Debug, thiserror::Error)]
@@ -188,7 +188,8 @@ fn program_of_file(file: &Path, own: bool) -> Option<Program> {
 /// Returns the program of the files in a folder, by the first file that shows it.
 fn program_of_folder(folder: &Path, own: bool, limits: Limits) -> Option<Program> {
     let entries = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut entries: Vec<PathBuf> = entries.take(limits.files).filter(|entry| entry.is_file()).collect();
+    let mut entries: Vec<PathBuf> =
+        entries.take(limits.files).filter(|entry| entry.is_file() && !leaves(folder, entry)).collect();
     entries.sort();
     entries.iter().find_map(|entry| program_of_file(entry, own).or_else(|| program_of_text(entry, limits)))
 }

@@ -11,7 +11,7 @@ use super::Limits;
 use super::formats::{self, Foreign, Format};
 use adjutant_host::files::atomic_write;
 use adjutant_host::files::atomic_write::Change;
-use adjutant_host::files::read_text;
+use adjutant_host::files::{leaves, read_text};
 pub use discover::find;
 pub(crate) use discover::format_of;
 pub use error::Error;
@@ -74,7 +74,7 @@ fn draft(file: &Path, format: Format, name: String, limits: Limits) -> Result<fo
     let folder = file.parent().unwrap_or_else(|| Path::new("."));
     let user = folder.join("user.md");
     let second = match format {
-        Format::Fabric if user.is_file() => Some(read_text(&user, limits.file)?),
+        Format::Fabric if user.is_file() && !leaves(folder, &user) => Some(read_text(&user, limits.file)?),
         _ => None,
     };
     let mut draft = formats::read(format, &Foreign { name, text, second })?;

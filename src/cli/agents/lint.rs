@@ -67,7 +67,8 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
 }
 
 fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
-    let line = |text: &str| output::data(&escape(text));
+    // A line of a record stays one line, whatever a file's name or text holds.
+    let line = |text: &str| output::data(&escape(text).replace('\n', " "));
     for AgentReport { agent, runners } in &report.agents {
         let file = agent.source.file.as_deref().unwrap_or_else(|| Path::new(""));
         line(&format!("{}: {} `{}`", shown(file, base), agent.program.label(), agent.name))?;

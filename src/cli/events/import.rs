@@ -20,6 +20,7 @@ use adjutant_assistant::event::CalendarSource;
 use adjutant_assistant::import::{Imported, Origin, RemovedCalendar};
 use adjutant_assistant::{Assistant, Calendar, UserId};
 use adjutant_base::text::escape_invisible::escape_line;
+use adjutant_host::files::open_regular;
 
 /// Arguments of `adjutant events import`.
 #[derive(Debug, Args)]
@@ -153,7 +154,8 @@ async fn import_file(
 /// Reads a file, or so much of it that the reader refuses it for its size.
 fn bytes_of(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::fs::File::open(file)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    let open = open_regular(file).map_err(std::io::Error::other)?;
+    open.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

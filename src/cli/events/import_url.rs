@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
+use super::super::source_files;
 use super::address::address;
 use super::faults::{fault, print_faults};
 use adjutant_app::calendar_sync;
@@ -44,10 +45,8 @@ impl Remote {
         };
         let login = match (&self.login, &self.password_file) {
             (Some(name), Some(file)) => {
-                let text = std::fs::read_to_string(file).map_err(|error| {
-                    Failure::new(format!("cannot read {}: {error}", file.display()))
-                        .hint("name the file whose first line is the password")
-                })?;
+                let text = source_files::read(file)
+                    .map_err(|failure| failure.hint("name the file whose first line is the password"))?;
                 let password = text.lines().next().unwrap_or_default().to_owned();
                 Some(Login { name: name.clone(), password })
             }

@@ -10,7 +10,7 @@ use super::super::Common;
 use super::super::output::{self, Failure};
 use super::super::source_files::shown;
 use super::Folders;
-use adjutant_base::text::escape_invisible::escape;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::files::Severity;
 use adjutant_prompts::lint::{self, Finding, Report, sarif};
 
@@ -62,13 +62,13 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
 fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
     for Finding { rule, severity, file, line, column, message, hint } in &report.findings {
         let file = shown(file, base);
-        output::data(&escape(&format!(
+        output::data(&escape_line(&format!(
             "{file}:{line}:{column}: {}[{}]: {message}",
             severity.name(),
             rule.id
         )))?;
         if let Some(hint) = hint {
-            output::data(&escape(&format!("  hint: {hint}")))?;
+            output::data(&format!("  hint: {}", escape_line(hint)))?;
         }
     }
     output::note(Severity::tally(report.files, |severity| report.count(severity)));

@@ -280,6 +280,62 @@ fn lints_the_files_of_other_programs() {
 }
 
 #[test]
+fn lint_reads_nothing_outside_its_root_and_no_name_forges_a_record() {
+    let home = Home::new();
+    let secret = "---\npasswrod: hunter2\nmodle: x\n---\n{{secret_argument}}\n";
+    home.write("outside/secret.md", secret);
+    home.write("outside/linked/inner.md", secret);
+    let link = |from: &str, to: &str| {
+        std::os::unix::fs::symlink(home.path().join(to), home.path().join(from)).unwrap();
+    };
+    home.write("root/a.md", "---\ndescription: A.\n---\nText.\n");
+    link("root/link.md", "outside/secret.md");
+    link("root/folder", "outside/linked");
+    link("root/kernel.md", "/proc/kmsg");
+    home.write("root/b.md\na.md:7:1: error[P101]: forged.md", "---\nx: y\n---\n");
+    home.write("root/c\nroot/a.md:7:1: error[P101]: forged.md", "---\nunknown: y\n---\nText.\n");
+    // What lies in the folder of another program decides its format.
+    home.write("foreign/a.txt", "no prompt");
+    link("foreign/link.md", "outside/secret.md");
+    for arguments in [&["lint", "root"][..], &["lint", "--prompts-dir", "root"], &["lint", "foreign"]] {
+        let linted = prompts(&home, arguments, "");
+        let all = format!("{}{}", linted.stdout, linted.stderr);
+        for leaked in ["passwrod", "modle", "secret_argument", "hunter2"] {
+            assert!(!all.contains(leaked), "{all}");
+        }
+        assert!(!linted.stdout.lines().any(|line| line.starts_with("root/a.md:7:1")), "{all}");
+        assert!(!linted.stdout.lines().any(|line| line.starts_with("a.md:7:1")), "{all}");
+    }
+    let linted = prompts(&home, &["lint", "root"], "").stdout;
+    assert!(linted.contains("root/link.md:1:1: error[") && linted.contains("leaves its root"), "{linted}");
+}
+
+#[test]
+fn no_command_opens_what_is_not_a_regular_file() {
+    let home = Home::new();
+    let fifo = home.path().join("fifo.md");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let fifo = fifo.to_str().unwrap();
+    home.run(["users", "add", "ann"], "");
+    for arguments in [
+        &["prompts", "lint", fifo][..],
+        &["prompts", "lint", "/dev/null"],
+        &["prompts", "import", fifo, "--format", "claude"],
+        &["agents", "lint", fifo],
+        &["agents", "import", fifo],
+        &["events", "import", "ann", fifo],
+        &["events", "import", "ann", "https://example.org/c/", "--login", "ann", "--password-file", fifo],
+        &["delegate", "reviewer", "Look.", "--schema", fifo],
+        &["log", "show", fifo],
+        &["mcp", "agents", "--runner-config", fifo],
+    ] {
+        let refused = home.run(arguments, "");
+        let all = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(!refused.status.success() && all.contains("not a regular file"), "{arguments:?}: {all}");
+    }
+}
+
+#[test]
 fn a_clean_folder_and_the_bundled_prompts_have_no_findings() {
     let home = Home::new();
     let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/prompts/assets");
@@ -348,6 +404,36 @@ fn creates_a_prompt_to_start_from() {
     let made: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(made["name"], "here");
     assert!(home.path().join("work/.adjutant/prompts/here.md").is_file());
+}
+
+#[test]
+fn a_project_file_is_created_in_a_project_alone() {
+    let home = Home::new();
+    let inner = home.path().join("plain/inner");
+    std::fs::create_dir_all(&inner).unwrap();
+    std::fs::create_dir_all(home.path().join(".adjutant/prompts")).unwrap();
+    let new = |kind: &str, name: &str, folder: &Path| {
+        let mut command = home.adjutant([kind, "new", name, "--project"]);
+        let output = command.current_dir(folder).output().unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        (output.status.success(), text)
+    };
+    for kind in ["prompts", "agents"] {
+        for folder in [inner.as_path(), home.path()] {
+            let (done, text) = new(kind, "here", folder);
+            assert!(!done && text.contains("does not belong to a project"), "{text}");
+        }
+    }
+    assert!(
+        tree(&home.path().join(".adjutant/prompts")).is_empty()
+            && tree(&home.path().join("plain")).is_empty()
+    );
+    std::fs::create_dir_all(home.path().join("plain/.git")).unwrap();
+    for (kind, file) in [("prompts", "here.md"), ("agents", "here.yaml")] {
+        let (done, text) = new(kind, "here", &inner);
+        let file = home.path().join("plain/.adjutant").join(kind).join(file);
+        assert!(done && file.is_file() && text.contains(file.to_str().unwrap()), "{text}");
+    }
 }
 
 #[test]

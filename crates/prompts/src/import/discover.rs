@@ -7,6 +7,7 @@ use super::super::Limits;
 use super::super::formats::Format;
 use super::error::Error;
 use super::walk::{Found, Walk};
+use adjutant_host::files::{leaves, read_text};
 
 /// Finds the foreign prompt files at `from`, in the order of their paths. Without a format, the path says which it
 /// is, and then the content.
@@ -133,13 +134,13 @@ fn look_inside(folder: &Path, limits: Limits) -> Option<Format> {
     }
     entries
         .iter()
-        .filter(|entry| entry.is_file())
+        .filter(|entry| entry.is_file() && !leaves(folder, entry))
         .find_map(|entry| format_of(entry).or_else(|| sniff(entry, limits)))
 }
 
 /// Tells the format of a Markdown file by what is written in it.
 fn sniff(file: &Path, limits: Limits) -> Option<Format> {
-    let text = adjutant_host::files::read_text(file, limits.file).ok()?;
+    let text = read_text(file, limits.file).ok()?;
     let parsed = adjutant_base::text::front_matter::parse(&text).ok()?;
     let has = |key: &str| parsed.values.contains_key(key);
     if text.contains("${input:") || has("mode") || has("agent") || has("tools") {

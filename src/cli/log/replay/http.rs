@@ -1,7 +1,6 @@
 //! Replays a recording of HTTP over HTTP.
 
 use std::collections::HashMap;
-use std::fs;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{AHEAD, END, MAX_LINE_BYTES, ReplayArgs, heard, pause_of, write_report};
 use crate::cli::output::{self, Failure};
 use crate::cli::shutdown_signal::Stop;
+use crate::cli::source_files;
 use adjutant_host::recorder::http_head::{HEADERS, Head, SESSION};
 use adjutant_host::recorder::replay::{Due, Player, answer_line};
 use adjutant_http as http;
@@ -74,11 +74,8 @@ pub(super) fn drive(player: &mut Player, url: &str, args: &ReplayArgs) -> Result
     let token = match &args.token_file {
         None => None,
         Some(file) => {
-            let text = fs::read_to_string(file);
-            let text = text.map_err(|error| {
-                Failure::new(format!("{}: {error}", file.display()))
-                    .hint("name the file with the server's token")
-            })?;
+            let text = source_files::read(file)
+                .map_err(|failure| failure.hint("name the file with the server's token"))?;
             Some(Token(text.trim().to_owned()))
         }
     };

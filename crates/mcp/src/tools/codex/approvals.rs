@@ -34,8 +34,7 @@ pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
         ApprovalKind::Patch { changes, grant_root } => {
             let root = grant_root.iter().map(|root| format!(" It may write below `{root}` from then on."));
             let root: String = root.collect();
-            params["message"] =
-                format!("Allow Codex to apply proposed code changes?{root}{others}").into();
+            params["message"] = format!("Allow Codex to apply proposed code changes?{root}{others}").into();
             if let Some(root) = grant_root {
                 params["codex_grant_root"] = root.as_str().into();
             }

@@ -206,7 +206,8 @@ impl Events {
                 json!({"type": "exec_approval_request", "command": argv, "cwd": cwd, "parsed_cmd": []})
             }
             ApprovalKind::Patch { changes, grant_root } => {
-                let mut message = json!({"type": "apply_patch_approval_request", "changes": by_path(changes)});
+                let mut message =
+                    json!({"type": "apply_patch_approval_request", "changes": by_path(changes)});
                 if let Some(root) = grant_root {
                     message["grant_root"] = root.as_str().into();
                 }
