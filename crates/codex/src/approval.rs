@@ -23,7 +23,7 @@ pub struct Approval {
     /// The model's reason, in its words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The decisions that are possible besides a denial.
+    /// The possible decisions other than a denial.
     pub choices: Vec<Decision>,
     /// What [`Decision::ApproveForSession`] allows, in words; `None` if it is not a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ pub enum Decider {
     Nobody,
 }
 
-/// A decision as it is stored with its thread: the content of an item of its own.
+/// A decision as it is stored with its thread: the content of a separate item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResolvedApproval {
     pub asked: Option<Approval>,
@@ -162,7 +162,7 @@ pub fn outcome(decision: Option<&Decision>, by: Decider) -> String {
 }
 
 impl ApprovalKind {
-    /// Returns the decisions that are possible besides a denial, and what an approval for the session allows.
+    /// Returns the possible decisions other than a denial, and the scope of an approval for the session.
     pub(super) fn choices(&self) -> (Vec<Decision>, Option<String>) {
         let scope = match self {
             Self::Command { .. } => "the same command in the same folder".to_owned(),

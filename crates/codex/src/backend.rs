@@ -63,7 +63,7 @@ impl Protocol {
     pub(super) fn resume(&mut self, thread: &str, prompt: &str, start: &ThreadOptions, out: &mut Vec<u8>) {
         match self {
             Self::App(app) => app.resume(thread, prompt, start, out),
-            // It knows only the threads of its own process; its answer will say so.
+            // It knows only the threads of its process; its answer will say so.
             Self::Mcp(mcp) => mcp.turn(thread, prompt, out),
         }
     }
@@ -115,12 +115,12 @@ impl Protocol {
             answer["jsonrpc"] = "2.0".into();
         }
         jsonrpc::write_line(out, &answer);
-        let settled = CodexEvent::ApprovalResolved {
+        let resolved = CodexEvent::ApprovalResolved {
             approval: approval.to_owned(),
             decision: Some(decision.clone()),
             by,
         };
-        EventBatch { thread, notification: None, events: vec![settled] }
+        EventBatch { thread, notification: None, events: vec![resolved] }
     }
 
     /// Parses a line, and answers requests that need no user.

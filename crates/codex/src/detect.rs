@@ -15,7 +15,7 @@ use adjutant_host::process;
 const MAX_VERSION_BYTES: u64 = 4096;
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The first tested version whose `app-server` has the threads and turns that are used here.
+/// The first tested version with the threads and turns of `app-server` that are used here.
 const FIRST_WITH_THREADS: (u32, u32) = (0, 92);
 /// The first version without `mcp-server`.
 const FIRST_WITHOUT_MCP: (u32, u32) = (0, 154);

@@ -74,7 +74,7 @@ pub enum CodexEvent {
     ApprovalRequested {
         approval: Approval,
     },
-    /// The approval is not pending any more: it was decided, or Codex withdrew it.
+    /// The approval is not pending: it was decided, or Codex withdrew it.
     ApprovalResolved {
         approval: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,7 @@ use super::event::EventBatch;
 /// Entries that are kept, and about their bytes in total; a slower follower misses the oldest.
 const MAX_ENTRIES: usize = 65_536;
 const MAX_BYTES: usize = 32 << 20;
-/// Memory of an entry besides its line's own text.
+/// Memory of an entry without the text of its line.
 const ENTRY_OVERHEAD_BYTES: usize = 512;
 
 /// One line of Codex, or one command of Adjutant.

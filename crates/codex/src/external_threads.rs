@@ -1,5 +1,5 @@
 //! External threads: those that Codex started without Adjutant, on its own screen, by `codex exec` or in an editor. A
-//! short-lived Codex process lists them; one is adopted like a thread whose process has ended.
+//! short-lived Codex process lists them; one is adopted like a thread of an ended process.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ impl Codex {
         }
         let plan = self.session_setup(installed, ThreadOptions::default(), None);
         let (store, stop) = (self.0.store.clone(), self.0.stop.clone());
-        // A task of its own, so that the process ends even if the caller leaves.
+        // A separate task, so that the process ends even if the caller leaves.
         let listed = self.0.tasks.spawn(async move {
             let mut child = Child::start(&plan).await?;
             let listed = tokio::select! {

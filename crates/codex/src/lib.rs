@@ -65,7 +65,7 @@ struct Inner {
     events: Events,
     recorder: Recorder,
     probe: Probe,
-    /// By thread. A session whose task has ended stays until the next look-up.
+    /// By thread. A session stays until the next look-up after its task has ended.
     sessions: Mutex<HashMap<String, SessionHandle>>,
     /// One lock for each thread that is being resumed; see [`Codex::thread_lock`].
     thread_locks: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
@@ -74,7 +74,7 @@ struct Inner {
     stop: CancellationToken,
     /// Counts runs, so that their names differ.
     runs: AtomicU64,
-    /// Open turns whose callers do not wait.
+    /// Open turns without a waiting caller.
     handles: TurnHandles,
     /// Set once every open turn in the store belongs to this process.
     recovered: OnceCell<()>,
@@ -184,7 +184,7 @@ impl Codex {
     }
 
     /// Stores a handle for a turn, by which `owner` can ask for its status. It is in the store when this returns; a
-    /// turn whose handle cannot be stored is withdrawn.
+    /// turn is withdrawn if its handle cannot be stored.
     pub async fn create_handle(&self, owner: String, started: StartedTurn) -> Result<TurnHandle, Error> {
         let at = now();
         let id = format!(

@@ -1,7 +1,7 @@
-//! Orphaned turns, whose hub stopped before their end: each gets an end and an item in its transcript.
+//! Orphaned turns: their hub stopped before their end. Each gets an end and an item in its transcript.
 //!
 //! A hub that has the database for itself ends all open turns before it starts or shows anything. Hubs that share a
-//! database send a heartbeat for their turns every minute, and end the turns whose heartbeat has stopped.
+//! database send a heartbeat for their turns every minute, and end the turns without a heartbeat.
 
 use std::time::SystemTime;
 

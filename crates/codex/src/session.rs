@@ -128,8 +128,8 @@ impl Task {
                     None => break,
                 },
                 event = self.child.next(&mut self.out) => match event {
-                    ChildEvent::Wrote => {}
-                    ChildEvent::Read => self.read_lines().await,
+                    ChildEvent::Written => {}
+                    ChildEvent::Output => self.read_lines().await,
                     ChildEvent::Ended => break,
                 },
                 () = tokio::time::sleep_until(due) => {
@@ -401,7 +401,7 @@ impl Task {
     }
 }
 
-/// Returns the id of a request that is no approval of a known protocol: an answer of the user would mean nothing.
+/// Returns the id of a request that is not an approval, so that an answer of the user would have no effect.
 fn unanswerable(event: &CodexEvent) -> Option<String> {
     let CodexEvent::ApprovalRequested { approval } = event else { return None };
     let ApprovalKind::Unknown { method, .. } = &approval.kind else { return None };

@@ -1,4 +1,4 @@
-//! Handles of turns whose callers poll for the result. They are stored, so that a caller can ask for the status after a
+//! Handles of turns, for callers that poll for the result. They are stored, so that a caller can ask for the status after a
 //! restart of the hub.
 
 use std::collections::HashMap;
@@ -107,7 +107,7 @@ impl TurnHandles {
         Some(TurnHandle { status, updated_at: at, ..handle })
     }
 
-    /// Forgets a handle whose end is stored.
+    /// Forgets a handle after its end is stored.
     pub(super) fn forget(&self, id: &str) {
         self.all().remove(id);
     }

@@ -1,4 +1,4 @@
-//! Arguments of a prompt: what front matter declares, and whether what a caller gives fits.
+//! Arguments of a prompt: their declarations, and the check of given values.
 
 pub(super) mod bind;
 pub(super) mod declaration;
@@ -14,7 +14,7 @@ use super::{Argument, ArgumentType, Error};
 use adjutant_base::text::clip;
 
 /// Letters of a caller's value that an error repeats.
-const SHOWN: usize = 60;
+const MAX_SHOWN_CHARS: usize = 60;
 
 impl ArgumentType {
     /// Turns a value into one of this type. Text is read as a person means it (`"3"` is an integer), since the
@@ -80,9 +80,15 @@ impl Argument {
         self.error(prompt, "is required", "required", Value::Null)
     }
 
-    fn error(&self, prompt: &str, what: &str, validator: &'static str, validator_value: Value) -> Error {
+    fn error(
+        &self,
+        prompt: &str,
+        requirement: &str,
+        validator: &'static str,
+        validator_value: Value,
+    ) -> Error {
         Error::Argument {
-            message: format!("argument `{}` of prompt `{prompt}` {what}", self.name),
+            message: format!("argument `{}` of prompt `{prompt}` {requirement}", self.name),
             path: vec![self.name.clone()],
             validator,
             validator_value: Box::new(validator_value),
@@ -91,7 +97,7 @@ impl Argument {
 }
 
 /// Returns a checker for a JSON Schema `pattern`; the error is the reason why it is none. The engine takes time
-/// in the length of the text, whatever the pattern.
+/// in the length of the text, with any pattern.
 fn pattern(pattern: &str) -> Result<jsonschema::Validator, String> {
     jsonschema::options()
         .with_pattern_options(jsonschema::PatternOptions::regex())
@@ -113,7 +119,7 @@ pub(super) fn text_of(value: &Value) -> Cow<'_, str> {
 
 /// Returns a text short enough for an error message, without control characters.
 pub(super) fn clipped(text: &str) -> String {
-    clip::chars(text, SHOWN).replace(char::is_control, "\u{fffd}")
+    clip::chars(text, MAX_SHOWN_CHARS).replace(char::is_control, "\u{fffd}")
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ impl Catalogue {
         self.prompts.get(name).or_else(|| self.prompts.get(self.aliases.get(name)?))
     }
 
-    /// Returns why there is no prompt of a name: its file is faulty, or there is none.
+    /// Returns why there is no prompt of a name: its file is faulty, or does not exist.
     pub fn missing(&self, name: &str) -> Error {
         super::expand::missing(self, name)
     }
@@ -45,20 +45,20 @@ impl ArgumentType {
     }
 }
 
-/// Joins the roots' scans, which stand in the order of precedence.
+/// Joins the roots' scans, in the order of precedence.
 pub(super) fn catalogue(roots: &[Root], scans: &[&Scan<Item>], limits: Limits, generation: u64) -> Catalogue {
     let mut catalogue = Catalogue { generation, ..Catalogue::default() };
-    let mut left = limits.files;
+    let mut remaining = limits.files;
     for (root, scan) in roots.iter().zip(scans) {
         catalogue.problems.extend(scan.problems.iter().cloned());
-        add(&mut catalogue, root, scan, &mut left);
+        add(&mut catalogue, root, scan, &mut remaining);
     }
     name_look_alikes(&mut catalogue);
     add_aliases(&mut catalogue);
     catalogue
 }
 
-fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Item>, left: &mut usize) {
+fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Item>, remaining: &mut usize) {
     let mut own: BTreeMap<&str, Arc<Prompt>> = BTreeMap::new();
     for (relative, entry) in &scan.entries {
         let source = || Source {
@@ -67,12 +67,12 @@ fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Item>, left: &mut usi
             file: root.folder.as_ref().map(|folder| folder.join(relative)),
         };
         let problem = |message| Problem { source: source(), message };
-        if *left == 0 {
+        if *remaining == 0 {
             let message = "there are too many files; this one and those after it are left out".to_owned();
             catalogue.problems.push(problem(message));
             break;
         }
-        *left -= 1;
+        *remaining -= 1;
         match &entry.found {
             Found::Fault(message) => catalogue.problems.push(problem(message.clone())),
             Found::Read(Item::Partial(text), _) => {
@@ -106,7 +106,7 @@ fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Item>, left: &mut usi
     }
 }
 
-/// Both are served, but a person cannot tell them apart on a case-insensitive disk, or by ear.
+/// Both are served, but they are the same file on a case-insensitive disk, and sound alike.
 fn name_look_alikes(catalogue: &mut Catalogue) {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for (name, prompt) in &catalogue.prompts {

@@ -21,7 +21,7 @@ pub(super) fn expand(
     Ok(Expansion { prompt: prompt.clone(), text })
 }
 
-/// Tells a name that is nowhere from one whose file is there and faulty.
+/// Distinguishes an unknown name from that of a faulty file.
 pub(super) fn missing(catalogue: &Catalogue, name: &str) -> Error {
     let faulty = catalogue
         .problems
@@ -54,8 +54,8 @@ fn filled(catalogue: &Catalogue, prompt: &Prompt, inputs: Inputs<'_>, limit: usi
         Template::Jinja(_) => {
             let partials = catalogue.partials.get(&prompt.source.root).cloned().unwrap_or_default();
             jinja::render(prompt, &bound, partials, appended, limit).map_err(|fault| match fault {
-                jinja::Fault::TooLarge(bytes) => too_large(bytes),
-                jinja::Fault::Template(reason) => Error::Template { name: prompt.name.clone(), reason },
+                jinja::RenderError::TooLarge(bytes) => too_large(bytes),
+                jinja::RenderError::Template(reason) => Error::Template { name: prompt.name.clone(), reason },
             })
         }
     }

@@ -11,14 +11,14 @@ use adjutant_host::files::atomic_write::Change;
 
 /// One prompt and what becomes of it.
 #[derive(Debug)]
-pub struct Step {
+pub struct PlannedExport {
     pub prompt: Arc<Prompt>,
     pub outcome: Outcome,
     /// What the format has no place for, a sentence fragment each.
     pub notes: Vec<String>,
 }
 
-/// What becomes of a prompt.
+/// The outcome for a prompt.
 #[derive(Debug)]
 pub enum Outcome {
     /// `text` goes to `to`; `change` says what is there now.
@@ -30,7 +30,7 @@ pub enum Outcome {
 }
 
 /// Plans the files of `prompts` in the folder that `format` has below `to`. Writes nothing.
-pub fn plan(prompts: Vec<Arc<Prompt>>, format: Format, to: &Path) -> Vec<Step> {
+pub fn plan(prompts: Vec<Arc<Prompt>>, format: Format, to: &Path) -> Vec<PlannedExport> {
     let folder = folder(to, format);
     let names = names(&prompts, format);
     let steps = prompts.into_iter().zip(names).map(|(prompt, name)| {
@@ -49,7 +49,7 @@ pub fn plan(prompts: Vec<Arc<Prompt>>, format: Format, to: &Path) -> Vec<Step> {
                 }
             }
         };
-        Step { prompt, outcome, notes }
+        PlannedExport { prompt, outcome, notes }
     });
     steps.collect()
 }

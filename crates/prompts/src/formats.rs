@@ -105,7 +105,7 @@ pub struct Foreign {
     pub second: Option<String>,
 }
 
-/// A prompt of ours that came from a foreign file and is not written yet.
+/// An imported prompt before it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     pub name: String,
@@ -124,7 +124,7 @@ impl Draft {
     }
 }
 
-/// A foreign file made from a prompt of ours.
+/// A foreign file made from a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
     pub text: String,
@@ -159,7 +159,7 @@ pub fn read(format: Format, foreign: &Foreign) -> Result<Draft, String> {
     Ok(draft)
 }
 
-/// Writes a prompt of ours as a foreign file called `name` there. The error is a sentence fragment that says why it
+/// Writes a prompt as a foreign file called `name` there. The error is a sentence fragment that says why it
 /// cannot be done.
 pub fn write(format: Format, prompt: &Prompt, name: &str) -> Result<Exported, String> {
     if prompt.engine == Engine::Jinja {
@@ -187,7 +187,7 @@ pub fn write(format: Format, prompt: &Prompt, name: &str) -> Result<Exported, St
     Ok(Exported { text, notes })
 }
 
-/// What stands before the body of a foreign file.
+/// The front matter and the body of a foreign file.
 struct Head<'a> {
     fields: Map<String, Value>,
     body: &'a str,
@@ -205,11 +205,11 @@ impl<'a> Head<'a> {
     }
 
     /// Takes a file for text alone.
-    fn plain(text: &'a str) -> Self {
+    fn without_front_matter(text: &'a str) -> Self {
         Self { fields: Map::new(), body: text.trim_start_matches('\u{feff}').trim(), notes: Vec::new() }
     }
 
-    /// Takes a field as one line of text, whatever type YAML made of it.
+    /// Takes a field as one line of text, of any YAML type.
     fn take(&mut self, key: &str) -> Option<String> {
         let text = match self.fields.shift_remove(key)? {
             Value::String(text) => text,
@@ -236,7 +236,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Drops the places that mean nothing to the program whose file it is.
+/// Drops the places that the program of the file does not know.
 fn keep_known(places: &mut Vec<Place>, notes: &mut Vec<String>, known: impl Fn(&Slot) -> bool) {
     let all = places.len();
     places.retain(|place| known(&place.slot));

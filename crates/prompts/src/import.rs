@@ -2,7 +2,7 @@
 
 mod discover;
 mod error;
-mod walk;
+mod folder_scan;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use adjutant_host::files::{leaves, read_text};
 pub use discover::find;
 pub(crate) use discover::format_of;
 pub use error::Error;
-pub use walk::Found;
+pub use folder_scan::ForeignFile;
 
 /// One foreign file and what becomes of it.
 #[derive(Debug)]
-pub struct Step {
+pub struct PlannedImport {
     pub from: PathBuf,
     pub format: Format,
     pub outcome: Outcome,
@@ -27,7 +27,7 @@ pub struct Step {
     pub notes: Vec<String>,
 }
 
-/// What becomes of a foreign file.
+/// The outcome for a foreign file.
 #[derive(Debug)]
 pub enum Outcome {
     /// `text` goes to `to`, as prompt `name`; `change` says what is there now.
@@ -39,10 +39,10 @@ pub enum Outcome {
 }
 
 /// Reads every file that was found and plans where it goes below `into`. Writes nothing.
-pub fn plan(found: Vec<Found>, into: &Path, limits: Limits) -> Vec<Step> {
+pub fn plan(found: Vec<ForeignFile>, into: &Path, limits: Limits) -> Vec<PlannedImport> {
     let mut names: BTreeMap<String, (PathBuf, String)> = BTreeMap::new();
     let mut steps = Vec::with_capacity(found.len());
-    for Found { file, format, name, fault } in found {
+    for ForeignFile { file, format, name, fault } in found {
         let mut notes = Vec::new();
         let read = fault.map_or_else(|| draft(&file, format, name, limits), |fault| Err(fault.to_owned()));
         let outcome = match read {
@@ -64,7 +64,7 @@ pub fn plan(found: Vec<Found>, into: &Path, limits: Limits) -> Vec<Step> {
                 }
             }
         };
-        steps.push(Step { from: file, format, outcome, notes });
+        steps.push(PlannedImport { from: file, format, outcome, notes });
     }
     steps
 }

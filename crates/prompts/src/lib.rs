@@ -1,6 +1,6 @@
 //! Prompt commands: Markdown files that become full prompts (`:research topic`).
 //!
-//! [`Prompts`] is the room's face. It finds the files below its roots, keeps what it parsed, notices
+//! [`Prompts`] is the entry point. It finds the files below its roots, keeps what it parsed, notices
 //! changes on disk, and expands a prompt by name. A name is looked up in the index of what was found; it is
 //! never joined to a path.
 
@@ -83,9 +83,9 @@ pub struct Prompt {
     /// `sha256:` and the hex digest of the file's bytes.
     pub digest: String,
     pub source: Source,
-    /// The text between the `---` lines as it stands in the file; empty if there is none.
+    /// The text between the `---` lines, unchanged; empty without front matter.
     pub front_matter: String,
-    /// What is odd about the file, though it is served; sentence fragments.
+    /// Faults of the file that do not keep it from being served; sentence fragments.
     pub warnings: Vec<String>,
     template: Template,
 }
@@ -96,8 +96,8 @@ impl Prompt {
         self.arguments.iter().find(|argument| argument.name == name)
     }
 
-    /// Says whether text behind the command has a place of its own, besides the declared arguments: the template
-    /// names it, or it is put behind a template without arguments.
+    /// Returns true if text after the command has a place, apart from the declared arguments: the template
+    /// names it, or it is appended to a template without arguments.
     pub fn takes_input(&self) -> bool {
         !self.declares("input") && (self.arguments.is_empty() || self.template.places_input())
     }
@@ -109,7 +109,7 @@ type Partials = BTreeMap<String, Arc<str>>;
 /// Everything that was found at one moment.
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    /// Grows with every change; what is derived from a catalogue is cached by it.
+    /// Grows with every change, and is the key of caches.
     pub generation: u64,
     /// By name.
     pub prompts: BTreeMap<String, Arc<Prompt>>,
@@ -119,7 +119,7 @@ pub struct Catalogue {
     pub overridden: Vec<Arc<Prompt>>,
     /// Files left out, or served with a fault.
     pub problems: Vec<Problem>,
-    /// What a door rendered of this catalogue, kept as long as the catalogue is.
+    /// The list as an interface rendered it, for the life of the catalogue.
     pub listing: OnceLock<Arc<str>>,
     /// The same in the contract's shape.
     pub contract_listing: OnceLock<Arc<str>>,
@@ -132,7 +132,7 @@ pub struct Catalogue {
 /// What a caller puts into a prompt.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Inputs<'a> {
-    /// The text behind the command, as the contract's `input`.
+    /// The text after the command, as the contract's `input`.
     pub text: &'a str,
     /// Values by argument name.
     pub named: Option<&'a Map<String, Value>>,
@@ -145,7 +145,7 @@ pub struct Expansion {
     pub text: String,
 }
 
-/// Why there is no expansion.
+/// The reason why a prompt is not expanded.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("unknown prompt `{name}`{}", near_hint(.near))]
@@ -172,7 +172,7 @@ fn near_hint(near: &[String]) -> String {
     }
 }
 
-/// The room.
+/// The prompts of all roots.
 #[derive(Debug)]
 pub struct Prompts {
     folders: FileCatalogue<PromptFiles>,

@@ -69,7 +69,7 @@ impl File<'_> {
         self.add_as(rule, rule.severity, at, message, hint);
     }
 
-    /// Adds a finding with a severity of its own.
+    /// Adds a finding with another severity than its rule has.
     fn add_as(
         &mut self,
         rule: &'static Rule,
@@ -107,7 +107,7 @@ pub fn roots(roots: Vec<Root>, limits: Limits) -> Report {
         let Some(file) = &prompt.source.file else { continue };
         report.files += 1;
         let mut findings = text_of_file(file, limits, Some(prompt));
-        // The first warning about invalid YAML has a rule of its own.
+        // The first warning about invalid YAML belongs to another rule.
         let known = findings.iter().any(|finding| finding.rule.id == rules::FRONT_MATTER.id);
         let warnings = prompt.warnings.iter().skip(usize::from(known));
         findings.extend(warnings.map(|warning| whole_file(&rules::FAULT, file, warning.clone())));
@@ -152,7 +152,7 @@ pub fn paths(paths: &[PathBuf], limits: Limits) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Returns what one file shows by itself. `prompt` is what the room made of it, if it did.
+/// Returns the findings of one file by itself. `prompt` is the parsed file if it is served.
 fn text_of_file(path: &Path, limits: Limits, prompt: Option<&Arc<Prompt>>) -> Vec<Finding> {
     let text = match read_text(path, limits.file) {
         Ok(text) => text,

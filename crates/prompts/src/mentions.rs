@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Most commands of one message; nobody writes more on purpose.
-const MOST: usize = 8;
+const MAX_COMMANDS: usize = 8;
 
 /// One command and the text that goes with it.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,8 +21,10 @@ pub fn may_hold_any(message: &str) -> bool {
 /// Finds the commands of a message. `is_known` says which names there are; anything else that begins with a colon is
 /// ordinary text, and so is everything in code.
 pub fn find(message: &str, is_known: impl Fn(&str) -> bool) -> Vec<Command<'_>> {
-    let known: Vec<_> =
-        words(message).filter(|word| is_known(&message[word.start + 1..word.end])).take(MOST).collect();
+    let known: Vec<_> = words(message)
+        .filter(|word| is_known(&message[word.start + 1..word.end]))
+        .take(MAX_COMMANDS)
+        .collect();
     let ends = known.iter().skip(1).map(|next| next.start).chain([message.len()]);
     let command = |(word, end): (&Range<usize>, usize)| Command {
         name: &message[word.start + 1..word.end],
@@ -31,7 +33,7 @@ pub fn find(message: &str, is_known: impl Fn(&str) -> bool) -> Vec<Command<'_>> 
     known.iter().zip(ends).map(command).collect()
 }
 
-/// Returns the words that begin with a colon and stand outside of code.
+/// Returns the words outside of code that begin with a colon.
 fn words(message: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -62,7 +64,7 @@ fn ticks(word: &str) -> (usize, usize) {
     (before, rest.len() - rest.trim_start_matches('`').len())
 }
 
-/// Returns the place behind the next run of exactly `count` ticks.
+/// Returns the position after the next run of exactly `count` ticks.
 fn closing(text: &str, count: usize) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = text[at..].find('`') {

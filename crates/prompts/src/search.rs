@@ -2,7 +2,7 @@
 
 use super::Prompt;
 
-/// What a person typed to find a prompt: words that all have to stand somewhere in what a list shows of it. A word
+/// A search text: each of its words has to occur in the listed fields of a prompt. A word
 /// with a colon in front is the beginning of a name or an alias.
 #[derive(Debug)]
 pub struct Search {

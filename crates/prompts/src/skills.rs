@@ -1,6 +1,6 @@
 //! Prompts as skills (SEP-2640): the same prompt under a name that the Agent Skills rule allows, as a `SKILL.md`.
 //!
-//! Plain data: the `mcp` door makes the protocol's types of it.
+//! Plain data, of which the `mcp` interface makes the protocol's types.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -10,9 +10,9 @@ use super::{Argument, Catalogue, Engine, Prompt};
 use adjutant_base::text::hex;
 
 /// Most characters of a skill's name (Agent Skills specification).
-pub(crate) const LONGEST_NAME: usize = 64;
+pub(crate) const MAX_NAME_CHARS: usize = 64;
 /// Most characters of a skill's description (Agent Skills specification).
-pub(crate) const LONGEST_DESCRIPTION: usize = 1024;
+pub(crate) const MAX_DESCRIPTION_CHARS: usize = 1024;
 /// What every skill's URI begins with.
 pub const BASE: &str = "skill://prompts/";
 
@@ -43,7 +43,7 @@ pub fn skills(catalogue: &Catalogue) -> Vec<Skill> {
 fn skill(prompt: &Prompt, name: String) -> Skill {
     let description = match prompt.description.trim() {
         "" => format!("The prompt command {}.", prompt.name),
-        text => text.chars().take(LONGEST_DESCRIPTION).collect(),
+        text => text.chars().take(MAX_DESCRIPTION_CHARS).collect(),
     };
     let mut text = super::formats::skill_document(&name, &description, &prompt.body);
     text.push_str(&inputs(prompt));
@@ -58,7 +58,7 @@ fn inputs(prompt: &Prompt) -> String {
     for place in &places {
         let spelled = &prompt.body[place.at.clone()];
         let line = match (&place.slot, placeholders::argument_of(prompt, &place.slot)) {
-            (_, Some(argument)) => format!("- `{spelled}`: {}", what(argument)),
+            (_, Some(argument)) => format!("- `{spelled}`: {}", describe(argument)),
             (Slot::Input, None) => format!("- `{spelled}`: what the user asks for"),
             (Slot::Position(position), None) => {
                 format!("- `{spelled}`: word {position} of what the user asks for")
@@ -76,7 +76,7 @@ fn inputs(prompt: &Prompt) -> String {
                 .arguments
                 .iter()
                 .filter(|argument| argument.name != "input")
-                .map(|argument| format!("- `{}`: {}", argument.name, what(argument))),
+                .map(|argument| format!("- `{}`: {}", argument.name, describe(argument))),
         );
     }
     if lines.is_empty() {
@@ -86,7 +86,7 @@ fn inputs(prompt: &Prompt) -> String {
     }
 }
 
-fn what(argument: &Argument) -> String {
+fn describe(argument: &Argument) -> String {
     let mut words = match argument.description.as_str() {
         "" => argument.name.clone(),
         description => description.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -112,7 +112,7 @@ pub fn names<'a>(prompts: impl Iterator<Item = &'a str> + Clone) -> Vec<String> 
                 _ => skill.push('-'),
             }
         }
-        let skill: String = skill.trim_matches('-').chars().take(LONGEST_NAME).collect();
+        let skill: String = skill.trim_matches('-').chars().take(MAX_NAME_CHARS).collect();
         let skill = skill.trim_end_matches('-');
         if skill.is_empty() { "prompt".to_owned() } else { skill.to_owned() }
     })
@@ -137,7 +137,7 @@ pub(crate) fn distinct<'a>(
         while !taken.insert(candidate.clone()) {
             *number += 1;
             let tail = format!("-{number}");
-            let kept: String = mapped.chars().take(LONGEST_NAME - tail.len()).collect();
+            let kept: String = mapped.chars().take(MAX_NAME_CHARS - tail.len()).collect();
             candidate = format!("{}{tail}", kept.trim_end_matches('-'));
         }
         candidate

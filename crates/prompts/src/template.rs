@@ -32,7 +32,7 @@ impl Template {
         }
     }
 
-    /// Names that stand in the body. One that no argument can have starts with `$`.
+    /// Names that the body uses. One that no argument can have starts with `$`.
     pub(super) fn names(&self) -> &[String] {
         match self {
             Self::Pieces(pieces) => pieces.slots(),
@@ -40,7 +40,7 @@ impl Template {
         }
     }
 
-    /// Whether the body has a place for free text, besides the places of arguments.
+    /// Whether the body has a place for free text, apart from the places of arguments.
     pub(super) fn places_input(&self) -> bool {
         self.names().iter().any(|name| name == "input" || name.starts_with('$'))
     }

@@ -1,4 +1,4 @@
-//! The room as its callers see it, on real folders.
+//! The public functions of the crate, on real folders.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -15,7 +15,7 @@ fn root(label: &str, folder: &Path) -> Root {
     Root { label: label.to_owned(), ..Root::named(folder.to_owned()) }
 }
 
-fn room(folder: &Path) -> Prompts {
+fn prompts_of(folder: &Path) -> Prompts {
     Prompts::new(vec![root("here", folder)], PromptsConfig::default().limits())
 }
 
@@ -37,11 +37,11 @@ fn problems(catalogue: &Catalogue) -> Vec<String> {
     all
 }
 
-/// Asks as a door does, until the answer is as wanted; at most as long as a change may take to show.
-fn until(room: &Prompts, wanted: impl Fn(&Catalogue) -> bool) -> Arc<Catalogue> {
+/// Asks as an interface does until the answer is as wanted, at most for the time that a change may take.
+fn until(prompts: &Prompts, wanted: impl Fn(&Catalogue) -> bool) -> Arc<Catalogue> {
     let deadline = Instant::now() + Duration::from_secs(2);
     loop {
-        let catalogue = room.ready().unwrap_or_else(|| room.load());
+        let catalogue = prompts.ready().unwrap_or_else(|| prompts.load());
         if wanted(&catalogue) {
             return catalogue;
         }
@@ -50,20 +50,20 @@ fn until(room: &Prompts, wanted: impl Fn(&Catalogue) -> bool) -> Arc<Catalogue> 
     }
 }
 
-fn expand(room: &Prompts, name: &str, text: &str) -> Result<String, Error> {
-    room.expand(&room.load(), name, Inputs { text, named: None }).map(|expansion| expansion.text)
+fn expand(prompts: &Prompts, name: &str, text: &str) -> Result<String, Error> {
+    prompts.expand(&prompts.load(), name, Inputs { text, named: None }).map(|expansion| expansion.text)
 }
 
 #[test]
 fn bundled_prompts_follow_the_contract() {
-    let room = Prompts::new(vec![Root::bundled()], PromptsConfig::default().limits());
-    let catalogue = room.load();
+    let prompts = Prompts::new(vec![Root::bundled()], PromptsConfig::default().limits());
+    let catalogue = prompts.load();
     assert_eq!(catalogue.problems, []);
     let described = |name: &str| catalogue.prompts[name].description.clone();
     assert_eq!(described("research"), "Research a topic and provide a concise summary with key sources.");
     assert_eq!(described("summarize"), "Summarize provided text into a tight digest with bullets.");
     assert_eq!(
-        expand(&room, "research", "Example topic").unwrap(),
+        expand(&prompts, "research", "Example topic").unwrap(),
         "You are a focused researcher. Investigate the topic below and return:\n- A 3-5 sentence summary\n- 3 key findings\n- Source names or links if mentioned in provided context\n\nTopic:\nExample topic"
     );
 }
@@ -78,7 +78,7 @@ fn finds_what_is_a_prompt() {
     for file in [".hidden.md", ".git/x.md", "notes.txt", "_part.md", "team/_part.jinja", "md", ".md"] {
         write(here, file, "Body");
     }
-    let catalogue = room(here).load();
+    let catalogue = prompts_of(here).load();
     assert_eq!(names(&catalogue), ["a", "b", "team/deep/x", "team/review", "with blank"]);
     assert_eq!(problems(&catalogue), Vec::<String>::new());
 }
@@ -116,10 +116,10 @@ fn aliases_lead_to_their_prompt() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "---\naliases: [old, b, same]\n---\nA {{input}}");
     write(folder.path(), "b.md", "---\naliases: same\n---\nB");
-    let room = room(folder.path());
-    assert_eq!(expand(&room, "old", "x").unwrap(), "A x");
+    let prompts = prompts_of(folder.path());
+    assert_eq!(expand(&prompts, "old", "x").unwrap(), "A x");
     assert_eq!(
-        problems(&room.load()),
+        problems(&prompts.load()),
         [
             "a.md: alias `b` cannot be reached: it is the name of a prompt",
             "b.md: alias `same` cannot be reached: it is an alias of `a` already"
@@ -163,8 +163,8 @@ fn a_bad_file_hides_no_good_one() {
     symlink("/dev/zero", here.join("zero.md")).unwrap();
     fs::create_dir(here.join("folder.md")).unwrap();
     write(here, "1/2/3/4/5/6/7/8/nine/deep.md", "Body");
-    let room = room(here);
-    let catalogue = room.load();
+    let prompts = prompts_of(here);
+    let catalogue = prompts.load();
     assert_eq!(names(&catalogue), ["good", "in", "in-absolute", "lenient", "odd"]);
     assert_eq!(catalogue.prompts["odd"].aliases, ["one", "two"]);
     assert_eq!(catalogue.prompts["lenient"].description, "Deploy: fast");
@@ -187,7 +187,7 @@ fn a_bad_file_hides_no_good_one() {
             "zero.md: it is a link that leaves its root",
         ]
     );
-    let broken = expand(&room, "latin", "").unwrap_err().to_string();
+    let broken = expand(&prompts, "latin", "").unwrap_err().to_string();
     assert_eq!(broken, "prompt `latin` cannot be read: the file is not UTF-8");
 }
 
@@ -196,7 +196,7 @@ fn names_are_never_paths() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "secret.md", "secret");
     write(folder.path(), "root/review.md", "Body");
-    let room = room(&folder.path().join("root"));
+    let prompts = prompts_of(&folder.path().join("root"));
     let long = "x".repeat(1 << 20);
     let absolute = folder.path().join("root/review");
     for name in [
@@ -211,12 +211,12 @@ fn names_are_never_paths() {
         &long,
         absolute.to_str().unwrap(),
     ] {
-        let error = expand(&room, name, "").unwrap_err();
+        let error = expand(&prompts, name, "").unwrap_err();
         assert!(matches!(error, Error::Unknown { .. }), "{error}");
         assert!(error.to_string().len() < 400, "{error}");
     }
     assert_eq!(
-        expand(&room, "reveiw", "").unwrap_err().to_string(),
+        expand(&prompts, "reveiw", "").unwrap_err().to_string(),
         "unknown prompt `reveiw`; did you mean `review`?"
     );
 }
@@ -237,30 +237,30 @@ fn a_file_past_the_limit_is_left_out() {
 fn a_changed_file_shows() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
-    let room = room(folder.path());
-    assert_eq!(names(&room.load()), ["a"]);
+    let prompts = prompts_of(folder.path());
+    assert_eq!(names(&prompts.load()), ["a"]);
     // Same length, and as good as the same time stamp.
     for text in ["two", "six", "ten"] {
         write(folder.path(), "a.md", text);
-        until(&room, |catalogue| catalogue.prompts["a"].body == text);
+        until(&prompts, |catalogue| catalogue.prompts["a"].body == text);
     }
     write(folder.path(), "new/b.md", "Body");
-    until(&room, |catalogue| names(catalogue) == ["a", "new/b"]);
+    until(&prompts, |catalogue| names(catalogue) == ["a", "new/b"]);
     write(folder.path(), "new/c.md", "Body");
-    until(&room, |catalogue| names(catalogue) == ["a", "new/b", "new/c"]);
+    until(&prompts, |catalogue| names(catalogue) == ["a", "new/b", "new/c"]);
     fs::rename(folder.path().join("new"), folder.path().join("old")).unwrap();
-    until(&room, |catalogue| names(catalogue) == ["a", "old/b", "old/c"]);
+    until(&prompts, |catalogue| names(catalogue) == ["a", "old/b", "old/c"]);
     write(folder.path(), "old/b.md", "changed");
-    until(&room, |catalogue| catalogue.prompts["old/b"].body == "changed");
+    until(&prompts, |catalogue| catalogue.prompts["old/b"].body == "changed");
     fs::remove_file(folder.path().join("a.md")).unwrap();
-    until(&room, |catalogue| names(catalogue) == ["old/b", "old/c"]);
+    until(&prompts, |catalogue| names(catalogue) == ["old/b", "old/c"]);
 }
 
 /// Waits for the watching thread, so that what follows is seen through it and not by the clock.
-fn watched(room: &Prompts) {
+fn watched(prompts: &Prompts) {
     let deadline = Instant::now() + Duration::from_secs(2);
-    while !room.folders.all_covered() {
-        room.load();
+    while !prompts.folders.all_covered() {
+        prompts.load();
         assert!(Instant::now() < deadline, "the folders are not watched");
         std::thread::yield_now();
     }
@@ -271,62 +271,62 @@ fn watched_folders_are_seen_at_once() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
     write(folder.path(), "team/b.md", "one");
-    let room = room(folder.path());
+    let prompts = prompts_of(folder.path());
     for round in 0..3 {
-        watched(&room);
+        watched(&prompts);
         for number in 0..5 {
             let text = format!("{round}{number}");
             write(folder.path(), "team/b.md", &text);
-            until(&room, |catalogue| catalogue.prompts["team/b"].body == text);
+            until(&prompts, |catalogue| catalogue.prompts["team/b"].body == text);
         }
         // There and back: the watch must not be lost on the way.
         fs::rename(folder.path().join("team"), folder.path().join(".away")).unwrap();
         fs::rename(folder.path().join(".away"), folder.path().join("team")).unwrap();
     }
     fs::remove_dir_all(folder.path().join("team")).unwrap();
-    until(&room, |catalogue| names(catalogue) == ["a"]);
+    until(&prompts, |catalogue| names(catalogue) == ["a"]);
     write(folder.path(), "team/c.md", "new");
-    until(&room, |catalogue| names(catalogue) == ["a", "team/c"]);
-    watched(&room);
+    until(&prompts, |catalogue| names(catalogue) == ["a", "team/c"]);
+    watched(&prompts);
     write(folder.path(), "team/c.md", "newer");
-    until(&room, |catalogue| catalogue.prompts["team/c"].body == "newer");
+    until(&prompts, |catalogue| catalogue.prompts["team/c"].body == "newer");
 }
 
 #[test]
 fn without_a_watch_the_clock_serves() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
-    let room = room(folder.path());
-    room.folders.disable_watching();
-    assert_eq!(names(&room.load()), ["a"]);
-    assert!(room.ready().is_some(), "an answer lasts for a while");
+    let prompts = prompts_of(folder.path());
+    prompts.folders.disable_watching();
+    assert_eq!(names(&prompts.load()), ["a"]);
+    assert!(prompts.ready().is_some(), "an answer lasts for a while");
     write(folder.path(), "team/b.md", "new");
-    until(&room, |catalogue| names(catalogue) == ["a", "team/b"]);
+    until(&prompts, |catalogue| names(catalogue) == ["a", "team/b"]);
     for text in ["two", "six"] {
         write(folder.path(), "a.md", text);
-        until(&room, |catalogue| catalogue.prompts["a"].body == text);
+        until(&prompts, |catalogue| catalogue.prompts["a"].body == text);
     }
     fs::remove_dir_all(folder.path()).unwrap();
-    until(&room, |catalogue| names(catalogue).is_empty());
+    until(&prompts, |catalogue| names(catalogue).is_empty());
 }
 
 #[test]
 fn a_watcher_that_hangs_is_replaced_and_the_folders_are_scanned() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
-    let room = room(folder.path());
+    let prompts = prompts_of(folder.path());
     for text in ["two", "six"] {
-        watched(&room);
+        watched(&prompts);
         let before = replaced_watchers();
-        room.folders.hang_watcher();
+        prompts.folders.hang_watcher();
         write(folder.path(), "a.md", text);
         let began = Instant::now();
         while replaced_watchers() == before {
-            room.load();
+            prompts.load();
             assert!(began.elapsed() < Duration::from_secs(10), "the watcher still hangs");
             std::thread::park_timeout(Duration::from_millis(10));
         }
-        until(&room, |catalogue| catalogue.prompts["a"].body == text);
+        until(&prompts, |catalogue| catalogue.prompts["a"].body == text);
     }
 }
 
@@ -334,32 +334,32 @@ fn a_watcher_that_hangs_is_replaced_and_the_folders_are_scanned() {
 fn listeners_are_told_of_changes_alone() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
-    let room = room(folder.path());
-    let mut changes = room.changes();
-    room.watch();
+    let prompts = prompts_of(folder.path());
+    let mut changes = prompts.changes();
+    prompts.watch();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let mut told = |within: Duration| {
         runtime.block_on(async { tokio::time::timeout(within, changes.changed()).await.is_ok() })
     };
-    watched(&room);
+    watched(&prompts);
     assert!(!told(Duration::from_millis(1)), "the first reading is no change");
     write(folder.path(), "a.md", "two");
     assert!(told(Duration::from_secs(2)));
     write(folder.path(), "a.txt", "no prompt");
     write(folder.path(), "b.md", "new");
     assert!(told(Duration::from_secs(2)));
-    assert_eq!(names(&room.load()), ["a", "b"]);
-    assert_eq!(room.load().generation, 3);
+    assert_eq!(names(&prompts.load()), ["a", "b"]);
+    assert_eq!(prompts.load().generation, 3);
 }
 
 #[test]
 fn the_watching_thread_ends_with_the_room() {
     let folder = tempfile::tempdir().unwrap();
-    let room = room(folder.path());
-    room.load();
-    watched(&room);
-    let keeper = room.folders.weak();
-    drop(room);
+    let prompts = prompts_of(folder.path());
+    prompts.load();
+    watched(&prompts);
+    let keeper = prompts.folders.weak();
+    drop(prompts);
     let deadline = Instant::now() + Duration::from_secs(2);
     while keeper.strong_count() > 0 {
         assert!(Instant::now() < deadline);
@@ -371,27 +371,27 @@ fn the_watching_thread_ends_with_the_room() {
 fn a_root_may_come_and_go() {
     let parent = tempfile::tempdir().unwrap();
     let here = parent.path().join("prompts");
-    let room = room(&here);
-    assert_eq!(problems(&room.load()), [": the folder does not exist"]);
+    let prompts = prompts_of(&here);
+    assert_eq!(problems(&prompts.load()), [": the folder does not exist"]);
     write(&here, "a.md", "one");
-    until(&room, |catalogue| names(catalogue) == ["a"]);
+    until(&prompts, |catalogue| names(catalogue) == ["a"]);
     fs::rename(&here, parent.path().join("away")).unwrap();
-    until(&room, |catalogue| {
+    until(&prompts, |catalogue| {
         names(catalogue).is_empty() && problems(catalogue) == [": the folder does not exist"]
     });
-    // Permissions do not bind root, so a file in the folder's place stands for a folder that cannot be read.
+    // Permissions do not bind root, so a file in the folder's place is the unreadable folder.
     fs::write(&here, "a file").unwrap();
-    until(&room, |catalogue| problems(catalogue) == [": the folder is not a folder"]);
+    until(&prompts, |catalogue| problems(catalogue) == [": the folder is not a folder"]);
     fs::remove_file(&here).unwrap();
     write(&here, "b.md", "two");
-    until(&room, |catalogue| names(catalogue) == ["b"]);
+    until(&prompts, |catalogue| names(catalogue) == ["b"]);
     // Swapped for another in one move.
     write(parent.path(), "other/c.md", "three");
     fs::rename(&here, parent.path().join("before")).unwrap();
     fs::rename(parent.path().join("other"), &here).unwrap();
-    until(&room, |catalogue| names(catalogue) == ["c"]);
+    until(&prompts, |catalogue| names(catalogue) == ["c"]);
     write(&here, "c.md", "four");
-    until(&room, |catalogue| catalogue.prompts["c"].body == "four");
+    until(&prompts, |catalogue| catalogue.prompts["c"].body == "four");
 }
 
 #[test]
@@ -403,28 +403,28 @@ fn a_root_may_be_a_link_that_turns() {
     symlink(".shared/b.txt", parent.path().join("two/b.md")).unwrap();
     let here = parent.path().join("prompts");
     symlink("one", &here).unwrap();
-    let room = room(&here);
-    assert_eq!(room.load().prompts["a"].body, "one");
-    watched(&room);
+    let prompts = prompts_of(&here);
+    assert_eq!(prompts.load().prompts["a"].body, "one");
+    watched(&prompts);
     symlink("two", parent.path().join("next")).unwrap();
     fs::rename(parent.path().join("next"), &here).unwrap();
-    until(&room, |catalogue| catalogue.prompts["a"].body == "two");
-    assert_eq!(names(&room.load()), ["a", "b"]);
-    watched(&room);
+    until(&prompts, |catalogue| catalogue.prompts["a"].body == "two");
+    assert_eq!(names(&prompts.load()), ["a", "b"]);
+    watched(&prompts);
     write(parent.path(), "two/.shared/b.txt", "changed");
-    until(&room, |catalogue| catalogue.prompts["b"].body == "changed");
+    until(&prompts, |catalogue| catalogue.prompts["b"].body == "changed");
 }
 
 #[test]
 fn the_generation_grows_with_changes_alone() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
-    let room = room(folder.path());
-    let first = room.load().generation;
+    let prompts = prompts_of(folder.path());
+    let first = prompts.load().generation;
     write(folder.path(), "a.md", "one");
     write(folder.path(), "b.txt", "not a prompt");
     write(folder.path(), "z.md", "last");
-    let second = until(&room, |catalogue| catalogue.prompts.contains_key("z"));
+    let second = until(&prompts, |catalogue| catalogue.prompts.contains_key("z"));
     assert_eq!((first, second.generation), (1, 2));
-    assert!(Arc::ptr_eq(&room.load(), &second));
+    assert!(Arc::ptr_eq(&prompts.load(), &second));
 }

@@ -163,17 +163,17 @@ impl AppServer {
 
     pub(super) fn on_line(&mut self, line: &[u8], out: &mut Vec<u8>) -> EventBatch {
         match jsonrpc::parse(line) {
-            Message::Notification { method, params } => self.notified(method, &params),
-            Message::Request { id, method, params } => self.asked(id, method, &params),
+            Message::Notification { method, params } => self.on_notification(method, &params),
+            Message::Request { id, method, params } => self.on_request(id, method, &params),
             Message::Response { id, answer } => match self.requests.complete(&id) {
-                Some(purpose) => self.answered(purpose, answer, out),
+                Some(purpose) => self.on_response(purpose, answer, out),
                 None => jsonrpc::unreadable(&format!("it answers the request {id}, which nobody sent")),
             },
             Message::Bad(reason) => jsonrpc::unreadable(&reason),
         }
     }
 
-    fn answered(
+    fn on_response(
         &mut self,
         purpose: Purpose,
         answer: Result<Value, RpcError>,
@@ -233,7 +233,7 @@ impl AppServer {
         EventBatch { thread: self.thread.clone(), notification: None, events }
     }
 
-    fn notified(&mut self, method: String, params: &Value) -> EventBatch {
+    fn on_notification(&mut self, method: String, params: &Value) -> EventBatch {
         let thread =
             json_fields::text(&params["threadId"]).or_else(|| json_fields::text(&params["thread"]["id"]));
         // 0.92 sends every event a second time, in the words of mcp-server.
@@ -243,17 +243,17 @@ impl AppServer {
         };
         let (thread, events) = match thread {
             Some(another) if self.thread.as_ref().is_some_and(|ours| *ours != another) => {
-                (self.thread.clone(), self.told_of_another(&another, &method, params))
+                (self.thread.clone(), self.on_other_notification(&another, &method, params))
             }
             thread => {
-                let events = self.told_of_ours(&method, params);
+                let events = self.on_own_notification(&method, params);
                 (thread, events)
             }
         };
         EventBatch { thread, notification: Some(RawNotification { method, summary }), events }
     }
 
-    fn told_of_ours(&mut self, method: &str, params: &Value) -> Vec<CodexEvent> {
+    fn on_own_notification(&mut self, method: &str, params: &Value) -> Vec<CodexEvent> {
         let turn = json_fields::text(&params["turnId"]).or_else(|| json_fields::text(&params["turn"]["id"]));
         let item = || json_fields::words(&params["itemId"]);
         match method {
@@ -287,9 +287,9 @@ impl AppServer {
         }
     }
 
-    /// Reads an event of an agent that this thread started, which has a thread of its own in the same process. Its
+    /// Reads an event of an agent that this thread started, which has another thread in the same process. Its
     /// items are its own; its approvals are asked here, because nothing else can answer them.
-    fn told_of_another(&mut self, thread: &str, method: &str, params: &Value) -> Vec<CodexEvent> {
+    fn on_other_notification(&mut self, thread: &str, method: &str, params: &Value) -> Vec<CodexEvent> {
         match method {
             "item/started" => self.note_patch(params, &items::item(&params["item"], None, false)),
             "item/completed" => {
@@ -331,7 +331,7 @@ impl AppServer {
         events
     }
 
-    fn asked(&mut self, id: Value, method: String, params: &Value) -> EventBatch {
+    fn on_request(&mut self, id: Value, method: String, params: &Value) -> EventBatch {
         let asker =
             json_fields::text(&params["threadId"]).or_else(|| self.thread.clone()).unwrap_or_default();
         // An agent that this thread started asks through this thread.

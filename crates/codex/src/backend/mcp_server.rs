@@ -1,6 +1,6 @@
 //! `codex mcp-server`, up to 0.153: a turn is a call of a tool, and what happens in it comes as `codex/event`.
 //!
-//! It works around known faults. A call whose turn was aborted is never answered, and its late answer answers another
+//! It works around known faults. The call of an aborted turn is never answered, and its late answer answers another
 //! call: a turn ends by its events, and an answer counts only while its own call runs. After a model error the next
 //! answer may come at once and empty, because a worker took the end of the old turn for the new one: the prompt is sent
 //! again, once. A form of a nested MCP server is never forwarded and would hang: the turn is interrupted, and a notice
@@ -56,7 +56,7 @@ struct Turn {
     /// Codex's id for it, once it has started.
     id: Option<String>,
     /// The call to repeat if its answer is the end of another turn; `None` once the turn has started.
-    again: Option<Value>,
+    retry: Option<Value>,
     /// The model's error, in its words.
     failure: Option<String>,
 }
@@ -76,7 +76,7 @@ pub(crate) struct McpServer {
     events: Events,
     version: Option<String>,
     /// 0.92 expects a word where later versions expect an object.
-    plain_denial: bool,
+    denies_by_word: bool,
     /// The trace of the turns that start.
     pub(super) trace: Option<Trace>,
 }
@@ -94,7 +94,7 @@ impl McpServer {
             turn: None,
             events: Events::default(),
             version: None,
-            plain_denial: false,
+            denies_by_word: false,
             trace: None,
         }
     }
@@ -147,7 +147,7 @@ impl McpServer {
         self.turns += 1;
         let number = self.turns;
         let call = self.send_call(number, &params, out);
-        self.turn = Some(Turn { number, call, again: Some(params), ..Turn::default() });
+        self.turn = Some(Turn { number, call, retry: Some(params), ..Turn::default() });
     }
 
     fn send_call(&mut self, number: u64, params: &Value, out: &mut Vec<u8>) -> u64 {
@@ -178,7 +178,7 @@ impl McpServer {
             Decision::ApproveForSession => {
                 json!({"action": "accept", "content": {}, "decision": "approved_for_session"})
             }
-            Decision::Deny { note } if !self.plain_denial => {
+            Decision::Deny { note } if !self.denies_by_word => {
                 let rejection = note.as_deref().unwrap_or("the user said no");
                 json!({"action": "decline", "decision": {"denied": {"rejection": rejection}}})
             }
@@ -200,9 +200,9 @@ impl McpServer {
                     events: Vec::new(),
                 }
             }
-            Message::Request { id, method, params } => self.asked(id, method, &params),
+            Message::Request { id, method, params } => self.on_request(id, method, &params),
             Message::Response { id, answer } => match self.requests.complete(&id) {
-                Some(purpose) => self.answered(purpose, answer, out),
+                Some(purpose) => self.on_response(purpose, answer, out),
                 None => jsonrpc::unreadable(&format!("it answers the request {id}, which nobody sent")),
             },
             Message::Bad(reason) => jsonrpc::unreadable(&reason),
@@ -225,7 +225,7 @@ impl McpServer {
             "task_started" => {
                 if let Some(running) = &mut self.turn {
                     running.id.clone_from(&turn);
-                    running.again = None;
+                    running.retry = None;
                 }
                 vec![CodexEvent::TurnStarted { turn: turn.unwrap_or_default() }]
             }
@@ -238,7 +238,7 @@ impl McpServer {
                 let message = json_fields::words(&message["message"]);
                 if let Some(running) = &mut self.turn {
                     running.failure = Some(message.clone());
-                    running.again = None;
+                    running.retry = None;
                 }
                 vec![CodexEvent::Notice { level: Level::Error, message }]
             }
@@ -255,9 +255,9 @@ impl McpServer {
         };
         if matches!(events.last(), Some(CodexEvent::TurnEnded { .. })) {
             self.events.forget();
-            let mut gone = self.pending.withdraw_all();
-            gone.append(&mut events);
-            events = gone;
+            let mut withdrawn = self.pending.withdraw_all();
+            withdrawn.append(&mut events);
+            events = withdrawn;
         }
         let notification =
             RawNotification { method: "codex/event".to_owned(), summary: summary::of_event(message) };
@@ -274,7 +274,7 @@ impl McpServer {
         vec![CodexEvent::TurnEnded { turn: turn.id, end, message }]
     }
 
-    fn answered(
+    fn on_response(
         &mut self,
         purpose: Purpose,
         answer: Result<Value, RpcError>,
@@ -283,20 +283,20 @@ impl McpServer {
         let events = match (purpose, answer) {
             (Purpose::Initialize, Ok(result)) => {
                 self.version = json_fields::text(&result["serverInfo"]["version"]);
-                self.plain_denial = self.version.as_deref().is_some_and(denies_plainly);
+                self.denies_by_word = self.version.as_deref().is_some_and(expects_denial_word);
                 self.initialized = true;
                 jsonrpc::write_line(out, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
                 out.append(&mut self.held);
                 Vec::new()
             }
             (Purpose::Initialize, Err(fault)) => vec![CodexEvent::Closed { message: Some(fault.message) }],
-            (Purpose::Call(number), answer) => self.call_answered(number, &answer, out),
+            (Purpose::Call(number), answer) => self.on_call_response(number, &answer, out),
         };
         EventBatch { thread: self.thread.clone(), notification: None, events }
     }
 
     /// Handles the answer to a call. Its events came before, if there were any.
-    fn call_answered(
+    fn on_call_response(
         &mut self,
         number: u64,
         answer: &Result<Value, RpcError>,
@@ -318,8 +318,8 @@ impl McpServer {
             }
             return events;
         }
-        let again = self.turn.as_mut().and_then(|turn| turn.again.take());
-        match again {
+        let retry = self.turn.as_mut().and_then(|turn| turn.retry.take());
+        match retry {
             // No event of this turn came, so the answer is the end of the turn before.
             Some(params) if text.is_empty() => {
                 let call = self.send_call(number, &params, out);
@@ -336,7 +336,7 @@ impl McpServer {
         }
     }
 
-    fn asked(&mut self, id: Value, method: String, params: &Value) -> EventBatch {
+    fn on_request(&mut self, id: Value, method: String, params: &Value) -> EventBatch {
         let thread = json_fields::text(&params["threadId"]).or_else(|| self.thread.clone());
         let known = |kind| (kind, json_fields::others(params, &KNOWN));
         let unknown =
@@ -377,7 +377,7 @@ impl McpServer {
 
 /// Returns true if a version expects the bare word `denied`. The version that changed it is not known; a denial in the
 /// wrong form still denies, without its note.
-fn denies_plainly(version: &str) -> bool {
+fn expects_denial_word(version: &str) -> bool {
     let minor = version.split('.').nth(1).and_then(|minor| minor.parse::<u32>().ok());
     version.starts_with("0.") && minor.is_some_and(|minor| minor < 120)
 }

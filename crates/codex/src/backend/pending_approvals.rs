@@ -20,7 +20,7 @@ pub(super) struct PendingApproval {
     /// The id of the request, as it came.
     pub(super) request: Value,
     pub(super) method: String,
-    /// The thread whose turn waits: this session's thread, or one of an agent that it started.
+    /// The thread that waits: this session's thread, or one of an agent that it started.
     pub(super) thread: String,
 }
 
@@ -49,23 +49,25 @@ impl PendingApprovals {
 
     /// Removes the approvals of a thread.
     pub(super) fn withdraw_thread(&mut self, thread: &str) -> Vec<CodexEvent> {
-        let gone = self.open.extract_if(|_, asked| asked.thread == thread);
-        gone.map(|(approval, _)| CodexEvent::ApprovalResolved {
-            approval,
-            decision: None,
-            by: Decider::Codex,
-        })
-        .collect()
+        let withdrawn = self.open.extract_if(|_, asked| asked.thread == thread);
+        withdrawn
+            .map(|(approval, _)| CodexEvent::ApprovalResolved {
+                approval,
+                decision: None,
+                by: Decider::Codex,
+            })
+            .collect()
     }
 
     /// Removes all approvals.
     pub(super) fn withdraw_all(&mut self) -> Vec<CodexEvent> {
-        let gone = self.open.drain();
-        gone.map(|(approval, _)| CodexEvent::ApprovalResolved {
-            approval,
-            decision: None,
-            by: Decider::Codex,
-        })
-        .collect()
+        let withdrawn = self.open.drain();
+        withdrawn
+            .map(|(approval, _)| CodexEvent::ApprovalResolved {
+                approval,
+                decision: None,
+                by: Decider::Codex,
+            })
+            .collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Every recorded session, replayed: what the console shows of it, what we answered, and how the thread stood.
+//! Every recorded session, replayed: the lines that the console shows, the answers, and the thread's state.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use crate::thread::Thread;
 use crate::thread_options::{Backend, ThreadOptions};
 use adjutant_base::trace_context::Trace;
 
-/// Feeds a recording to the client: what the recording's client sent is asked of ours, in its order.
+/// Feeds a recording to the client, which sends the requests of the recording's client in its order.
 struct Replay {
     protocol: Protocol,
     thread: Thread,

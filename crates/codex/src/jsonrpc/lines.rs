@@ -5,7 +5,7 @@ const MAX_LINE_BYTES: usize = 16 << 20;
 /// Capacity of the buffer that is retained.
 const RETAINED_BYTES: usize = 1 << 20;
 
-/// Splits a stream into lines, whatever the size of its chunks.
+/// Splits a stream into lines, with chunks of any size.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     buffer: Vec<u8>,

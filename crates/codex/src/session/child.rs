@@ -35,8 +35,8 @@ pub(crate) struct Child {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ChildEvent {
     /// There may be new lines.
-    Read,
-    Wrote,
+    Output,
+    Written,
     Ended,
 }
 
@@ -73,14 +73,14 @@ impl Child {
                 Ok(length) => {
                     self.tape.bytes(Direction::S2c, &self.buffer[..length]);
                     self.lines.push(&self.buffer[..length]);
-                    ChildEvent::Read
+                    ChildEvent::Output
                 }
             },
             written = self.output.write(out), if !out.is_empty() => match written {
                 Ok(length) => {
                     self.tape.bytes(Direction::C2s, &out[..length]);
                     out.drain(..length);
-                    ChildEvent::Wrote
+                    ChildEvent::Written
                 }
                 Err(_) => ChildEvent::Ended,
             },

@@ -53,7 +53,7 @@ pub(super) struct TurnQueue {
 }
 
 impl TurnQueue {
-    /// Returns a queue whose first turn runs; its ticket is 0.
+    /// Returns a queue with a running first turn; its ticket is 0.
     pub(super) fn with_running(answer: oneshot::Sender<TurnOutcome>) -> Self {
         Self { running: Some((0, answer)), waiting: VecDeque::new(), ticket: 0 }
     }
@@ -95,7 +95,7 @@ impl TurnQueue {
         }
     }
 
-    /// Returns the prompt whose turn is next; `last` is the number of the log's last entry.
+    /// Returns the next prompt; `last` is the number of the log's last entry.
     pub(super) fn next(&mut self, last: u64) -> Option<(String, Option<Trace>)> {
         if self.running.is_some() {
             return None;

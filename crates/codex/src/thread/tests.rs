@@ -1,4 +1,4 @@
-//! What the state machine promises, whatever order things come in.
+//! Invariants of the state machine, with events in any order.
 
 use proptest::prelude::*;
 use serde_json::Value;

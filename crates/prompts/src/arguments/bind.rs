@@ -11,12 +11,12 @@ use crate::{Argument, ArgumentType, Error, Inputs, Prompt};
 /// `$1` to `$9`.
 pub(crate) const MOST_WORDS: usize = 9;
 
-/// What goes into the template of a prompt.
+/// The values for the template of a prompt.
 #[derive(Debug)]
 pub(crate) struct Bound<'a> {
     /// Given and default values by argument name, in the declared type. One that is absent is empty.
     pub values: Vec<(&'a str, Value)>,
-    /// The free text: what was behind the command, less the pairs and what went to an argument.
+    /// The free text: the text after the command without the pairs and the words of arguments.
     pub input: Cow<'a, str>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn bind<'a>(prompt: &'a Prompt, inputs: Inputs<'a>) -> Result<Bound<'
     Ok(Bound { values: given.values, input })
 }
 
-/// Returns the text behind the command; callers that can only name values give it as `input`.
+/// Returns the text after the command; callers that can only name values give it as `input`.
 fn free_text<'a>(prompt: &Prompt, inputs: Inputs<'a>) -> Result<Cow<'a, str>, Error> {
     let mut text = Cow::Borrowed(inputs.text);
     for (name, value) in inputs.named.into_iter().flatten() {
@@ -118,7 +118,7 @@ impl Prompt {
 }
 
 impl Prompt {
-    /// Returns the arguments that `$1` and so on stand for, in order: those that the text does not place by name.
+    /// Returns the arguments of `$1` and so on, in order: those that the text does not place by name.
     pub fn numbered(&self) -> impl Iterator<Item = &Argument> {
         let names = self.template.names();
         let has_numbers = names.iter().any(|name| name.starts_with('$') && name != ALL);

@@ -8,7 +8,7 @@ use super::{Argument, ArgumentType, pattern, text_of};
 pub(crate) const ALL: &str = "$ARGUMENTS";
 
 /// More arguments than any form shows.
-const MOST: usize = 64;
+const MAX_ARGUMENTS: usize = 64;
 
 /// Returns the declared arguments, and warnings about members that mean nothing. The error says why the
 /// declaration is refused: what would have restricted a value must not be dropped in silence.
@@ -21,8 +21,8 @@ pub(crate) fn declared(value: &Value) -> Result<(Vec<Argument>, Vec<String>), St
         Value::Object(map) => map.iter().map(|(name, about)| (name.clone(), about_map(about))).collect(),
         _ => return Err("`arguments` is not a list".to_owned()),
     };
-    if entries.len() > MOST {
-        return Err(format!("{} arguments are declared, over the limit of {MOST}", entries.len()));
+    if entries.len() > MAX_ARGUMENTS {
+        return Err(format!("{} arguments are declared, over the limit of {MAX_ARGUMENTS}", entries.len()));
     }
     let mut arguments: Vec<Argument> = Vec::new();
     for (name, about) in entries {
@@ -122,15 +122,15 @@ fn kind(name: &str, given: Option<&Value>) -> Result<ArgumentType, String> {
 }
 
 fn choices(argument: &Argument, given: Option<&Value>) -> Result<Vec<Value>, String> {
-    let wrong = |what: &str| format!("argument `{}`: {what}", argument.name);
+    let fault = |what: &str| format!("argument `{}`: {what}", argument.name);
     match given {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(list)) if !list.is_empty() => list
             .iter()
             .map(|choice| argument.kind.coerce(choice))
             .collect::<Option<_>>()
-            .ok_or_else(|| wrong("a value of `enum` is not of its type")),
-        Some(_) => Err(wrong("`enum` must be a list of values")),
+            .ok_or_else(|| fault("a value of `enum` is not of its type")),
+        Some(_) => Err(fault("`enum` must be a list of values")),
     }
 }
 

@@ -1,9 +1,9 @@
-//! How free text behind a command is cut: into `KEY=value` pairs and a rest, or into words. Quotes hold blanks
+//! Splits the free text after a command into `KEY=value` pairs and a rest, or into words. Quotes hold blanks
 //! together; a backslash before a quote or a backslash takes it as it is.
 
 use std::borrow::Cow;
 
-/// Takes the `KEY=value` tokens out of `text` whose key `wanted` accepts, each key once. Returns them in order,
+/// Takes the `KEY=value` tokens with a key that `wanted` accepts out of `text`, each key once. Returns them in order,
 /// and the rest: `text` itself if there were none, else what is left, trimmed.
 pub(crate) fn pairs(text: &str, wanted: impl Fn(&str) -> bool) -> (Vec<(&str, Cow<'_, str>)>, Cow<'_, str>) {
     let mut found: Vec<(&str, Cow<str>)> = Vec::new();
@@ -30,11 +30,11 @@ pub(crate) fn pairs(text: &str, wanted: impl Fn(&str) -> bool) -> (Vec<(&str, Co
     (found, rest.into())
 }
 
-/// Cuts `text` at its blanks into at most `most` words.
-pub(crate) fn words(text: &str, most: usize) -> Vec<Cow<'_, str>> {
+/// Cuts `text` at its blanks into at most `limit` words.
+pub(crate) fn words(text: &str, limit: usize) -> Vec<Cow<'_, str>> {
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(start) = next_token(text, at).filter(|_| found.len() < most) {
+    while let Some(start) = next_token(text, at).filter(|_| found.len() < limit) {
         let (word, end) = value_at(text, start);
         found.push(word);
         at = end;

@@ -9,7 +9,7 @@ pub(super) fn read_command(foreign: &Foreign) -> Result<Draft, String> {
     Ok(read(Head::read(&foreign.text)?))
 }
 
-/// Reads a skill, which is a command whose folder carries its name.
+/// Reads a skill: a command that has the name of its folder.
 pub(super) fn read_skill(foreign: &Foreign) -> Result<Draft, String> {
     let mut head = Head::read(&foreign.text)?;
     match head.take("name") {
@@ -144,7 +144,7 @@ fn body(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     })
 }
 
-/// Returns a name as it can stand behind a `$`.
+/// Returns a name in the form that may follow a `$`.
 fn spelled(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
@@ -152,14 +152,14 @@ fn spelled(name: &str) -> String {
 /// Returns the arguments that Claude takes, in the order of the words typed.
 fn taken(prompt: &Prompt) -> Vec<&Argument> {
     let places = find(prompt.engine, &prompt.body, &prompt.arguments);
-    // The first words are part of `$ARGUMENTS` too: beside it a default reads better than that.
+    // The first words are part of `$ARGUMENTS` too, so that a default reads better next to it.
     let has_input = places.iter().any(|place| place.slot == Slot::Input);
     let is_fixed =
         |argument: &Argument| has_input && prompt.engine == Engine::Literal && argument.default.is_some();
     prompt.arguments.iter().filter(|argument| argument.name != "input" && !is_fixed(argument)).collect()
 }
 
-/// Returns the `arguments` field, which names what stands in the body as `$name`.
+/// Returns the `arguments` field: the names that the body uses as `$name`.
 fn names(prompt: &Prompt) -> String {
     let places = find(prompt.engine, &prompt.body, &prompt.arguments);
     if places.iter().any(|place| matches!(place.slot, Slot::Position(_))) {

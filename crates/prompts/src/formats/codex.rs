@@ -81,7 +81,7 @@ pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
             None => argument_of(prompt, slot).map(|argument| add(&argument.name)),
         },
     });
-    // Codex drops what is typed behind a prompt without a place for it; ours appends it.
+    // Codex drops the text after a prompt without a place for it; Adjutant appends it.
     if places.is_empty() {
         body.push_str("\n\n$ARGUMENTS");
     }

@@ -1,4 +1,4 @@
-//! Cursor commands: plain Markdown, with what is typed behind the command appended.
+//! Cursor commands: Markdown without front matter, with the text after the command appended.
 
 use super::placeholders::{Slot, argument_of, default_text, find, respell};
 use super::{Draft, Foreign, Head};
@@ -7,7 +7,7 @@ use crate::{Engine, Prompt};
 /// Reads a command. Nothing in its text is a place for Cursor.
 pub(super) fn read(foreign: &Foreign) -> Draft {
     // A line at the top that only looks like front matter is text.
-    let mut head = Head::read(&foreign.text).unwrap_or_else(|_| Head::plain(&foreign.text));
+    let mut head = Head::read(&foreign.text).unwrap_or_else(|_| Head::without_front_matter(&foreign.text));
     let description = head.take("description").unwrap_or_default();
     let body = head.body.to_owned();
     if body.contains("{{input}}") {
@@ -23,7 +23,7 @@ pub(super) fn read(foreign: &Foreign) -> Draft {
     }
 }
 
-/// Writes a command. Input can only stand at the end, where Cursor puts it.
+/// Writes a command. Input can only be at the end, where Cursor puts it.
 pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     let places = find(prompt.engine, &prompt.body, &prompt.arguments);
     let inputs = places.iter().filter(|place| place.slot == Slot::Input).count();

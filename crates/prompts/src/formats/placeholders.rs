@@ -7,13 +7,13 @@ use serde_json::Value;
 use crate::arguments::declaration::is_name;
 use crate::{Argument, Engine, Prompt};
 
-/// Bytes between the braces of `${input:…}`; a longer way to the brace is no place.
-const LONGEST: usize = 400;
+/// Bytes between the braces of `${input:…}`; a longer one is text.
+const MAX_PLACEHOLDER_BYTES: usize = 400;
 
-/// What is put into a place.
+/// The value of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// All the text behind the command: `{{input}}`, `$ARGUMENTS`.
+    /// All the text after the command: `{{input}}`, `$ARGUMENTS`.
     Input,
     /// The n-th word of it, from 1: `$1`.
     Position(usize),
@@ -21,7 +21,7 @@ pub enum Slot {
     Named(String, Option<String>),
 }
 
-/// A slot and where in the body it stands, in bytes.
+/// A slot and its position in the body, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub at: Range<usize>,
@@ -86,7 +86,7 @@ pub fn dollars(body: &str, known: impl Fn(&str) -> bool) -> Vec<Place> {
 /// Returns the slot at the beginning of `rest`, which follows a `$`, and its length.
 fn dollar(rest: &str, known: impl Fn(&str) -> bool) -> Option<(Slot, usize)> {
     if let Some(inside) = rest.strip_prefix("{input:") {
-        let end = inside.bytes().take(LONGEST).position(|byte| matches!(byte, b'}' | b'\n'))?;
+        let end = inside.bytes().take(MAX_PLACEHOLDER_BYTES).position(|byte| matches!(byte, b'}' | b'\n'))?;
         let whole = inside[..end].trim();
         let (name, hint) = whole.split_once(':').unwrap_or((whole, ""));
         let closed = inside.as_bytes()[end] == b'}' && is_name(name);
@@ -137,7 +137,7 @@ pub(crate) fn argument_of<'a>(prompt: &'a Prompt, slot: &Slot) -> Option<&'a Arg
     }
 }
 
-/// Returns a default as the text that stands for it.
+/// Returns a default as text.
 pub fn default_text(argument: &Argument) -> Option<String> {
     argument.default.as_ref().map(value_text)
 }

@@ -24,7 +24,7 @@ fn bodies() -> impl Strategy<Value = String> {
     proptest::collection::vec(part, 1..12).prop_map(|parts| parts.concat())
 }
 
-/// Bodies with the places that a format knows, each a word of its own.
+/// Bodies with the places that a format knows, each a separate word.
 fn native(format: Format) -> impl Strategy<Value = String> {
     let places = match format {
         Format::Claude | Format::ClaudeSkill => "\\$ARGUMENTS|\\$[1-9]|\\$\\$|\\{\\{input\\}\\}|!`ls`",

@@ -6,32 +6,32 @@ use std::path::{Path, PathBuf};
 use super::super::Limits;
 use super::super::formats::Format;
 use super::error::Error;
-use super::walk::{Found, Walk};
+use super::folder_scan::{FolderScan, ForeignFile};
 use adjutant_host::files::{leaves, read_text};
 
 /// Finds the foreign prompt files at `from`, in the order of their paths. Without a format, the path says which it
 /// is, and then the content.
-pub fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Vec<Found>, Error> {
+pub fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Vec<ForeignFile>, Error> {
     let path = || from.to_owned();
     let kind =
         fs::metadata(from).map_err(|error| Error::Unreadable { path: path(), reason: error.to_string() })?;
     let lone = |file: PathBuf, format| {
         let name = lone_name(&file, format);
-        vec![Found { file, format, name, fault: None }]
+        vec![ForeignFile { file, format, name, fault: None }]
     };
     if !kind.is_dir() {
         let format = format.or_else(|| format_of(from)).or_else(|| sniff(from, limits));
         let format = format.ok_or_else(|| Error::Unclear { path: path() })?;
         return Ok(lone(path(), format));
     }
-    let mut walk = Walk::new(from, limits)?;
+    let mut folder_scan = FolderScan::new(from, limits)?;
     let formats: &[Format] = format.as_ref().map_or(&Format::ALL, std::slice::from_ref);
     for format in formats {
         for folder in known_folders(from, *format) {
-            walk.collect(&folder, *format, format.suffix())?;
+            folder_scan.collect(&folder, *format, format.suffix())?;
         }
     }
-    if walk.is_empty() {
+    if folder_scan.is_empty() {
         let format = match format {
             Some(format) => format,
             None => format_of_folder(from)
@@ -42,16 +42,16 @@ pub fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Vec<F
         if format.suffix().starts_with('/') && entry.is_file() {
             return Ok(lone(entry, format));
         }
-        walk.collect(from, format, format.suffix())?;
+        folder_scan.collect(from, format, format.suffix())?;
         // A person who says what the files are, or the files themselves, count for more than their names.
-        if walk.is_empty() && format == Format::Copilot {
-            walk.collect(from, format, ".md")?;
+        if folder_scan.is_empty() && format == Format::Copilot {
+            folder_scan.collect(from, format, ".md")?;
         }
-        if walk.is_empty() {
+        if folder_scan.is_empty() {
             return Err(Error::Nothing { path: path(), format });
         }
     }
-    Ok(walk.found())
+    Ok(folder_scan.found())
 }
 
 /// Returns the format that a file's path speaks of: its name, or the folder it is in.
@@ -60,7 +60,7 @@ pub(crate) fn format_of(file: &Path) -> Option<Format> {
         "SKILL.md" => Some(Format::ClaudeSkill),
         "system.md" => Some(Format::Fabric),
         name if name.ends_with(".prompt.md") => Some(Format::Copilot),
-        // What else lies in a skill's folder is no skill.
+        // Other files of a skill's folder are not skills.
         _ => format_of_folder(file.parent()?).filter(|format| !format.suffix().starts_with('/')),
     }
 }
@@ -82,7 +82,7 @@ fn format_of_folder(folder: &Path) -> Option<Format> {
 /// Returns the folders of a format that a workspace, a home, or the outer half of such a folder holds.
 fn known_folders(from: &Path, format: Format) -> Vec<PathBuf> {
     let absolute = std::path::absolute(from).unwrap_or_else(|_| from.to_owned());
-    // `absolute` keeps `..`, and `.` has no name of its own: only real names count.
+    // `absolute` keeps `..`, and `.` has no name: only real names count.
     let last = absolute.file_name().and_then(std::ffi::OsStr::to_str);
     let mut folders = Vec::new();
     for folder in format.folders() {
@@ -155,7 +155,7 @@ fn sniff(file: &Path, limits: Limits) -> Option<Format> {
     None
 }
 
-/// Counts the files beside `SKILL.md`, its subfolders as one each.
+/// Counts the other entries of the folder of a `SKILL.md`.
 pub(super) fn others(folder: &Path) -> usize {
     fs::read_dir(folder).map_or(0, |entries| {
         entries.filter_map(Result::ok).filter(|entry| entry.file_name() != "SKILL.md").count()

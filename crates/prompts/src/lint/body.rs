@@ -20,7 +20,7 @@ pub(super) fn check(
     foreign: Option<Format>,
     prompt: Option<&Arc<Prompt>>,
 ) {
-    // Of our own files the room says so itself.
+    // For files of Adjutant the parser reports it.
     if parsed.body.is_empty() && foreign.is_some() {
         file.add(&rules::NOT_SERVED, file.text.len(), "it has no text", None);
         return;
@@ -92,7 +92,7 @@ fn places(file: &mut File<'_>, body: &str, prompt: &Prompt) {
         let used = written.iter().any(|place| {
             placeholders::argument_of(prompt, &place.slot).is_some_and(|found| found.name == argument.name)
         });
-        // What is typed behind a text without places goes to `input`.
+        // Text after a prompt without places goes to `input`.
         if !used && argument.name != "input" {
             unused(file, &argument.name, prompt.engine);
         }

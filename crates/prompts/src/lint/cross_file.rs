@@ -44,7 +44,7 @@ pub(super) fn overridden(catalogue: &Catalogue, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Adds what kept the room from serving a file, unless a rule said it better.
+/// Adds the reasons why files are not served, unless a rule reported them.
 pub(super) fn problems(catalogue: &Catalogue, limits: Limits, report: &mut Report) {
     let served: HashSet<&Path> = catalogue
         .prompts

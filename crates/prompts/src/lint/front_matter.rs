@@ -12,7 +12,7 @@ use crate::parse::KNOWN_KEYS;
 use adjutant_base::text::front_matter::Parsed;
 use adjutant_base::text::suggest::{near_names, to_valid_name};
 
-/// Keys that mean something to the programs whose files people copy.
+/// Keys of other programs, because users copy their files.
 const THEIRS: [&str; 17] = [
     "name",
     "argument-hint",

@@ -4,17 +4,17 @@ use serde_json::Value;
 
 use super::{File, rules};
 use crate::formats::Format;
-use crate::skills::{LONGEST_DESCRIPTION, LONGEST_NAME};
+use crate::skills::{MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 use adjutant_base::text::front_matter::Parsed;
 
-/// Adds what a `SKILL.md` does wrong, and what a prompt of ours could not say as a skill.
+/// Adds the faults of a `SKILL.md`, and those that a prompt would have as a skill.
 pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Format>) {
     let at = parsed.front_matter.map_or(0, |text| file.offset(text));
     let text = |key: &str| parsed.values.get(key).and_then(Value::as_str).map(str::trim);
     let length = text("description").map_or(0, |text| text.chars().count());
-    if length > LONGEST_DESCRIPTION && matches!(foreign, None | Some(Format::ClaudeSkill)) {
+    if length > MAX_DESCRIPTION_CHARS && matches!(foreign, None | Some(Format::ClaudeSkill)) {
         let message =
-            format!("the description has {length} characters; a skill's may have {LONGEST_DESCRIPTION}");
+            format!("the description has {length} characters; a skill's may have {MAX_DESCRIPTION_CHARS}");
         file.add(
             &rules::SKILL_DESCRIPTION,
             at,
@@ -30,14 +30,14 @@ pub(super) fn check(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Fo
         return;
     };
     let legal = !name.is_empty()
-        && name.len() <= LONGEST_NAME
+        && name.len() <= MAX_NAME_CHARS
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
         && !name.starts_with('-')
         && !name.ends_with('-')
         && !name.contains("--");
     if !legal {
         let message = format!(
-            "`{name}` is not a valid name for a skill: use [a-z0-9-], at most {LONGEST_NAME} characters, no `--`"
+            "`{name}` is not a valid name for a skill: use [a-z0-9-], at most {MAX_NAME_CHARS} characters, no `--`"
         );
         file.add(&rules::SKILL_NAME, at, message, None);
     }

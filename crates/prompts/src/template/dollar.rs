@@ -5,9 +5,9 @@ use super::super::arguments::declaration::{ALL, is_name};
 use super::super::{Argument, ArgumentType};
 use super::Pieces;
 
-/// What stands at a dollar sign.
+/// The meaning of a dollar sign.
 enum Mark<'a> {
-    /// A placeholder whose value may be absent.
+    /// A placeholder that may have no value.
     Slot(&'a str),
     /// A placeholder that stays as it is without a value: `$HOME` may be meant.
     Perhaps(&'a str),
@@ -52,7 +52,7 @@ fn mark<'a>(text: &'a str, declared: &[Argument]) -> Option<(Mark<'a>, usize)> {
         return Some((Mark::Dollar, 2));
     }
     if let Some(inside) = rest.strip_prefix("{input:") {
-        // A hint is a short text; a longer way to the brace is no placeholder.
+        // A hint is a short text; a longer one is text.
         let end = inside.bytes().take(400).position(|byte| matches!(byte, b'}' | b'\n'))?;
         let whole = inside[..end].trim();
         let (name, hint) = whole.split_once(':').unwrap_or((whole, ""));

@@ -29,12 +29,12 @@ pub(crate) struct Jinja {
     names: Vec<String>,
 }
 
-/// Why there is no text.
+/// The reason why a template is not rendered.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum RenderError {
     /// At least so many bytes.
     TooLarge(usize),
-    /// What is wrong with the template or its values, with the line.
+    /// The fault of the template or its values, with the line.
     Template(String),
 }
 
@@ -55,14 +55,14 @@ impl Jinja {
     }
 }
 
-/// Renders a prompt whose engine is Jinja. Includes find the root's partials and nothing else.
+/// Renders a prompt with the Jinja engine. Includes find the root's partials and nothing else.
 pub(crate) fn render(
     prompt: &Prompt,
     bound: &Bound<'_>,
     partials: Arc<Partials>,
     appended: Option<&str>,
     limit: usize,
-) -> Result<String, Fault> {
+) -> Result<String, RenderError> {
     debug_assert!(matches!(prompt.template, Template::Jinja(_)));
     let given = bound.values.iter().map(|(_, value)| text_of(value).len());
     let mut environment = environment(given.fold(bound.input.len(), usize::saturating_add));
@@ -80,13 +80,15 @@ pub(crate) fn render(
         .template_from_named_str("", &prompt.body)
         .and_then(|template| template.render_captured_to(values(prompt, bound), &mut output).map(drop));
     if let Some(length) = output.refused {
-        return Err(Fault::TooLarge(length));
+        return Err(RenderError::TooLarge(length));
     }
-    rendered.map_err(|error| Fault::Template(reason(&error)))?;
+    rendered.map_err(|error| RenderError::Template(reason(&error)))?;
     for part in appended.iter().flat_map(|text| ["\n\n", text]) {
-        output.write_all(part.as_bytes()).map_err(|_| Fault::TooLarge(output.refused.unwrap_or(limit)))?;
+        output
+            .write_all(part.as_bytes())
+            .map_err(|_| RenderError::TooLarge(output.refused.unwrap_or(limit)))?;
     }
-    String::from_utf8(output.text).map_err(|_| Fault::Template("the result is not UTF-8".to_owned()))
+    String::from_utf8(output.text).map_err(|_| RenderError::Template("the result is not UTF-8".to_owned()))
 }
 
 /// Returns what a template may use, for values of `given` bytes together.

@@ -24,7 +24,7 @@ impl Pieces {
         &self.slots
     }
 
-    /// Puts `values` (one for each of [`Self::slots`]) into `body`, and `appended` behind two newlines.
+    /// Puts `values` (one for each of [`Self::slots`]) into `body`, and `appended` after two newlines.
     ///
     /// The length is computed first: one over `limit` is the error, before memory is spent.
     pub(crate) fn fill(

@@ -15,13 +15,13 @@ use crate::event::{CodexEvent, Item, ItemKind, ItemState, Level, Ready, Usage};
 #[derive(Debug, Default)]
 pub(super) struct Events {
     /// By id: true once the item has ended.
-    seen: HashMap<String, bool>,
+    ended_by_id: HashMap<String, bool>,
 }
 
 impl Events {
     /// Forgets the turn.
     pub(super) fn forget(&mut self) {
-        self.seen.clear();
+        self.ended_by_id.clear();
     }
 
     /// Parses a message; empty for an unknown one, and for one that repeats another.
@@ -75,15 +75,16 @@ impl Events {
     }
 
     fn started(&mut self, item: Item) -> Option<CodexEvent> {
-        if self.seen.contains_key(&item.id) {
+        if self.ended_by_id.contains_key(&item.id) {
             return None;
         }
-        self.seen.insert(item.id.clone(), false);
+        self.ended_by_id.insert(item.id.clone(), false);
         Some(CodexEvent::ItemStarted { item })
     }
 
     fn ended(&mut self, item: Item) -> Option<CodexEvent> {
-        (self.seen.insert(item.id.clone(), true) != Some(true)).then_some(CodexEvent::ItemEnded { item })
+        (self.ended_by_id.insert(item.id.clone(), true) != Some(true))
+            .then_some(CodexEvent::ItemEnded { item })
     }
 }
 

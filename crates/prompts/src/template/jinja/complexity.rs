@@ -24,7 +24,7 @@ pub(super) fn check(template: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks one `{{ … }}` or `{% … %}` from behind its opening; returns its length.
+/// Checks one `{{ … }}` or `{% … %}` from the end of its opening; returns its length.
 fn region(text: &str, is_tag: bool) -> Result<usize, String> {
     let mut check = Check { is_tag, ..Check::default() };
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);

@@ -9,12 +9,15 @@ use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, Value, filters, tests};
 
 /// Bytes that filters may make in one rendering: so many, and so many times what was put in.
-const MADE: usize = 1024 * 1024;
-const TIMES: usize = 4;
+const FREE_BYTES: usize = 1024 * 1024;
+const MAX_GROWTH: usize = 4;
 
 /// Adds them to an environment for one rendering with values of `given` bytes.
 pub(super) fn add(environment: &mut Environment<'_>, given: usize) {
-    let meter = Meter { made: Arc::default(), most: given.saturating_mul(TIMES).saturating_add(MADE) };
+    let meter = Meter {
+        produced: Arc::default(),
+        limit: given.saturating_mul(MAX_GROWTH).saturating_add(FREE_BYTES),
+    };
     let change = |environment: &mut Environment<'_>, name: &'static str, change: fn(&str) -> String| {
         let meter = meter.clone();
         environment.add_filter(name, move |value: Value| {
@@ -59,21 +62,21 @@ pub(super) fn add(environment: &mut Environment<'_>, given: usize) {
 
 #[derive(Clone)]
 struct Meter {
-    made: Arc<AtomicUsize>,
-    most: usize,
+    produced: Arc<AtomicUsize>,
+    limit: usize,
 }
 
 impl Meter {
     fn count(&self, bytes: usize) -> Result<(), Error> {
-        let before = self.made.fetch_add(bytes, Ordering::Relaxed);
-        if before.saturating_add(bytes) > self.most {
+        let before = self.produced.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) > self.limit {
             return Err(Error::new(ErrorKind::OutOfFuel, "the filters of this template make too much text"));
         }
         Ok(())
     }
 }
 
-/// Lists are not taken: they can stand for more text than memory holds.
+/// Lists are rejected: they can become more text than memory holds.
 fn text(value: &Value) -> Result<Cow<'_, str>, Error> {
     match (value.as_str(), value.kind()) {
         (Some(text), _) => Ok(text.into()),

@@ -1,5 +1,5 @@
-//! The walk through a folder of foreign files. It stays below the folder that the person named, also where
-//! symbolic links lead out of it.
+//! The scan of a folder of foreign files. It stays below the folder that the user named, even where symbolic links
+//! lead out of it.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,7 +11,7 @@ use super::error::Error;
 
 /// A file that is to be read as a foreign prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ForeignFile {
     pub file: PathBuf,
     pub format: Format,
     /// The name that its path gives it there, `/` for subfolders.
@@ -20,17 +20,17 @@ pub struct Found {
     pub fault: Option<&'static str>,
 }
 
-/// What was found so far below one folder.
-pub(super) struct Walk {
+/// The files that were found so far below one folder.
+pub(super) struct FolderScan {
     /// The folder that the person named, without links.
     top: PathBuf,
     limits: Limits,
-    found: Vec<Found>,
+    found: Vec<ForeignFile>,
     /// Real paths, since a folder of skills is often a link to another.
     seen: HashSet<PathBuf>,
 }
 
-impl Walk {
+impl FolderScan {
     pub(super) fn new(top: &Path, limits: Limits) -> Result<Self, Error> {
         let top = fs::canonicalize(top).map_err(|error| unreadable(top, &error))?;
         Ok(Self { top, limits, found: Vec::new(), seen: HashSet::new() })
@@ -41,12 +41,12 @@ impl Walk {
     }
 
     /// Returns everything, by path.
-    pub(super) fn found(mut self) -> Vec<Found> {
+    pub(super) fn found(mut self) -> Vec<ForeignFile> {
         self.found.sort_by(|one, other| one.file.cmp(&other.file));
         self.found
     }
 
-    /// Adds the files below `folder` whose path ends in `suffix`.
+    /// Adds the files below `folder` with a path that ends in `suffix`.
     pub(super) fn collect(&mut self, folder: &Path, format: Format, suffix: &str) -> Result<(), Error> {
         let depth = match (suffix.starts_with('/'), format.nested()) {
             (true, _) => 1,
@@ -56,7 +56,7 @@ impl Walk {
         self.folder(folder, "", format, suffix, depth)
     }
 
-    /// Looks through one folder, whose path below the first one is `prefix`, and `depth` levels further down.
+    /// Scans one folder, at `prefix` below the first one, and `depth` further levels.
     fn folder(
         &mut self,
         folder: &Path,
@@ -84,7 +84,7 @@ impl Walk {
             }
             let fault = (!inside).then_some("it is a symbolic link that leads nowhere, or out of the folder");
             if real.is_none_or(|real| self.seen.insert(real)) {
-                self.found.push(Found { name: name.to_owned(), file, format, fault });
+                self.found.push(ForeignFile { name: name.to_owned(), file, format, fault });
             }
         }
         Ok(())
