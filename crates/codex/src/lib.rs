@@ -161,26 +161,17 @@ impl Codex {
 
     /// Adds text to the running turn of a thread, if the protocol supports it.
     pub async fn steer(&self, thread: &str, text: String) -> Result<(), Error> {
-        match self.session(thread) {
-            Some(session) => session.steer(text).await,
-            None => Err(Error::NoTurn),
-        }
+        self.session(thread).ok_or(Error::NoTurn)?.steer(text).await
     }
 
     /// Requests the end of the running turn of a thread. The end comes as an event.
     pub async fn interrupt(&self, thread: &str) -> Result<(), Error> {
-        match self.session(thread) {
-            Some(session) => session.interrupt().await,
-            None => Err(Error::NoTurn),
-        }
+        self.session(thread).ok_or(Error::NoTurn)?.interrupt().await
     }
 
     /// Removes a prompt that waits for its turn, or interrupts its turn.
     pub async fn withdraw(&self, thread: &str, ticket: u64) -> Result<(), Error> {
-        match self.session(thread) {
-            Some(session) => session.withdraw(ticket).await,
-            None => Err(Error::NoTurn),
-        }
+        self.session(thread).ok_or(Error::NoTurn)?.withdraw(ticket).await
     }
 
     /// Stores a handle for a turn, by which `owner` can ask for its status. It is in the store when this returns; a

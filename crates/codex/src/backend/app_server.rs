@@ -30,7 +30,7 @@ enum Purpose {
 }
 
 /// The protocol state.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct AppServer {
     requests: PendingRequests<Purpose>,
     initialized: bool,
@@ -55,20 +55,7 @@ pub(crate) struct AppServer {
 
 impl AppServer {
     pub(super) fn new(run: &str) -> Self {
-        Self {
-            requests: PendingRequests::default(),
-            initialized: false,
-            held: Vec::new(),
-            pending: PendingApprovals::new(run),
-            thread: None,
-            folder: None,
-            turn: None,
-            steered: 0,
-            patches: Vec::new(),
-            version: None,
-            listed: None,
-            trace: None,
-        }
+        Self { pending: PendingApprovals::new(run), ..Self::default() }
     }
 
     pub(super) fn initialize(&mut self, out: &mut Vec<u8>) {
@@ -104,17 +91,12 @@ impl AppServer {
             ("baseInstructions", &start.base_instructions),
             ("developerInstructions", &start.developer_instructions),
         ];
-        for (name, value) in texts {
-            if let Some(value) = value {
-                params[name] = Value::from(value.as_str());
-            }
+        for (name, value) in json_fields::present(texts) {
+            params[name] = value;
         }
         let mut config = start.config.clone();
-        for (name, value) in [("compact_prompt", &start.compact_prompt), ("profile", &start.profile)] {
-            if let Some(value) = value {
-                config.insert(name.to_owned(), Value::from(value.as_str()));
-            }
-        }
+        let texts = [("compact_prompt", &start.compact_prompt), ("profile", &start.profile)];
+        config.extend(json_fields::present(texts).map(|(name, value)| (name.to_owned(), value)));
         if !config.is_empty() {
             params["config"] = Value::Object(config);
         }
@@ -279,7 +261,7 @@ impl AppServer {
             }
             "turn/diff/updated" => vec![CodexEvent::Diff { diff: json_fields::words(&params["diff"]) }],
             "thread/tokenUsage/updated" => vec![CodexEvent::Usage(usage(&params["tokenUsage"]["total"]))],
-            "serverRequest/resolved" => self.pending.withdraw(&params["requestId"]).into_iter().collect(),
+            "serverRequest/resolved" => self.pending.withdraw(&params["requestId"]),
             "warning" => notice(Level::Warning, &params["message"]),
             "deprecationNotice" => notice(Level::Info, &params["summary"]),
             "error" => notice(Level::Error, &params["error"]["message"]),
@@ -298,7 +280,7 @@ impl AppServer {
             }
             "turn/completed" => return self.forget(thread),
             "serverRequest/resolved" => {
-                return self.pending.withdraw(&params["requestId"]).into_iter().collect();
+                return self.pending.withdraw(&params["requestId"]);
             }
             _ => {}
         }

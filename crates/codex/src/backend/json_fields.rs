@@ -75,3 +75,10 @@ pub(super) fn others(value: &Value, known: &[&str]) -> Map<String, Value> {
     let others = members.filter(|(name, value)| !value.is_null() && !known.contains(&name.as_str()));
     others.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
+
+/// Returns the given ones of some named texts, as JSON.
+pub(super) fn present<'a>(
+    texts: impl IntoIterator<Item = (&'a str, &'a Option<String>)>,
+) -> impl Iterator<Item = (&'a str, Value)> {
+    texts.into_iter().filter_map(|(name, text)| Some((name, Value::from(text.as_deref()?))))
+}

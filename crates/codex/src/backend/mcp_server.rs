@@ -62,7 +62,7 @@ struct Turn {
 }
 
 /// The protocol state.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct McpServer {
     requests: PendingRequests<Purpose>,
     initialized: bool,
@@ -83,20 +83,7 @@ pub(crate) struct McpServer {
 
 impl McpServer {
     pub(super) fn new(run: &str) -> Self {
-        Self {
-            requests: PendingRequests::default(),
-            initialized: false,
-            held: Vec::new(),
-            pending: PendingApprovals::new(run),
-            thread: None,
-            folder: None,
-            turns: 0,
-            turn: None,
-            events: Events::default(),
-            version: None,
-            denies_by_word: false,
-            trace: None,
-        }
+        Self { pending: PendingApprovals::new(run), ..Self::default() }
     }
 
     pub(super) fn initialize(&mut self, out: &mut Vec<u8>) {
@@ -124,11 +111,7 @@ impl McpServer {
             ("developer-instructions", &start.developer_instructions),
             ("compact-prompt", &start.compact_prompt),
         ];
-        for (name, value) in texts {
-            if let Some(value) = value {
-                arguments.insert(name.to_owned(), Value::from(value.as_str()));
-            }
-        }
+        arguments.extend(json_fields::present(texts).map(|(name, value)| (name.to_owned(), value)));
         if !start.config.is_empty() {
             arguments.insert("config".to_owned(), Value::Object(start.config.clone()));
         }

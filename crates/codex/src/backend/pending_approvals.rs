@@ -8,7 +8,7 @@ use crate::approval::{Approval, Decider};
 use crate::event::CodexEvent;
 
 /// The pending approvals, by id.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PendingApprovals {
     run: String,
     pub(super) open: HashMap<String, PendingApproval>,
@@ -40,34 +40,26 @@ impl PendingApprovals {
         CodexEvent::ApprovalRequested { approval }
     }
 
-    /// Removes an approval that Codex withdrew; `None` when it was answered already.
-    pub(super) fn withdraw(&mut self, request: &Value) -> Option<CodexEvent> {
-        let approval = self.approval_id(request);
-        self.open.remove(&approval)?;
-        Some(CodexEvent::ApprovalResolved { approval, decision: None, by: Decider::Codex })
+    /// Removes an approval that Codex withdrew; the event is missing when it was answered already.
+    pub(super) fn withdraw(&mut self, request: &Value) -> Vec<CodexEvent> {
+        let id = self.approval_id(request);
+        self.withdraw_if(|approval, _| *approval == id)
     }
 
     /// Removes the approvals of a thread.
     pub(super) fn withdraw_thread(&mut self, thread: &str) -> Vec<CodexEvent> {
-        let withdrawn = self.open.extract_if(|_, asked| asked.thread == thread);
-        withdrawn
-            .map(|(approval, _)| CodexEvent::ApprovalResolved {
-                approval,
-                decision: None,
-                by: Decider::Codex,
-            })
-            .collect()
+        self.withdraw_if(|_, pending| pending.thread == thread)
     }
 
     /// Removes all approvals.
     pub(super) fn withdraw_all(&mut self) -> Vec<CodexEvent> {
-        let withdrawn = self.open.drain();
-        withdrawn
-            .map(|(approval, _)| CodexEvent::ApprovalResolved {
-                approval,
-                decision: None,
-                by: Decider::Codex,
-            })
-            .collect()
+        self.withdraw_if(|_, _| true)
+    }
+
+    fn withdraw_if(&mut self, is_meant: impl Fn(&String, &PendingApproval) -> bool) -> Vec<CodexEvent> {
+        let withdrawn = self.open.extract_if(|approval, pending| is_meant(approval, pending));
+        let event =
+            |(approval, _)| CodexEvent::ApprovalResolved { approval, decision: None, by: Decider::Codex };
+        withdrawn.map(event).collect()
     }
 }

@@ -98,50 +98,42 @@ impl SessionHandle {
     pub async fn prompt(&self, text: String) -> Result<QueuedPrompt, Error> {
         let (answer, answered) = oneshot::channel();
         let (begins, begun) = oneshot::channel();
-        let (taken, done) = oneshot::channel();
-        self.send(Command::Prompt { prompt: Prompt { text, trace: current(), answer, begins }, taken })
-            .await?;
-        let (ticket, ahead) = done.await.map_err(|_| Error::Over)??;
+        let prompt = Prompt { text, trace: current(), answer, begins };
+        let (ticket, ahead) = self.request(|taken| Command::Prompt { prompt, taken }).await??;
         Ok(QueuedPrompt { answer: answered, begins: begun, ticket, ahead })
     }
 
     /// Adds text to the running turn.
     pub async fn steer(&self, text: String) -> Result<(), Error> {
-        let (done, answer) = oneshot::channel();
-        self.send(Command::Steer { text, done }).await?;
-        answer.await.map_err(|_| Error::Over)?
+        self.request(|done| Command::Steer { text, done }).await?
     }
 
     /// Returns the number of the last entry of the log and the thread at that entry, once the store has every item that
     /// ended before. Returns `None` when the session is over.
     pub async fn snapshot(&self) -> Option<(u64, Thread)> {
-        let (done, answer) = oneshot::channel();
-        self.send(Command::Snapshot { done }).await.ok()?;
-        answer.await.ok()
+        self.request(|done| Command::Snapshot { done }).await.ok()
     }
 
     /// Requests the end of the running turn.
     pub async fn interrupt(&self) -> Result<(), Error> {
-        let (done, answer) = oneshot::channel();
-        self.send(Command::Interrupt { done }).await?;
-        answer.await.map_err(|_| Error::Over)?
+        self.request(|done| Command::Interrupt { done }).await?
     }
 
     /// Removes a prompt from the queue, or interrupts its turn.
     pub async fn withdraw(&self, ticket: u64) -> Result<(), Error> {
-        let (done, answer) = oneshot::channel();
-        self.send(Command::Withdraw { ticket, done }).await?;
-        answer.await.map_err(|_| Error::Over)?
+        self.request(|done| Command::Withdraw { ticket, done }).await?
     }
 
     /// Answers an approval.
     pub async fn decide(&self, approval: &str, decision: Decision, by: Decider) -> Result<(), Error> {
-        let (done, answer) = oneshot::channel();
-        self.send(Command::Decide { approval: approval.to_owned(), decision, by, done }).await?;
-        answer.await.map_err(|_| Error::Over)?
+        let approval = approval.to_owned();
+        self.request(|done| Command::Decide { approval, decision, by, done }).await?
     }
 
-    async fn send(&self, command: Command) -> Result<(), Error> {
-        self.commands.send(command).await.map_err(|_| Error::Over)
+    /// Sends a command and waits for its result.
+    async fn request<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, Error> {
+        let (done, result) = oneshot::channel();
+        self.commands.send(command(done)).await.map_err(|_| Error::Over)?;
+        result.await.map_err(|_| Error::Over)
     }
 }
