@@ -320,7 +320,7 @@ fn no_command_opens_what_is_not_a_regular_file() {
     for arguments in [
         &["prompts", "lint", fifo][..],
         &["prompts", "lint", "/dev/null"],
-        &["prompts", "import", fifo, "--format", "claude"],
+        &["prompts", "import", fifo, "--from", "claude"],
         &["agents", "lint", fifo],
         &["agents", "import", fifo],
         &["events", "import", "ann", fifo],

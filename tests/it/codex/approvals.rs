@@ -180,6 +180,7 @@ fn every_interface_shows_all_that_an_approval_allows() {
         }
         let answer = if case.can_be_approved { "'accept'" } else { "'decline'" };
         terminal.wait(answer, |screen| flat(screen).contains(answer));
+        terminal.wait("Codex · idle", |screen| screen.contains("Codex · idle"));
         terminal.send("\x03");
         assert_eq!(terminal.ended(), 0);
     }
