@@ -313,7 +313,7 @@ fn lint_reads_nothing_outside_its_root_and_no_name_forges_a_record() {
 #[test]
 fn no_command_opens_what_is_not_a_regular_file() {
     let home = Home::new();
-    let fifo = home.path().join("fifo.md");
+    let fifo = home.path().join("fifo.agent.md");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let fifo = fifo.to_str().unwrap();
     home.run(["users", "add", "ann"], "");
