@@ -69,7 +69,7 @@ impl Ntfy {
 
     /// Returns true if a notice shows this body from beginning to end.
     pub fn shows_whole(&self, body: &str) -> bool {
-        self.phone.body && escape_invisible::escape(body).len() <= BODY
+        self.config.body && escape_invisible::escape(body).len() <= MAX_BODY_BYTES
     }
 
     /// Whether buttons can be answered.
