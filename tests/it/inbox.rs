@@ -268,9 +268,10 @@ fn lines_in_lines_out_without_a_terminal() {
     lines.write(format!("{id} /undo\n"));
     while lines.line() != "  2  no  No" {}
     // Lines that come at once are carried out in their order.
-    lines.write(format!("{id} yes\n{id} /undo\n{id} no\n"));
+    lines.write(format!("{id} yes\n{id} /undo\n"));
     assert!(lines.line().starts_with(&format!("DONE {id} answered; ")));
     while lines.line() != "  2  no  No" {}
+    lines.write(format!("{id} no\n"));
     assert!(lines.line().starts_with(&format!("DONE {id} answered; ")));
     let finished = asking.finish();
     assert_eq!(finished.stdout, "no\n");

@@ -311,13 +311,7 @@ impl Session<'_> {
                 ));
             }
             Ok(Done::Snoozed { .. }) => format!("DONE {ticket} snoozed"),
-            Ok(Done::Noted) => {
-                let known = self.questions.len();
-                self.again(&whole);
-                self.print(&format!("DONE {ticket} taken back"))?;
-                let pending = self.questions.get(known).cloned();
-                return pending.map_or(Ok(()), |question| self.print_question(&question));
-            }
+            Ok(Done::Noted) => format!("DONE {ticket} taken back"),
             Ok(Done::Before { kind, by, through }) => {
                 self.refused = true;
                 format!("REFUSED {ticket} it {}", ended(ClosedElsewhere { kind, by, through }))
