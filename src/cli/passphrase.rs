@@ -1,4 +1,4 @@
-//! `adjutant passphrase`: sets the approval passphrase, which answers to questions of level `high` need.
+//! `adjutant passphrase`: sets the approval passphrase, which proves that the user answers, or proves it for an hour.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -14,16 +14,25 @@ use adjutant_terminal::tui::Hidden;
 
 /// Arguments of `adjutant passphrase`.
 #[derive(Debug, Args)]
-pub(super) struct PassphraseArgs {}
+pub(super) struct PassphraseArgs {
+    /// Prove with the passphrase that you are at this terminal; that holds for an hour
+    #[arg(long)]
+    prove: bool,
+}
 
 /// Asks for the passphrase on the terminal and hands it to the hub.
-pub(super) fn run(_args: &PassphraseArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<ExitCode, Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         let failure = Failure::new("a passphrase is typed on a terminal, and there is none");
         return Err(failure.hint("run `adjutant passphrase` in a terminal of your own"));
     }
     let config = common.config(Roots::User)?;
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
+    if args.prove {
+        client.prove(Secret(ask("Approval passphrase: ")?))?;
+        output::note("commands in this terminal answer questions for an hour");
+        return Ok(ExitCode::SUCCESS);
+    }
     let current = client.has_passphrase()?.then(|| ask("Passphrase so far: ")).transpose()?;
     let new = ask("New passphrase: ")?;
     if ask("The same again: ")? != new {

@@ -10,6 +10,7 @@ mod http_streams;
 mod identity;
 mod links;
 mod notifications;
+mod principal;
 mod security;
 mod tools;
 pub(crate) mod user_acts;

@@ -18,7 +18,7 @@ use super::task::TaskId;
 use adjutant_base::config::agents::AgentsConfig;
 use adjutant_base::config::delegation::Delegation;
 use adjutant_base::events::Events;
-use adjutant_host::process::{self, Ancestry};
+use adjutant_host::process::{self, Ancestor};
 use adjutant_host::recorder::Recorder;
 use adjutant_store::Store;
 
@@ -66,20 +66,32 @@ impl Agents {
     /// Returns which of the tasks that run here the process `pid` belongs to. Call it when the process connects,
     /// because it may have exited later.
     pub fn origin(&self, pid: u32) -> Origin {
-        let line = match process::ancestry(pid) {
-            Ancestry::Unknown => return Origin::Outside,
-            Ancestry::NoProcess => return Origin::Exited,
-            Ancestry::Above(line) => line,
-        };
+        match process::ancestry(pid).as_deref() {
+            None => Origin::Outside,
+            Some([]) => Origin::Exited,
+            Some(line) => self.origin_of(line),
+        }
+    }
+
+    /// Returns which of the tasks that run here a process with these ancestors belongs to.
+    pub fn origin_of(&self, line: &[Ancestor]) -> Origin {
         let active = self.context.active();
-        let below = |run: &ActiveRun| run.supervisor.is_some_and(|supervisor| line.contains(&supervisor));
+        let in_line = |pid: u32| line.iter().any(|process| process.pid == pid);
+        let below = |run: &ActiveRun| run.supervisor.is_some_and(in_line);
         let task = active.iter().find(|(_, run)| below(run)).and_then(|(task, _)| TaskId::parse(task));
         match task {
             Some(task) => Origin::Task(task),
             // A check, or a process that outlived its run: this hub started it, and no task has it.
-            None if line.contains(&std::process::id()) => Origin::Exited,
+            None if in_line(std::process::id()) => Origin::Exited,
             None => Origin::Outside,
         }
+    }
+
+    /// Returns when the first of the runs at work was started, of tasks and of Codex, in clock ticks since boot.
+    pub fn first_run_started(&self) -> Option<u64> {
+        let active = self.context.active();
+        let runs = active.values().filter_map(|run| process::ancestor(run.supervisor?));
+        runs.map(|run| run.started).chain(process::oldest_child()).min()
     }
 
     /// Returns which of the tasks that run here holds the other end of a TCP connection. Call it while the connection

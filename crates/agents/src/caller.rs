@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::task::TaskId;
 
@@ -24,12 +25,18 @@ pub struct TcpConnection {
     pub remote: SocketAddr,
     /// The origin of the other end, after the first lookup; it stays the same.
     origin: OnceLock<Origin>,
+    used: AtomicBool,
 }
 
 impl TcpConnection {
     /// Names a connection by both of its ends, as the hub sees them.
     pub fn new(local: SocketAddr, remote: SocketAddr) -> Self {
-        Self { local, remote, origin: OnceLock::new() }
+        Self { local, remote, origin: OnceLock::new(), used: AtomicBool::new(false) }
+    }
+
+    /// Whether this is the first call, at the first request of a client over the connection.
+    pub fn is_first_request(&self) -> bool {
+        !self.used.swap(true, Ordering::Relaxed)
     }
 
     /// Returns the origin of the other end; `find` finds it in the table of processes.

@@ -1,6 +1,7 @@
 //! The application: builds the domains on the infrastructure, knows the connected clients, and owns shutdown.
 
 pub mod activity_log;
+pub mod agent_processes;
 pub(crate) mod approvals;
 pub mod calendar_sync;
 pub mod client_registry;
@@ -34,6 +35,7 @@ use adjutant_host::recorder::Recorder;
 use adjutant_prompts::Prompts;
 use adjutant_questions::Questions;
 use adjutant_store::Store;
+use agent_processes::AgentProcesses;
 use approvals::ApprovalQuestions;
 use client_registry::ClientRegistry;
 use repo_status::RepoStatusCache;
@@ -59,6 +61,8 @@ pub struct App {
     pub clients: Arc<ClientRegistry>,
     /// Recent activity, newest last, bounded.
     pub activity: Arc<ActivityLog>,
+    /// The processes that are an agent's, so that they do not act for the user.
+    pub agent_processes: Arc<AgentProcesses>,
     /// Where others can reach this process.
     pub listening: Arc<Listening>,
     /// Which toolsets the server of all toolsets has now.
@@ -113,6 +117,7 @@ impl App {
         Arc::new(Self {
             clients: Arc::new(ClientRegistry::new(events.clone(), activity.clone())),
             activity,
+            agent_processes: Arc::new(AgentProcesses::new(&config)),
             listening: Arc::default(),
             toolsets: Arc::new(ToolsetSwitches::new(config.toolsets.clone())),
             waiters: Arc::default(),

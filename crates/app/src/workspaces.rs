@@ -30,6 +30,7 @@ impl App {
             events: self.events.clone(),
             clients: self.clients.clone(),
             activity: self.activity.clone(),
+            agent_processes: self.agent_processes.clone(),
             listening: self.listening.clone(),
             toolsets: self.toolsets.clone(),
             waiters: self.waiters.clone(),

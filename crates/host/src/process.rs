@@ -21,7 +21,9 @@ mod tied_child;
 
 use std::ffi::OsStr;
 
-pub use ancestry::{Ancestry, ancestry, is_marked, leads_session, parent, program, supervisors_above};
+pub use ancestry::{
+    Ancestor, ancestor, ancestry, is_marked, is_this_program, oldest_child, program, supervisors_above,
+};
 pub use browser::open_browser;
 pub use orphans::{Orphan, end_orphans, has_runs, orphans, supervisor_of};
 pub use output::{CommandOutput, output, output_with_input};
@@ -30,7 +32,7 @@ pub use reexec::{run_self, spawn_detached_self};
 pub use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts};
 pub use run_handle::{Canceller, Running, start, start_known, start_live};
 pub use supervisor::{enter, read_command, supervise};
-pub use tcp_peer::{peer_below, unacknowledged_bytes};
+pub use tcp_peer::{peer_below, peers, unacknowledged_bytes};
 pub use tied_child::{become_child, spawn_tied};
 
 /// The environment variable of every process of a run.

@@ -204,12 +204,16 @@ impl Questions {
             return Err(Error::NoPassphrase);
         }
         let Proof::Passphrase(given) = proof else { return Err(Error::NeedsPassphrase) };
-        let (passphrase, now) = (self.passphrase.clone(), self.clock.now());
-        // argon2 takes a core for a moment, which the event loop has no time for.
-        let checked = tokio::task::spawn_blocking(move || passphrase.check(&given, now)).await;
-        let checked = checked.map_err(|_| Error::Passphrase("it was not checked".to_owned()))?;
+        let checked = self.check_passphrase(given).await;
         if let Err(Error::WrongPassphrase) = &checked {
-            questions::append_event(&self.store, ticket.as_str(), "refused", channel.as_str(), now).await?;
+            questions::append_event(
+                &self.store,
+                ticket.as_str(),
+                "refused",
+                channel.as_str(),
+                self.clock.now(),
+            )
+            .await?;
         }
         checked
     }

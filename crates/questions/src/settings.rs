@@ -30,6 +30,14 @@ impl Questions {
         set.map_err(|_| Error::Passphrase("it was not kept".to_owned()))?
     }
 
+    /// Checks a passphrase. Takes a moment of one core, and a pause after wrong ones.
+    pub async fn check_passphrase(&self, given: String) -> Result<(), Error> {
+        let (passphrase, now) = (self.passphrase.clone(), self.clock.now());
+        // argon2 takes a core for a moment, which the event loop has no time for.
+        let checked = tokio::task::spawn_blocking(move || passphrase.check(&given, now)).await;
+        checked.map_err(|_| Error::Passphrase("it was not checked".to_owned()))?
+    }
+
     /// Returns whether an approval passphrase is set.
     pub fn has_passphrase(&self) -> bool {
         self.passphrase.is_set()

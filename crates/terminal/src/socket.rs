@@ -5,7 +5,6 @@
 //! connection is a [`Hello`]; then comes the MCP stream, one answer, or the control API.
 
 mod activation;
-mod agent_processes;
 mod autostart;
 mod bind;
 mod connect;
@@ -14,6 +13,8 @@ mod error;
 mod handshake;
 mod holder;
 mod lock;
+mod principal;
+mod relay_writer;
 mod server;
 
 pub use activation::{InheritedListeners, inherited_listeners, ready};

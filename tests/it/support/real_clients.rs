@@ -1,6 +1,5 @@
 //! Real clients: where `scripts/test` put them, and how one is run so that nothing of it outlives the test.
 
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -100,13 +99,17 @@ impl Home {
     }
 }
 
-/// Runs a client to its end in a process group of its own, then ends whatever it left behind in that group.
+/// Runs a client to its end in a session of its own, as in a terminal that the test does not answer in, then ends
+/// whatever it left behind in that group.
 pub(crate) fn run(command: &mut Command, deadline: Duration) -> Finished {
-    let mut child = command
+    let mut session = Command::new("setsid");
+    session.arg(command.get_program()).args(command.get_args());
+    session.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut child = session
+        .current_dir(command.get_current_dir().unwrap())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
         .spawn()
         .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
     let stdout = collect(child.stdout.take().unwrap());

@@ -4,49 +4,76 @@
 use rustix::process::{Pid, getpid};
 
 use super::MARK;
-use super::descendants::read_process;
+use super::descendants::{children, read_process};
 
-/// Maximum generations; deeper than any real tree.
+/// Generations that are read; deeper than any real tree.
 const MAX_GENERATIONS: usize = 1_000;
 
-/// The ancestors of a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ancestry {
-    /// The system has no process table.
-    Unknown,
-    /// There is no process with this id.
-    NoProcess,
-    /// The process itself, its parent, and so on.
-    Above(Vec<u32>),
+/// A process in a line of ancestors, as the kernel describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ancestor {
+    pub pid: u32,
+    /// The parent's number; 0 for one outside of the container that we run in.
+    pub parent: u32,
+    /// Clock ticks since boot; with the number it names a process for ever.
+    pub started: u64,
+    /// The number of the first process of its session; 0 for one outside of the container that we run in.
+    pub session: u32,
+    pub group: u32,
+    /// The number of its controlling terminal; 0 without one.
+    pub terminal: i32,
+    /// The user who started it, also where the program runs with the rights of another user.
+    pub user: u32,
 }
 
-/// Returns the ancestors of a process.
-pub fn ancestry(pid: u32) -> Ancestry {
-    if read_process(getpid()).is_none() {
-        return Ancestry::Unknown;
+impl Ancestor {
+    /// Whether it leads its session, as a terminal's shell and a daemon do.
+    pub fn leads_session(&self) -> bool {
+        self.session == self.pid
     }
+}
+
+/// Returns a process, its parent, and so on. Empty when there is no such process; `None` where the system has no table
+/// of processes.
+pub fn ancestry(pid: u32) -> Option<Vec<Ancestor>> {
+    read_process(getpid())?;
     let mut line = Vec::new();
-    let mut next = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    while let Some(process) = next.and_then(read_process)
+    let mut next = ancestor(pid);
+    while let Some(process) = next
         && line.len() < MAX_GENERATIONS
     {
-        line.push(process.pid.as_raw_nonzero().get().unsigned_abs());
-        next = Pid::from_raw(process.parent);
+        line.push(process);
+        next = ancestor(process.parent);
     }
-    if line.is_empty() { Ancestry::NoProcess } else { Ancestry::Above(line) }
+    Some(line)
 }
 
-/// Returns the parent of a process.
-pub fn parent(pid: u32) -> Option<u32> {
+/// Reads one process; `None` when there is none of that number.
+pub fn ancestor(pid: u32) -> Option<Ancestor> {
     let process = read_process(Pid::from_raw(i32::try_from(pid).ok()?)?)?;
-    u32::try_from(process.parent).ok()
+    // Not the owner of the folder: that is root for every process that does not want to be dumped.
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    Some(Ancestor {
+        pid,
+        parent: process.parent.unsigned_abs(),
+        started: process.start,
+        session: process.session.unsigned_abs(),
+        group: process.group.unsigned_abs(),
+        terminal: process.terminal,
+        user: users.split_ascii_whitespace().next()?.parse().ok()?,
+    })
 }
 
-/// Whether a process leads its session, as a process in the background does. The leader of a session that was started
-/// outside of this container has the id 0, which the system calls do not accept.
-pub fn leads_session(pid: u32) -> bool {
-    let process = i32::try_from(pid).ok().and_then(Pid::from_raw).and_then(read_process);
-    process.is_some_and(|process| process.session == process.pid.as_raw_nonzero().get())
+/// Returns when the oldest child of this process was started, in clock ticks since boot.
+pub fn oldest_child() -> Option<u64> {
+    children(getpid())?.into_iter().filter_map(read_process).map(|child| child.start).min()
+}
+
+/// Whether a process runs the same program as this one.
+pub fn is_this_program(pid: u32) -> bool {
+    let program = |pid: &str| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    program(&pid.to_string()).is_some_and(|path| Some(path) == program("self"))
 }
 
 /// Returns the name of a process for display; `None` if it has ended.
@@ -64,9 +91,9 @@ pub fn is_marked(pid: u32) -> bool {
 
 /// Counts the supervisors among the ancestors of this process.
 pub fn supervisors_above() -> u32 {
-    let Ancestry::Above(line) = ancestry(std::process::id()) else { return 0 };
-    let supervises = |pid: &&u32| {
-        let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = ancestry(std::process::id()).unwrap_or_default();
+    let supervises = |process: &&Ancestor| {
+        let arguments = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
         arguments.split(|byte| *byte == 0).nth(1) == Some(b"supervise".as_slice())
     };
     u32::try_from(line.iter().filter(supervises).count()).unwrap_or(u32::MAX)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait};
 
-pub(super) use procfs::{Process, all, carries, descendants, read_process};
+pub(super) use procfs::{Process, all, carries, children, descendants, read_process};
 
 /// Makes this process the parent of orphaned descendants. On a system without this feature only the group of the runner
 /// can be killed.

@@ -1,27 +1,57 @@
-//! The descendant at the other end of a local TCP connection. The kernel lists connections with the numbers of their
-//! sockets, and each process the sockets that it has open.
+//! The process at the other end of a TCP connection of this machine. The kernel lists connections with the number of
+//! their socket, and each process the sockets that it has open.
 
+use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::path::PathBuf;
 
 use rustix::process::Pid;
 
-use super::descendants::descendants;
+use super::descendants::{all, descendants};
+
+/// The ends of a connection: ours, and the other one.
+type Ends = (SocketAddr, SocketAddr);
 
 /// Returns a process at or below one of `roots` that holds the other end of the connection between `local`, which is the
 /// end of this process, and `remote`. `None` for another process, or another machine.
 pub fn peer_below(roots: &[u32], local: SocketAddr, remote: SocketAddr) -> Option<u32> {
-    if !local.ip().to_canonical().is_loopback() && local.ip() != remote.ip() {
-        return None;
-    }
     let roots = roots.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?));
     let below: Vec<Pid> = roots.flat_map(descendants).map(|process| process.pid).collect();
     if below.is_empty() {
         return None;
     }
-    let socket = format!("socket:[{}]", socket_of(remote, local)?);
-    let holder = below.into_iter().find(|pid| holds(*pid, &socket))?;
-    u32::try_from(holder.as_raw_nonzero().get()).ok()
+    holders(below, &[(local, remote)]).next()
+}
+
+/// Returns the processes that hold the other ends of these connections, each with our end first. Those that cannot be
+/// seen, or run on another machine, are left out.
+pub fn peers(connections: &[Ends]) -> Vec<u32> {
+    holders(all().into_iter().map(|process| process.pid), connections).collect()
+}
+
+fn holders(candidates: impl IntoIterator<Item = Pid>, connections: &[Ends]) -> impl Iterator<Item = u32> {
+    let sockets = sockets_of(connections);
+    let candidates = candidates.into_iter().filter(move |pid| !sockets.is_empty() && holds(*pid, &sockets));
+    candidates.filter_map(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
+}
+
+/// Returns what the folder of a process calls the sockets at the other ends of these connections.
+fn sockets_of(connections: &[Ends]) -> HashSet<PathBuf> {
+    let here = |(local, remote): &&Ends| local.ip().to_canonical().is_loopback() || local.ip() == remote.ip();
+    let wanted: HashSet<_> =
+        connections.iter().filter(here).map(|(local, remote)| (plain(*remote), plain(*local))).collect();
+    let mut sockets = HashSet::new();
+    if wanted.is_empty() {
+        return sockets;
+    }
+    for table in tables() {
+        sockets.extend(table.lines().skip(1).filter_map(|line| {
+            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+            let ends = (address(fields.get(1)?)?, address(fields.get(2)?)?);
+            wanted.contains(&ends).then(|| Some(PathBuf::from(format!("socket:[{}]", fields.get(9)?))))?
+        }));
+    }
+    sockets
 }
 
 /// Returns how many bytes that were sent from `local`, which is ours, the other end `remote` has not acknowledged.
@@ -42,11 +72,6 @@ pub fn unacknowledged_bytes(local: SocketAddr, remote: SocketAddr) -> Option<u64
     let closed = |row: &[&str]| (*row.get(3)? == TIME_WAIT).then_some(());
     let in_order = !listed || tables.iter().any(|table| find(table, remote, local, closed).is_some());
     in_order.then_some(0)
-}
-
-/// Returns the number of the socket that is bound to `near` and connected to `far`.
-fn socket_of(near: SocketAddr, far: SocketAddr) -> Option<u64> {
-    tables().iter().find_map(|table| find(table, near, far, |row| row.get(9)?.parse().ok()))
 }
 
 /// Reads the kernel's tables of TCP connections.
@@ -86,10 +111,10 @@ fn address(text: &str) -> Option<(IpAddr, u16)> {
     Some((ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-fn holds(pid: Pid, socket: &str) -> bool {
+fn holds(pid: Pid, sockets: &HashSet<PathBuf>) -> bool {
     std::fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|mut files| {
         files.any(|file| {
-            file.is_ok_and(|file| std::fs::read_link(file.path()).is_ok_and(|to| to == Path::new(socket)))
+            file.is_ok_and(|file| std::fs::read_link(file.path()).is_ok_and(|to| sockets.contains(&to)))
         })
     })
 }
@@ -101,7 +126,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::time::{Duration, Instant};
 
-    use super::{address, holds, socket_of, unacknowledged_bytes};
+    use super::{address, holds, sockets_of, unacknowledged_bytes};
 
     #[test]
     fn a_connection_is_found_by_its_ends() {
@@ -109,9 +134,8 @@ mod tests {
             let listener = TcpListener::bind(place).unwrap();
             let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (_far, remote) = listener.accept().unwrap();
-            let socket = socket_of(remote, listener.local_addr().unwrap()).unwrap();
-            let own = rustix::process::getpid();
-            assert!(holds(own, &format!("socket:[{socket}]")), "{place}");
+            let sockets = sockets_of(&[(listener.local_addr().unwrap(), remote)]);
+            assert!(holds(rustix::process::getpid(), &sockets), "{place}");
             drop(near);
         }
     }

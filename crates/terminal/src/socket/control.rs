@@ -5,7 +5,7 @@
 //! a follow. Each toolset has one file here: its requests, their handlers, and the client's calls, which alone know the
 //! type of each answer.
 //!
-//! Before each request the hub checks the client's process (see [`super::agent_processes`]).
+//! Before each request the hub checks the client's process (see [`super::principal`]).
 
 pub mod availability;
 mod client;
@@ -19,6 +19,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
+use super::principal::ControlPeer;
 use adjutant_app::App;
 pub use client::{ControlClient, HangUp};
 pub use protocol::{Error, Refusal};
@@ -37,23 +38,31 @@ pub enum Request {
     Tasks(tasks::Request),
 }
 
+impl Request {
+    /// Whether only the user may make this request, and not any program outside of all agents.
+    fn decides(&self) -> bool {
+        match self {
+            Self::Inbox(act) => act.decides(),
+            Self::Questions(act) => act.decides(),
+            Self::Codex(act) => act.decides(),
+            Self::Tasks(_) => false,
+        }
+    }
+}
+
 /// Handles a request and returns its last answer.
-async fn answer(app: &App, act: Request, out: &mut ResponseWriter) -> Result<Value, Refusal> {
+async fn answer(peer: &ControlPeer, act: Request, out: &mut ResponseWriter) -> Result<Value, Refusal> {
+    let app: &App = &peer.app;
     match act {
-        Request::Inbox(act) => availability::answer(app, act).await,
-        Request::Questions(act) => questions::answer(app, act, out).await,
+        Request::Inbox(act) => availability::answer(peer, act).await,
+        Request::Questions(act) => questions::answer(peer, act, out).await,
         Request::Codex(act) => codex::answer(app, act, out).await,
         Request::Tasks(act) => tasks::answer(app, act, out).await,
     }
 }
 
-/// Serves a client until it closes the connection. `admit` checks before each request that it still acts for the user.
-pub(super) async fn serve(
-    app: &App,
-    mut input: BufReader<OwnedReadHalf>,
-    output: OwnedWriteHalf,
-    admit: impl Fn() -> Result<(), String>,
-) {
+/// Serves a client until it closes the connection.
+pub(super) async fn serve(peer: &ControlPeer, mut input: BufReader<OwnedReadHalf>, output: OwnedWriteHalf) {
     let mut out = ResponseWriter::new(output);
     let mut line = Vec::new();
     while !out.broken {
@@ -72,12 +81,13 @@ pub(super) async fn serve(
                 return;
             }
         };
-        if let Err(message) = admit() {
-            out.line(&Reply::Refused(Refusal::new(message))).await;
-            return;
+        let admitted = if act.decides() { peer.require_user() } else { peer.require_no_agent() };
+        if let Err(refusal) = admitted {
+            out.line(&Reply::Refused(refusal)).await;
+            continue;
         }
         let answered = tokio::select! {
-            answered = answer(app, act, &mut out) => answered,
+            answered = answer(peer, act, &mut out) => answered,
             () = hung_up(&mut input) => return,
         };
         out.line(&answered.map_or_else(Reply::Refused, Reply::Last)).await;

@@ -13,12 +13,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
-use super::agent_processes::{AgentProcesses, RelayWriter};
 use super::control;
 use super::handshake::{
     ClientStatus, ConfigStatus, HELLO_TIMEOUT, HELLO_VERSION, Hello, HelloReply, HookCommand, HookReport,
     MAX_HELLO_BYTES, MAX_HOOK_CHARS, MAX_HOOK_COMMANDS, Query, Status, WaitingStatus,
 };
+use super::principal::{ControlPeer, Tickets};
+use super::relay_writer::RelayWriter;
 use adjutant_app::App;
 use adjutant_app::activity_log::ActivityKind;
 use adjutant_app::client_registry::ConnectionKind;
@@ -52,9 +53,9 @@ pub async fn serve(
         links,
         clients: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
         control_slots: Arc::new(Semaphore::new(MAX_CONTROL_CLIENTS)),
-        agent_processes: Arc::default(),
+        tickets: Arc::default(),
     };
-    let _entered = relay.and_then(|pid| server.agent_processes.register(pid));
+    let _entry = relay.map(|pid| server.app.agent_processes.register_relay(pid));
     let connections = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -101,7 +102,7 @@ struct Server {
     links: Links,
     clients: Arc<Semaphore>,
     control_slots: Arc<Semaphore>,
-    agent_processes: Arc<AgentProcesses>,
+    tickets: Arc<Tickets>,
 }
 
 /// What follows a hello.
@@ -131,18 +132,24 @@ impl Server {
         };
         match follows {
             Follows::Mcp { server, script, session, place: _place } => {
-                let entered =
-                    pid.filter(|_| !script).and_then(|pid| self.agent_processes.register(pid)).map(Arc::new);
-                let output = RelayWriter::new(entered.clone(), output);
+                let entry = pid.map(|pid| match script {
+                    true => self.app.agent_processes.register_script(pid),
+                    false => self.app.agent_processes.register_relay(pid),
+                });
+                let output = RelayWriter::new(entry, output);
                 let transport = if script { ConnectionKind::Script } else { ConnectionKind::Socket };
                 mcp::serve_stream(app, server, transport, pid, session, input, output).await;
             }
             Follows::Control(_place) => {
-                let require_user = || self.agent_processes.require_user(&app, pid);
-                shutdown.run_until_cancelled(control::serve(&app, input, output, require_user)).await;
+                let peer = ControlPeer { app, ..self.peer(pid) };
+                shutdown.run_until_cancelled(control::serve(&peer, input, output)).await;
             }
             Follows::Nothing => {}
         }
+    }
+
+    fn peer(&self, pid: Option<u32>) -> ControlPeer {
+        ControlPeer { app: self.app.clone(), tickets: self.tickets.clone(), pid }
     }
 
     /// Reads the hello and answers it. Returns what follows, and the client's workspace; `None` when the client
@@ -193,7 +200,7 @@ impl Server {
                 Ok(Follows::Nothing)
             }
             Hello { ask: Some(Query::Open), .. } => {
-                self.agent_processes.require_user(&self.app, pid)?;
+                self.peer(pid).require_user().map_err(|refusal| refusal.message)?;
                 let link = (self.links)();
                 answer.link = Some(link.ok_or("this hub runs without the console (--http off)")?);
                 Ok(Follows::Nothing)
@@ -203,7 +210,7 @@ impl Server {
                 Ok(Follows::Nothing)
             }
             Hello { user: true, .. } => {
-                self.agent_processes.require_user(&self.app, pid)?;
+                self.peer(pid).require_no_agent().map_err(|refusal| refusal.message)?;
                 Ok(Follows::Control(
                     self.control_slots.clone().try_acquire_owned().map_err(|_| full(MAX_CONTROL_CLIENTS))?,
                 ))

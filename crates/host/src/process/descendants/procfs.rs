@@ -13,6 +13,8 @@ pub(in crate::process) struct Process {
     pub(in crate::process) parent: i32,
     pub(in crate::process) group: i32,
     pub(in crate::process) session: i32,
+    /// The number of its controlling terminal; 0 without one.
+    pub(in crate::process) terminal: i32,
     state: char,
     /// Start time in ticks since boot; unique together with the id.
     pub(in crate::process) start: u64,
@@ -49,6 +51,7 @@ pub(in crate::process) fn read_process(pid: Pid) -> Option<Process> {
         parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
+        terminal: fields.get(4)?.parse().ok()?,
         start: fields.get(19)?.parse().ok()?,
         resident: pages * rustix::param::page_size() as u64,
         children_cpu: Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)),
@@ -83,7 +86,7 @@ pub(in crate::process) fn descendants(root: Pid) -> Vec<Process> {
 }
 
 /// Returns the children of a process as the kernel lists them, by thread. `None` if it does not list them.
-fn children(pid: Pid) -> Option<Vec<Pid>> {
+pub(in crate::process) fn children(pid: Pid) -> Option<Vec<Pid>> {
     let mut found = Vec::new();
     for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
         let thread = thread.ok()?.path();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::client::ControlClient;
 use super::protocol::{Error, Refusal, to_json};
 use super::questions::Secret;
-use adjutant_app::App;
+use crate::socket::principal::ControlPeer;
 use adjutant_questions as questions;
 use adjutant_questions::Availability;
 
@@ -18,10 +18,19 @@ pub enum Request {
     HasPassphrase,
     /// Sets the passphrase; `current` proves the one that is set.
     SetPassphrase { current: Option<Secret>, new: Secret },
+    /// Gives the session of this process a ticket, for the approval passphrase.
+    Prove(Secret),
     /// Returns the availability.
     IsAvailable,
     /// Sets it.
     Availability(Availability),
+}
+
+impl Request {
+    /// Whether it decides who may answer. What needs the passphrase that is set proves itself.
+    pub(super) fn decides(&self) -> bool {
+        matches!(self, Self::SetPassphrase { current: None, .. })
+    }
 }
 
 /// The client's calls.
@@ -36,6 +45,11 @@ impl ControlClient {
         self.ask(&super::Request::Inbox(Request::SetPassphrase { current, new }))
     }
 
+    /// Proves with the approval passphrase that the user is in the session of this process, for an hour.
+    pub fn prove(&mut self, passphrase: Secret) -> Result<(), Error> {
+        self.ask(&super::Request::Inbox(Request::Prove(passphrase)))
+    }
+
     /// Asks the hub whether the user takes questions now.
     pub fn availability(&mut self) -> Result<Availability, Error> {
         self.ask(&super::Request::Inbox(Request::IsAvailable))
@@ -48,8 +62,8 @@ impl ControlClient {
 }
 
 /// Handles a request.
-pub(super) async fn answer(app: &App, act: Request) -> Result<Value, Refusal> {
-    let questions = &app.questions;
+pub(super) async fn answer(peer: &ControlPeer, act: Request) -> Result<Value, Refusal> {
+    let questions = &peer.app.questions;
     let done = match act {
         Request::HasPassphrase => return to_json(&questions.has_passphrase()),
         Request::IsAvailable => match questions.availability().await {
@@ -57,8 +71,13 @@ pub(super) async fn answer(app: &App, act: Request) -> Result<Value, Refusal> {
             Err(error) => Err(error),
         },
         Request::SetPassphrase { current, new: Secret(new) } => {
-            questions.set_passphrase(current.map(|Secret(current)| current), new).await
+            let set = questions.set_passphrase(current.map(|Secret(current)| current), new).await;
+            if set.is_ok() {
+                peer.end_tickets();
+            }
+            set
         }
+        Request::Prove(Secret(passphrase)) => peer.prove(passphrase).await,
         Request::Availability(availability) => questions.set_availability(availability).await,
     };
     if let Err(questions::Error::Store(source)) = &done {

@@ -80,6 +80,13 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// Whether it decides an approval.
+    pub(super) fn decides(&self) -> bool {
+        matches!(self, Self::Decide { .. } | Self::Fill { .. })
+    }
+}
+
 /// A prompt: the next of a thread, or the first of a new one.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct Prompt {

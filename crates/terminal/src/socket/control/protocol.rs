@@ -25,7 +25,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(message: impl std::fmt::Display) -> Self {
+    pub(in crate::socket) fn new(message: impl std::fmt::Display) -> Self {
         Self { message: message.to_string(), hints: Vec::new() }
     }
 }

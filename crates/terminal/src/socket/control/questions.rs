@@ -11,6 +11,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::client::ControlClient;
 use super::protocol::{Error, Refusal, ResponseWriter, to_json};
+use crate::socket::principal::{ControlPeer, Principal};
 use adjutant_app::App;
 use adjutant_base::events::Event;
 use adjutant_host::git::Facts;
@@ -75,6 +76,26 @@ pub enum Request {
     },
     /// Says whether the person takes questions.
     Availability(Availability),
+}
+
+impl Request {
+    /// Whether it decides a question, or lets time decide it.
+    pub(super) fn decides(&self) -> bool {
+        match self {
+            // An answer may carry its proof, so its handler checks that.
+            Self::Follow
+            | Self::List(_)
+            | Self::Show { .. }
+            | Self::Availability(_)
+            | Self::Answer { .. } => false,
+            Self::Seen { .. }
+            | Self::TakeBack { .. }
+            | Self::Decline { .. }
+            | Self::Dismiss { .. }
+            | Self::Redirect { .. }
+            | Self::Snooze { .. } => true,
+        }
+    }
 }
 
 /// A passphrase on its way to the hub; it is never shown.
@@ -196,7 +217,12 @@ impl ControlClient {
 }
 
 /// Handles a request.
-pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) -> Result<Value, Refusal> {
+pub(super) async fn answer(
+    peer: &ControlPeer,
+    act: Request,
+    out: &mut ResponseWriter,
+) -> Result<Value, Refusal> {
+    let app: &App = &peer.app;
     let questions = &app.questions;
     let through = Channel::Terminal;
     let done = match act {
@@ -208,9 +234,21 @@ pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) ->
         }
         Request::Answer { ticket, answer, note, passphrase } => {
             let ticket = known(&ticket)?;
+            let level = questions.get(&ticket).await.map_or(Level::Normal, |question| question.level);
+            // The passphrase that level high takes is checked with the question, and noted there.
+            if level == Level::Normal
+                && let Some(missing) = missing_proof(peer, passphrase.as_ref()).await?
+            {
+                return to_json(&missing);
+            }
             let proof = passphrase.map_or(Proof::Interface, |Secret(text)| Proof::Passphrase(text));
             match questions.answer(&ticket, proof, answer, note, through).await {
-                Ok(outcome) => decided(app, &ticket, &outcome).await,
+                Ok(outcome) => {
+                    if level == Level::High {
+                        peer.give_ticket();
+                    }
+                    decided(app, &ticket, &outcome).await
+                }
                 Err(error) => Err(error),
             }
         }
@@ -246,6 +284,26 @@ pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) ->
         }
     };
     to_json(&done.or_else(to_done)?)
+}
+
+/// Checks that the user answers, with the passphrase where that is missing for a proof. Returns what the interface has
+/// to ask for.
+async fn missing_proof(peer: &ControlPeer, passphrase: Option<&Secret>) -> Result<Option<Done>, Refusal> {
+    match (peer.principal(), passphrase) {
+        (Principal::User(_), _) => Ok(None),
+        (Principal::Unproven { needs_passphrase: true, .. }, Some(Secret(passphrase))) => {
+            match peer.prove(passphrase.clone()).await {
+                Ok(()) => Ok(None),
+                Err(error) => to_done(error).map(Some),
+            }
+        }
+        (Principal::Unproven { missing: reason, needs_passphrase: true }, None) => {
+            Ok(Some(Done::Passphrase { reason, is_set: true }))
+        }
+        (Principal::Agent(reason) | Principal::Unproven { missing: reason, .. }, _) => {
+            Err(Refusal::new(reason))
+        }
+    }
 }
 
 fn known(ticket: &str) -> Result<Ticket, Refusal> {

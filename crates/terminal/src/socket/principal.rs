@@ -1,0 +1,225 @@
+//! The principal of a connection to the control API: who acts, and by which proof.
+//!
+//! An agent can leave its parents, so that nothing shows the agent any more. Therefore an act that decides takes a proof of
+//! the user, and not only the absence of an agent. The kernel says which process asks, below which processes it runs, and
+//! when its session was started; a terminal that a daemon such as `tmux` opened says nothing of who asked for it, unless
+//! it is older than every agent.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::control::Refusal;
+use adjutant_agents::Origin;
+use adjutant_app::App;
+use adjutant_app::agent_processes::{AgentClient, is_daemon};
+use adjutant_base::config::Auth;
+use adjutant_host::process::{self, Ancestor};
+use adjutant_questions as questions;
+
+/// How long a session that gave the approval passphrase is not asked again.
+const TICKET_LIFETIME: Duration = Duration::from_hours(1);
+
+/// Who acts.
+#[derive(Debug)]
+pub(super) enum Principal {
+    User(Proof),
+    /// An agent, or a process that cannot be seen; a sentence says which.
+    Agent(String),
+    /// A process that may be the user's: what is missing for a proof, and what to do about it.
+    Unproven {
+        missing: String,
+        needs_passphrase: bool,
+    },
+}
+
+/// What shows that the user acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// The hub runs without authentication, so it asks nobody.
+    NotAsked,
+    /// The session gave the approval passphrase.
+    Ticket,
+    /// The kernel shows the ancestors of the process, and that no agent started its session.
+    Ancestry,
+}
+
+/// The sessions that gave the approval passphrase, by their first process, its start, and the terminal; until when.
+#[derive(Debug, Default)]
+pub(super) struct Tickets(Mutex<HashMap<(u32, u64, i32), Instant>>);
+
+/// The connection of a process to the control API.
+#[derive(Clone, Debug)]
+pub(super) struct ControlPeer {
+    pub(super) app: Arc<App>,
+    pub(super) tickets: Arc<Tickets>,
+    /// `None` for a process that the hub cannot see.
+    pub(super) pid: Option<u32>,
+}
+
+impl ControlPeer {
+    /// Checks that no agent asks.
+    pub(super) fn require_no_agent(&self) -> Result<(), Refusal> {
+        match self.principal() {
+            Principal::Agent(reason) => Err(Refusal::new(reason)),
+            Principal::User(_) | Principal::Unproven { .. } => Ok(()),
+        }
+    }
+
+    /// Checks that the user asks.
+    pub(super) fn require_user(&self) -> Result<(), Refusal> {
+        match self.principal() {
+            Principal::User(proof) => {
+                tracing::debug!(?proof, process.pid = self.pid, "the user acts");
+                Ok(())
+            }
+            Principal::Agent(reason) => Err(Refusal::new(reason)),
+            Principal::Unproven { missing, .. } => Err(Refusal::new(missing)),
+        }
+    }
+
+    /// Gives the process's session a ticket, if `passphrase` is the approval passphrase.
+    pub(super) async fn prove(&self, passphrase: String) -> Result<(), questions::Error> {
+        self.app.questions.check_passphrase(passphrase).await?;
+        self.give_ticket();
+        Ok(())
+    }
+
+    /// Gives the process's session a ticket, because the approval passphrase was checked.
+    pub(super) fn give_ticket(&self) {
+        let line = self.pid.and_then(process::ancestry).unwrap_or_default();
+        if let Some((leader, _)) = session(&line) {
+            let mut tickets = self.tickets.0.lock().unwrap_or_else(PoisonError::into_inner);
+            tickets.retain(|_, until| *until > Instant::now());
+            tickets.insert(key(leader), Instant::now() + TICKET_LIFETIME);
+        }
+    }
+
+    /// Ends all tickets.
+    pub(super) fn end_tickets(&self) {
+        self.tickets.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Returns who acts now. Blocks on the table of processes.
+    pub(super) fn principal(&self) -> Principal {
+        let unseen = || {
+            Principal::Agent(
+                "this is for people, and the process that asks cannot be seen from the hub".to_owned(),
+            )
+        };
+        let Some(pid) = self.pid else { return unseen() };
+        let Some(line) = process::ancestry(pid).filter(|line| !line.is_empty()) else { return unseen() };
+        let app = &self.app;
+        if app.agents.origin_of(&line) != Origin::Outside
+            || line.iter().any(|process| process::is_marked(process.pid))
+        {
+            return Principal::Agent(format!(
+                "this is for people, and process {pid} belongs to a task that was delegated to an agent"
+            ));
+        }
+        let session = session(&line);
+        let below_session = session.map_or(line.as_slice(), |(_, above)| &line[..line.len() - above.len()]);
+        let clients = app.agent_processes.clients();
+        for AgentClient { processes, .. } in &clients {
+            // What started the client is an agent for all that runs below it. What is around it may have started the
+            // user's terminal too, as an editor does.
+            let agent = processes.iter().enumerate().find(|(at, agent)| {
+                let line = if *at == 0 { &line[..] } else { below_session };
+                line.iter().any(|process| is_same(process, agent))
+            });
+            if let Some((_, agent)) = agent {
+                let name = process::program(agent.pid).map_or_else(String::new, |name| format!("`{name}`, "));
+                return Principal::Agent(format!(
+                    "this is for people, and process {pid} was started by an agent: {name}process {}, \
+                     is connected to this hub; use a terminal that the agent did not start",
+                    agent.pid
+                ));
+            }
+        }
+        if app.config.http.auth == Auth::None {
+            return Principal::User(Proof::NotAsked);
+        }
+        let has_passphrase = app.questions.has_passphrase();
+        let unproven = |missing: &str| {
+            let remedy = if has_passphrase { PROVE_IT } else { SET_A_PASSPHRASE };
+            Principal::Unproven {
+                missing: format!("this is for people, and {missing}; {remedy}"),
+                needs_passphrase: has_passphrase && session.is_some(),
+            }
+        };
+        let Some((leader, above)) = session else {
+            return unproven("the process that asks has left the terminal that it was started in");
+        };
+        if has_passphrase {
+            let tickets = self.tickets.0.lock().unwrap_or_else(PoisonError::into_inner);
+            return match tickets.get(&key(leader)) {
+                Some(until) if *until > Instant::now() => Principal::User(Proof::Ticket),
+                _ => unproven("this terminal has not given the approval passphrase in the last hour"),
+            };
+        }
+        match by_ancestry(&line, leader, above, &clients, app.agents.first_run_started()) {
+            Ok(()) => Principal::User(Proof::Ancestry),
+            Err(missing) => unproven(missing),
+        }
+    }
+}
+
+/// What to do in a terminal that has no ticket.
+const PROVE_IT: &str = "give it with `adjutant passphrase --prove`";
+
+/// What to do where nothing can be proven yet.
+const SET_A_PASSPHRASE: &str = "set an approval passphrase with `adjutant passphrase`, in a terminal that is older than \
+                                the agents or while none is connected; then each terminal can prove that you are there";
+
+/// Checks that no agent started the session of `leader`, which runs below `above`.
+fn by_ancestry(
+    line: &[Ancestor],
+    leader: &Ancestor,
+    above: &[Ancestor],
+    clients: &[AgentClient],
+    first_run: Option<u64>,
+) -> Result<(), &'static str> {
+    // It was started outside of the container that the hub and its agents run in.
+    if line.last().is_some_and(|top| top.parent == 0 && top.pid != 1) {
+        return Ok(());
+    }
+    let agents = || clients.iter().filter(|client| !client.is_script);
+    if agents().any(|client| client.processes.is_empty()) {
+        return Err(
+            "an agent is connected that has left its parents, so nothing shows that it did not open this \
+                    terminal",
+        );
+    }
+    let around = agents().flat_map(|client| &client.processes);
+    if around.clone().any(|agent| above.iter().any(|process| is_same(process, agent))) {
+        return Err("the program that an agent belongs to opened this terminal");
+    }
+    // A login was started by a program of another user.
+    let is_login = above.iter().any(|process| process.pid > 1 && process.user != leader.user);
+    let asked_for = above.first().is_none_or(|opener| opener.pid <= 1 || is_daemon(opener));
+    let first_agent = around.map(|agent| agent.started).chain(first_run).min();
+    if asked_for && !is_login && first_agent.is_some_and(|started| started <= leader.started) {
+        return Err(
+            "this terminal was opened after an agent was started, so nothing shows that the agent did not \
+                    open it",
+        );
+    }
+    Ok(())
+}
+
+/// Returns the first process of the session of `line`'s first, and what is above it. `None` when it is not above that
+/// process, as for one that left its parents.
+fn session(line: &[Ancestor]) -> Option<(&Ancestor, &[Ancestor])> {
+    let number = line.first()?.session;
+    let is_leader = |process: &Ancestor| process.pid == number || (number == 0 && process.parent <= 1);
+    let at = line.iter().position(is_leader)?;
+    Some((&line[at], &line[at + 1..]))
+}
+
+fn key(leader: &Ancestor) -> (u32, u64, i32) {
+    (leader.pid, leader.started, leader.terminal)
+}
+
+fn is_same(one: &Ancestor, other: &Ancestor) -> bool {
+    (one.pid, one.started) == (other.pid, other.started)
+}

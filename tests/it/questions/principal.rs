@@ -1,0 +1,299 @@
+//! Who may answer: the ways in which an agent tries to answer its own question from a shell, and the user's own ways.
+//!
+//! A program of the agent is the test's own process or below it; the user's programs are those that the test starts
+//! while the agent runs in a session of its own.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::user_acts::{example, request};
+use crate::support::processes::eventually;
+use crate::support::serving::Serving;
+use crate::support::terminal::Terminal;
+use crate::support::{EndsHub, Home, Peer};
+
+/// What `said` holds when the hub has refused.
+const REFUSED: &str = "this is for people";
+
+/// Answers the only question, and writes down what the hub says.
+const ANSWER: &str = r#"{ "$BIN" inbox --plain <answer >said 2>&1; : >ended; }"#;
+
+/// A hub with a token, and the shells of a test.
+struct Place {
+    home: Home,
+}
+
+impl Place {
+    fn new() -> Self {
+        let home = Home::new();
+        home.write("answer", "q yes\n");
+        // Opens as soon as the answer is to be tried, in a process that was started before.
+        assert!(Command::new("mkfifo").arg(home.path().join("go")).status().unwrap().success());
+        Self { home }
+    }
+
+    fn shell(&self, script: &str) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).env_clear().current_dir(self.home.path());
+        shell.env("HOME", self.home.path()).env("PATH", std::env::var_os("PATH").unwrap());
+        shell.env("BIN", env!("CARGO_BIN_EXE_adjutant")).env("TMUX_TMPDIR", self.home.path());
+        shell.env("XDG_RUNTIME_DIR", self.home.path());
+        shell
+    }
+
+    fn relay(&self) -> Peer {
+        Peer::start(&mut self.home.adjutant(["connect", "questions"]))
+    }
+
+    /// Runs a script that ends in [`ANSWER`], in whatever process, and returns what the hub said to it.
+    fn attempt(&self, script: &str) -> String {
+        let status = self.shell(script).status().unwrap();
+        assert!(status.success(), "{script}");
+        self.said()
+    }
+
+    fn said(&self) -> String {
+        let ended = self.home.path().join("ended");
+        eventually("the attempt ends", || if ended.exists() { Ok(()) } else { Err("it runs") });
+        std::fs::remove_file(ended).unwrap();
+        std::fs::read_to_string(self.home.path().join("said")).unwrap()
+    }
+
+    fn pending(&self) -> u64 {
+        let status = self.home.run(["status", "--json"], "");
+        let status: Value = serde_json::from_str(&status.stdout).unwrap_or_default();
+        status["status"]["waiting"]["questions"].as_u64().unwrap_or_default()
+    }
+
+    fn wait_for_question(&self) {
+        eventually(
+            "the question is pending",
+            || if self.pending() == 1 { Ok(()) } else { Err(self.pending()) },
+        );
+    }
+}
+
+fn ask(agent: &mut Peer) {
+    agent.initialize("2025-11-25");
+    agent.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
+        "params": {"name": "triggerPopup", "arguments": example("Deploy?")}}));
+}
+
+/// Asks through a relay, and answers by this script.
+fn by_shell(place: &Place, script: &str) -> String {
+    let _hub = Serving::socket_hub(&place.home);
+    let mut agent = place.relay();
+    ask(&mut agent);
+    place.wait_for_question();
+    let said = place.attempt(script);
+    assert_eq!(place.pending(), 1, "{said}");
+    said
+}
+
+fn in_tmux(place: &Place, script: &str) -> String {
+    let tmux = |rest: &str| place.shell(&format!("tmux -L adj -f /dev/null {rest}")).status().unwrap();
+    assert!(tmux("new-session -d 'sleep 1000'").success(), "install tmux");
+    place.home.write("try", ANSWER);
+    let said = by_shell(place, script);
+    tmux("kill-server");
+    said
+}
+
+fn over_http(place: &Place) -> String {
+    let hub = Serving::hub(&place.home);
+    let address = hub.url("").trim_start_matches("http://").to_owned();
+    let body = request("1", "Deploy?").to_string();
+    let mut stream = TcpStream::connect(&address).unwrap();
+    let mut head =
+        format!("POST /mcp/popup HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n");
+    write!(head, "authorization: Bearer {}\r\ncontent-length: {}\r\n\r\n", hub.token(), body.len()).unwrap();
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    place.wait_for_question();
+    let said = place.attempt(ANSWER);
+    assert_eq!(place.pending(), 1, "{said}");
+    said
+}
+
+fn as_script(place: &Place) -> String {
+    let _hub = Serving::socket_hub(&place.home);
+    let mut stream = UnixStream::connect(place.home.path().join(".adjutant/hub.sock")).unwrap();
+    let hello = json!({"adjutant": "0", "hello": 1, "toolset": "questions", "script": true});
+    writeln!(stream, "{hello}\n{}", request("1", "Deploy?")).unwrap();
+    place.wait_for_question();
+    let said = place.attempt(ANSWER);
+    assert_eq!(place.pending(), 1, "{said}");
+    said
+}
+
+fn behind_a_wrapper(place: &Place) -> String {
+    let _hub = Serving::socket_hub(&place.home);
+    let mut agent = Peer::start(&mut place.shell(r#""$BIN" connect popup; :"#));
+    ask(&mut agent);
+    place.wait_for_question();
+    let said = place.attempt(ANSWER);
+    assert_eq!(place.pending(), 1, "{said}");
+    said
+}
+
+fn as_subreaper(place: &Place) -> String {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    place.home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
+    let _ends = EndsHub(&place.home);
+    let mut agent = place.relay();
+    ask(&mut agent);
+    place.wait_for_question();
+    // Its hub has left it, but an adopter keeps it below itself; and so does it keep what left its parents.
+    let said = [ANSWER.to_owned(), format!("( {ANSWER} & )")].map(|script| place.attempt(&script));
+    assert_eq!(place.pending(), 1, "{said:?}");
+    assert!(said[0].contains(REFUSED), "{said:?}");
+    said[1].clone()
+}
+
+fn from_a_task(place: &Place) -> String {
+    let tmux = |rest: &str| place.shell(&format!("tmux -L adj -f /dev/null {rest}")).status().unwrap();
+    assert!(tmux("new-session -d 'sleep 1000'").success(), "install tmux");
+    place.home.write("try", ANSWER);
+    let home = place.home.path().display();
+    let runner = format!(
+        "cat >/dev/null; env -u ADJUTANT_RUN TMUX_TMPDIR={home} tmux -L adj new-window 'cd {home}; sh try'; cat {home}/go"
+    );
+    let runner = place.home.write("runner.sh", runner);
+    place.home.write(
+        ".adjutant/config.toml",
+        format!(
+            "[http]\naddress = \"off\"\n[[runners]]\nname = \"fake\"\ncommand = [\"sh\", \"{}\"]\nstdin = \"prompt\"\n\
+             levels = [\"workspace-write\"]\n",
+            runner.display()
+        ),
+    );
+    place.home.write(
+        ".adjutant/agents/doer.yaml",
+        "persona: You do.\ndescription: Does it\nrunner: fake\npermission: workspace-write\n",
+    );
+    let _hub = Serving::socket_hub(&place.home);
+    let mut asking = Peer::start(&mut place.home.adjutant(["ask", "--title", "Deploy?", "--option", "yes"]));
+    place.wait_for_question();
+    let mut delegate = place.shell(r#""$BIN" delegate doer try --background >task"#);
+    assert!(delegate.status().unwrap().success());
+    let said = place.said();
+    assert_eq!(place.pending(), 1, "{said}");
+    std::fs::write(place.home.path().join("go"), "").unwrap();
+    tmux("kill-server");
+    asking.child.kill().unwrap();
+    asking.child.wait().unwrap();
+    said
+}
+
+/// A way that must be refused.
+type Way = (u32, fn(&Place) -> String);
+
+const WAYS: [Way; 12] = [
+    (3, |place| by_shell(place, ANSWER)),
+    (5, |place| by_shell(place, &format!("script -qec '{ANSWER}' /dev/null >shown"))),
+    (6, |place| by_shell(place, &format!("setsid -w sh -c '{ANSWER}'"))),
+    (10, |place| by_shell(place, &format!("( {ANSWER} & )"))),
+    (11, |place| by_shell(place, &format!("setsid sh -c '( {ANSWER} & )' &"))),
+    (12, |place| in_tmux(place, r#"tmux -L adj new-window "cd $HOME; sh try""#)),
+    (20, over_http),
+    (21, as_script),
+    (22, behind_a_wrapper),
+    (25, from_a_task),
+    (27, |place| by_shell(place, &format!("env -i BIN=\"$BIN\" HOME=\"$HOME\" setsid sh -c '{ANSWER}' &"))),
+    // Last, because this process stays what it becomes.
+    (23, as_subreaper),
+];
+
+#[test]
+fn an_agent_that_asks_does_not_answer_by_any_way_that_the_kernel_shows() {
+    let mut answered = String::new();
+    for (number, attempt) in WAYS {
+        let said = attempt(&Place::new());
+        // Refused at the door, or at the answer.
+        if !said.contains(REFUSED) || said.contains("DONE") {
+            writeln!(answered, "way {number}: {said}").unwrap();
+        }
+    }
+    assert_eq!(answered, "");
+}
+
+#[test]
+fn every_way_is_refused_by_a_test_or_stated_with_the_level_that_holds() {
+    let page = include_str!("../../../SECURITY.md");
+    for number in (1..=27).filter(|number| WAYS.iter().all(|(way, _)| way != number)) {
+        let row = page.lines().find(|line| line.starts_with(&format!("| {number} |")));
+        assert!(
+            row.is_some_and(|row| row.split('|').nth(3).is_some_and(|held| !held.trim().is_empty())),
+            "{number}"
+        );
+    }
+}
+
+/// An agent in a session of its own, as in another terminal.
+fn agent_elsewhere(place: &Place) -> Peer {
+    let mut agent = Command::new("setsid");
+    agent.args(["sh", "-c", r#""$0" connect questions; :"#, env!("CARGO_BIN_EXE_adjutant")]);
+    agent.env_clear().env("HOME", place.home.path()).env("PATH", std::env::var_os("PATH").unwrap());
+    let mut agent = Peer::start(agent.current_dir(place.home.path()));
+    ask(&mut agent);
+    place.wait_for_question();
+    agent
+}
+
+#[test]
+fn the_user_answers_without_a_passphrase_where_the_kernel_shows_no_agent_above() {
+    for in_terminal in [false, true] {
+        let place = Place::new();
+        let _hub = Serving::socket_hub(&place.home);
+        let _agent = agent_elsewhere(&place);
+        if in_terminal {
+            let mut lines = Terminal::start(&place.home, &["inbox", "--plain"], 100, 30, &[]);
+            lines.shows("QUESTION q");
+            lines.send("q yes\r");
+            lines.shows("DONE q");
+        } else {
+            let answered = place.home.run(["inbox", "--plain"], "q yes\n");
+            assert!(answered.stdout.contains("DONE q"), "{}{}", answered.stdout, answered.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_terminal_gives_the_passphrase_once_and_for_itself_alone() {
+    let place = Place::new();
+    let _hub = Serving::socket_hub(&place.home);
+    let mut set = Terminal::start(&place.home, &["passphrase"], 100, 30, &[]);
+    for prompt in ["New passphrase:", "The same again:"] {
+        set.shows(prompt);
+        set.send("correct horse\r");
+    }
+    set.shows("the approval passphrase is set");
+    let _agent = agent_elsewhere(&place);
+
+    // Neither the ancestors nor a ticket of another terminal prove anything now.
+    let mut other = Terminal::start(&place.home, &["passphrase", "--prove"], 100, 30, &[]);
+    other.shows("Approval passphrase:");
+    other.send("correct horse\r");
+    other.shows("answer questions for an hour");
+    let refused = place.home.run(["inbox", "--plain"], "q yes\n");
+    assert!(refused.stdout.contains("has not given the approval passphrase"), "{}", refused.stdout);
+    assert_eq!(place.home.run(["open", "--print"], "").status.code(), Some(1));
+
+    let mut lines = Terminal::start(&place.home, &["inbox", "--plain"], 100, 40, &[]);
+    lines.shows("QUESTION q");
+    lines.send("q yes\r");
+    lines.shows("has not given the approval passphrase");
+    lines.send("wrong horse\r");
+    lines.shows("that is not the approval passphrase");
+    lines.send("correct horse\r");
+    lines.shows("DONE q");
+    // The undo of the same terminal takes no passphrase, and neither does the next answer.
+    lines.send("q /undo\r");
+    lines.wait("the question again", |screen| screen.matches("QUESTION q").count() == 2);
+    lines.send("q no\r");
+    lines.wait("the second answer", |screen| screen.matches("DONE q").count() == 2);
+}
