@@ -137,6 +137,7 @@ async fn all(context: Arc<DoctorContext>, progress: &report::Waiting) -> Vec<Che
     let whole = context.clone();
     add("config", Box::pin(async move { hub::config(&whole) }));
     add("home.permissions", Box::pin(permissions::home(context.clone())));
+    add("passphrase", Box::pin(permissions::passphrase(context.clone())));
     add("socket.permissions", Box::pin(permissions::socket(context.clone())));
     add("program", Box::pin(permissions::program(context.clone())));
     add("hub", Box::pin(hub::version(context.clone())));

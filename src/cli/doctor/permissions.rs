@@ -23,6 +23,18 @@ const PRIVATE_FILES: [&str; 8] = [
 ];
 const PRIVATE_FOLDERS: [&str; 2] = ["logs", "spool"];
 
+/// Looks whether a terminal can prove that the user is there, whoever opened it.
+pub(super) async fn passphrase(context: Arc<DoctorContext>) -> CheckResult {
+    blocking(move || match &context.config.questions.passphrase {
+        Some(file) if file.exists() => CheckResult::ok("an approval passphrase is set"),
+        _ => CheckResult::warn(
+            "no approval passphrase is set, so a terminal that is newer than an agent may not answer questions",
+            "set one with `adjutant passphrase` while no agent is connected",
+        ),
+    })
+    .await
+}
+
 /// Looks who may read the home and what lies in it.
 pub(super) async fn home(context: Arc<DoctorContext>) -> CheckResult {
     blocking(move || {
